@@ -111,6 +111,7 @@ Objects::Objects(const gpo_runtime_options* options) {
     buckets = fresh_buckets();
     queue = fresh_queue();
     scheduler = fresh_scheduler();
+    peers = fresh_peers();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -126,6 +127,7 @@ GPO_FRESH(stream, gpo_stream_create(device, nullptr, &handle))
 GPO_FRESH(stream_pool, gpo_stream_pool_create(device, nullptr, &handle))
 GPO_FRESH(event, gpo_event_create(device, nullptr, &handle))
 GPO_FRESH(timeline, gpo_timeline_create(runtime, nullptr, &handle))
+GPO_FRESH(peers, gpo_peers_create(&device, 1, nullptr, &handle))
 GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
 GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
@@ -264,6 +266,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         GPO_GONE(buckets);
         GPO_GONE(queue);
         GPO_GONE(scheduler);
+        GPO_GONE(peers);
 #undef GPO_GONE
     }
     stale_device = fresh_device();
@@ -275,6 +278,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
+    GPO_STALE(peers);
 #undef GPO_STALE
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
@@ -473,6 +477,22 @@ gpo_template_t World::allocating() {
 uint64_t World::allocated() {
     allocating();
     return allocated_;
+}
+
+gpo_collective World::good_gpo_collective() {
+    auto sum = sized<gpo_collective>();
+    sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+    sum.type = GPO_TYPE_INT32;
+    sum.reduction = GPO_REDUCE_SUM;
+    sum.count = 4;
+    return sum;
+}
+
+gpo_rank_part World::good_gpo_rank_part() {
+    auto part = sized<gpo_rank_part>();
+    part.stream = stream;
+    part.send = part.receive = memory;
+    return part;
 }
 
 gpo_workload World::good_gpo_workload() {

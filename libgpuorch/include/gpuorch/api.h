@@ -13,6 +13,7 @@
 #include "buckets.h"
 #include "executor.h"
 #include "metrics.h"
+#include "peers.h"
 #include "pipeline.h"
 #include "scheduler.h"
 #include "trace.h"
@@ -285,6 +286,15 @@ typedef struct gpo_api {
                                         uint64_t capacity, uint64_t *count);
     gpo_status (*scheduler_get_errors)(gpo_scheduler_t scheduler, gpo_task_error *errors, uint64_t stride,
                                        uint64_t capacity, uint64_t *count);
+    gpo_status (*peers_create)(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
+                               gpo_peers_t *peers);
+    gpo_status (*peers_destroy)(gpo_peers_t peers);
+    gpo_status (*peers_split)(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
+                              const gpo_peers_options *options, gpo_peers_t *part);
+    gpo_status (*peers_get_info)(gpo_peers_t peers, gpo_peers_info *info);
+    gpo_status (*peers_get_link)(gpo_peers_t peers, uint32_t from, uint32_t to, gpo_peer_properties *link);
+    gpo_status (*peers_submit)(gpo_peers_t peers, const gpo_collective *collective, const gpo_rank_part *parts,
+                               uint64_t stride, uint32_t count);
 } gpo_api;
 
 #ifdef __cplusplus

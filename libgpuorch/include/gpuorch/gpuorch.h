@@ -16,6 +16,7 @@
  *     buckets.h     one template for each shape that requests come in
  *     queue.h       queues that kernels take their work from
  *     scheduler.h   schedulers, which stay on the GPU and do the tasks of a queue
+ *     peers.h       groups of devices that work together: collectives
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
  *     advice.h      which form of work fits a workload; what a trace says of a run

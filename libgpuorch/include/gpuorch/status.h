@@ -66,6 +66,7 @@ extern "C" {
 #define GPO_NATIVE_CUDA 1  /* CUresult */
 #define GPO_NATIVE_ERRNO 2 /* errno */
 #define GPO_NATIVE_NVRTC 3 /* nvrtcResult */
+#define GPO_NATIVE_NCCL 4  /* ncclResult_t */
 
 /* The details of a failure. Texts are cut to fit, and always terminated. */
 typedef struct gpo_error {

@@ -110,6 +110,7 @@ typedef struct gpo_graph_s *gpo_graph_t;             /* template.h */
 typedef struct gpo_buckets_s *gpo_buckets_t;         /* buckets.h */
 typedef struct gpo_queue_s *gpo_queue_t;             /* queue.h */
 typedef struct gpo_scheduler_s *gpo_scheduler_t;     /* scheduler.h */
+typedef struct gpo_peers_s *gpo_peers_t;             /* peers.h */
 
 #ifdef __cplusplus
 }

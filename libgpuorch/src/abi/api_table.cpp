@@ -220,6 +220,12 @@ constexpr gpo_api kApi = {
     gpo_scheduler_get_blocks,
     gpo_scheduler_get_samples,
     gpo_scheduler_get_errors,
+    gpo_peers_create,
+    gpo_peers_destroy,
+    gpo_peers_split,
+    gpo_peers_get_info,
+    gpo_peers_get_link,
+    gpo_peers_submit,
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ MAY_BE_NULL = {
     ("gpo_template_get_parameter", "bytes"), ("gpo_template_launch", "settings"), ("gpo_graph_create", "options"),
     ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"), ("gpo_buckets_launch", "settings"),
     ("gpo_buckets_launch", "shape"), ("gpo_queue_set_costs", "costs"), ("gpo_queue_take", "answers"),
-    ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"),
+    ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"), ("gpo_peers_create", "options"),
+    ("gpo_peers_split", "options"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
      ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
       "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
@@ -110,7 +111,8 @@ LENGTH = {
     ("gpo_scheduler_get_blocks", "blocks"): ("capacity", "structs"),
     ("gpo_scheduler_get_samples", "samples"): ("capacity", "structs"),
     ("gpo_scheduler_get_errors", "errors"): ("capacity", "structs"),
-    ("gpo_template_add_switch", "bodies"): ("count", "pointers"),
+    ("gpo_template_add_switch", "bodies"): ("count", "pointers"), ("gpo_peers_create", "devices"): ("count", "pointers"),
+    ("gpo_peers_split", "ranks"): ("count", "numbers"), ("gpo_peers_submit", "parts"): ("count", "structs"),
 }
 
 

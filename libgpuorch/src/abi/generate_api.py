@@ -82,6 +82,7 @@ def main():
 #include "buckets.h"
 #include "executor.h"
 #include "metrics.h"
+#include "peers.h"
 #include "pipeline.h"
 #include "scheduler.h"
 #include "trace.h"

@@ -24,6 +24,7 @@ const char* type_name(Type type) noexcept {
         case Type::buckets: return "buckets";
         case Type::queue: return "queue";
         case Type::scheduler: return "scheduler";
+        case Type::peers: return "peers";
         case Type::none: break;
     }
     return "object";

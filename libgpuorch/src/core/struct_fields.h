@@ -425,6 +425,51 @@ inline constexpr StructField kStructFields<gpo_launch>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_peers_options>[] = {
+    GPO_FIELD(gpo_peers_options, struct_size),
+    GPO_FIELD(gpo_peers_options, flags),
+    GPO_FIELD(gpo_peers_options, engine),
+    GPO_FIELD(gpo_peers_options, reserved),
+    GPO_FIELD(gpo_peers_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_peers_info>[] = {
+    GPO_FIELD(gpo_peers_info, struct_size),
+    GPO_FIELD(gpo_peers_info, ranks),
+    GPO_FIELD(gpo_peers_info, direct),
+    GPO_FIELD(gpo_peers_info, native_atomics),
+    GPO_FIELD(gpo_peers_info, nccl_version),
+    GPO_FIELD(gpo_peers_info, reserved),
+    GPO_FIELD(gpo_peers_info, collectives),
+    GPO_FIELD(gpo_peers_info, direct_collectives),
+    GPO_FIELD(gpo_peers_info, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_collective>[] = {
+    GPO_FIELD(gpo_collective, struct_size),
+    GPO_FIELD(gpo_collective, kind),
+    GPO_FIELD(gpo_collective, type),
+    GPO_FIELD(gpo_collective, reduction),
+    GPO_FIELD(gpo_collective, root),
+    GPO_FIELD(gpo_collective, flags),
+    GPO_FIELD(gpo_collective, count),
+    GPO_FIELD(gpo_collective, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_rank_part>[] = {
+    GPO_FIELD(gpo_rank_part, struct_size),
+    GPO_FIELD(gpo_rank_part, reserved),
+    GPO_FIELD(gpo_rank_part, stream),
+    GPO_FIELD(gpo_rank_part, send),
+    GPO_FIELD(gpo_rank_part, receive),
+    GPO_FIELD(gpo_rank_part, send_to),
+    GPO_FIELD(gpo_rank_part, receive_from),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_chunk>[] = {
     GPO_FIELD(gpo_chunk, struct_size),
     GPO_FIELD(gpo_chunk, slot),

@@ -53,6 +53,8 @@ public:
     CUcontext native() const noexcept { return native_; }
     int ordinal() const noexcept override { return ordinal_; }
     bool software() const noexcept { return software_; }
+    /// The device's primary context, not one of the program's own.
+    bool primary() const noexcept { return primary_; }
     driver::Driver& driver() const noexcept { return *driver_; }
 
     /// Throws a Failure that says which function failed and why, if it did. A sticky result makes the context lost.

@@ -1,0 +1,101 @@
+// The exported functions of peers.h.
+#include "gpuorch/peers.h"
+
+#include <optional>
+#include <vector>
+
+#include "abi/call.h"
+#include "core/struct_array.h"
+#include "peers/group.h"
+
+using namespace gpo;
+
+namespace {
+
+void check_count(uint32_t count) {
+    if (count == 0 || count > GPO_PEERS_MOST_RANKS)
+        fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a group has 1 to ", GPO_PEERS_MOST_RANKS, " ranks");
+}
+
+}  // namespace
+
+extern "C" {
+
+GPO_API gpo_status gpo_peers_create(const gpo_device_t* devices, uint32_t count, const gpo_peers_options* options,
+                                    gpo_peers_t* peers) {
+    return abi::call(__func__, [&] {
+        required(devices, "devices");
+        required(peers, "peers");
+        const gpo_peers_options read = read_struct(options, "options");
+        check_count(count);
+        std::vector<Ref<Context>> contexts;
+        for (uint32_t rank = 0; rank < count; ++rank) contexts.push_back(Pin<Device>(devices[rank])->context_ref());
+        Pin<Device> first(devices[0]);
+        return abi::blame(*first, [&] {
+            auto made = Peers::create(std::move(contexts), read);
+            *peers = first->runtime().publish<gpo_peers_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers) { return abi::destroy(__func__, peers, Type::peers); }
+
+GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t* ranks, uint32_t count,
+                                   const gpo_peers_options* options, gpo_peers_t* part) {
+    return abi::call(__func__, [&] {
+        required(ranks, "ranks");
+        required(part, "part");
+        const gpo_peers_options read = read_struct(options, "options");
+        check_count(count);
+        Pin<Peers> pinned(peers);
+        return abi::blame(*pinned, [&] {
+            auto made = Peers::create(pinned->contexts_of({ranks, count}), read);
+            *part = pinned->runtime().publish<gpo_peers_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_peers_get_info(gpo_peers_t peers, gpo_peers_info* info) {
+    return abi::call(__func__, [&] {
+        required(info, "info");
+        Pin<Peers> pinned(peers);
+        write_struct(info, pinned->info(), "info");
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t to, gpo_peer_properties* link) {
+    return abi::call(__func__, [&] {
+        required(link, "link");
+        Pin<Peers> pinned(peers);
+        return abi::blame(*pinned, [&] {
+            write_struct(link, pinned->link(from, to), "link");
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_peers_submit(gpo_peers_t peers, const gpo_collective* collective, const gpo_rank_part* parts,
+                                    uint64_t stride, uint32_t count) {
+    return abi::call(__func__, [&] {
+        required(collective, "collective");
+        const gpo_collective read = read_struct(collective, "collective");
+        check_count(count);
+        const StructArray<gpo_rank_part> array(parts, stride, count, "parts", "stride");
+        Pin<Peers> pinned(peers);
+        return abi::blame(*pinned, [&] {
+            std::optional<Pin<Stream>> streams[GPO_PEERS_MOST_RANKS];
+            std::vector<peers::Part> own;
+            for (uint32_t rank = 0; rank < count; ++rank) {
+                const gpo_rank_part part = array.read(rank);
+                if (part.reserved) fail(GPO_INVALID_ARGUMENT, "parts[", rank, "].reserved is not 0");
+                streams[rank].emplace(part.stream);
+                own.push_back({&**streams[rank], part.send, part.receive, part.send_to, part.receive_from});
+            }
+            return pinned->submit(read, own);
+        });
+    });
+}
+}

@@ -1,0 +1,54 @@
+// A collective as a checked value: what each rank sends and receives.
+#pragma once
+
+#include <span>
+
+#include "gpuorch/peers.h"
+#include "stream/stream.h"
+
+namespace gpo::peers {
+
+struct Part {
+    Stream* stream = nullptr;
+    uint64_t send = 0, receive = 0;                        // addresses of device memory
+    uint32_t send_to = GPO_NO_RANK, receive_from = GPO_NO_RANK;
+};
+
+enum class Kind : uint32_t {
+    all_reduce = GPO_COLLECTIVE_ALL_REDUCE,
+    reduce = GPO_COLLECTIVE_REDUCE,
+    reduce_scatter = GPO_COLLECTIVE_REDUCE_SCATTER,
+    broadcast = GPO_COLLECTIVE_BROADCAST,
+    all_gather = GPO_COLLECTIVE_ALL_GATHER,
+    all_to_all = GPO_COLLECTIVE_ALL_TO_ALL,
+    send_receive = GPO_COLLECTIVE_SEND_RECEIVE,
+    barrier = GPO_COLLECTIVE_BARRIER,
+};
+/// Static text: "all-reduce".
+const char* kind_name(Kind kind) noexcept;
+
+struct Collective {
+    /// Checks all that is known without the ranks' parts. Throws Failure(GPO_INVALID_ARGUMENT).
+    Collective(const gpo_collective& given, uint32_t ranks);
+
+    Kind kind;
+    uint32_t type, reduction, root, ranks;
+    uint64_t count;          // elements
+    uint32_t element_bytes;  // 0 of a barrier
+
+    bool reduces() const noexcept;
+    uint64_t bytes() const noexcept { return count * element_bytes; }
+    /// Bytes that rank `rank` sends from one buffer, and receives into one. 0: it has none.
+    uint64_t sent(uint32_t rank) const noexcept;
+    uint64_t received(uint32_t rank) const noexcept;
+
+    /// Checks what ranks bring, and what no stream may have twice. Asks the driver of memory that isn't the library's.
+    /// Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE).
+    void check(std::span<const Part> parts, std::span<const Ref<Context>> contexts) const;
+
+private:
+    void check_buffers(const Part& part, uint32_t rank, Context& context) const;
+    void check_partners(std::span<const Part> parts) const;
+};
+
+}  // namespace gpo::peers

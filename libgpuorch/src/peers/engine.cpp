@@ -1,0 +1,36 @@
+#include "peers/engine.h"
+
+#include <vector>
+
+#include "stream/group_work.h"
+
+namespace gpo::peers {
+
+namespace {
+
+class CollectiveWork final : public GroupWork {
+public:
+    CollectiveWork(const Collective& collective, const char* label, Ref<StreamEngine> engine,
+                   std::span<const Part> parts, std::span<Stream* const> streams)
+        : GroupWork(kind_name(collective.kind), label, streams), collective_(collective), engine_(std::move(engine)),
+          parts_(parts.begin(), parts.end()) {}
+
+private:
+    void issue() override {
+        engine_->issue(collective_, parts_, [](void* self) { static_cast<CollectiveWork*>(self)->begin(); }, this);
+    }
+    const Collective collective_;
+    const Ref<StreamEngine> engine_;
+    const std::vector<Part> parts_;   // by rank
+};
+
+}  // namespace
+
+gpo_status StreamEngine::submit(const Collective& collective, std::span<const Part> parts, const char* label) {
+    prepare(collective);
+    std::vector<Stream*> streams;
+    for (const Part& part : parts) streams.push_back(part.stream);
+    return make<CollectiveWork>(collective, label, Ref<StreamEngine>(this), parts, streams)->submit();
+}
+
+}  // namespace gpo::peers

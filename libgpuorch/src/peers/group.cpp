@@ -1,0 +1,141 @@
+#include "peers/group.h"
+
+#include <algorithm>
+
+#include "core/options.h"
+#include "peers/direct.h"
+#include "peers/nccl_engine.h"
+
+namespace gpo {
+
+namespace {
+
+using peers::Collective;
+using peers::Engine;
+using peers::Part;
+
+// On CUDA devices NCCL is faster from here on: bytes that each rank sends.
+constexpr uint64_t kMostDirectBytes = 256 << 10;
+
+}  // namespace
+
+Ref<Peers> Peers::create(std::vector<Ref<Context>> contexts, const gpo_peers_options& options) {
+    refuse_unknown_flags(options.flags, 0, "options.flags");
+    if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+    if (options.engine > GPO_ENGINE_NCCL)
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine, ", none of GPO_ENGINE_*");
+    for (size_t rank = 0; rank < contexts.size(); ++rank) {
+        if (&contexts[rank]->runtime() != &contexts[0]->runtime())
+            fail(GPO_INVALID_HANDLE, "the device of rank ", rank, " is of another runtime than that of rank 0");
+        for (size_t before = 0; before < rank; ++before)
+            if (contexts[before]->ordinal() == contexts[rank]->ordinal())
+                fail(GPO_INVALID_ARGUMENT, "ranks ", before, " and ", rank, " are the same device");
+    }
+    return make<Peers>(std::move(contexts), options);
+}
+
+Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& options)
+    : Object(contexts.front()->runtime(), Type::peers, options.label), contexts_(std::move(contexts)) {
+    connect();
+    std::string why_not;
+    if (options.engine != GPO_ENGINE_NCCL) {
+        if (reach_each_other_) direct_ = make<peers::DirectEngine>(contexts_);
+        else why_not = unreachable_;
+        if (options.engine == GPO_ENGINE_DIRECT && !direct_) fail(GPO_NOT_SUPPORTED, why_not);
+    }
+    const bool alone = ranks() == 1 && direct_;   // which NCCL does no faster
+    if (options.engine == GPO_ENGINE_NCCL ||
+        (options.engine == GPO_AUTO && !alone && !contexts_.front()->software())) {
+        try {
+            auto made = make<peers::NcclEngine>(contexts_);
+            nccl_version_ = static_cast<uint32_t>(made->version());
+            nccl_ = std::move(made);
+        } catch (const Failure& failure) {
+            if (failure.error()->status != GPO_NOT_SUPPORTED || options.engine == GPO_ENGINE_NCCL) throw;
+            why_not += text(why_not.empty() ? "" : "; ", failure.error()->message);
+            runtime().log(GPO_LOG_INFO, describe(), " does without NCCL: ", failure.error()->message);
+        }
+    }
+    if (!direct_ && !nccl_) fail(GPO_NOT_SUPPORTED, why_not);
+}
+
+// Gives every device access to the memory of every other, as far as they can reach each other.
+void Peers::connect() {
+    for (uint32_t from = 0; from < ranks(); ++from)
+        for (uint32_t to = 0; to < ranks(); ++to) {
+            if (from == to) continue;
+            const gpo_peer_properties properties = link(from, to);
+            native_atomics_ = native_atomics_ && properties.native_atomics;
+            if (!properties.accessible) {
+                if (reach_each_other_)
+                    unreachable_ = text("the device of rank ", from, " can't reach the memory of rank ", to, "'s");
+                reach_each_other_ = false;
+                continue;
+            }
+            Context& context = *contexts_[from];
+            DriverScope scope(context);
+            contexts_[to]->require_alive();
+            const CUresult result = context.table().cuCtxEnablePeerAccess(contexts_[to]->native(), 0);
+            if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) context.check(result, "cuCtxEnablePeerAccess");
+        }
+}
+
+std::vector<Ref<Context>> Peers::contexts_of(std::span<const uint32_t> ranks) const {
+    std::vector<Ref<Context>> out;
+    for (const uint32_t rank : ranks) {
+        require_rank(rank);
+        out.push_back(contexts_[rank]);
+    }
+    return out;
+}
+
+void Peers::require_rank(uint32_t rank) const {
+    if (rank >= ranks())
+        fail(GPO_INVALID_ARGUMENT, "there is no rank ", rank, ": ", describe(), " has ", ranks(), " ranks");
+}
+
+gpo_peer_properties Peers::link(uint32_t from, uint32_t to) const {
+    require_rank(from);
+    require_rank(to);
+    return peer_properties(contexts_[from]->driver(), contexts_[from]->ordinal(), contexts_[to]->ordinal());
+}
+
+gpo_peers_info Peers::info() const {
+    gpo_peers_info out{};
+    out.ranks = ranks();
+    out.direct = reach_each_other_;
+    out.native_atomics = native_atomics_;
+    out.nccl_version = nccl_version_;
+    out.collectives = collectives_.load(std::memory_order_relaxed);
+    out.direct_collectives = direct_collectives_.load(std::memory_order_relaxed);
+    out.bytes = bytes_.load(std::memory_order_relaxed);
+    return out;
+}
+
+Engine& Peers::engine_for(const Collective& collective) const {
+    if (!nccl_) return *direct_;
+    if (!direct_) {
+        if (collective.kind == peers::Kind::barrier)
+            fail(GPO_NOT_SUPPORTED, "a barrier of ", describe(), ": ", unreachable_);
+        return *nccl_;
+    }
+    return collective.bytes() <= kMostDirectBytes ? *direct_ : *nccl_;
+}
+
+gpo_status Peers::submit(const gpo_collective& given, std::span<const Part> parts) {
+    if (parts.size() != ranks())
+        fail(GPO_INVALID_ARGUMENT, "count is ", parts.size(), ": ", describe(), " has ", ranks(), " ranks");
+    const Collective collective(given, ranks());
+    collective.check(parts, contexts_);
+    Engine& engine = engine_for(collective);
+    const char* label = given.label && *given.label ? runtime().intern(given.label) : nullptr;
+    if (const gpo_status status = engine.submit(collective, parts, label)) return status;
+    uint64_t sent = 0;
+    for (uint32_t rank = 0; rank < ranks(); ++rank) sent += collective.sent(rank);
+    collectives_.fetch_add(1, std::memory_order_relaxed);
+    direct_collectives_.fetch_add(&engine == direct_.get(), std::memory_order_relaxed);
+    bytes_.fetch_add(sent, std::memory_order_relaxed);
+    return GPO_SUCCESS;
+}
+
+}  // namespace gpo

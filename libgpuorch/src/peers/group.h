@@ -1,0 +1,46 @@
+// Groups of devices: ranks, engines, and collectives as operations of several streams.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "device/device.h"
+#include "peers/collective.h"
+#include "peers/engine.h"
+
+namespace gpo {
+
+class Peers final : public Object {
+public:
+    /// Throws Failure.
+    static Ref<Peers> create(std::vector<Ref<Context>> contexts, const gpo_peers_options& options);
+    /// The contexts of some of its ranks. Throws Failure(GPO_INVALID_ARGUMENT).
+    std::vector<Ref<Context>> contexts_of(std::span<const uint32_t> ranks) const;
+
+    uint32_t ranks() const noexcept { return static_cast<uint32_t>(contexts_.size()); }
+    /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
+    gpo_status submit(const gpo_collective& collective, std::span<const peers::Part> parts);
+    gpo_peers_info info() const;
+    /// Throws Failure(GPO_INVALID_ARGUMENT).
+    gpo_peer_properties link(uint32_t from, uint32_t to) const;
+
+    Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& options);
+
+private:
+    ~Peers() override = default;
+    void connect();
+    peers::Engine& engine_for(const peers::Collective& collective) const;
+    void require_rank(uint32_t rank) const;
+
+    const std::vector<Ref<Context>> contexts_;   // by rank
+    Ref<peers::Engine> direct_, nccl_;           // NULL: not used
+    uint32_t nccl_version_ = 0;
+    bool reach_each_other_ = true, native_atomics_ = true;
+    std::string unreachable_;                    // why it isn't direct
+    std::atomic<uint64_t> collectives_{0}, direct_collectives_{0}, bytes_{0};
+};
+
+template <>
+struct TypeOf<Peers> { static constexpr Type value = Type::peers; };
+
+}  // namespace gpo
