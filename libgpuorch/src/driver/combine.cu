@@ -72,3 +72,114 @@ extern "C" __global__ void __launch_bounds__(1024)
     const bool aligned = addresses % 16 == 0;
     gpo::combine::with_type(type, Combine{destination, sources, source_count, reduction, divisor, n, aligned});
 }
+
+// --- a small all-reduce, in one kernel for each rank ---
+//
+// Every rank stores what it has into the inbox of each other rank, 8 bytes at a time, each half with the number of the
+// all-reduce beside it: 16 bytes in one store, so that who reads the number twice has the data too, and nothing needs
+// a fence. Then it combines what has come. (The packets are those that NCCL and MSCCL++ call LL.) An inbox has two
+// halves, for odd and even numbers: who stores number e + 2 has seen the peer's number e + 1, which the peer sent after
+// it was done with e.
+
+namespace {
+
+constexpr u32 kMostMailboxes = 8;
+
+struct Mailboxes {
+    u64 inbox[kMostMailboxes];   // by rank, of 2 * ranks * slots packets
+    u64 words;                   // this rank's: the number of the last all-reduce; 128 bytes on, how many blocks are done
+    u64 slots;                   // of 8 bytes of data
+    u32 ranks, rank;
+};
+
+struct Packet {
+    u32 low, number_low, high, number_high;
+};
+
+__device__ inline void put(u64 address, u64 data, u32 number) {
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(address), "r"(u32(data)), "r"(number),
+                 "r"(u32(data >> 32))
+                 : "memory");
+}
+
+__device__ inline u64 take(u64 address, u32 number) {
+    Packet p;
+    do {
+        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(p.low), "=r"(p.number_low), "=r"(p.high), "=r"(p.number_high)
+                     : "l"(address)
+                     : "memory");
+    } while (p.number_low != number || p.number_high != number);
+    return p.low | u64(p.high) << 32;
+}
+
+// Up to 8 bytes, the rest zeros.
+__device__ inline u64 load(u64 address, u64 bytes) {
+    if (bytes >= 8 && address % 8 == 0) return *reinterpret_cast<const u64*>(address);
+    u64 out = 0;
+    for (u32 i = 0; i < 8 && i < bytes; ++i) out |= u64(reinterpret_cast<const unsigned char*>(address)[i]) << 8 * i;
+    return out;
+}
+
+__device__ inline void store(u64 address, u64 bytes, u64 data) {
+    if (bytes >= 8 && address % 8 == 0) {
+        *reinterpret_cast<u64*>(address) = data;
+        return;
+    }
+    for (u32 i = 0; i < 8 && i < bytes; ++i)
+        reinterpret_cast<unsigned char*>(address)[i] = static_cast<unsigned char>(data >> 8 * i);
+}
+
+struct Exchange {
+    const Mailboxes& boxes;
+    u64 source, destination, bytes, slot;   // of this thread
+    u32 reduction, number;
+
+    template <class Element>
+    __device__ void operator()(Element) const {
+        constexpr u32 kCount = 8 / sizeof(typename Element::Stored);
+        union Unit {
+            u64 bits;
+            typename Element::Stored element[kCount];
+        };
+        const u64 own = load(source, bytes);
+        const u64 half = (number & 1) * boxes.ranks * boxes.slots;
+        for (u32 i = 1; i < boxes.ranks; ++i) {
+            const u32 to = boxes.rank + i < boxes.ranks ? boxes.rank + i : boxes.rank + i - boxes.ranks;
+            put(boxes.inbox[to] + 16 * (half + boxes.rank * boxes.slots + slot), own, number);
+        }
+        const auto of = [&](u32 rank) {
+            return rank == boxes.rank ? own : take(boxes.inbox[boxes.rank] + 16 * (half + rank * boxes.slots + slot), number);
+        };
+        Unit unit{of(0)};
+        gpo::combine::Run<Element, kCount> run(unit.element);
+        for (u32 rank = 1; rank < boxes.ranks; ++rank) {
+            unit.bits = of(rank);
+            u32 same = reduction;
+            asm volatile("" : "+r"(same));
+            run.combine(same, unit.element);
+        }
+        run.store(reduction, boxes.ranks, unit.element);
+        store(destination, bytes, unit.bits);
+    }
+};
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(256)
+    gpo_all_reduce_small(const __grid_constant__ Mailboxes boxes, u64 source, u64 destination, u64 bytes, u32 type,
+                         u32 reduction) {
+    auto* const number_word = reinterpret_cast<volatile u32*>(boxes.words);
+    auto* const done = reinterpret_cast<u32*>(boxes.words + 128);
+    const u32 number = *number_word + 1;
+    const u64 slot = blockIdx.x * u64(blockDim.x) + threadIdx.x, at = slot * 8;
+    if (at < bytes)
+        gpo::combine::with_type(
+            type, Exchange{boxes, source + at, destination + at, bytes - at, slot, reduction, number});
+    __syncthreads();
+    if (threadIdx.x == 0 && atomicAdd(done, 1u) == gridDim.x - 1) {   // every block has read the number
+        *done = 0;
+        __threadfence();
+        *number_word = number;
+    }
+}

@@ -4,34 +4,51 @@
 // them, and before the first and behind the last, all streams wait for each other (join). So nobody waits on the GPU
 // for what isn't on its way, and no number of multiprocessors is needed. Reductions take the ranks in their order: an
 // all-reduce reduces a piece of the data on each rank, and then each rank copies the pieces of the others.
+//
+// On CUDA devices a small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h). They
+// wait for each other on the GPU, as NCCL's do: each is on its way when the others are, and needs few multiprocessors.
 #pragma once
 
 #include <vector>
 
 #include "kernel/kernel.h"
 #include "peers/engine.h"
+#include "peers/mailboxes.h"
 
 namespace gpo::peers {
 
 class DirectEngine final : public StreamEngine {
 public:
     /// The ranks' devices, which reach each other. Throws.
-    explicit DirectEngine(std::span<const Ref<Context>> contexts);
-    void prepare(const Collective&) override {}
-    void issue(const Collective& collective, std::span<const Part> parts, void (*begin)(void*), void* of) override;
+    /// `owner`: as the group is called.
+    DirectEngine(std::span<const Ref<Context>> contexts, const FixedText<96>& owner);
+    /// Up to how many bytes an all-reduce is one kernel for each rank; 0: none is.
+    uint64_t small_bytes() const noexcept { return small_bytes_; }
+    Ref<Counted> prepare(const Collective& collective, bool captured) override;
+    void issue(const Collective& collective, std::span<const Part> parts, Counted* prepared, void (*begin)(void*),
+               void* of) override;
 
 private:
     struct Rank {
         Ref<Context> context;
-        Ref<Kernel> combine;
+        Ref<Kernel> combine, small;
         CUevent here = nullptr;   // recorded where a rank joins
+        CUevent last = nullptr;   // and behind the last small all-reduce that wasn't recorded
+        bool last_recorded = false;
         uint32_t blocks = 1;      // that fill the device
     };
     class Issue;
     ~DirectEngine() override;
+    bool small(const Collective& collective) const noexcept {
+        return collective.kind == Kind::all_reduce && collective.bytes() - 1 < small_bytes_;
+    }
+    void issue_small(const Collective& collective, std::span<const Part> parts, const Mailboxes& boxes, bool captured);
 
+    const FixedText<96> owner_;
+    uint64_t small_bytes_ = 0;
     host::Mutex lock_;            // its events; taken under submit locks, and a leaf but for driver calls
     std::vector<Rank> ranks_;
+    Ref<Mailboxes> boxes_;        // for what isn't recorded; made when it is first needed. Under lock_
 };
 
 }  // namespace gpo::peers

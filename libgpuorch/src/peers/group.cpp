@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/options.h"
-#include "peers/direct.h"
 #include "peers/nccl_engine.h"
 
 namespace gpo {
@@ -13,9 +12,6 @@ namespace {
 using peers::Collective;
 using peers::Engine;
 using peers::Part;
-
-// On CUDA devices NCCL is faster from here on: bytes that each rank sends.
-constexpr uint64_t kMostDirectBytes = 256 << 10;
 
 }  // namespace
 
@@ -39,7 +35,7 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
     connect();
     std::string why_not;
     if (options.engine != GPO_ENGINE_NCCL) {
-        if (reach_each_other_) direct_ = make<peers::DirectEngine>(contexts_);
+        if (reach_each_other_) direct_ = make<peers::DirectEngine>(contexts_, describe());
         else why_not = unreachable_;
         if (options.engine == GPO_ENGINE_DIRECT && !direct_) fail(GPO_NOT_SUPPORTED, why_not);
     }
@@ -119,7 +115,9 @@ Engine& Peers::engine_for(const Collective& collective) const {
             fail(GPO_NOT_SUPPORTED, "a barrier of ", describe(), ": ", unreachable_);
         return *nccl_;
     }
-    return collective.bytes() <= kMostDirectBytes ? *direct_ : *nccl_;
+    const bool small = collective.kind == peers::Kind::barrier || collective.bytes() == 0 ||
+                       (collective.kind == peers::Kind::all_reduce && collective.bytes() <= direct_->small_bytes());
+    return small ? static_cast<Engine&>(*direct_) : *nccl_;
 }
 
 gpo_status Peers::submit(const gpo_collective& given, std::span<const Part> parts) {

@@ -6,7 +6,7 @@
 
 #include "device/device.h"
 #include "peers/collective.h"
-#include "peers/engine.h"
+#include "peers/direct.h"
 
 namespace gpo {
 
@@ -33,7 +33,8 @@ private:
     void require_rank(uint32_t rank) const;
 
     const std::vector<Ref<Context>> contexts_;   // by rank
-    Ref<peers::Engine> direct_, nccl_;           // NULL: not used
+    Ref<peers::DirectEngine> direct_;            // NULL: not used; likewise
+    Ref<peers::Engine> nccl_;
     uint32_t nccl_version_ = 0;
     bool reach_each_other_ = true, native_atomics_ = true;
     std::string unreachable_;                    // why it isn't direct

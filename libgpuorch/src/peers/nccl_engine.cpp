@@ -66,17 +66,18 @@ void NcclEngine::check(Nccl::Result result, const char* function) const {
     throw Failure(std::move(error));
 }
 
-void NcclEngine::prepare(const Collective& collective) {
+Ref<Counted> NcclEngine::prepare(const Collective& collective, bool) {
     if (collective.type >= GPO_TYPE_FLOAT8_E4M3 && nccl_->version() < kNarrowFloats && collective.reduces())
         fail(GPO_NOT_SUPPORTED, "NCCL ", Nccl::version_text(nccl_->version()),
              " doesn't reduce 8-bit floating point: install ", Nccl::version_text(kNarrowFloats), " or newer");
     {
         std::lock_guard lock(lock_);
-        if (warm_[warm_place(collective)]) return;
+        if (warm_[warm_place(collective)]) return nullptr;
     }
     warm_up(collective);
     std::lock_guard lock(lock_);
     warm_[warm_place(collective)] = true;
+    return nullptr;
 }
 
 // The same kind over memory of the engine's own.
@@ -125,7 +126,8 @@ void NcclEngine::warm_up(const Collective& collective) {
     }
 }
 
-void NcclEngine::issue(const Collective& collective, std::span<const Part> parts, void (*begin)(void*), void* of) {
+void NcclEngine::issue(const Collective& collective, std::span<const Part> parts, Counted*, void (*begin)(void*),
+                       void* of) {
     std::vector<CUstream> streams;
     for (const Part& part : parts) streams.push_back(part.stream->native());
     std::lock_guard lock(lock_);

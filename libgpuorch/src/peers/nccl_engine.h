@@ -17,8 +17,9 @@ public:
     /// Throws Failure(GPO_NOT_SUPPORTED): NCCL can't be used here.
     explicit NcclEngine(std::span<const Ref<Context>> contexts);
     int version() const noexcept { return nccl_->version(); }
-    void prepare(const Collective& collective) override;
-    void issue(const Collective& collective, std::span<const Part> parts, void (*begin)(void*), void* of) override;
+    Ref<Counted> prepare(const Collective& collective, bool captured) override;
+    void issue(const Collective& collective, std::span<const Part> parts, Counted* prepared, void (*begin)(void*),
+               void* of) override;
 
 private:
     ~NcclEngine() override;

@@ -43,6 +43,7 @@ public:
         return out;
     }
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+    Ref<const Counted> owner() const noexcept override { return work_->owner(); }
 
 private:
     GroupWork* const work_;

@@ -32,6 +32,8 @@ protected:
     /// the first call on that had an effect, it has to call begin() before.
     virtual void issue() = 0;
     void begin() noexcept { begun_ = true; }
+    /// What a recording of it needs for as long as it can run (Operation::owner).
+    virtual Ref<const Counted> owner() const noexcept { return nullptr; }
 
 private:
     class StreamPart;
