@@ -20,16 +20,21 @@
  *   same streams: all streams get them in the same order.
  *
  * Recording
- *   Streams that are being recorded into a graph template (template.h) take collectives as they take other work. All
- *   streams of the collective must be in the recording: let the others wait for an event of the first.
+ *   Streams that are being recorded into graph templates (template.h) take collectives as they take other work, if all
+ *   streams of the collective are being recorded. They may be in one recording, in which the others wait for an event of
+ *   the first. Or each device has a template of its own: that starts faster, and the program has to launch the graphs of
+ *   all ranks each time, for the ranks wait for each other on the GPU.
+ *   Launches of a recorded collective must not overlap with other launches of the same one: put them on the same streams,
+ *   or behind each other. Software GPUs and collectives that the direct engine makes of several operations can only be in
+ *   one recording.
  *
  * Engines
  *   direct   the library's own kernels and copies, which use memory of other devices directly. Reductions combine the
  *            ranks in their order, whatever the number of elements: all ranks get the same bits, and every run does.
  *   NCCL     NVIDIA's library, loaded when it is first needed (libnccl.so.2, version 2.19 or newer; the environment's
  *            GPUORCH_NCCL may name the file). The same order in every run isn't promised.
- *   A group has both engines where both can be used. GPO_AUTO takes NCCL for what is large, or what can't be reached
- *   directly, and the direct engine for the rest; on software GPUs all is direct.
+ *   A group has both engines where both can be used. Where engine is GPO_AUTO, small all-reduces and barriers are direct,
+ *   and NCCL does the rest. Without NCCL, and on software GPUs, all is direct.
  */
 #ifndef GPUORCH_PEERS_H
 #define GPUORCH_PEERS_H

@@ -79,15 +79,16 @@ extern "C" __global__ void __launch_bounds__(1024)
 // all-reduce beside it: 16 bytes in one store, so that who reads the number twice has the data too, and nothing needs
 // a fence. Then it combines what has come. (The packets are those that NCCL and MSCCL++ call LL.) An inbox has two
 // halves, for odd and even numbers: who stores number e + 2 has seen the peer's number e + 1, which the peer sent after
-// it was done with e.
+// it was done with e. Each block counts for itself, so that no block waits for another of its kernel: therefore all
+// launches have blocks of kThreads threads, or one smaller block.
 
 namespace {
 
-constexpr u32 kMostMailboxes = 8;
+constexpr u32 kMostMailboxes = 8, kThreads = 256;
 
 struct Mailboxes {
     u64 inbox[kMostMailboxes];   // by rank, of 2 * ranks * slots packets
-    u64 words;                   // this rank's: the number of the last all-reduce; 128 bytes on, how many blocks are done
+    u64 numbers;                 // this rank's: for each block that of its last all-reduce
     u64 slots;                   // of 8 bytes of data
     u32 ranks, rank;
 };
@@ -132,7 +133,7 @@ __device__ inline void store(u64 address, u64 bytes, u64 data) {
 
 struct Exchange {
     const Mailboxes& boxes;
-    u64 source, destination, bytes, slot;   // of this thread
+    u64 own, destination, bytes, slot;   // of this thread: its data, and where the result goes
     u32 reduction, number;
 
     template <class Element>
@@ -142,7 +143,6 @@ struct Exchange {
             u64 bits;
             typename Element::Stored element[kCount];
         };
-        const u64 own = load(source, bytes);
         const u64 half = (number & 1) * boxes.ranks * boxes.slots;
         for (u32 i = 1; i < boxes.ranks; ++i) {
             const u32 to = boxes.rank + i < boxes.ranks ? boxes.rank + i : boxes.rank + i - boxes.ranks;
@@ -164,22 +164,35 @@ struct Exchange {
     }
 };
 
+template <class Element>
+__device__ inline void all_reduce_small(const Mailboxes& boxes, u64 source, u64 destination, u64 bytes, u32 reduction) {
+    const u64 slot = blockIdx.x * u64(kThreads) + threadIdx.x, at = slot * 8;
+    const u64 own = at < bytes ? load(source + at, bytes - at) : 0;
+    auto* const last = reinterpret_cast<volatile u32*>(boxes.numbers) + blockIdx.x;
+    const u32 number = *last + 1;
+    if (at < bytes) Exchange{boxes, own, destination + at, bytes - at, slot, reduction, number}(Element());
+    __syncthreads();   // all have read the number
+    if (threadIdx.x == 0) *last = number;
+}
+
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256)
-    gpo_all_reduce_small(const __grid_constant__ Mailboxes boxes, u64 source, u64 destination, u64 bytes, u32 type,
-                         u32 reduction) {
-    auto* const number_word = reinterpret_cast<volatile u32*>(boxes.words);
-    auto* const done = reinterpret_cast<u32*>(boxes.words + 128);
-    const u32 number = *number_word + 1;
-    const u64 slot = blockIdx.x * u64(blockDim.x) + threadIdx.x, at = slot * 8;
-    if (at < bytes)
-        gpo::combine::with_type(
-            type, Exchange{boxes, source + at, destination + at, bytes - at, slot, reduction, number});
-    __syncthreads();
-    if (threadIdx.x == 0 && atomicAdd(done, 1u) == gridDim.x - 1) {   // every block has read the number
-        *done = 0;
-        __threadfence();
-        *number_word = number;
+// One for each type: they are called where a fraction of a microsecond counts.
+#define GPO_ALL_REDUCE_SMALL(name, ...)                                                                              \
+    extern "C" __global__ void __launch_bounds__(kThreads)                                                           \
+        gpo_all_reduce_small_##name(const __grid_constant__ Mailboxes boxes, u64 source, u64 destination, u64 bytes, \
+                                    u32 reduction) {                                                                 \
+        all_reduce_small<gpo::combine::__VA_ARGS__>(boxes, source, destination, bytes, reduction);                   \
     }
-}
+GPO_ALL_REDUCE_SMALL(int8, Integer<signed char, unsigned>)
+GPO_ALL_REDUCE_SMALL(uint8, Integer<unsigned char, unsigned>)
+GPO_ALL_REDUCE_SMALL(int32, Integer<int, unsigned>)
+GPO_ALL_REDUCE_SMALL(uint32, Integer<unsigned, unsigned>)
+GPO_ALL_REDUCE_SMALL(int64, Integer<long long, u64>)
+GPO_ALL_REDUCE_SMALL(uint64, Integer<u64, u64>)
+GPO_ALL_REDUCE_SMALL(float16, Narrow<gpo::Float16>)
+GPO_ALL_REDUCE_SMALL(bfloat16, Narrow<gpo::Bfloat16>)
+GPO_ALL_REDUCE_SMALL(float32, Float32)
+GPO_ALL_REDUCE_SMALL(float64, Float64)
+GPO_ALL_REDUCE_SMALL(float8_e4m3, Narrow<gpo::Float8E4m3>)
+GPO_ALL_REDUCE_SMALL(float8_e5m2, Narrow<gpo::Float8E5m2>)

@@ -9,7 +9,6 @@ namespace gpo::peers {
 
 namespace {
 
-constexpr uint32_t kTypes = GPO_TYPE_FLOAT8_E5M2;
 constexpr uint32_t kElementBytes[kTypes + 1] = {0, 1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
 
 bool has_root(Kind kind) noexcept { return kind == Kind::reduce || kind == Kind::broadcast; }

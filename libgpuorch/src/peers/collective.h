@@ -27,6 +27,9 @@ enum class Kind : uint32_t {
 /// Static text: "all-reduce".
 const char* kind_name(Kind kind) noexcept;
 
+/// GPO_TYPE_* are 1 to this.
+inline constexpr uint32_t kTypes = GPO_TYPE_FLOAT8_E5M2;
+
 struct Collective {
     /// Checks all that is known without the ranks' parts. Throws Failure(GPO_INVALID_ARGUMENT).
     Collective(const gpo_collective& given, uint32_t ranks);

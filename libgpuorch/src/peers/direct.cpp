@@ -13,19 +13,21 @@ constexpr uint32_t kMostSources = 16;         // of one launch (driver/combine.c
 constexpr uint64_t kAlignment = 256;          // of the pieces that ranks reduce, bytes
 constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces everything, in one phase
 
-// Of the module of a context.
-struct Kernels final : Counted {
-    Ref<Kernel> combine, small;
-};
+constexpr const char* kSmall[kTypes] = {
+    "gpo_all_reduce_small_int8",    "gpo_all_reduce_small_uint8",    "gpo_all_reduce_small_int32",
+    "gpo_all_reduce_small_uint32",  "gpo_all_reduce_small_int64",    "gpo_all_reduce_small_uint64",
+    "gpo_all_reduce_small_float16", "gpo_all_reduce_small_bfloat16", "gpo_all_reduce_small_float32",
+    "gpo_all_reduce_small_float64", "gpo_all_reduce_small_float8_e4m3", "gpo_all_reduce_small_float8_e5m2"};
+
 
 Ref<Counted> load_kernels(Context& context) {
     const std::string_view image = context.driver().combine_image;
     auto module = make<Module>(Ref<Context>(&context), kernel::ImageBytes(image.data(), image.size()),
                                Module::Lowered{}, "peers", nullptr);
-    auto made = make<Kernels>();
+    auto made = make<PeerKernels>();
     made->combine = make<Kernel>(module, module->function("gpo_combine"), "combine");
-    if (!context.software())
-        made->small = make<Kernel>(module, module->function("gpo_all_reduce_small"), "small all-reduce");
+    for (uint32_t type = 0; type < kTypes && !context.software(); ++type)
+        made->small[type] = make<Kernel>(module, module->function(kSmall[type]), "small all-reduce");
     return made;
 }
 
@@ -33,6 +35,12 @@ Ref<Counted> load_kernels(Context& context) {
 uint64_t small_bytes_of(size_t ranks) noexcept {
     if (ranks < 2 || ranks > MailboxesArgument::kMostRanks) return 0;
     return ranks == 2 ? 1 << 20 : ranks <= 4 ? 256 << 10 : 64 << 10;
+}
+
+// 0: none.
+uint64_t capture_of(Stream& stream) {
+    const DriverScope scope(stream.context());
+    return stream.capture();
 }
 
 struct Piece {
@@ -54,8 +62,7 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
         Rank& made = ranks_[rank];
         made.context = contexts[rank];
         const Ref<Counted> kernels = made.context->keep(load_kernels);
-        made.combine = static_cast<const Kernels&>(*kernels).combine;
-        made.small = static_cast<const Kernels&>(*kernels).small;
+        made.kernels = Ref<const PeerKernels>(static_cast<const PeerKernels*>(kernels.get()));
         DriverScope scope(*made.context);
         const driver::Table& table = made.context->table();
         int multiprocessors = 1;
@@ -66,9 +73,9 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
             "cuDeviceGetAttribute");
         made.blocks = static_cast<uint32_t>(std::max(multiprocessors, 1)) * 4;
         made.context->take_event(false, &made.here);
-        if (made.small) made.context->take_event(false, &made.last);
+        if (!made.context->software()) made.context->take_event(false, &made.last);
     }
-    if (ranks_.front().small) small_bytes_ = small_bytes_of(ranks_.size());
+    if (!ranks_.front().context->software()) small_bytes_ = small_bytes_of(ranks_.size());
 }
 
 DirectEngine::~DirectEngine() {
@@ -133,7 +140,7 @@ public:
             uint32_t reduction = c.reduction == GPO_REDUCE_AVERAGE && !last ? GPO_REDUCE_SUM : c.reduction;
             void* arguments[] = {&destination, sources, &used, &type, &reduction, &divisor, &count};
             KernelWork work;
-            work.function = engine_.ranks_[on].combine->native();
+            work.function = engine_.ranks_[on].kernels->combine->native();
             work.grid[0] = static_cast<uint32_t>(
                 std::clamp<uint64_t>(bytes / (uint64_t{kThreads} * 16), 1, engine_.ranks_[on].blocks));
             work.block[0] = kThreads;
@@ -240,10 +247,11 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
                                bool captured) {
     constexpr uint64_t kUnit = 8;   // bytes of a thread
     const uint64_t units = (c.bytes() + kUnit - 1) / kUnit;
-    uint32_t type = c.type, reduction = c.reduction;
+    uint32_t reduction = c.reduction;
     uint64_t bytes = c.bytes();
     KernelWork work;
-    work.block[0] = static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, kThreads));
+    work.block[0] =
+        static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{MailboxesArgument::kThreads}));
     work.grid[0] = static_cast<uint32_t>((units + work.block[0] - 1) / work.block[0]);
     for (uint32_t rank = 0; rank < c.ranks; ++rank) {
         Stream& stream = *parts[rank].stream;
@@ -252,8 +260,8 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
         if (!captured && own.last_recorded) gpo::issue(stream, EventWork{own.last, true});
         MailboxesArgument argument = boxes.argument(rank);
         uint64_t send = parts[rank].send, receive = parts[rank].receive;
-        void* arguments[] = {&argument, &send, &receive, &bytes, &type, &reduction};
-        work.function = own.small->native();
+        void* arguments[] = {&argument, &send, &receive, &bytes, &reduction};
+        work.function = own.kernels->small[c.type - 1]->native();
         work.arguments = arguments;
         gpo::issue(stream, work);
         if (captured) continue;
@@ -264,16 +272,19 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
 
 void DirectEngine::issue(const Collective& collective, std::span<const Part> parts, Counted* prepared,
                          void (*begin)(void*), void* of) {
-    bool captured = false;
-    if (prepared) {
-        const DriverScope scope(parts[0].stream->context());
-        captured = parts[0].stream->capturing();
-    }
+    const uint64_t capture = capture_of(*parts[0].stream);
     std::lock_guard lock(lock_);
-    begin(of);
     const auto* boxes = static_cast<const Mailboxes*>(prepared);
     // A capture that has begun or ended since prepare(): the mailboxes are for the other case.
-    if (boxes && captured == (boxes != boxes_.get())) return issue_small(collective, parts, *boxes, captured);
+    if (boxes && (capture != 0) == (boxes != boxes_.get())) {
+        begin(of);
+        return issue_small(collective, parts, *boxes, capture != 0);
+    }
+    for (const Part& part : parts)
+        if (capture_of(*part.stream) != capture)
+            fail(GPO_CAPTURE_REFUSED, kind_name(collective.kind), ": ", parts[0].stream->describe(), " and ",
+                 part.stream->describe(), " have to be in one recording, since the ranks' work waits for each other's");
+    begin(of);
     Issue(*this, collective, parts).run();
 }
 

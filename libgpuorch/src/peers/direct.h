@@ -17,6 +17,12 @@
 
 namespace gpo::peers {
 
+/// Of the module of a context.
+struct PeerKernels final : Counted {
+    Ref<Kernel> combine;
+    Ref<Kernel> small[kTypes];   // by type; NULL on software GPUs
+};
+
 class DirectEngine final : public StreamEngine {
 public:
     /// The ranks' devices, which reach each other. Throws.
@@ -31,7 +37,7 @@ public:
 private:
     struct Rank {
         Ref<Context> context;
-        Ref<Kernel> combine, small;
+        Ref<const PeerKernels> kernels;
         CUevent here = nullptr;   // recorded where a rank joins
         CUevent last = nullptr;   // and behind the last small all-reduce that wasn't recorded
         bool last_recorded = false;

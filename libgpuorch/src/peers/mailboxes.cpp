@@ -1,20 +1,28 @@
 #include "peers/mailboxes.h"
 
+#include <algorithm>
+
 namespace gpo::peers {
 
 namespace {
 
-constexpr uint64_t kPacketBytes = 16, kWordsBytes = 256;
+constexpr uint64_t kPacketBytes = 16, kNumbersAlignment = 256;
+
+uint64_t bytes_of_numbers(uint64_t slots) noexcept {
+    const uint64_t blocks = (slots + MailboxesArgument::kThreads - 1) / MailboxesArgument::kThreads;
+    return (blocks * sizeof(uint32_t) + kNumbersAlignment - 1) / kNumbersAlignment * kNumbersAlignment;
+}
 
 }  // namespace
 
 Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, const FixedText<96>& owner)
     : slots_((bytes + 7) / 8) {
     const uint64_t inbox_bytes = 2 * contexts.size() * slots_ * kPacketBytes;
+    const uint64_t number_bytes = bytes_of_numbers(slots_);
     for (const auto& context : contexts) {
         memory_.push_back(make<OwnedMemory>(context, owner));
-        words_.push_back(memory_.back()->allocate(kWordsBytes + inbox_bytes));
-        inboxes_.push_back(words_.back() + kWordsBytes);
+        numbers_.push_back(memory_.back()->allocate(number_bytes + inbox_bytes));
+        inboxes_.push_back(numbers_.back() + number_bytes);
     }
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Context& context = *contexts[rank];
@@ -23,7 +31,7 @@ Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, con
         CUstream stream = nullptr;
         context.check(table.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
                       "cuStreamCreateWithPriority");
-        CUresult result = table.cuMemsetD8Async(words_[rank], 0, kWordsBytes + inbox_bytes, stream);
+        CUresult result = table.cuMemsetD8Async(numbers_[rank], 0, number_bytes + inbox_bytes, stream);
         if (result == CUDA_SUCCESS) result = table.cuStreamSynchronize(stream);
         table.cuStreamDestroy(stream);
         context.check(result, "cuMemsetD8Async");
@@ -33,7 +41,7 @@ Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, con
 MailboxesArgument Mailboxes::argument(uint32_t rank) const noexcept {
     MailboxesArgument out;
     std::copy(inboxes_.begin(), inboxes_.end(), out.inbox);
-    out.words = words_[rank];
+    out.numbers = numbers_[rank];
     out.slots = slots_;
     out.ranks = static_cast<uint32_t>(inboxes_.size());
     out.rank = rank;

@@ -14,9 +14,9 @@ namespace gpo::peers {
 
 /// As the kernel takes it, by value.
 struct MailboxesArgument {
-    static constexpr uint32_t kMostRanks = 8;
+    static constexpr uint32_t kMostRanks = 8, kThreads = 256;   // threads of a block, each with 8 bytes
     uint64_t inbox[kMostRanks] = {};
-    uint64_t words = 0, slots = 0;
+    uint64_t numbers = 0, slots = 0;
     uint32_t ranks = 0, rank = 0;
 };
 
@@ -29,7 +29,7 @@ public:
 
 private:
     std::vector<Ref<OwnedMemory>> memory_;    // by rank
-    std::vector<uint64_t> inboxes_, words_;
+    std::vector<uint64_t> inboxes_, numbers_;
     uint64_t slots_ = 0;
 };
 

@@ -128,6 +128,11 @@ public:
         REQUIRE_OK(gpo_peers_get_info(peers, &out));
         return out;
     }
+    bool software() {
+        auto info = sized<gpo_driver_info>();
+        REQUIRE_OK(gpo_runtime_get_driver(runtime, &info));
+        return info.software != 0;
+    }
     void wait_all() {
         for (const Stream& stream : streams) REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     }
