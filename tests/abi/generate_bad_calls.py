@@ -93,7 +93,9 @@ VALUES = {
     ("gpo_advise_trace", "path"): "w.trace.c_str()",
     ("gpo_peers_create", "devices"): "&w.device", ("gpo_peers_create", "count"): "1", ("*", "ranks"): "&w.rank",
     ("gpo_peers_split", "count"): "1", ("gpo_peers_submit", "count"): "1",
-    ("gpo_peers_submit", "stride"): "sizeof(gpo_rank_part)",
+    ("gpo_peers_submit", "stride"): "sizeof(gpo_rank_part)", ("*", "rank"): "w.rank",
+    ("gpo_symmetric_allocate", "bytes"): "4096", ("gpo_peers_launch", "count"): "1",
+    ("gpo_peers_launch", "stride"): "sizeof(gpo_rank_launch)",
 } | {
     (f"gpo_template_add_{node}", "graph_template"): "w.building()"
     for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter", "if", "while",
@@ -123,7 +125,7 @@ NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT", "after": "GPO_INVALID_ARGUMENT", 
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies"), ("gpo_graph_set_all", "settings"),
           ("gpo_template_launch", "settings"), ("gpo_buckets_launch", "settings"), ("gpo_advise", "advice"), ("gpo_queue_take", "entries"),
           ("gpo_scheduler_create", "handlers"), ("gpo_scheduler_get_blocks", "blocks"), ("gpo_scheduler_get_samples", "samples"),
-          ("gpo_scheduler_get_errors", "errors"), ("gpo_peers_submit", "parts")}
+          ("gpo_scheduler_get_errors", "errors"), ("gpo_peers_submit", "parts"), ("gpo_peers_launch", "launches")}
 # What the world calls its object of a type, where that is a word of C++.
 OBJECT = {"template": "graph_template"}
 

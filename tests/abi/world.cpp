@@ -112,6 +112,7 @@ Objects::Objects(const gpo_runtime_options* options) {
     queue = fresh_queue();
     scheduler = fresh_scheduler();
     peers = fresh_peers();
+    symmetric = fresh_symmetric();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -128,6 +129,7 @@ GPO_FRESH(stream_pool, gpo_stream_pool_create(device, nullptr, &handle))
 GPO_FRESH(event, gpo_event_create(device, nullptr, &handle))
 GPO_FRESH(timeline, gpo_timeline_create(runtime, nullptr, &handle))
 GPO_FRESH(peers, gpo_peers_create(&device, 1, nullptr, &handle))
+GPO_FRESH(symmetric, gpo_symmetric_allocate(peers, 4096, nullptr, &handle))
 GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
 GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
@@ -267,6 +269,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         GPO_GONE(queue);
         GPO_GONE(scheduler);
         GPO_GONE(peers);
+        GPO_GONE(symmetric);
 #undef GPO_GONE
     }
     stale_device = fresh_device();
@@ -278,7 +281,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers);
+    GPO_STALE(peers); GPO_STALE(symmetric);
 #undef GPO_STALE
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
@@ -493,6 +496,18 @@ gpo_rank_part World::good_gpo_rank_part() {
     part.stream = stream;
     part.send = part.receive = memory;
     return part;
+}
+
+gpo_rank_launch World::good_gpo_rank_launch() {
+    auto launch = sized<gpo_rank_launch>();
+    shape = good_gpo_launch();
+    launch.stream = stream;
+    launch.kernel = kernel;
+    launch.launch = &shape;
+    launch.arguments = arguments;
+    launch.sizes = sizes;
+    launch.argument_count = 2;
+    return launch;
 }
 
 gpo_workload World::good_gpo_workload() {

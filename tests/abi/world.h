@@ -67,6 +67,7 @@ struct Objects {
     gpo_queue_t queue = nullptr;              // a ring
     gpo_scheduler_t scheduler = nullptr;      // of a ring of its own, without tasks
     gpo_peers_t peers = nullptr;              // of the one device
+    gpo_symmetric_t symmetric = nullptr;      // 4096 bytes
     uint64_t memory = 0;  // 4096 bytes on the device
 
     gpo_device_t fresh_device();
@@ -87,6 +88,7 @@ struct Objects {
     gpo_queue_t fresh_queue();
     gpo_scheduler_t fresh_scheduler();
     gpo_peers_t fresh_peers();
+    gpo_symmetric_t fresh_symmetric();
 
 protected:
     /// An empty template gets a fill as its first node, whose value is the parameter "two".
@@ -116,7 +118,7 @@ struct World : Objects {
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers);
+    GPO_STALE(peers); GPO_STALE(symmetric);
     gpo_template_t stale_graph_template, gone_graph_template;
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
@@ -145,6 +147,7 @@ struct World : Objects {
     gpo_stream_t pooled_stream();
     const uint32_t first_node = 1;
     const uint32_t rank = 0;
+    gpo_launch shape;   // that good_gpo_rank_launch() refers to
     gpo_template_t deciding = nullptr;   // as fresh_graph_template(), and an if (node 3) that a kernel decides
     gpo_template_t looping = nullptr;    // a while, node loop_node
     gpo_graph_t looping_graph = nullptr;
@@ -192,6 +195,8 @@ struct World : Objects {
     gpo_peers_options good_gpo_peers_options() { return sized<gpo_peers_options>(); }
     gpo_collective good_gpo_collective();
     gpo_rank_part good_gpo_rank_part();
+    gpo_symmetric_options good_gpo_symmetric_options() { return sized<gpo_symmetric_options>(); }
+    gpo_rank_launch good_gpo_rank_launch();
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
@@ -213,6 +218,7 @@ struct World : Objects {
     void keep(gpo_queue_t handle) { gpo_queue_destroy(handle); }
     void keep(gpo_scheduler_t handle) { gpo_scheduler_destroy(handle); }
     void keep(gpo_peers_t handle) { gpo_peers_destroy(handle); }
+    void keep(gpo_symmetric_t handle) { gpo_symmetric_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which

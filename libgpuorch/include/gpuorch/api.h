@@ -16,6 +16,7 @@
 #include "peers.h"
 #include "pipeline.h"
 #include "scheduler.h"
+#include "symmetric.h"
 #include "trace.h"
 
 #ifdef __cplusplus
@@ -295,6 +296,15 @@ typedef struct gpo_api {
     gpo_status (*peers_get_link)(gpo_peers_t peers, uint32_t from, uint32_t to, gpo_peer_properties *link);
     gpo_status (*peers_submit)(gpo_peers_t peers, const gpo_collective *collective, const gpo_rank_part *parts,
                                uint64_t stride, uint32_t count);
+    gpo_status (*symmetric_allocate)(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
+                                     gpo_symmetric_t *memory);
+    gpo_status (*symmetric_destroy)(gpo_symmetric_t memory);
+    gpo_status (*symmetric_get_address)(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
+    gpo_status (*symmetric_get_device_handle)(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
+                                              size_t *needed);
+    gpo_status (*symmetric_reset)(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
+    gpo_status (*symmetric_get_info)(gpo_symmetric_t memory, gpo_symmetric_info *info);
+    gpo_status (*peers_launch)(gpo_peers_t peers, const gpo_rank_launch *launches, uint64_t stride, uint32_t count);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@
  *     queue.h       queues that kernels take their work from
  *     scheduler.h   schedulers, which stay on the GPU and do the tasks of a queue
  *     peers.h       groups of devices that work together: collectives
+ *     symmetric.h   memory that kernels of several devices use together; launches of such kernels
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
  *     advice.h      which form of work fits a workload; what a trace says of a run

@@ -226,6 +226,13 @@ constexpr gpo_api kApi = {
     gpo_peers_get_info,
     gpo_peers_get_link,
     gpo_peers_submit,
+    gpo_symmetric_allocate,
+    gpo_symmetric_destroy,
+    gpo_symmetric_get_address,
+    gpo_symmetric_get_device_handle,
+    gpo_symmetric_reset,
+    gpo_symmetric_get_info,
+    gpo_peers_launch,
 };
 
 }  // namespace

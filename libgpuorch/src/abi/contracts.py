@@ -23,7 +23,7 @@ MAY_BE_NULL = {
     ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"), ("gpo_buckets_launch", "settings"),
     ("gpo_buckets_launch", "shape"), ("gpo_queue_set_costs", "costs"), ("gpo_queue_take", "answers"),
     ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"), ("gpo_peers_create", "options"),
-    ("gpo_peers_split", "options"),
+    ("gpo_peers_split", "options"), ("gpo_symmetric_allocate", "options"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
      ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
       "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
@@ -53,6 +53,7 @@ LIBRARYS = {
     ("gpo_kernel_get_native", "function"), ("gpo_module_get_symbol", "address"),
     ("gpo_template_get_native", "native"), ("gpo_graph_get_native", "native"), ("gpo_template_allocate", "address"),
     ("gpo_template_allocate_host", "memory"), ("gpo_template_add_allocation", "address"),
+    ("gpo_symmetric_get_address", "address"),
 }
 
 # What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
@@ -113,6 +114,7 @@ LENGTH = {
     ("gpo_scheduler_get_errors", "errors"): ("capacity", "structs"),
     ("gpo_template_add_switch", "bodies"): ("count", "pointers"), ("gpo_peers_create", "devices"): ("count", "pointers"),
     ("gpo_peers_split", "ranks"): ("count", "numbers"), ("gpo_peers_submit", "parts"): ("count", "structs"),
+    ("gpo_peers_launch", "launches"): ("count", "structs"),
 }
 
 

@@ -85,6 +85,7 @@ def main():
 #include "peers.h"
 #include "pipeline.h"
 #include "scheduler.h"
+#include "symmetric.h"
 #include "trace.h"
 
 #ifdef __cplusplus

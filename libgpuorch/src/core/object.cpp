@@ -25,6 +25,7 @@ const char* type_name(Type type) noexcept {
         case Type::queue: return "queue";
         case Type::scheduler: return "scheduler";
         case Type::peers: return "peers";
+        case Type::symmetric: return "symmetric memory";
         case Type::none: break;
     }
     return "object";

@@ -827,6 +827,38 @@ inline constexpr StructField kStructFields<gpo_stream_pool_options>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_symmetric_options>[] = {
+    GPO_FIELD(gpo_symmetric_options, struct_size),
+    GPO_FIELD(gpo_symmetric_options, flags),
+    GPO_FIELD(gpo_symmetric_options, alignment),
+    GPO_FIELD(gpo_symmetric_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_symmetric_info>[] = {
+    GPO_FIELD(gpo_symmetric_info, struct_size),
+    GPO_FIELD(gpo_symmetric_info, ranks),
+    GPO_FIELD(gpo_symmetric_info, bytes),
+    GPO_FIELD(gpo_symmetric_info, alignment),
+    GPO_FIELD(gpo_symmetric_info, device_bytes),
+    GPO_FIELD(gpo_symmetric_info, barrier_blocks),
+    GPO_FIELD(gpo_symmetric_info, reserved),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_rank_launch>[] = {
+    GPO_FIELD(gpo_rank_launch, struct_size),
+    GPO_FIELD(gpo_rank_launch, flags),
+    GPO_FIELD(gpo_rank_launch, stream),
+    GPO_FIELD(gpo_rank_launch, kernel),
+    GPO_FIELD(gpo_rank_launch, launch),
+    GPO_FIELD(gpo_rank_launch, arguments),
+    GPO_FIELD(gpo_rank_launch, sizes),
+    GPO_FIELD(gpo_rank_launch, argument_count),
+    GPO_FIELD(gpo_rank_launch, reserved),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_template_options>[] = {
     GPO_FIELD(gpo_template_options, struct_size),
     GPO_FIELD(gpo_template_options, flags),

@@ -135,7 +135,8 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
         if (&stream != &*stream_ && std::none_of(joined_.begin(), joined_.end(), is_this))
             joined_.push_back(Ref<Stream>(&stream));
         if (!node || operation.work().engine == trace::Engine::none) return;
-        made_.push_back({node, operation.label(), operation.owner(), attributes_of(operation, stream)});
+        const Operation& what = operation.content(stream);
+        made_.push_back({node, operation.label(), what.owner(), attributes_of(what, stream)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
     }

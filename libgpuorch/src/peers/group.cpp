@@ -33,6 +33,7 @@ Ref<Peers> Peers::create(std::vector<Ref<Context>> contexts, const gpo_peers_opt
 Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& options)
     : Object(contexts.front()->runtime(), Type::peers, options.label), contexts_(std::move(contexts)) {
     connect();
+    launcher_ = make<peers::Launcher>(contexts_);
     std::string why_not;
     if (options.engine != GPO_ENGINE_NCCL) {
         if (reach_each_other_) direct_ = make<peers::DirectEngine>(contexts_, describe());
@@ -94,6 +95,16 @@ gpo_peer_properties Peers::link(uint32_t from, uint32_t to) const {
     require_rank(from);
     require_rank(to);
     return peer_properties(contexts_[from]->driver(), contexts_[from]->ordinal(), contexts_[to]->ordinal());
+}
+
+void Peers::require_direct(const char* what) const {
+    if (!reach_each_other_) fail(GPO_NOT_SUPPORTED, what, " of ", describe(), ": ", unreachable_);
+}
+
+gpo_status Peers::launch(std::span<const peers::RankLaunch> launches) {
+    if (launches.size() != ranks())
+        fail(GPO_INVALID_ARGUMENT, "count is ", launches.size(), ": ", describe(), " has ", ranks(), " ranks");
+    return launcher_->submit(launches);
 }
 
 gpo_peers_info Peers::info() const {

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "peers/collective.h"
 #include "peers/direct.h"
+#include "peers/launch.h"
 
 namespace gpo {
 
@@ -20,6 +21,11 @@ public:
     uint32_t ranks() const noexcept { return static_cast<uint32_t>(contexts_.size()); }
     /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
     gpo_status submit(const gpo_collective& collective, std::span<const peers::Part> parts);
+    /// The same of one kernel for each rank.
+    gpo_status launch(std::span<const peers::RankLaunch> launches);
+    /// Throws Failure(GPO_NOT_SUPPORTED) if two devices can't reach each other's memory. `what` needs that.
+    void require_direct(const char* what) const;
+    const std::vector<Ref<Context>>& contexts() const noexcept { return contexts_; }
     gpo_peers_info info() const;
     /// Throws Failure(GPO_INVALID_ARGUMENT).
     gpo_peer_properties link(uint32_t from, uint32_t to) const;
@@ -35,6 +41,7 @@ private:
     const std::vector<Ref<Context>> contexts_;   // by rank
     Ref<peers::DirectEngine> direct_;            // NULL: not used; likewise
     Ref<peers::Engine> nccl_;
+    Ref<peers::Launcher> launcher_;
     uint32_t nccl_version_ = 0;
     bool reach_each_other_ = true, native_atomics_ = true;
     std::string unreachable_;                    // why it isn't direct

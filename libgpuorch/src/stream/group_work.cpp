@@ -44,6 +44,10 @@ public:
     }
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
     Ref<const Counted> owner() const noexcept override { return work_->owner(); }
+    const Operation& content(const Stream& stream) const noexcept override {
+        const Operation* const single = work_->content(stream);
+        return single ? *single : *this;
+    }
 
 private:
     GroupWork* const work_;

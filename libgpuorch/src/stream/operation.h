@@ -48,6 +48,9 @@ public:
     /// What has to stay for as long as the operation may run again, as a node of a graph: its kernel. NULL: nothing.
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
 
+    /// What it does on this stream, as an operation of the stream's alone: a part of work of several streams differs.
+    virtual const Operation& content(const Stream&) const noexcept { return *this; }
+
     /// Its work, if a stream may learn it. It was checked in full, so that the driver has nothing to refuse; what it
     /// names stays valid for the length of the call that puts the operation on the stream.
     virtual LearnableWork learnable() const noexcept { return {}; }

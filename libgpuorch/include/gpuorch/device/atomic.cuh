@@ -1,6 +1,7 @@
-/* device/atomic.cuh: the memory operations that queues are made of (gpuorch/device/queue.cuh).
+/* device/atomic.cuh: the memory operations that queues and the communication of several devices are made of
+ * (gpuorch/device/queue.cuh, gpuorch/device/peer.cuh).
  *
- * All PTX of the queues is in this file, each instruction beside what the software GPU does in its place. For CUDA C++
+ * All PTX of these is in this file, each instruction beside what the software GPU does in its place. For CUDA C++
  * by nvcc, NVRTC or Clang, for compute capability 7.0 or newer.
  *
  * Addresses are of global memory: of this or another device, or of pinned host memory. Shared memory has CUDA's own
@@ -107,6 +108,8 @@ GPO_FETCH_ADD(fetch_add_release, u32, "r", "atom.release.gpu.global.add.u32", __
 GPO_FETCH_ADD(fetch_add_release, u64, "l", "atom.release.gpu.global.add.u64", __ATOMIC_RELEASE)
 GPO_FETCH_ADD(fetch_add_acq_rel, u32, "r", "atom.acq_rel.gpu.global.add.u32", __ATOMIC_ACQ_REL)
 GPO_FETCH_ADD(fetch_add_acq_rel, u64, "l", "atom.acq_rel.gpu.global.add.u64", __ATOMIC_ACQ_REL)
+GPO_FETCH_ADD(fetch_add_relaxed_system, u64, "l", "atom.relaxed.sys.global.add.u64", __ATOMIC_RELAXED)
+GPO_FETCH_ADD(fetch_add_acq_rel_system, u64, "l", "atom.acq_rel.sys.global.add.u64", __ATOMIC_ACQ_REL)
 
 /* Additions whose result nobody reads. */
 GPO_ADD(add_relaxed, u32, "r", "red.relaxed.gpu.global.add.u32", __ATOMIC_RELAXED)
@@ -114,6 +117,7 @@ GPO_ADD(add_relaxed, u64, "l", "red.relaxed.gpu.global.add.u64", __ATOMIC_RELAXE
 GPO_ADD(add_relaxed, i64, "l", "red.relaxed.gpu.global.add.u64", __ATOMIC_RELAXED)
 GPO_ADD(add_release, u32, "r", "red.release.gpu.global.add.u32", __ATOMIC_RELEASE)
 GPO_ADD(add_release, u64, "l", "red.release.gpu.global.add.u64", __ATOMIC_RELEASE)
+GPO_ADD(add_release_system, u64, "l", "red.release.sys.global.add.u64", __ATOMIC_RELEASE)
 
 #undef GPO_LOAD
 #undef GPO_STORE
@@ -143,6 +147,14 @@ __device__ inline void raise_relaxed(u64* at, u64 value) {
     atomicMax(at, value);
 #else
     asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+#endif
+}
+__device__ inline void raise_relaxed_system(u64* at, u64 value) {
+#if defined(__GPUORCH_SOFT__)
+    GPO_DEVICE_CROSSING();
+    atomicMax(at, value);
+#else
+    asm volatile("red.relaxed.sys.global.max.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
 #endif
 }
 

@@ -14,38 +14,10 @@
 #ifndef GPUORCH_DEVICE_RING_CUH
 #define GPUORCH_DEVICE_RING_CUH
 
+#include <gpuorch/device/bound.cuh>
 #include <gpuorch/device/handles.cuh>
 
 namespace gpo {
-
-/* How long a call may wait: how often it looks, or for how long. */
-struct bound {
-    unsigned long long most;
-    bool is_time;
-};
-__device__ inline bound polls(unsigned long long most) { return bound{most, false}; }
-__device__ inline bound nanoseconds(unsigned long long most) { return bound{most, true}; }
-
-/* A wait that goes on. */
-struct patience {
-    bound limit;
-    unsigned long long begin, looks;
-    unsigned sleep;
-
-    __device__ explicit patience(bound most) : limit(most), begin(0), looks(0), sleep(32) {}
-
-    /* Has the bound passed, after so many more looks? The first call is the beginning. */
-    __device__ bool over(unsigned more = 1) {
-        if (!limit.is_time) return (looks += more) >= limit.most;
-        const unsigned long long time = atomic::now();
-        if (begin == 0) begin = time;
-        return time - begin >= limit.most;
-    }
-    __device__ void give_way() {
-        atomic::pause(sleep);
-        if (sleep < 512) sleep *= 2;
-    }
-};
 
 /* A task as it lies in a slot. */
 template <class T>

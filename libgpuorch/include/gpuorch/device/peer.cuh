@@ -1,0 +1,464 @@
+/* device/peer.cuh: kernels that use the memory of other devices: symmetric memory, signals and barriers
+ * (gpuorch/symmetric.h).
+ *
+ * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. It needs no
+ * device link step. gpo_module_compile finds this header by itself.
+ *
+ * A kernel takes symmetric memory as an argument, by value: gpo::symmetric, as gpo_symmetric_get_device_handle writes it
+ * for the kernel's rank. Memory is named by a rank and an offset in bytes. Each call returns a gpo::peer_status. No call
+ * traps, asserts, or waits without bound. The words are those of NVSHMEM.
+ *
+ *     #include <gpuorch/device/peer.cuh>
+ *
+ *     // Each rank gives its piece to the next one: at offset 0 is a signal, from 256 on the data.
+ *     extern "C" __global__ void shift(gpo::symmetric memory, const float *piece, unsigned long long bytes,
+ *                                      unsigned long long round) {
+ *         const unsigned next = (memory.rank + 1) % memory.ranks;
+ *         gpo::block_put_signal(memory, next, 256, piece, bytes, 0, round);
+ *         if (gpo::block_wait(memory, 0, gpo::wait_at_least, round, gpo::nanoseconds(1000000000)) != gpo::peer_success)
+ *             return;
+ *         const float *mine = gpo::pointer<float>(memory, memory.rank, 256);
+ *         …
+ *     }
+ *
+ *   form     calls
+ *   thread   put(memory, rank, offset, source, bytes)           get(destination, memory, rank, offset, bytes)
+ *            put_signal(memory, rank, offset, source, bytes, signal_offset, value, operation)
+ *            signal(memory, rank, signal_offset, value, operation)
+ *            wait(memory, signal_offset, comparison, value, bound, &seen)
+ *            quiet()
+ *            fetch_add(memory, rank, offset, value, &before)
+ *            pointer<T>(memory, rank, offset)
+ *   warp     warp_put, warp_get, warp_put_signal, warp_signal, warp_wait, warp_quiet: the same arguments
+ *   block    block_put, block_get, block_put_signal, block_signal, block_wait, block_quiet
+ *            barrier(memory, bound)
+ *
+ *   Thread form: each thread does something of its own.
+ *   Warp form: the lanes do one thing together, with the same arguments. The last argument is a mask of the lanes that
+ *   come together; by default these are the lanes that are active at the call. A mask that is given must name the lanes
+ *   that come to this very call, as for __syncwarp.
+ *   Block form: likewise for all threads of a block. Each call is a barrier of the block, at its begin and its end.
+ *
+ * What the calls do, and their memory orders. All atomics are for the whole system.
+ *   pointer      The address of the byte at `offset` of a rank's memory, for any access; NULL if there is none.
+ *   put          Copies `bytes` from `source`, memory of any kind that the threads can read, to a rank. When it returns,
+ *                `source` may be changed. The writes are plain: a peer may read them when it has seen a later signal of
+ *                the same thread, warp or block, or has passed a later barrier.
+ *   get          Copies `bytes` from a rank to `destination`. When it returns, the bytes are there. The reads are plain:
+ *                the peer must have written before a signal or barrier that the caller has seen.
+ *                Both move 16 bytes at a time, whatever the alignment: on the link where the alignments of source and
+ *                destination differ, on both sides otherwise.
+ *   signal       Sets a word of 64 bits in a rank's memory (signal_set), or adds to it (signal_add). Release: who sees the
+ *                value with wait() sees what the thread, warp or block has written before, on any device.
+ *                signal_offset is a multiple of 8.
+ *   put_signal   put(), and then signal().
+ *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which may
+ *                be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
+ *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed: it
+ *                orders nothing; a quiet() before it does.
+ *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it writes
+ *                afterwards (fence, acquire and release).
+ *   barrier      Block i of each rank's kernel waits until block i of all ranks has come. What the blocks have written
+ *                before is seen by all of them afterwards, on any device. Blocks are counted from x to z. They must be on
+ *                the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout may be called again,
+ *                and then waits for the same meeting. Barriers need no reset between launches, as long as all ranks come
+ *                to the same number of them in each; else gpo_symmetric_reset.
+ *
+ *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
+ *   for so long.
+ *   peer_invalid: the handle is none, there is no such rank, a range isn't inside the memory, a signal's offset is no
+ *   multiple of 8; or the grid has more blocks than the memory has barriers for (gpo_symmetric_info.barrier_blocks).
+ *   Nothing has happened then.
+ */
+#ifndef GPUORCH_DEVICE_PEER_CUH
+#define GPUORCH_DEVICE_PEER_CUH
+
+#include <gpuorch/device/bound.cuh>
+
+namespace gpo {
+
+/* What calls return: values of gpo_status. */
+enum peer_status {
+    peer_success = 0,
+    peer_timeout = 2, /* the bound of a wait has passed */
+    peer_end = 4,     /* of a shared range (device/steal.cuh): no more numbers */
+    peer_invalid = 10
+};
+
+enum signal_operation { signal_set, signal_add };
+
+/* What is seen, compared with the value: numbers without sign. */
+enum comparison { wait_equal, wait_not_equal, wait_less, wait_at_most, wait_greater, wait_at_least };
+
+enum { symmetric_magic = 0x59535247 /* GRSY */, symmetric_version = 0x00010000 };
+
+struct symmetric {
+    unsigned magic, version;
+    unsigned long long bytes;         /* of each rank's memory */
+    unsigned rank, ranks;             /* the kernel's own rank; how many there are */
+    unsigned long long words;         /* offset of the barriers' u32 words, behind the memory */
+    unsigned blocks;                  /* that have words */
+    unsigned block_words;             /* of a block: one for each rank, then the number of barriers it has passed */
+    unsigned long long reserved[3];
+    unsigned long long addresses[32]; /* of each rank's memory */
+};
+static_assert(sizeof(symmetric) == 320, "the host's layout");
+
+/* -- addresses -- */
+
+__device__ inline bool is_symmetric(const symmetric& memory) {
+    return memory.magic == symmetric_magic && memory.version == symmetric_version;
+}
+
+__device__ inline bool has(const symmetric& memory, unsigned rank, unsigned long long offset,
+                           unsigned long long bytes) {
+    return is_symmetric(memory) && rank < memory.ranks && offset <= memory.bytes && bytes <= memory.bytes - offset;
+}
+
+__device__ inline bool has_word(const symmetric& memory, unsigned rank, unsigned long long offset) {
+    return has(memory, rank, offset, 8) && offset % 8 == 0;
+}
+
+template <class T = void>
+__device__ inline T* pointer(const symmetric& memory, unsigned rank, unsigned long long offset) {
+    return has(memory, rank, offset, 0) ? (T*)(memory.addresses[rank] + offset) : nullptr;
+}
+
+__device__ inline unsigned long long* word_at(const symmetric& memory, unsigned rank, unsigned long long offset) {
+    return (unsigned long long*)(memory.addresses[rank] + offset);
+}
+
+/* -- copies -- */
+
+/* Which of the threads that copy together this one is. */
+struct mover {
+    unsigned index, count;
+};
+__device__ inline mover thread_mover() { return mover{0, 1}; }
+__device__ inline mover warp_mover(unsigned mask) { return mover{atomic::rank_in(mask), (unsigned)__popc(mask)}; }
+__device__ inline mover block_mover() { return mover{atomic::thread_in_block(), atomic::threads_in_block()}; }
+
+__device__ inline void move_bytes(char* to, const char* from, unsigned long long bytes, mover self) {
+    for (unsigned long long i = self.index; i < bytes; i += self.count) to[i] = from[i];
+}
+
+/* Sixteen bytes in parts of T. */
+template <class T>
+struct parts {
+    T part[16 / sizeof(T)];
+};
+
+/* Pieces of 16 bytes, each side in accesses of To and From. Four pieces are read before they are written. */
+template <class To, class From>
+__device__ inline void move_pieces(char* to, const char* from, unsigned long long pieces, mover self) {
+    constexpr unsigned ahead = 4;
+    unsigned long long i = self.index;
+    const unsigned long long step = self.count;
+    for (; i + (ahead - 1) * step < pieces; i += ahead * step) {
+        parts<From> read[ahead];
+#pragma unroll
+        for (unsigned k = 0; k < ahead; ++k) {
+            const From* source = (const From*)(from + (i + k * step) * 16);
+#pragma unroll
+            for (unsigned j = 0; j < 16 / sizeof(From); ++j) read[k].part[j] = source[j];
+        }
+#pragma unroll
+        for (unsigned k = 0; k < ahead; ++k) {
+            parts<To> write;
+            memcpy(&write, &read[k], 16);
+            To* destination = (To*)(to + (i + k * step) * 16);
+#pragma unroll
+            for (unsigned j = 0; j < 16 / sizeof(To); ++j) destination[j] = write.part[j];
+        }
+    }
+#pragma unroll 1
+    for (; i < pieces; i += step) {
+        parts<From> read;
+        parts<To> write;
+        const From* source = (const From*)(from + i * 16);
+        To* destination = (To*)(to + i * 16);
+#pragma unroll
+        for (unsigned j = 0; j < 16 / sizeof(From); ++j) read.part[j] = source[j];
+        memcpy(&write, &read, 16);
+#pragma unroll
+        for (unsigned j = 0; j < 16 / sizeof(To); ++j) destination[j] = write.part[j];
+    }
+}
+
+/* `far_is_source`: the side on the link, whose accesses have 16 bytes. */
+template <bool far_is_source, class Near>
+__device__ inline void move_near(char* to, const char* from, unsigned long long pieces, mover self) {
+    if (far_is_source)
+        move_pieces<Near, uint4>(to, from, pieces, self);
+    else
+        move_pieces<uint4, Near>(to, from, pieces, self);
+}
+
+template <bool far_is_source>
+__device__ inline void move(char* to, const char* from, unsigned long long bytes, mover self) {
+    const unsigned long long far = far_is_source ? (unsigned long long)from : (unsigned long long)to;
+    const unsigned apart = (unsigned)((unsigned long long)to ^ (unsigned long long)from) % 16;
+    unsigned long long head = (0 - far) % 16;
+    if (head > bytes) head = bytes;
+    const unsigned long long pieces = (bytes - head) / 16, tail = head + pieces * 16;
+    move_bytes(to, from, head, self);
+    if (apart == 0)
+        move_pieces<uint4, uint4>(to + head, from + head, pieces, self);
+    else if (apart % 8 == 0)
+        move_near<far_is_source, unsigned long long>(to + head, from + head, pieces, self);
+    else if (apart % 4 == 0)
+        move_near<far_is_source, unsigned>(to + head, from + head, pieces, self);
+    else if (apart % 2 == 0)
+        move_near<far_is_source, unsigned short>(to + head, from + head, pieces, self);
+    else
+        move_near<far_is_source, unsigned char>(to + head, from + head, pieces, self);
+    move_bytes(to + tail, from + tail, bytes - tail, self);
+}
+
+__device__ inline void move_out(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                                unsigned long long bytes, mover self) {
+    move<false>((char*)(memory.addresses[rank] + offset), (const char*)source, bytes, self);
+}
+__device__ inline void move_in(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
+                               unsigned long long bytes, mover self) {
+    move<true>((char*)destination, (const char*)(memory.addresses[rank] + offset), bytes, self);
+}
+
+__device__ inline int put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                          unsigned long long bytes) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    move_out(memory, rank, offset, source, bytes, thread_mover());
+    return peer_success;
+}
+/* The lanes' writes to the source come before, and nobody changes it before all have read it. */
+__device__ inline int warp_put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                               unsigned long long bytes, unsigned mask = __activemask()) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    __syncwarp(mask);
+    move_out(memory, rank, offset, source, bytes, warp_mover(mask));
+    __syncwarp(mask);
+    return peer_success;
+}
+__device__ inline int block_put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                                unsigned long long bytes) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    __syncthreads();
+    move_out(memory, rank, offset, source, bytes, block_mover());
+    __syncthreads();
+    return peer_success;
+}
+
+__device__ inline int get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
+                          unsigned long long bytes) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    move_in(destination, memory, rank, offset, bytes, thread_mover());
+    return peer_success;
+}
+__device__ inline int warp_get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
+                               unsigned long long bytes, unsigned mask = __activemask()) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    __syncwarp(mask);
+    move_in(destination, memory, rank, offset, bytes, warp_mover(mask));
+    __syncwarp(mask);
+    return peer_success;
+}
+__device__ inline int block_get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
+                                unsigned long long bytes) {
+    if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    __syncthreads();
+    move_in(destination, memory, rank, offset, bytes, block_mover());
+    __syncthreads();
+    return peer_success;
+}
+
+/* -- signals -- */
+
+__device__ inline void send(unsigned long long* word, unsigned long long value, signal_operation operation) {
+    if (operation == signal_add)
+        atomic::add_release_system(word, value);
+    else
+        atomic::store_release_system(word, value);
+}
+
+__device__ inline int signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
+                             unsigned long long value, signal_operation operation = signal_set) {
+    if (!has_word(memory, rank, signal_offset)) return peer_invalid;
+    send(word_at(memory, rank, signal_offset), value, operation);
+    return peer_success;
+}
+__device__ inline int warp_signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
+                                  unsigned long long value, signal_operation operation = signal_set,
+                                  unsigned mask = __activemask()) {
+    if (!has_word(memory, rank, signal_offset)) return peer_invalid;
+    __syncwarp(mask);
+    if (atomic::elected(mask)) send(word_at(memory, rank, signal_offset), value, operation);
+    __syncwarp(mask);
+    return peer_success;
+}
+__device__ inline int block_signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
+                                   unsigned long long value, signal_operation operation = signal_set) {
+    if (!has_word(memory, rank, signal_offset)) return peer_invalid;
+    __syncthreads();
+    if (atomic::thread_in_block() == 0) send(word_at(memory, rank, signal_offset), value, operation);
+    __syncthreads();
+    return peer_success;
+}
+
+__device__ inline int put_signal(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                                 unsigned long long bytes, unsigned long long signal_offset, unsigned long long value,
+                                 signal_operation operation = signal_set) {
+    if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
+    move_out(memory, rank, offset, source, bytes, thread_mover());
+    send(word_at(memory, rank, signal_offset), value, operation);
+    return peer_success;
+}
+__device__ inline int warp_put_signal(const symmetric& memory, unsigned rank, unsigned long long offset,
+                                      const void* source, unsigned long long bytes, unsigned long long signal_offset,
+                                      unsigned long long value, signal_operation operation = signal_set,
+                                      unsigned mask = __activemask()) {
+    if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
+    warp_put(memory, rank, offset, source, bytes, mask);
+    if (atomic::elected(mask)) send(word_at(memory, rank, signal_offset), value, operation);
+    __syncwarp(mask);
+    return peer_success;
+}
+__device__ inline int block_put_signal(const symmetric& memory, unsigned rank, unsigned long long offset,
+                                       const void* source, unsigned long long bytes, unsigned long long signal_offset,
+                                       unsigned long long value, signal_operation operation = signal_set) {
+    if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
+    block_put(memory, rank, offset, source, bytes);
+    if (atomic::thread_in_block() == 0) send(word_at(memory, rank, signal_offset), value, operation);
+    __syncthreads();
+    return peer_success;
+}
+
+/* -- waits -- */
+
+__device__ inline bool compares(unsigned long long seen, comparison how, unsigned long long value) {
+    switch (how) {
+        case wait_equal: return seen == value;
+        case wait_not_equal: return seen != value;
+        case wait_less: return seen < value;
+        case wait_at_most: return seen <= value;
+        case wait_greater: return seen > value;
+        default: return seen >= value;
+    }
+}
+
+__device__ inline int await(const unsigned long long* word, comparison how, unsigned long long value, bound limit,
+                            unsigned long long& seen) {
+    patience waiting(limit);
+    for (;;) {
+        seen = atomic::load_acquire_system(word);
+        if (compares(seen, how, value)) return peer_success;
+        if (waiting.over()) return peer_timeout;
+        waiting.give_way();
+    }
+}
+
+__device__ inline bool can_wait(const symmetric& memory, unsigned long long signal_offset, comparison how) {
+    return has_word(memory, memory.rank, signal_offset) && (unsigned)how <= (unsigned)wait_at_least;
+}
+
+__device__ inline int wait(const symmetric& memory, unsigned long long signal_offset, comparison how,
+                           unsigned long long value, bound limit, unsigned long long* seen = nullptr) {
+    if (!can_wait(memory, signal_offset, how)) return peer_invalid;
+    unsigned long long last = 0;
+    const int status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, last);
+    if (seen) *seen = last;
+    return status;
+}
+__device__ inline int warp_wait(const symmetric& memory, unsigned long long signal_offset, comparison how,
+                                unsigned long long value, bound limit, unsigned long long* seen = nullptr,
+                                unsigned mask = __activemask()) {
+    if (!can_wait(memory, signal_offset, how)) return peer_invalid;
+    __syncwarp(mask);
+    int status = peer_success;
+    unsigned long long last = 0;
+    if (atomic::elected(mask)) status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, last);
+    status = atomic::from_first(mask, status);
+    last = atomic::from_first(mask, last);
+    if (seen) *seen = last;
+    __syncwarp(mask); /* what the first lane has seen is there for the others */
+    return status;
+}
+__device__ inline int block_wait(const symmetric& memory, unsigned long long signal_offset, comparison how,
+                                 unsigned long long value, bound limit, unsigned long long* seen = nullptr) {
+    __shared__ unsigned long long last;
+    if (!can_wait(memory, signal_offset, how)) return peer_invalid;
+    __syncthreads();
+    int status = peer_success;
+    if (atomic::thread_in_block() == 0) {
+        unsigned long long value_seen = 0;
+        status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, value_seen);
+        last = value_seen;
+    }
+    const bool late = __syncthreads_or(status) != 0;
+    if (seen) *seen = last;
+    __syncthreads();
+    return late ? peer_timeout : peer_success;
+}
+
+__device__ inline int fetch_add(const symmetric& memory, unsigned rank, unsigned long long offset,
+                                unsigned long long value, unsigned long long* before = nullptr) {
+    if (!has_word(memory, rank, offset)) return peer_invalid;
+    const unsigned long long was = atomic::fetch_add_relaxed_system(word_at(memory, rank, offset), value);
+    if (before) *before = was;
+    return peer_success;
+}
+
+/* -- order -- */
+
+__device__ inline int quiet() {
+    atomic::fence_system();
+    return peer_success;
+}
+/* Each lane's fence is behind the writes of all, and before what any of them writes next. */
+__device__ inline int warp_quiet(unsigned mask = __activemask()) {
+    __syncwarp(mask);
+    atomic::fence_system();
+    __syncwarp(mask);
+    return peer_success;
+}
+__device__ inline int block_quiet() {
+    __syncthreads();
+    atomic::fence_system();
+    __syncthreads();
+    return peer_success;
+}
+
+/* -- barriers -- */
+
+__device__ inline unsigned* barrier_words(const symmetric& memory, unsigned rank, unsigned long long block) {
+    return (unsigned*)(memory.addresses[rank] + memory.words) + block * memory.block_words;
+}
+
+/* Each rank counts the meetings by itself, and announces its next one to the others: they need no more than to see a
+ * number that isn't behind theirs. So an announcement may be repeated, and nobody has to take it back. */
+__device__ inline int barrier(const symmetric& memory, bound limit) {
+    const unsigned long long block = atomic::block_in_grid();
+    if (!is_symmetric(memory) || atomic::blocks_in_grid() > memory.blocks) return peer_invalid;
+    unsigned* const own = barrier_words(memory, memory.rank, block);
+    unsigned* const passed = own + memory.ranks;
+    __syncthreads();
+    const unsigned meeting = atomic::load_relaxed(passed) + 1;
+    const mover self = block_mover();
+    for (unsigned rank = self.index; rank < memory.ranks; rank += self.count)
+        if (rank != memory.rank)
+            atomic::store_release_system(barrier_words(memory, rank, block) + memory.rank, meeting);
+    patience waiting(limit);
+    bool late = false;
+    for (unsigned rank = self.index; rank < memory.ranks && !late; rank += self.count)
+        while (rank != memory.rank && (int)(atomic::load_acquire_system(own + rank) - meeting) < 0) {
+            late = waiting.over();
+            if (late) break;
+            waiting.give_way();
+        }
+    if (__syncthreads_or(late)) return peer_timeout;
+    if (self.index == 0) atomic::store_relaxed(passed, meeting);
+    return peer_success;
+}
+
+}  // namespace gpo
+
+#endif

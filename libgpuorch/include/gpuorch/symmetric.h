@@ -1,0 +1,144 @@
+/* symmetric.h: memory that the kernels of all devices of a group use together, and launches of such kernels.
+ *
+ * *Symmetric memory* is the same number of bytes on each device of a group (peers.h). A byte has an *offset* from the
+ * begin of the memory, which is the same on all devices. A kernel names memory of another device by rank and offset,
+ * and moves data there itself while it runs, without the host:
+ *
+ *     gpo_symmetric_allocate(peers, 1 << 20, NULL, &memory);
+ *     for (uint32_t rank = 0; rank < ranks; ++rank)
+ *         gpo_symmetric_get_device_handle(memory, rank, handles[rank], GPO_SYMMETRIC_HANDLE_BYTES, NULL);
+ *     gpo_peers_launch(peers, launches, sizeof launches[0], ranks);     with handles[rank] as an argument of rank's
+ *
+ * The kernels' half is gpuorch/device/peer.cuh: put, get, signal, wait, fetch_add, quiet and barrier. A kernel takes the
+ * handle as an argument, by value, of the type gpo::symmetric. gpuorch/device/steal.cuh has the kernels of a group share
+ * a range of numbers: a device that is done early takes over numbers of the others.
+ *
+ * Launches
+ *   Kernels that only put, get and signal may be launched as any others. Kernels that wait for those of other ranks have
+ *   to be on the devices at the same time, with all their blocks: gpo_peers_launch puts one on a stream of each rank.
+ *   Launches that use the same symmetric memory's barriers, or the same shared range, must not overlap, nor must one
+ *   begin on a device while the one before still runs on another: gpo_peers_launch keeps them apart.
+ *
+ * The end of a wait
+ *   Each wait in a kernel has a bound, and returns a status when the bound has passed: no kernel hangs because another
+ *   one has failed. If ranks have come to different numbers of barriers in a launch, since one has given up, then
+ *   gpo_symmetric_reset makes the barriers as new.
+ *
+ * Links
+ *   Atomic operations on the memory of another device need links that have them natively, as NVLink does and PCIe as a
+ *   rule doesn't: gpo_peers_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges can't
+ *   be used between devices. Signals that set a value, and barriers, only write and can be used.
+ */
+#ifndef GPUORCH_SYMMETRIC_H
+#define GPUORCH_SYMMETRIC_H
+
+#include "module.h"
+#include "peers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpo_symmetric_options {
+    uint32_t struct_size;
+    uint32_t flags;      /* 0: there are none yet */
+    uint64_t alignment;  /* of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256 */
+    const char *label;
+} gpo_symmetric_options;
+
+/* Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group. Any stream of these devices may use it
+ * when the call returns. `options` may be NULL. The memory doesn't need the group any more: it stays when the group is
+ * destroyed.
+ *
+ * GPO_INVALID_ARGUMENT: `bytes` or the alignment is out of range
+ * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks
+ * GPO_OUT_OF_MEMORY: a device has too little memory; the message names its rank, and nothing is allocated
+ * Blocks on the GPUs while the memory is zeroed; not on work of other streams. Allocating is serialising (runtime.h). */
+GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
+                                          gpo_symmetric_t *memory);
+
+/* Destroys the handle. The memory is freed behind all work that was put on streams of the runtime before, resident ones
+ * excepted: what these do with the memory must have ended. A template doesn't keep the memory alive: destroy the
+ * template's graphs first. Blocks on nothing. */
+GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
+
+/* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on the
+ * streams of all.
+ * GPO_INVALID_ARGUMENT: there is no such rank */
+GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
+
+/* Bytes of a device handle. */
+#define GPO_SYMMETRIC_HANDLE_BYTES 320
+
+/* Writes the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. `buffer`,
+ * `capacity` and `needed` are as for strings (types.h), without a terminator. The value stays the same for as long as
+ * the memory lives, so it can be recorded in templates.
+ * GPO_INVALID_ARGUMENT: there is no such rank */
+GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
+                                                   size_t *needed);
+
+/* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before kernels
+ * use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
+ * GPO_INVALID_ARGUMENT: there is no such rank; the stream is of another device than the rank
+ * GPO_INVALID_HANDLE: the stream is of another runtime
+ * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
+GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
+
+typedef struct gpo_symmetric_info {
+    uint32_t struct_size;
+    uint32_t ranks;          /* how many */
+    uint64_t bytes;          /* of each rank, as they were asked for */
+    uint64_t alignment;      /* of each rank's address */
+    uint64_t device_bytes;   /* that are allocated on each device, with what barriers need */
+    uint32_t barrier_blocks; /* most blocks of a kernel whose blocks meet those of other ranks at barriers: as many as
+                                fit on the largest of the devices at once */
+    uint32_t reserved;
+} gpo_symmetric_info;
+/* Describes the memory. */
+GPO_API gpo_status gpo_symmetric_get_info(gpo_symmetric_t memory, gpo_symmetric_info *info);
+
+/* Bytes that a range of numbers shared by the kernels of a group takes of each rank's memory (device/steal.cuh). */
+#define GPO_STEAL_BYTES 384
+
+/* --- kernels that wait for each other --- */
+
+/* A rank's part of a launch. `arguments` and `sizes` are as for gpo_stream_launch_kernel (module.h). */
+typedef struct gpo_rank_launch {
+    uint32_t struct_size;
+    uint32_t flags;                /* 0: there are none yet */
+    gpo_stream_t stream;           /* of the rank's device */
+    gpo_kernel_t kernel;           /* likewise */
+    const gpo_launch *launch;      /* the shape. It is launched as with GPO_LAUNCH_COOPERATIVE */
+    const void *const *arguments;  /* copied before the call returns */
+    const uint32_t *sizes;         /* may be NULL where the driver knows the kernel's parameters (CUDA 12.4) */
+    uint32_t argument_count;
+    uint32_t reserved;             /* 0 */
+} gpo_rank_launch;
+
+/* Puts one kernel on a stream of each rank, on all of them or on none: element r of `launches`, of `count` in all, is
+ * rank r's. The kernels may wait for each other. They may differ. `stride`: bytes from one element to the next,
+ * sizeof(gpo_rank_launch).
+ *
+ * No kernel begins before all of the streams have done what was put on them before: so the kernels begin at about the
+ * same time, and two launches on the same streams never overlap, on any device. All blocks of each kernel are on the
+ * device at the same time, once the device's other work has left room for them. If one of the streams is held
+ * (stream.h), the launch is held on all of them, as a collective is (peers.h). Streams that are being recorded into a
+ * graph template take the launch as other work; all of them must be in the recording.
+ *
+ * GPO_INVALID_ARGUMENT: an element is wrong; the message names its rank
+ * GPO_INVALID_HANDLE: a stream or a kernel is of another runtime
+ * GPO_LIMIT_EXCEEDED: not all blocks of a kernel fit on its device at the same time; the message names the rank, how
+ *     many blocks fit, and how many were asked for
+ * GPO_NOT_SUPPORTED: a device has no cooperative launches, or a stream is resident; or the launch would have to be held
+ *     on a wrapped stream; or neither the driver nor `sizes` tells the sizes of the parameters
+ * GPO_WOULD_BLOCK, GPO_CAPTURE_REFUSED: as gpo_peers_submit
+ * A failure has no effect, except where the driver refuses a kernel when some of the launch is on its way already: then
+ * all of its streams have failed. */
+GPO_API gpo_status gpo_peers_launch(gpo_peers_t peers, const gpo_rank_launch *launches, uint64_t stride,
+                                    uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

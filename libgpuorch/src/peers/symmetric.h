@@ -1,0 +1,59 @@
+// Symmetric memory: as many bytes on each device of a group, which kernels of all of them use.
+//
+// Each device has one allocation: the user's bytes, and behind them the *words* of the barriers, which begin at the same
+// offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that rank
+// announces that it has come to a barrier, and one for how many barriers the block has passed.
+#pragma once
+
+#include <vector>
+
+#include "gpuorch/symmetric.h"
+#include "memory/owned_memory.h"
+#include "peers/group.h"
+
+namespace gpo {
+
+/// What kernels take: gpo::symmetric in gpuorch/device/peer.cuh.
+struct SymmetricHandle {
+    static constexpr uint32_t kMagic = 0x5953'5247;  // "GRSY"
+    uint32_t magic = kMagic, version = 0x0001'0000;
+    uint64_t bytes = 0;
+    uint32_t rank = 0, ranks = 0;
+    uint64_t words = 0;         // offset of the barriers' words
+    uint32_t blocks = 0;        // that have words
+    uint32_t block_words = 0;   // u32 of a block, from one block to the next
+    uint64_t reserved[3] = {};
+    uint64_t addresses[GPO_PEERS_MOST_RANKS] = {};
+};
+static_assert(sizeof(SymmetricHandle) == GPO_SYMMETRIC_HANDLE_BYTES);
+
+class Symmetric final : public Object {
+public:
+    /// Allocates, and waits until it is zeroed. Throws Failure.
+    static Ref<Symmetric> create(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options);
+    Symmetric(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options);
+
+    // Throw Failure(GPO_INVALID_ARGUMENT): there is no such rank.
+    uint64_t address(uint32_t rank) const;
+    SymmetricHandle handle(uint32_t rank) const;
+    /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
+    gpo_status reset(uint32_t rank, Stream& stream);
+    gpo_symmetric_info info() const;
+
+private:
+    ~Symmetric() override = default;
+    void require_rank(uint32_t rank) const;
+    uint64_t words_bytes() const noexcept { return uint64_t{handle_.blocks} * handle_.block_words * sizeof(uint32_t); }
+    uint64_t padded() const noexcept { return handle_.words + words_bytes(); }
+
+    const std::vector<Ref<Context>> contexts_;  // by rank
+    const uint64_t alignment_;
+    std::vector<Ref<OwnedMemory>> memory_;      // likewise
+    SymmetricHandle handle_;                    // of rank 0
+    uint64_t device_bytes_ = 0;
+};
+
+template <>
+struct TypeOf<Symmetric> { static constexpr Type value = Type::symmetric; };
+
+}  // namespace gpo
