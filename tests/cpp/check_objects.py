@@ -127,6 +127,18 @@ def searched(folder):
            done.returncode == 0 and done.stderr == "" and found and int(found[1]) >= 15903, done)
 
 
+def stolen(folder):
+    """The same, with as many devices as there are; who does how many tasks depends on who comes first."""
+    program = folder / "steal"
+    result = compiled(gcc(), "-std=c++17", "-O1", *FLAGS, built.ROOT / "samples/cpp/steal.cpp", "-o", program, *LINK)
+    report("steal.cpp compiles without a warning", result.returncode == 0, result.stderr)
+    done = subprocess.run([program], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    shares = [int(share) for share in re.findall(r"^device \d+ did (\d+) of 16000 tasks$", done.stdout, flags=re.M)]
+    report("steal.cpp has each task done once, by any device",
+           done.returncode == 0 and done.stderr == "" and sum(shares) == 16000 and
+           done.stdout.endswith("\neach task was done once, and all results are right\n"), done)
+
+
 def main():
     if built.BUNDLE:
         return objects(built.BUNDLE / "cpp/objects", "C++17")
@@ -135,6 +147,7 @@ def main():
         refused(pathlib.Path(folder))
         first(pathlib.Path(folder))
         searched(pathlib.Path(folder))
+        stolen(pathlib.Path(folder))
 
 
 main()

@@ -71,6 +71,47 @@ __global__ void serve(gpo::host_ring requests, int *out) {
 }
 )";
 
+/// Each call of peer.cuh and steal.cuh.
+const char kEachPeerCall[] = R"(
+#include <gpuorch/device/steal.cuh>
+
+__global__ void peers(gpo::symmetric memory, unsigned char *local, unsigned long long *out) {
+    const gpo::bound looks = gpo::polls(5), time = gpo::nanoseconds(1000);
+    const unsigned all = 0xffffffffu;
+    unsigned long long seen = 0;
+    int n = gpo::put(memory, 1, 3, local, 100) + gpo::warp_put(memory, 1, 3, local, 100) +
+            gpo::warp_put(memory, 1, 3, local, 100, all) + gpo::block_put(memory, 1, 3, local, 100) +
+            gpo::get(local, memory, 1, 3, 100) + gpo::warp_get(local, memory, 1, 3, 100) +
+            gpo::warp_get(local, memory, 1, 3, 100, all) + gpo::block_get(local, memory, 1, 3, 100) +
+            gpo::put_signal(memory, 1, 3, local, 100, 8, 1) +
+            gpo::warp_put_signal(memory, 1, 3, local, 100, 8, 1, gpo::signal_add, all) +
+            gpo::block_put_signal(memory, 1, 3, local, 100, 8, 1, gpo::signal_set);
+    n += gpo::signal(memory, 1, 8, 1) + gpo::warp_signal(memory, 1, 8, 1, gpo::signal_add) +
+         gpo::block_signal(memory, 1, 8, 2) + gpo::wait(memory, 8, gpo::wait_equal, 1, looks) +
+         gpo::warp_wait(memory, 8, gpo::wait_at_least, 1, time, &seen, all) +
+         gpo::block_wait(memory, 8, gpo::wait_less, 1, time, &seen) + gpo::fetch_add(memory, 1, 8, 5, &seen) +
+         gpo::fetch_add(memory, 1, 8, 5) + gpo::quiet() + gpo::warp_quiet() + gpo::warp_quiet(all) +
+         gpo::block_quiet() + gpo::barrier(memory, time);
+    *gpo::pointer<int>(memory, 1, 4) = n;
+    *(int *)gpo::pointer(memory, 1, 4) = n;
+    *out = seen;
+}
+
+__global__ void steals(gpo::symmetric memory, unsigned long long *sum) {
+    __shared__ gpo::block_steal_memory shared;
+    gpo::shared_numbers numbers(memory, 0, 1000, 4), some = numbers;
+    some.workers = 7;
+    unsigned long long first = 0, last = 0;
+    gpo::thread_steal threads(numbers);
+    gpo::warp_steal warps(numbers), others(some, 0xffffffffu);
+    gpo::block_steal blocks(numbers, shared);
+    while (threads.next(first, last) == gpo::peer_success) *sum += first;
+    while (warps.next(first, last) == gpo::peer_success) *sum += last;
+    while (blocks.next(first, last) == gpo::peer_success) *sum += last;
+    threads.stop(), others.stop(), blocks.stop();
+}
+)";
+
 /// What a scheduler's kernel is made of, in front of which come macros.
 const char kHandlers[] = R"(
 #include <gpuorch/device/scheduler.cuh>
@@ -132,6 +173,7 @@ template <class T> __device__ T __shfl_sync(unsigned, T, int);
 template <class T> __device__ T atomicAdd(T *, T);
 template <class T> __device__ T atomicMin(T *, T);
 template <class T> __device__ T atomicExch(T *, T);
+__device__ int __syncthreads_or(int);
 )";
 
 const std::string kInclude = std::string(GPUORCH_SOURCE) + "/../include";
@@ -162,11 +204,11 @@ TEST_CASE("nvcc compiles the device headers for old and new devices and standard
     const std::string nvcc = std::string(GPUORCH_NVCC_FOLDER) + "/bin/nvcc";
     if (access(nvcc.c_str(), X_OK) != 0) return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
     Folder folder;
-    std::ofstream(folder.path + "/queue.cu") << kEachCall;
+    std::ofstream(folder.path + "/calls.cu") << kEachCall << kEachPeerCall;
     for (const char* how : {"-arch=sm_75 -std=c++14", "-arch=sm_90 -std=c++20"}) {
         CAPTURE(std::string(how));
         const std::string command = nvcc + " " + how + " -cubin -Werror all-warnings -I" + kInclude + " " +
-                                    folder.path + "/queue.cu -o " + folder.path + "/queue.cubin";
+                                    folder.path + "/calls.cu -o " + folder.path + "/calls.cubin";
         CHECK(std::system(command.c_str()) == 0);
     }
 }
@@ -175,7 +217,7 @@ TEST_CASE("Clang compiles the device headers without a warning") {
     if (std::system("clang++ --version >/dev/null 2>&1") != 0) return gpo::test::skip("no clang++");
     Folder folder;
     std::ofstream(folder.path + "/prelude.h") << kClangPrelude;
-    std::ofstream(folder.path + "/queue.cu") << kEachCall;
+    std::ofstream(folder.path + "/calls.cu") << kEachCall << kEachPeerCall;
     for (const char* how : {"-std=c++14", "-std=c++20"}) {
         CAPTURE(std::string(how));
         const std::string command = std::string(
@@ -183,7 +225,7 @@ TEST_CASE("Clang compiles the device headers without a warning") {
                                         "--cuda-gpu-arch=sm_70 -nocudainc -nocudalib -Wall -Wextra -Werror "
                                         "-Wno-undefined-inline -include ") +
                                     folder.path + "/prelude.h " + how + " -I" + kInclude + " " + folder.path +
-                                    "/queue.cu";
+                                    "/calls.cu";
         CHECK(std::system(command.c_str()) == 0);
     }
 }
