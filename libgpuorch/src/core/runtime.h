@@ -12,6 +12,7 @@
 
 #include "core/deferred.h"
 #include "core/errands.h"
+#include "core/exclusion.h"
 #include "core/handles.h"
 #include "driver/driver.h"
 #include "gpuorch/runtime.h"
@@ -154,6 +155,10 @@ public:
     /// The threads that release streams just now (stream/stream.h, Releasing).
     Deferred& releases() noexcept { return releases_; }
 
+    /// Blocking calls of the driver (stream/blocking_calls.h: the long kind), and launches of kernels that wait for
+    /// those of other devices (peers/meeting.h).
+    Exclusion& blocking_calls() noexcept { return blocking_calls_; }
+
     /// The runtime's annex of this class, which says its `kSlot` and is made of a Runtime&; NULL if it hasn't been
     /// made.
     template <class A>
@@ -262,6 +267,7 @@ private:
     std::atomic<int32_t> lingering_{0};
     Errands errands_;
     Deferred releases_;
+    Exclusion blocking_calls_;
     // What most calls look at, on one line.
     alignas(64) std::array<std::atomic<Annex*>, Annex::kSlots> annexes_{};   // by slot
     std::atomic<bool> shutting_down_{false};

@@ -57,7 +57,7 @@ Piece piece_of(uint64_t bytes, uint32_t ranks, uint32_t rank) noexcept {
 }  // namespace
 
 DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedText<96>& owner)
-    : owner_(owner), ranks_(contexts.size()) {
+    : owner_(owner), meeting_(contexts), ranks_(contexts.size()) {
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Rank& made = ranks_[rank];
         made.context = contexts[rank];
@@ -72,7 +72,6 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
             table.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
             "cuDeviceGetAttribute");
         made.blocks = static_cast<uint32_t>(std::max(multiprocessors, 1)) * 4;
-        made.context->take_event(false, &made.here);
         if (!made.context->software()) made.context->take_event(false, &made.last);
     }
     if (!ranks_.front().context->software()) small_bytes_ = small_bytes_of(ranks_.size());
@@ -80,8 +79,7 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
 
 DirectEngine::~DirectEngine() {
     for (Rank& rank : ranks_)
-        for (CUevent* event : {&rank.here, &rank.last})
-            if (*event) rank.context->give_events(false, event, 1);
+        if (rank.last) rank.context->give_events(false, &rank.last, 1);
 }
 
 Ref<Counted> DirectEngine::prepare(const Collective& collective, bool captured) {
@@ -105,14 +103,8 @@ public:
     Issue(DirectEngine& engine, const Collective& collective, std::span<const Part> parts)
         : engine_(engine), collective_(collective), parts_(parts) {}
 
-    // All go on when all are here.
     void join() {
-        const uint32_t ranks = collective_.ranks;
-        if (ranks == 1) return;
-        for (uint32_t rank = 1; rank < ranks; ++rank) put(rank, EventWork{here(rank), false});
-        for (uint32_t rank = 1; rank < ranks; ++rank) put(0, EventWork{here(rank), true});
-        put(0, EventWork{here(0), false});
-        for (uint32_t rank = 1; rank < ranks; ++rank) put(rank, EventWork{here(0), true});
+        engine_.meeting_.join([&](size_t rank) -> Stream& { return *parts_[rank].stream; });
     }
 
     void copy(uint32_t on, uint64_t destination, uint64_t source, uint64_t bytes) {
@@ -152,7 +144,6 @@ public:
     void run();
 
 private:
-    CUevent here(uint32_t rank) const noexcept { return engine_.ranks_[rank].here; }
     template <class Work>
     void put(uint32_t rank, const Work& work) {
         Stream& stream = *parts_[rank].stream;
@@ -253,6 +244,7 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
     work.block[0] =
         static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{MailboxesArgument::kThreads}));
     work.grid[0] = static_cast<uint32_t>((units + work.block[0] - 1) / work.block[0]);
+    const LaunchTogether together(parts[0].stream->runtime());
     for (uint32_t rank = 0; rank < c.ranks; ++rank) {
         Stream& stream = *parts[rank].stream;
         Rank& own = ranks_[rank];

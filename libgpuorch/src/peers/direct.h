@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 #include "peers/engine.h"
 #include "peers/mailboxes.h"
+#include "peers/meeting.h"
 
 namespace gpo::peers {
 
@@ -38,8 +39,7 @@ private:
     struct Rank {
         Ref<Context> context;
         Ref<const PeerKernels> kernels;
-        CUevent here = nullptr;   // recorded where a rank joins
-        CUevent last = nullptr;   // and behind the last small all-reduce that wasn't recorded
+        CUevent last = nullptr;   // recorded behind the last small all-reduce that isn't part of a recording
         bool last_recorded = false;
         uint32_t blocks = 1;      // that fill the device
     };
@@ -52,7 +52,8 @@ private:
 
     const FixedText<96> owner_;
     uint64_t small_bytes_ = 0;
-    host::Mutex lock_;            // its events; taken under submit locks, and a leaf but for driver calls
+    host::Mutex lock_;            // meeting_, ranks_; taken under submit locks, and a leaf but for driver calls
+    Meeting meeting_;
     std::vector<Rank> ranks_;
     Ref<Mailboxes> boxes_;        // for what isn't recorded; made when it is first needed. Under lock_
 };

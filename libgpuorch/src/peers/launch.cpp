@@ -14,8 +14,9 @@ public:
 private:
     void issue() override {
         std::lock_guard lock(launcher_->lock_);
+        const LaunchTogether together(streams_[0]->runtime());
         begin();
-        launcher_->join(streams_);
+        launcher_->meeting_.join([&](size_t rank) -> Stream& { return *streams_[rank]; });
         for (size_t rank = 0; rank < streams_.size(); ++rank) {
             const DriverScope scope(streams_[rank]->context());
             launches_[rank]->issue(*streams_[rank]);
@@ -33,17 +34,7 @@ private:
 };
 
 Launcher::Launcher(std::span<const Ref<Context>> contexts)
-    : contexts_(contexts.begin(), contexts.end()), here_(contexts.size()) {
-    for (size_t rank = 0; rank < contexts_.size(); ++rank) {
-        DriverScope scope(*contexts_[rank]);
-        contexts_[rank]->take_event(false, &here_[rank]);
-    }
-}
-
-Launcher::~Launcher() {
-    for (size_t rank = 0; rank < contexts_.size(); ++rank)
-        if (here_[rank]) contexts_[rank]->give_events(false, &here_[rank], 1);
-}
+    : contexts_(contexts.begin(), contexts.end()), meeting_(contexts) {}
 
 std::unique_ptr<Operation> Launcher::made(const RankLaunch& launch, uint32_t rank) const {
     Stream& stream = *launch.stream;
@@ -74,19 +65,6 @@ gpo_status Launcher::submit(std::span<const RankLaunch> launches) {
         streams.push_back(launches[rank].stream);
     }
     return make<Work>(*this, std::move(made_launches), std::move(streams))->submit();
-}
-
-// All go on when all are here. Under the submit locks and lock_.
-void Launcher::join(std::span<Stream* const> streams) {
-    const auto put = [&](size_t rank, CUevent event, bool wait) {
-        const DriverScope scope(streams[rank]->context());
-        gpo::issue(*streams[rank], EventWork{event, wait});
-    };
-    if (streams.size() == 1) return;
-    for (size_t rank = 1; rank < streams.size(); ++rank) put(rank, here_[rank], false);
-    for (size_t rank = 1; rank < streams.size(); ++rank) put(0, here_[rank], true);
-    put(0, here_[0], false);
-    for (size_t rank = 1; rank < streams.size(); ++rank) put(rank, here_[0], true);
 }
 
 }  // namespace gpo::peers

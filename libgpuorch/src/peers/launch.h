@@ -12,6 +12,7 @@
 #include "device/context.h"
 #include "host/host.h"
 #include "kernel/kernel.h"
+#include "peers/meeting.h"
 #include "stream/stream.h"
 
 namespace gpo::peers {
@@ -35,13 +36,12 @@ public:
 
 private:
     class Work;
-    ~Launcher() override;
+    ~Launcher() override = default;
     std::unique_ptr<Operation> made(const RankLaunch& launch, uint32_t rank) const;
-    void join(std::span<Stream* const> streams);
 
     std::vector<Ref<Context>> contexts_;  // by rank
-    host::Mutex lock_;                    // here_; taken under submit locks, and a leaf but for driver calls
-    std::vector<CUevent> here_;           // recorded where a rank has come to a launch
+    host::Mutex lock_;                    // meeting_; taken under submit locks, and a leaf but for driver calls
+    Meeting meeting_;
 };
 
 }  // namespace gpo::peers

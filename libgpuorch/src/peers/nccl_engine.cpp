@@ -4,6 +4,8 @@
 #include <bit>
 #include <mutex>
 
+#include "peers/meeting.h"
+
 namespace gpo::peers {
 
 namespace {
@@ -140,6 +142,7 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
     const auto type = kDataTypes[c.type];
     const auto reduction = kOperations[c.reduction];
     const auto root = static_cast<int>(c.root);
+    const LaunchTogether together(contexts_.front()->runtime());
     const DriverScope scope(*contexts_.front());
     check(nccl.ncclGroupStart(), "ncclGroupStart");
     Nccl::Result result = Nccl::kSuccess;

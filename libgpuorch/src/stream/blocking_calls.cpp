@@ -54,9 +54,20 @@ void BlockingCall::run() noexcept {
 void BlockingCalls::expect_resident_work() {
     std::lock_guard lock(making_);
     if (expected_.load(std::memory_order_relaxed)) return;
+    make_stream_for_frees();
+    expected_.store(true, std::memory_order_release);
+}
+
+void BlockingCalls::free_without_waiting() {
+    std::lock_guard lock(making_);
+    make_stream_for_frees();
+    never_waits_.store(true, std::memory_order_release);
+}
+
+void BlockingCalls::make_stream_for_frees() {
+    if (frees_) return;
     context_.check(context_.table().cuStreamCreateWithPriority(&frees_, CU_STREAM_NON_BLOCKING, 0),
                    "cuStreamCreateWithPriority");
-    expected_.store(true, std::memory_order_release);
 }
 
 void BlockingCalls::begin_work() noexcept {
@@ -75,6 +86,7 @@ void BlockingCalls::end_beginning() noexcept {
 // What begins from here on waits; what has begun is seen.
 bool BlockingCalls::begin() noexcept {
     bool resident = false;
+    context_.runtime().blocking_calls().begin_long();
     {
         std::lock_guard lock(lock_);
         ++calls_;
@@ -87,8 +99,11 @@ bool BlockingCalls::begin() noexcept {
 }
 
 void BlockingCalls::end() noexcept {
-    std::lock_guard lock(lock_);
-    if (--calls_ == 0) no_calls_.notify_all();
+    {
+        std::lock_guard lock(lock_);
+        if (--calls_ == 0) no_calls_.notify_all();
+    }
+    context_.runtime().blocking_calls().end_long();
 }
 
 BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of(context).blocking_calls()) {
@@ -99,7 +114,7 @@ BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of
 }
 
 void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
-    if (begin()) {
+    if (!never_waits_.load(std::memory_order_acquire) && begin()) {
         {
             const SerialisingScope serialising(context_.runtime(), Serialising::device_allocation);
             context_.table().cuMemFree(address);
@@ -170,6 +185,7 @@ void BlockingCalls::finish() noexcept {
     if (scope.entered()) context_.table().cuStreamDestroy(frees_);
     frees_ = nullptr;
     expected_.store(false, std::memory_order_relaxed);
+    never_waits_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace gpo

@@ -91,6 +91,10 @@ public:
         BlockingCalls& calls_;
     };
 
+    /// From now on device memory is freed without waiting for any kernel: where kernels wait for those of other devices
+    /// (peers), which the program may launch one after the other, in graphs. Throws.
+    void free_without_waiting();
+
     // --- for those who make blocking calls. With no lock held, and not by the scanner ---
     /// True: there is no resident work, and there will be none until end(). False: there is.
     bool begin() noexcept;
@@ -109,8 +113,8 @@ public:
         BlockingCalls& calls_;
     };
 
-    /// Inside a DriverScope. Frees device memory without waiting for resident work: where there is such work, in the
-    /// order of a stream of the library's own.
+    /// Inside a DriverScope. Frees device memory without waiting for resident work: where there is such work, or after
+    /// free_without_waiting(), in the order of a stream of the library's own.
     void free_memory(CUdeviceptr address) noexcept;
 
     /// How many calls were put off and aren't made yet.
@@ -122,6 +126,7 @@ public:
 private:
     friend class BlockingCall;
     void begin_work() noexcept;
+    void make_stream_for_frees();
     void end_beginning() noexcept;
     void put_off(BlockingCall& call) noexcept;
     void make_all() noexcept;
@@ -138,10 +143,11 @@ private:
 
     Streams& streams_;
     Context& context_;
-    CUstream frees_ = nullptr;                // written before expected_
+    CUstream frees_ = nullptr;                // written before expected_ and never_waits_
     std::atomic<bool> expected_{false};       // there may be resident work
+    std::atomic<bool> never_waits_{false};    // frees don't
     std::atomic<uint64_t> waiting_{0};
-    host::Mutex making_;                      // for expect_resident_work
+    host::Mutex making_;                      // of frees_
     host::Mutex lock_;                        // a leaf
     host::Condition no_calls_;
     uint32_t calls_ = 0;                      // under way; under lock_, as:
