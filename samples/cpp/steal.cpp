@@ -1,6 +1,7 @@
 // Tasks whose lengths differ, over all devices of the machine: the numbers are shared out evenly, the work isn't, and
 // devices that are done early take over numbers of the others. Each result goes straight into the memory of the first
-// device, whichever has computed it. Without GPUs there are four software GPUs, or as many as GPUORCH_SOFT_DEVICES says.
+// device, whichever has computed it. Without GPUs there are four software GPUs, or as many as GPUORCH_SOFT_DEVICES
+// says.
 //     c++ -std=c++17 steal.cpp $(pkg-config --cflags --libs gpuorch) -o steal && ./steal
 #include <gpuorch/gpuorch.hpp>
 
@@ -24,8 +25,8 @@ __device__ unsigned task(unsigned i) {
     return value;
 }
 
-// On each device the memory has the shared range at offset 0, then at `done` how many tasks the device did; at `results`
-// on the first one what came out.
+// On each device the memory has the shared range at offset 0, then at `done` how many tasks the device did; at
+// `results` on the first one what came out.
 extern "C" __global__ void work(gpo::symmetric memory, unsigned long long tasks, unsigned long long done,
                                 unsigned long long results) {
     gpo::warp_steal mine(gpo::shared_numbers(memory, 0, tasks, 32));

@@ -9,15 +9,16 @@
  *         gpo_symmetric_get_device_handle(memory, rank, handles[rank], GPO_SYMMETRIC_HANDLE_BYTES, NULL);
  *     gpo_peers_launch(peers, launches, sizeof launches[0], ranks);     with handles[rank] as an argument of rank's
  *
- * The kernels' half is gpuorch/device/peer.cuh: put, get, signal, wait, fetch_add, quiet and barrier. A kernel takes the
- * handle as an argument, by value, of the type gpo::symmetric. gpuorch/device/steal.cuh has the kernels of a group share
- * a range of numbers: a device that is done early takes over numbers of the others.
+ * The kernels' half is gpuorch/device/peer.cuh: put, get, signal, wait, fetch_add, quiet and barrier. A kernel takes
+ * the handle as an argument, by value, of the type gpo::symmetric. gpuorch/device/steal.cuh has the kernels of a group
+ * share a range of numbers: a device that is done early takes over numbers of the others.
  *
  * Launches
- *   Kernels that only put, get and signal may be launched as any others. Kernels that wait for those of other ranks have
- *   to be on the devices at the same time, with all their blocks: gpo_peers_launch puts one on a stream of each rank.
- *   Launches that use the same symmetric memory's barriers, or the same shared range, must not overlap, nor must one
- *   begin on a device while the one before still runs on another: gpo_peers_launch keeps them apart.
+ *   Kernels that only put, get and signal may be launched as any others. Kernels that wait for those of other ranks
+ *   have to be on the devices at the same time, with all their blocks: gpo_peers_launch puts one on a stream of each
+ *   rank. Launches that use the same symmetric memory's barriers, or the same shared range, must not overlap, nor must
+ *   one begin on a device while the one before still runs on another: gpo_peers_launch on the same streams keeps them
+ *   apart.
  *
  * The end of a wait
  *   Each wait in a kernel has a bound, and returns a status when the bound has passed: no kernel hangs because another
@@ -26,8 +27,8 @@
  *
  * Links
  *   Atomic operations on the memory of another device need links that have them natively, as NVLink does and PCIe as a
- *   rule doesn't: gpo_peers_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges can't
- *   be used between devices. Signals that set a value, and barriers, only write and can be used.
+ *   rule doesn't: gpo_peers_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges
+ *   can't be used between devices. Signals that set a value, and barriers, only write and can be used.
  */
 #ifndef GPUORCH_SYMMETRIC_H
 #define GPUORCH_SYMMETRIC_H
@@ -53,7 +54,7 @@ typedef struct gpo_symmetric_options {
  * GPO_INVALID_ARGUMENT: `bytes` or the alignment is out of range
  * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks
  * GPO_OUT_OF_MEMORY: a device has too little memory; the message names its rank, and nothing is allocated
- * Blocks on the GPUs while the memory is zeroed; not on work of other streams. Allocating is serialising (runtime.h). */
+ * Blocks on the GPUs while the memory is zeroed; not on work of other streams. Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
                                           gpo_symmetric_t *memory);
 
@@ -62,8 +63,8 @@ GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, con
  * template's graphs first. Blocks on nothing. */
 GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
 
-/* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on the
- * streams of all.
+/* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on
+ * the streams of all.
  * GPO_INVALID_ARGUMENT: there is no such rank */
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
 
@@ -77,8 +78,8 @@ GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t ra
 GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
                                                    size_t *needed);
 
-/* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before kernels
- * use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
+/* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before
+ * kernels use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
  * GPO_INVALID_ARGUMENT: there is no such rank; the stream is of another device than the rank
  * GPO_INVALID_HANDLE: the stream is of another runtime
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */

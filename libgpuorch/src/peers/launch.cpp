@@ -15,9 +15,9 @@ private:
     void issue() override {
         std::lock_guard lock(launcher_->lock_);
         const LaunchTogether together(streams_[0]->runtime());
-        begin();
         launcher_->meeting_.join([&](size_t rank) -> Stream& { return *streams_[rank]; });
         for (size_t rank = 0; rank < streams_.size(); ++rank) {
+            if (rank == 1) begin();   // streams that have waited for each other in vain can go on
             const DriverScope scope(streams_[rank]->context());
             launches_[rank]->issue(*streams_[rank]);
         }
@@ -44,7 +44,8 @@ std::unique_ptr<Operation> Launcher::made(const RankLaunch& launch, uint32_t ran
     };
     if (&stream.runtime() != &context.runtime()) refuse(GPO_INVALID_HANDLE, "of another runtime");
     if (&stream.context() != &context) refuse(GPO_INVALID_ARGUMENT, "of another device than the rank");
-    if (stream.residence()) refuse(GPO_NOT_SUPPORTED, "resident: kernels that wait for each other are no work that stays");
+    if (stream.residence())
+        refuse(GPO_NOT_SUPPORTED, "resident: kernels that wait for each other are no work that stays");
     try {
         LaunchKernel::require_device(*launch.kernel, stream);
         gpo_launch shape = launch.launch;

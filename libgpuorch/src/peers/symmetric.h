@@ -1,8 +1,8 @@
 // Symmetric memory: as many bytes on each device of a group, which kernels of all of them use.
 //
-// Each device has one allocation: the user's bytes, and behind them the *words* of the barriers, which begin at the same
-// offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that rank
-// announces that it has come to a barrier, and one for how many barriers the block has passed.
+// Each device has one allocation: the user's bytes, and behind them the *words* of the barriers, which begin at the
+// same offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that
+// rank announces that it has come to a barrier, and one for how many barriers the block has passed.
 #pragma once
 
 #include <vector>

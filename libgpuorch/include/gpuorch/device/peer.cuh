@@ -4,9 +4,9 @@
  * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. It needs no
  * device link step. gpo_module_compile finds this header by itself.
  *
- * A kernel takes symmetric memory as an argument, by value: gpo::symmetric, as gpo_symmetric_get_device_handle writes it
- * for the kernel's rank. Memory is named by a rank and an offset in bytes. Each call returns a gpo::peer_status. No call
- * traps, asserts, or waits without bound. The words are those of NVSHMEM.
+ * A kernel takes symmetric memory as an argument, by value: gpo::symmetric, as gpo_symmetric_get_device_handle writes
+ * it for the kernel's rank. Memory is named by a rank and an offset in bytes. Each call returns a gpo::peer_status. No
+ * call traps, asserts, or waits without bound. The words are those of NVSHMEM.
  *
  *     #include <gpuorch/device/peer.cuh>
  *
@@ -41,28 +41,28 @@
  *
  * What the calls do, and their memory orders. All atomics are for the whole system.
  *   pointer      The address of the byte at `offset` of a rank's memory, for any access; NULL if there is none.
- *   put          Copies `bytes` from `source`, memory of any kind that the threads can read, to a rank. When it returns,
- *                `source` may be changed. The writes are plain: a peer may read them when it has seen a later signal of
- *                the same thread, warp or block, or has passed a later barrier.
- *   get          Copies `bytes` from a rank to `destination`. When it returns, the bytes are there. The reads are plain:
- *                the peer must have written before a signal or barrier that the caller has seen.
+ *   put          Copies `bytes` from `source`, memory of any kind that the threads can read, to a rank. When it
+ *                returns, `source` may be changed. The writes are plain: a peer may read them when it has seen a later
+ *                signal of the same thread, warp or block, or has passed a later barrier.
+ *   get          Copies `bytes` from a rank to `destination`. When it returns, the bytes are there. The reads are
+ *                plain: the peer must have written before a signal or barrier that the caller has seen.
  *                Both move 16 bytes at a time, whatever the alignment: on the link where the alignments of source and
  *                destination differ, on both sides otherwise.
- *   signal       Sets a word of 64 bits in a rank's memory (signal_set), or adds to it (signal_add). Release: who sees the
- *                value with wait() sees what the thread, warp or block has written before, on any device.
+ *   signal       Sets a word of 64 bits in a rank's memory (signal_set), or adds to it (signal_add). Release: who sees
+ *                the value with wait() sees what the thread, warp or block has written before, on any device.
  *                signal_offset is a multiple of 8.
  *   put_signal   put(), and then signal().
- *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which may
- *                be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
- *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed: it
- *                orders nothing; a quiet() before it does.
- *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it writes
- *                afterwards (fence, acquire and release).
+ *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which
+ *                may be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
+ *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed:
+ *                it orders nothing; a quiet() before it does.
+ *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it
+ *                writes afterwards (fence, acquire and release).
  *   barrier      Block i of each rank's kernel waits until block i of all ranks has come. What the blocks have written
- *                before is seen by all of them afterwards, on any device. Blocks are counted from x to z. They must be on
- *                the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout may be called again,
- *                and then waits for the same meeting. Barriers need no reset between launches, as long as all ranks come
- *                to the same number of them in each; else gpo_symmetric_reset.
+ *                before is seen by all of them afterwards, on any device. Blocks are counted from x to z. They must be
+ *                on the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout may be called
+ *                again, and then waits for the same meeting. Barriers need no reset between launches, as long as all
+ *                ranks come to the same number of them in each; else gpo_symmetric_reset.
  *
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
  *   for so long.

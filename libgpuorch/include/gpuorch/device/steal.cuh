@@ -1,11 +1,11 @@
 /* device/steal.cuh: a range of numbers that the kernels of all ranks share: a device that is done early takes over
  * numbers of the others (gpuorch/symmetric.h).
  *
- * Each rank has a part of the numbers from 0 to count - 1 to begin with, one behind the other in the order of the ranks.
- * Its workers take batches of that part, by atomics on their own device's memory. A worker that finds the part empty
- * takes from the rank that has the most left: at first many batches at once, a fair share of what is left there for each
- * worker of the group, and in the end one at a time. So few atomics cross the links, and no worker has much more than
- * the others when the numbers end. Every number is handed out exactly once in each launch, to any rank.
+ * Each rank has a part of the numbers from 0 to count - 1 to begin with, one behind the other in the order of the
+ * ranks. Its workers take batches of that part, by atomics on their own device's memory. A worker that finds the part
+ * empty takes from the rank that has the most left: at first many batches at once, a fair share of what is left there
+ * for each worker of the group, and in the end one at a time. So few atomics cross the links, and no worker has much
+ * more than the others when the numbers end. Every number is handed out exactly once in each launch, to any rank.
  *
  *     #include <gpuorch/device/steal.cuh>
  *
@@ -18,20 +18,21 @@
  *
  *   gpo::shared_numbers(memory, offset, count, batch)
  *       The numbers. From `offset` on, a multiple of 128, the range has GPO_STEAL_BYTES (384) of each rank's memory,
- *       which are zeros before the first launch and between launches. `count` is below 2^63; `batch`, numbers at a time, is
- *       1 or more. All ranks give the same offset, count and batch. `memory` must be the kernel's parameter or live as
- *       long as the workers. The member `workers` says how many workers the rank has; 0, as it is at first, means all
- *       threads, warps or blocks of the grid, according to the form. Set it where only some take part.
+ *       which are zeros before the first launch and between launches. `count` is below 2^63; `batch`, numbers at a
+ *       time, is 1 or more. All ranks give the same offset, count and batch. `memory` must be the kernel's parameter or
+ *       live as long as the workers. The member `workers` says how many workers the rank has; 0, as it is at first,
+ *       means all threads, warps or blocks of the grid, according to the form. Set it where only some take part.
  *   gpo::thread_steal(numbers), gpo::warp_steal(numbers), gpo::block_steal(numbers, memory)
  *       A worker: a thread, the lanes of a warp that come together, or a block. All workers of a rank are of one form.
  *       memory: a __shared__ gpo::block_steal_memory. next() of a block is a barrier.
  *   next(first, last) gives the numbers first to last - 1, or returns peer_end, or peer_invalid.
  *
- *   Every worker calls next() until it gets peer_end, on each rank. Or it calls stop() instead: then nobody gets more of
- *   the range in this launch, but for what other workers have taken already. The last worker of all ranks makes the range
- *   as new, so launches need no reset in between, unless one has failed: then zeros into the range's bytes of each rank.
- *   Launches that use a range must not overlap on any device: gpo_peers_launch keeps them apart. No worker waits for
- *   another, so other launches will do as well, if each stream waits for the launch before on all devices.
+ *   Every worker calls next() until it gets peer_end, on each rank. Or it calls stop() instead: then nobody gets more
+ *   of the range in this launch, but for what other workers have taken already. The last worker of all ranks makes the
+ *   range as new, so launches need no reset in between, unless one has failed: then zeros into the range's bytes of
+ *   each rank. Launches that use a range must not overlap on any device: gpo_peers_launch on the same streams keeps
+ *   them apart. No worker waits for another, so other launches will do as well, if each stream waits for the launch
+ *   before on all devices.
  *
  *   What a worker writes is seen by other ranks when the launch has ended. The atomics need links that have them
  *   natively (gpo_peers_info.native_atomics).
@@ -64,31 +65,31 @@ struct shared_numbers {
     __device__ unsigned long long* word(unsigned rank, steal_word which) const {
         return word_at(*memory, rank, offset + which * 128ull);
     }
-
-    /* A rank's part, in batches. */
-    __device__ unsigned long long batches() const { return count / batch + (count % batch != 0); }
-    __device__ unsigned long long batches_of(unsigned rank) const {
-        return batches() / memory->ranks + (rank < batches() % memory->ranks);
-    }
-    __device__ unsigned long long first_of(unsigned rank) const {
-        const unsigned long long more = batches() % memory->ranks;
-        return batches() / memory->ranks * rank + (rank < more ? rank : more);
-    }
 };
 
 /* What one thread does for its worker. */
 struct stealer {
     shared_numbers numbers;
+    unsigned long long part;      /* batches of each rank's part; the first `more` ranks have one more */
+    unsigned more;
+    bool valid, own, working;     /* the own part isn't known to be empty; the worker hasn't ended */
     unsigned long long next, end; /* batches in hand */
-    bool own, working;            /* the own part isn't known to be empty; the worker hasn't ended */
 
     __device__ stealer(const shared_numbers& of, unsigned long long all)
-        : numbers(of), next(0), end(0), own(true), working(of.valid()) {
+        : numbers(of), part(0), more(0), valid(of.valid()), own(true), working(valid), next(0), end(0) {
+        if (!valid) return;
         if (numbers.workers == 0) numbers.workers = all;
+        const unsigned long long batches = of.count / of.batch + (of.count % of.batch != 0);
+        part = batches / of.memory->ranks;
+        more = (unsigned)(batches % of.memory->ranks);
     }
 
+    /* A rank's part, in batches. */
+    __device__ unsigned long long batches_of(unsigned rank) const { return part + (rank < more); }
+    __device__ unsigned long long first_of(unsigned rank) const { return part * rank + (rank < more ? rank : more); }
+
     __device__ int take(unsigned long long& first, unsigned long long& last) {
-        if (!numbers.valid()) return peer_invalid;
+        if (!valid) return peer_invalid;
         if (!working) return peer_end;
         if (next == end && !take_own() && !steal()) {
             finish();
@@ -101,11 +102,11 @@ struct stealer {
 
     /* So many batches of a rank's part; fewer or none if there are not as many left. */
     __device__ bool claim(unsigned rank, unsigned long long wanted) {
-        const unsigned long long all = numbers.batches_of(rank);
+        const unsigned long long all = batches_of(rank);
         const unsigned long long before =
             atomic::fetch_add_relaxed_system(numbers.word(rank, steal_claims), wanted);
         if (before >= all) return false;
-        next = numbers.first_of(rank) + before;
+        next = first_of(rank) + before;
         end = next + (all - before < wanted ? all - before : wanted);
         return true;
     }
@@ -123,7 +124,7 @@ struct stealer {
             unsigned victim = 0, rank = numbers.memory->rank;
             for (unsigned i = 1; i < ranks; ++i) { /* each rank begins with the one behind it */
                 rank = rank + 1 == ranks ? 0 : rank + 1;
-                const unsigned long long all = numbers.batches_of(rank);
+                const unsigned long long all = batches_of(rank);
                 const unsigned long long claimed = atomic::load_relaxed_system(numbers.word(rank, steal_claims));
                 if (claimed >= all || all - claimed <= most) continue;
                 most = all - claimed;
@@ -151,7 +152,7 @@ struct stealer {
     __device__ void stop() {
         if (!working) return;
         for (unsigned rank = 0; rank < numbers.memory->ranks; ++rank)
-            atomic::raise_relaxed_system(numbers.word(rank, steal_claims), numbers.batches_of(rank));
+            atomic::raise_relaxed_system(numbers.word(rank, steal_claims), batches_of(rank));
         finish();
     }
 };
