@@ -2,6 +2,7 @@
 #include "faults/attempt.h"
 #include "faults/graph_scenarios.h"
 #include "faults/job_scenarios.h"
+#include "faults/peer_scenarios.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -894,6 +895,7 @@ const std::vector<Scenario>& scenarios() {
         {"schedulers", schedulers, 10, 100},
         {"looping schedulers", looping_schedulers, 4, 60},
         {"schedulers of graphs", graph_schedulers, 4, 60},
+        {"symmetric memory", symmetric_memory, 200},
         {"executors", executors},
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},

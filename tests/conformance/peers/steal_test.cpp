@@ -144,8 +144,8 @@ public:
     void run(const std::vector<Kernel>& kernel, uint32_t blocks, uint32_t threads, uint64_t count, uint64_t batch,
              const std::vector<RankMemory>& seen, SlowOf slow_of) {
         REQUIRE_OK(launch(kernel, blocks, threads, [&](uint32_t rank) {
-            return std::tuple(row(memory, rank), count, batch, uint64_t{seen[rank]}, static_cast<uint64_t>(slow_of(rank)),
-                              uint64_t{wrong[rank]});
+            return std::tuple(row(memory, rank), count, batch, uint64_t{seen[rank]},
+                              static_cast<uint64_t>(slow_of(rank)), uint64_t{wrong[rank]});
         }));
     }
     bool can() {

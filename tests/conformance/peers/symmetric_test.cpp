@@ -1,6 +1,7 @@
 // Symmetric memory and kernels that use it by gpuorch/device/peer.cuh: copies between ranks, signals, barriers, and
 // launches on all ranks together.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -163,8 +164,10 @@ extern "C" __global__ void misuse(gpo::symmetric memory, char *local, int *statu
     statuses[n++] = gpo::warp_put(memory, 0, bytes, local, 1) | gpo::warp_get(local, none, 0, 0, 1);
     statuses[n++] = gpo::block_put(memory, 0, bytes, local, 1) | gpo::block_get(local, none, 0, 0, 1);
     statuses[n++] = gpo::warp_signal(memory, 0, 1, 1) | gpo::block_signal(memory, 0, 1, 1);
-    statuses[n++] = gpo::warp_put_signal(none, 0, 0, local, 1, 0, 1) | gpo::block_put_signal(none, 0, 0, local, 1, 0, 1);
-    statuses[n++] = gpo::warp_wait(none, 0, gpo::wait_equal, 0, looks) | gpo::block_wait(none, 0, gpo::wait_equal, 0, looks);
+    statuses[n++] = gpo::warp_put_signal(none, 0, 0, local, 1, 0, 1) |
+                    gpo::block_put_signal(none, 0, 0, local, 1, 0, 1);
+    statuses[n++] = gpo::warp_wait(none, 0, gpo::wait_equal, 0, looks) |
+                    gpo::block_wait(none, 0, gpo::wait_equal, 0, looks);
     statuses[n++] = gpo::barrier(none, looks);
     statuses[n++] = gpo::pointer(memory, 0, bytes + 1) == nullptr && gpo::pointer(none, 0, 0) == nullptr ? 10 : 0;
     none = memory;
@@ -410,7 +413,8 @@ TEST_CASE("a barrier that has run out of its bound can be gone on with, by a lat
     Symmetric memory = rig.symmetric(64);
     const auto statuses = rig.buffers(8);
     const auto alone = [&](uint32_t rank, uint64_t looks) {
-        REQUIRE_OK(launch(rig.streams[rank], meet[rank], 2, 64, rig.row(memory, rank), looks, uint64_t{statuses[rank]}));
+        REQUIRE_OK(launch(rig.streams[rank], meet[rank], 2, 64, rig.row(memory, rank), looks,
+                          uint64_t{statuses[rank]}));
         return rig.read<int32_t>(statuses, rank, 2);
     };
     const auto together = [&](uint64_t looks) {
@@ -437,7 +441,7 @@ TEST_CASE("a barrier that has run out of its bound can be gone on with, by a lat
     CHECK(rig.values<uint8_t>(memory, 0, 64) == std::vector<uint8_t>(64));
 }
 
-TEST_CASE("kernels that can't all be on their devices at once are refused, with the rank and the numbers") {
+TEST_CASE("kernels that can't all be on their devices at once are refused, with the rank and the numbers" * gated) {
     SymmetricRig rig;
     const auto meet = rig.kernels(kKernels, "meet_once");
     Symmetric memory = rig.symmetric(64);
@@ -459,7 +463,7 @@ TEST_CASE("kernels that can't all be on their devices at once are refused, with 
     rig.wait_all();
 }
 
-TEST_CASE("what is wrong with a launch on all ranks is named, and nothing is launched") {
+TEST_CASE("what is wrong with a launch on all ranks is named, and nothing is launched" * gated) {
     SymmetricRig rig;
     const auto meet = rig.kernels(kKernels, "meet_once");
     Symmetric memory = rig.symmetric(64);
@@ -622,8 +626,8 @@ TEST_CASE("symmetric memory stays when its group is destroyed, and goes when wha
     rig.wait_all();
     gate.put_on(rig.streams[0]);
     for (uint32_t rank = 0; rank < rig.ranks; ++rank)
-        REQUIRE_OK(launch(rig.streams[rank], move[rank], 1, 64, rig.row(memory, rank), uint64_t{list[rank]}, uint32_t{1},
-                          uint64_t{local[rank]}, uint32_t{2}, uint32_t{0}, uint64_t{wrong[rank]}));
+        REQUIRE_OK(launch(rig.streams[rank], move[rank], 1, 64, rig.row(memory, rank), uint64_t{list[rank]},
+                          uint32_t{1}, uint64_t{local[rank]}, uint32_t{2}, uint32_t{0}, uint64_t{wrong[rank]}));
     memory.reset();
     gate.open();
     rig.wait_all();
