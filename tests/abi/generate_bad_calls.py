@@ -111,6 +111,7 @@ GOOD_CALL = {
     "gpo_runtime_shutdown": None,
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
+    "gpo_peers_abort": "GPO_NOT_SUPPORTED",   # of one process
 }
 # What a call gives whose struct ends before its last field, where that field has to be there.
 SMALLER = {("gpo_template_add_copy", "copy"): "GPO_INVALID_ARGUMENT"}

@@ -510,6 +510,15 @@ gpo_rank_launch World::good_gpo_rank_launch() {
     return launch;
 }
 
+gpo_join_options World::good_gpo_join_options() {
+    auto options = sized<gpo_join_options>();
+    REQUIRE_OK(gpo_peers_make_id(peers_id, sizeof peers_id, nullptr));
+    options.by = GPO_JOIN_ID;
+    options.id = peers_id;
+    options.ranks = 1;
+    return options;
+}
+
 gpo_workload World::good_gpo_workload() {
     auto workload = sized<gpo_workload>();
     workload.flags = GPO_WORKLOAD_REPEATS;

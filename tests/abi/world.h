@@ -197,6 +197,8 @@ struct World : Objects {
     gpo_rank_part good_gpo_rank_part();
     gpo_symmetric_options good_gpo_symmetric_options() { return sized<gpo_symmetric_options>(); }
     gpo_rank_launch good_gpo_rank_launch();
+    gpo_join_options good_gpo_join_options();   // of a group that it has alone
+    uint8_t peers_id[GPO_PEERS_ID_BYTES];
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }

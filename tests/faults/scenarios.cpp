@@ -870,6 +870,43 @@ void graph_schedulers(Attempt& a) {
     STEP(a, gpo_queue_destroy(ring.release()));
 }
 
+// One rank alone. Under a schedule there are no other processes, and it is refused.
+void joined_groups(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    uint64_t memory = 0;
+    uint8_t id[GPO_PEERS_ID_BYTES];
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    if (!STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &memory))) return;
+    if (!STEP(a, gpo_peers_make_id(id, sizeof id, nullptr))) return;
+    auto options = sized<gpo_join_options>();
+    options.by = GPO_JOIN_ID;
+    options.ranks = 1;
+    options.timeout_ns = kPatience;
+    options.id = id;
+    options.label = "alone";
+    Owned<gpo_peers_t, gpo_peers_destroy> peers, part;
+    untouched(peers, STEP(a, gpo_peers_join(a.device, &options, peers.out())));
+    if (peers) {
+        const uint32_t rank = 0;
+        untouched(part, STEP(a, gpo_peers_split(peers, &rank, 1, nullptr, part.out())));
+        auto sum = sized<gpo_collective>();
+        sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+        sum.type = GPO_TYPE_FLOAT16;
+        sum.reduction = GPO_REDUCE_AVERAGE;
+        sum.count = 1000;
+        auto own = sized<gpo_rank_part>();
+        own.stream = stream;
+        own.send = own.receive = memory;
+        for (int turn = 0; turn < 2; ++turn) STEP(a, gpo_peers_submit(peers, &sum, &own, sizeof own, 1));
+        ASK(a, gpo_stream_wait(stream, kPatience));
+        a.notify(stream);
+        a.drain();
+        if (part) STEP(a, gpo_peers_abort(part));
+    }
+    STEP(a, gpo_memory_free(a.device, memory));
+}
+
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
@@ -897,6 +934,7 @@ const std::vector<Scenario>& scenarios() {
         {"schedulers of graphs", graph_schedulers, 4, 60},
         {"symmetric memory", symmetric_memory, 200},
         {"executors", executors},
+        {"joined groups", joined_groups, 100},
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},
         {"launches", launches},

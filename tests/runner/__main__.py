@@ -42,7 +42,7 @@ import machine
 
 # What the tests see of the environment: where programs and files are, what set-up was told, and what is said to the tests.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "CI", "GPUORCH_DEPS", "GPUORCH_DEVICE",
-        "GPUORCH_NVRTC", "GPUORCH_CUDADEVRT", "GPUORCH_CUBLAS", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_GUARD")
+        "GPUORCH_NVRTC", "GPUORCH_NCCL", "GPUORCH_MPI", "GPUORCH_CUDADEVRT", "GPUORCH_CUBLAS", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_GUARD")
 KEPT_BEGINNINGS = ("GPUORCH_TEST_", "CARGO_", "RUSTUP_", "CCACHE_")
 AT_A_TIME = 2                # parts; tests wait for each other and for the clock, and leave processors idle
 

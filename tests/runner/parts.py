@@ -19,7 +19,7 @@ SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 # that takes half as much again is told, so that what is slow is found when it becomes slow. Not the time that passes: other
 # programs may have the processors meanwhile. Parts that aren't named take less than LEAST.
 LEAST = 20
-BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 50, "rust": 200, "lua": 70, "process/main_job": 30,
+BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust": 200, "lua": 70, "process/main_job": 30,
            "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
            "tsan conformance": 400, "tsan faults": 380, "tsan unit": 320}
 

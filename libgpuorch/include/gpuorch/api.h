@@ -305,6 +305,9 @@ typedef struct gpo_api {
     gpo_status (*symmetric_reset)(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
     gpo_status (*symmetric_get_info)(gpo_symmetric_t memory, gpo_symmetric_info *info);
     gpo_status (*peers_launch)(gpo_peers_t peers, const gpo_rank_launch *launches, uint64_t stride, uint32_t count);
+    gpo_status (*peers_make_id)(void *buffer, size_t capacity, size_t *needed);
+    gpo_status (*peers_join)(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
+    gpo_status (*peers_abort)(gpo_peers_t peers);
 } gpo_api;
 
 #ifdef __cplusplus

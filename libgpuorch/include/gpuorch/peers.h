@@ -1,4 +1,4 @@
-/* peers.h: groups of devices that work together.
+/* peers.h: groups of devices that work together, in one process or in several.
  *
  * A group (gpo_peers_t) is a list of devices. The device at place r of the list has *rank* r. A *collective* is one
  * operation of all ranks: each rank brings a stream and buffers on its device, and the data is exchanged between the
@@ -33,8 +33,9 @@
  *            ranks in their order, whatever the number of elements: all ranks get the same bits, and every run does.
  *   NCCL     NVIDIA's library, loaded when it is first needed (libnccl.so.2, version 2.19 or newer; the environment's
  *            GPUORCH_NCCL may name the file). The same order in every run isn't promised.
- *   A group has both engines where both can be used. Where engine is GPO_AUTO, small all-reduces and barriers are direct,
- *   and NCCL does the rest. Without NCCL, and on software GPUs, all is direct.
+ *   host     for groups of several processes (below): copies to the host's memory, and MPI or shared memory.
+ *   A group of one process has the first two where both can be used. Where engine is GPO_AUTO, small all-reduces and
+ *   barriers are direct, and NCCL does the rest. Without NCCL, and on software GPUs, all is direct.
  */
 #ifndef GPUORCH_PEERS_H
 #define GPUORCH_PEERS_H
@@ -51,6 +52,7 @@ extern "C" {
 /* Engines. */
 #define GPO_ENGINE_DIRECT 1
 #define GPO_ENGINE_NCCL 2
+#define GPO_ENGINE_HOST 3 /* groups of several processes: through the host's memory, and MPI or shared memory */
 
 typedef struct gpo_peers_options {
     uint32_t struct_size;
@@ -72,12 +74,15 @@ typedef struct gpo_peers_options {
 GPO_API gpo_status gpo_peers_create(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
                                     gpo_peers_t *peers);
 
-/* Destroys a group's handle. Collectives that were submitted go on. */
+/* Destroys a group's handle. Collectives that were submitted go on. Then the process leaves a group of several
+ * processes, and for the others the group is broken (GPO_PEER_LOST) as soon as they need it. */
 GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 
 /* Creates a group of some ranks of another: rank i of the new group is rank `ranks[i]` of `peers`. The two groups don't
  * depend on each other. `options` may be NULL. Statuses as gpo_peers_create.
- * GPO_INVALID_ARGUMENT: there is no rank of this number, or it is in the list twice */
+ * For a group of several processes: all processes whose ranks are in the list call it, with the same list, and the
+ * others don't. It blocks until all are there, as gpo_peers_join does, and has that function's statuses too.
+ * GPO_INVALID_ARGUMENT: there is no rank of this number, or it is in the list twice; or this process's isn't in it */
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);
 
@@ -87,6 +92,8 @@ typedef struct gpo_peers_info {
     uint32_t direct;         /* 1: every device reaches the memory of every other */
     uint32_t native_atomics; /* 1: atomic operations on that memory are native for all of them */
     uint32_t nccl_version;   /* 22809 for 2.28.9; 0: the group doesn't use NCCL */
+    uint32_t rank;           /* the first rank of this process */
+    uint32_t local_ranks;    /* how many ranks this process has */
     uint32_t reserved;
     uint64_t collectives;    /* submitted, held ones included */
     uint64_t direct_collectives; /* of these, given to the direct engine */
@@ -96,8 +103,96 @@ typedef struct gpo_peers_info {
 GPO_API gpo_status gpo_peers_get_info(gpo_peers_t peers, gpo_peers_info *info);
 
 /* Says how rank `from` reaches the memory of rank `to`.
- * GPO_INVALID_ARGUMENT: there is no such rank */
+ * GPO_INVALID_ARGUMENT: there is no such rank
+ * GPO_NOT_SUPPORTED: the rank is of another process */
 GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t to, gpo_peer_properties *link);
+
+/* --- groups of several processes --- */
+
+/* Each process of such a group has one rank, with one device. The processes are on one host, or on several that MPI
+ * joins. They find each other in one of three ways:
+ *
+ *     gpo_join_options by_id = {.struct_size = sizeof by_id, .by = GPO_JOIN_ID, .rank = rank, .ranks = 4, .id = id};
+ *     gpo_peers_join(device, &by_id, &peers);
+ *
+ * All processes submit the same collectives in the same order, each with the part of its own rank. If what they have
+ * submitted differs, the collective fails in all processes with GPO_INVALID_STATE, and the message says which rank
+ * differs in what; the group goes on. (With NCCL it isn't noticed, and may hang.) The collective fails likewise, with
+ * the status of the rank in question, if a rank can't take part since its stream has failed, or since its part was
+ * cancelled before it began.
+ *
+ * Failures come as those of other work do: the stream fails, and the message names the rank. A group is *broken* when
+ * one of its processes has died, has left (its handle or its runtime is gone), has aborted, or keeps the others waiting
+ * for longer than their timeout_ns; or if a part fails, or is cancelled, while data is being exchanged. Then all that
+ * is submitted fails with GPO_PEER_LOST in all processes, and so does each later submission. The others learn of a
+ * process that has died within a tenth of a second by GPO_JOIN_FILE and GPO_JOIN_ID. By GPO_JOIN_MPI they learn of it
+ * by timeout_ns, unless the MPI ends them first: `mpirun` ends all processes when one of them dies.
+ *
+ * With NCCL the order in which the driver gets the collectives counts: streams of one group that are held have to be
+ * released in the order in which the collectives were submitted. A process that hangs isn't noticed then; one that has
+ * died or left is, and what waits on the GPU ends: streams that have work of the group fail, and so do waits and
+ * notifies behind that work. Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
+ *
+ * The host engine (GPO_ENGINE_HOST) copies the data to pinned memory (8 MiB for a group), exchanges and reduces it
+ * there, and copies the result back. It holds the stream meanwhile (stream.h), and nothing on the GPU waits. Reductions
+ * combine the ranks in their order, on the host. So its collectives can't be captured or recorded
+ * (GPO_CAPTURE_REFUSED), nor put on wrapped streams (GPO_NOT_SUPPORTED). */
+
+/* How the processes of a group find each other. */
+#define GPO_JOIN_MPI 1  /* they are the processes of an MPI communicator: rank and number are the communicator's */
+#define GPO_JOIN_FILE 2 /* on one host: by the name of a file, in a folder of a file system with shared mappings */
+#define GPO_JOIN_ID 3   /* on one host: by an id that one of them has made (gpo_peers_make_id) */
+
+/* Most ranks of a group of several processes; 64 by GPO_JOIN_FILE or GPO_JOIN_ID. */
+#define GPO_PEERS_MOST_JOINED 256
+
+/* Bytes of an id. */
+#define GPO_PEERS_ID_BYTES 128
+
+/* Makes an id for one group and writes it to `buffer`: GPO_PEERS_ID_BYTES bytes, which one process passes to the
+ * others by any means of its own. They are no secret of the others' user: files that are made by the id are readable to
+ * that user alone. `capacity`: bytes of the buffer. `needed`, which may be NULL, is set to GPO_PEERS_ID_BYTES.
+ * GPO_BUFFER_TOO_SMALL: the buffer is smaller than that */
+GPO_API gpo_status gpo_peers_make_id(void *buffer, size_t capacity, size_t *needed);
+
+typedef struct gpo_join_options {
+    uint32_t struct_size;
+    uint32_t flags;       /* 0: there are none yet */
+    uint32_t by;          /* GPO_JOIN_* */
+    uint32_t engine;      /* GPO_AUTO, GPO_ENGINE_NCCL or GPO_ENGINE_HOST: the same for all ranks. GPO_AUTO takes NCCL
+                             where all ranks have CUDA devices and NCCL, and the host engine elsewhere */
+    uint32_t rank;        /* this process's, from 0. By MPI: 0, or the rank in the communicator */
+    uint32_t ranks;       /* how many. By MPI: 0, or the communicator's size */
+    int64_t timeout_ns;   /* how long joining may take, and how long a rank may keep a collective waiting once this
+                             process's stream has come to it. 0: 60 s; negative: for ever */
+    const char *path;     /* GPO_JOIN_FILE: nothing has to be there. The file is made, and removed when all have joined.
+                             One that a group left there whose processes have died is replaced */
+    const void *id;       /* GPO_JOIN_ID: GPO_PEERS_ID_BYTES bytes */
+    void *communicator;   /* GPO_JOIN_MPI: the program's MPI_Comm, cast to void *; NULL: MPI_COMM_WORLD */
+    const char *label;
+} gpo_join_options;
+
+/* Joins a group with a device. All processes of the group call it; it blocks until all are there.
+ *
+ * By MPI: the library is loaded when it is first needed (Open MPI 4 or 5: libmpi.so.40; MPICH 4 and those that have its
+ * ABI: libmpi.so.12, libmpich.so.12; the environment's GPUORCH_MPI may name the file). If the program has initialised
+ * MPI, it has asked for MPI_THREAD_MULTIPLE, or it has got MPI_THREAD_SERIALIZED and makes no MPI call as long as such
+ * a group exists; and it finalises MPI after the group is destroyed. If it hasn't, the library initialises MPI, and
+ * finalises it at the exit of the process. MPI_Init waits for all processes of the job, whatever timeout_ns says.
+ *
+ * GPO_INVALID_ARGUMENT: a field is wrong, or differs from what rank 0 has; `path` is a file of another kind
+ * GPO_INVALID_STATE: this rank is there already; another group is joining by the same file; the program has finalised
+ *     MPI, or has initialised it for fewer threads
+ * GPO_PEER_LOST: until the timeout passed ranks were missing, which the message names; or a rank has died or given up
+ * GPO_NOT_SUPPORTED: MPI or NCCL is needed and can't be used, the message says what to install or set; or the runtime
+ *     is deterministic
+ * GPO_IO_ERROR: a file can't be made, opened or mapped */
+GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
+
+/* Ends what waits in a group of several processes, and breaks it: what is submitted fails with GPO_CANCELLED here, and
+ * within a tenth of a second with GPO_PEER_LOST in the other processes.
+ * GPO_NOT_SUPPORTED: the group is of one process: gpo_stream_cancel_held cancels what is held of it */
+GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers);
 
 /* --- collectives --- */
 
@@ -169,7 +264,7 @@ typedef struct gpo_rank_part {
 } gpo_rank_part;
 
 /* Puts a collective on the streams of its ranks: part r, of `count` in all, is that of rank r. `stride`: bytes from one
- * part to the next, sizeof(gpo_rank_part).
+ * part to the next, sizeof(gpo_rank_part). In a group of several processes `count` is 1: the part of this process.
  *
  * Addresses are multiples of the element's size. `send` and `receive` of a rank may be the same (in place) for
  * ALL_REDUCE, REDUCE and BROADCAST; for ALL_GATHER `send` may be the rank's own piece of `receive`, and for
@@ -179,6 +274,7 @@ typedef struct gpo_rank_part {
  * GPO_INVALID_ARGUMENT: a number, address or count is wrong; the message names it, and its rank
  * GPO_INVALID_HANDLE: a stream is of another runtime
  * GPO_WOULD_BLOCK: a stream holds as much as it may
+ * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted
  * GPO_CAPTURE_REFUSED: some of the streams are being captured and others are not
  * GPO_NOT_SUPPORTED: the collective would have to be held on a stream that can't be held (a wrapped one)
  * A failure has no effect, except where the driver or NCCL refuses the collective when some of its work is on its way

@@ -6,7 +6,7 @@
  *   10..29   the call was wrong and had no effect: correct it
  *   30..49   something needed is missing or exhausted: the same call may succeed later or on another machine
  *   50..69   an operation, or the object that it ran on, has failed: other objects go on
- *   70..79   the device, the process's library or the runtime can't be used any more: open new ones
+ *   70..79   the device, the process's library, the runtime or the group can't be used any more: open new ones
  *   80..89   the driver or the library broke its own rules
  *
  * The comments of functions don't repeat these statuses:
@@ -57,6 +57,7 @@ extern "C" {
 #define GPO_DEVICE_LOST 70 /* a kernel crashed or the context was destroyed: all devices of that driver are lost */
 #define GPO_FORKED 71      /* the process was forked after the library's first call: fork earlier, or exec */
 #define GPO_SHUT_DOWN 72   /* the runtime has shut down or is shutting down */
+#define GPO_PEER_LOST 73   /* a process of a group has died, left, hangs or can't go on: the message names its rank */
 
 #define GPO_DRIVER_ERROR 80 /* another error of the driver: native_code is the CUresult */
 #define GPO_INTERNAL 81     /* a defect of the library: please report the message */

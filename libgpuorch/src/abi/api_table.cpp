@@ -233,6 +233,9 @@ constexpr gpo_api kApi = {
     gpo_symmetric_reset,
     gpo_symmetric_get_info,
     gpo_peers_launch,
+    gpo_peers_make_id,
+    gpo_peers_join,
+    gpo_peers_abort,
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "abi/call.h"
 #include "core/struct_array.h"
+#include "peers/file_transport.h"
 #include "peers/group.h"
 
 using namespace gpo;
@@ -50,8 +51,43 @@ GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t* ranks, uin
         check_count(count);
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
-            auto made = Peers::create(pinned->contexts_of({ranks, count}), read);
+            auto made = pinned->split({ranks, count}, read);
             *part = pinned->runtime().publish<gpo_peers_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_peers_make_id(void* buffer, size_t capacity, size_t* needed) {
+    return abi::call(__func__, [&] {
+        if (!buffer && capacity) fail(GPO_INVALID_ARGUMENT, "buffer is NULL, and capacity is ", capacity);
+        if (needed) *needed = GPO_PEERS_ID_BYTES;
+        if (capacity < GPO_PEERS_ID_BYTES)
+            fail(GPO_BUFFER_TOO_SMALL, "capacity is ", capacity, ", and an id has ", GPO_PEERS_ID_BYTES, " bytes");
+        peers::make_id(buffer);
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options* options, gpo_peers_t* peers) {
+    return abi::call(__func__, [&] {
+        required(options, "options");
+        required(peers, "peers");
+        const gpo_join_options read = read_struct(options, "options");
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            auto made = Peers::join(pinned->context_ref(), read);
+            *peers = pinned->runtime().publish<gpo_peers_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers) {
+    return abi::call(__func__, [&] {
+        Pin<Peers> pinned(peers);
+        return abi::blame(*pinned, [&] {
+            pinned->abort();
             return GPO_SUCCESS;
         });
     });

@@ -398,8 +398,11 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
     uint64_t newest = 0;
     // Those that were reached are delivered as what they are, then the others with the failure.
     const bool lost_before = failure && context_.lost() && done == size;
-    for (size_t i = 0; i < done; ++i) 
-        newest = deliver(stream, watched, marks.pop(size - i), lost_before ? failure : nullptr, seen, returns);
+    const ErrorPtr reached = lost_before                                          ? failure
+                             : watched.work_failed.load(std::memory_order_acquire) ? stream.error()
+                                                                                   : nullptr;
+    for (size_t i = 0; i < done; ++i)
+        newest = deliver(stream, watched, marks.pop(size - i), reached, seen, returns);
     if (failure)
         for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
     notify();

@@ -25,6 +25,9 @@ struct Watched {
     alignas(64) std::atomic<uint64_t> completed{0};   // number of the newest operation that was seen done
     std::atomic<bool> deferring{
         false};  // a mark was deferred (Mark::deferred), at some time: set by whoever defers one, for good
+    /// What has been given to the driver and isn't known to be done has failed, whatever the driver says: set, for good,
+    /// by whoever has failed the stream before.
+    std::atomic<bool> work_failed{false};
     bool keeps_up = false;                // all marks that were asked for had completed, the last time
     uint64_t youth = 0;                   // ns: a mark that is younger isn't asked for yet
     uint64_t last_completed_ns = 0;       // when a mark was last seen completed

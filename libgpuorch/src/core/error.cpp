@@ -159,6 +159,7 @@ constexpr StatusRow kStatuses[] = {
     ROW(GPO_DEVICE_LOST, "the device is lost"),
     ROW(GPO_FORKED, "the process was forked after opening: the child can't use what the parent opened"),
     ROW(GPO_SHUT_DOWN, "the runtime is shut down or shutting down"),
+    ROW(GPO_PEER_LOST, "a process of the group has died, left, hangs or can't go on"),
     ROW(GPO_DRIVER_ERROR, "the driver returned an error"),
     ROW(GPO_INTERNAL, "a defect of the library"),
 };

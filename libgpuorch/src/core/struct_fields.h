@@ -440,10 +440,27 @@ inline constexpr StructField kStructFields<gpo_peers_info>[] = {
     GPO_FIELD(gpo_peers_info, direct),
     GPO_FIELD(gpo_peers_info, native_atomics),
     GPO_FIELD(gpo_peers_info, nccl_version),
+    GPO_FIELD(gpo_peers_info, rank),
+    GPO_FIELD(gpo_peers_info, local_ranks),
     GPO_FIELD(gpo_peers_info, reserved),
     GPO_FIELD(gpo_peers_info, collectives),
     GPO_FIELD(gpo_peers_info, direct_collectives),
     GPO_FIELD(gpo_peers_info, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_join_options>[] = {
+    GPO_FIELD(gpo_join_options, struct_size),
+    GPO_FIELD(gpo_join_options, flags),
+    GPO_FIELD(gpo_join_options, by),
+    GPO_FIELD(gpo_join_options, engine),
+    GPO_FIELD(gpo_join_options, rank),
+    GPO_FIELD(gpo_join_options, ranks),
+    GPO_FIELD(gpo_join_options, timeout_ns),
+    GPO_FIELD(gpo_join_options, path),
+    GPO_FIELD(gpo_join_options, id),
+    GPO_FIELD(gpo_join_options, communicator),
+    GPO_FIELD(gpo_join_options, label),
 };
 
 template <>

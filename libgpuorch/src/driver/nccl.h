@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <climits>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -19,8 +20,19 @@ public:
     struct UniqueId {
         char bytes[128];
     };
-    static constexpr Result kSuccess = 0;
     static constexpr int kOldestVersion = 21900;   // 2.19.0
+    /// ncclConfig_t, as it has been since 2.17; what later versions have added behind it gets its defaults there.
+    struct Config {
+        size_t size = sizeof(Config);
+        unsigned magic = 0xcafebeef, version = kOldestVersion;
+        int blocking = kUndefined, cluster_size = kUndefined, least_blocks = kUndefined, most_blocks = kUndefined;
+        const char* network = nullptr;
+        int split_share = kUndefined;
+
+    private:
+        static constexpr int kUndefined = INT_MIN;
+    };
+    static constexpr Result kSuccess = 0, kInProgress = 7;
 
     /// NULL: it can't be used; `why` says why, and what to install or set. Loaded once for the process.
     static const Nccl* open(std::string* why);
@@ -34,7 +46,10 @@ public:
     X(ncclGetErrorString, const char*(Result))                                                                        \
     X(ncclGetLastError, const char*(Communicator))                                                                    \
     X(ncclGetUniqueId, Result(UniqueId*))                                                                             \
-    X(ncclCommInitRank, Result(Communicator*, int, UniqueId, int))                                                    \
+    X(ncclCommInitRankConfig, Result(Communicator*, int, UniqueId, int, Config*))                                     \
+    X(ncclCommGetAsyncError, Result(Communicator, Result*))                                                           \
+    X(ncclCommCount, Result(Communicator, int*))                                                                      \
+    X(ncclCommFinalize, Result(Communicator))                                                                         \
     X(ncclCommInitAll, Result(Communicator*, int, const int*))                                                        \
     X(ncclCommDestroy, Result(Communicator))                                                                          \
     X(ncclCommAbort, Result(Communicator))                                                                            \

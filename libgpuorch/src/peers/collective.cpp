@@ -83,11 +83,12 @@ uint64_t Collective::received(uint32_t rank) const noexcept {
     }
 }
 
-void Collective::check(std::span<const Part> parts, std::span<const Ref<Context>> contexts) const {
-    if (kind == Kind::send_receive) check_partners(parts);
-    for (uint32_t rank = 0; rank < parts.size(); ++rank) {
-        const Part& part = parts[rank];
-        Context& context = *contexts[rank];
+void Collective::check(std::span<const Part> parts, std::span<const Ref<Context>> contexts, uint32_t first) const {
+    if (kind == Kind::send_receive) check_partners(parts, first);
+    for (uint32_t place = 0; place < parts.size(); ++place) {
+        const uint32_t rank = first + place;
+        const Part& part = parts[place];
+        Context& context = *contexts[place];
         if (&part.stream->runtime() != &context.runtime())
             fail(GPO_INVALID_HANDLE, role_of("the stream", rank), ", ", part.stream->describe(),
                  ", is of another runtime");
@@ -103,15 +104,16 @@ void Collective::check(std::span<const Part> parts, std::span<const Ref<Context>
     }
 }
 
-// A rank sends to the one that receives from it.
-void Collective::check_partners(std::span<const Part> parts) const {
+// A rank sends to the one that receives from it. What ranks of other processes do isn't known here.
+void Collective::check_partners(std::span<const Part> parts, uint32_t first) const {
     const auto known = [&](uint32_t rank) { return rank < ranks || rank == GPO_NO_RANK; };
-    for (uint32_t rank = 0; rank < parts.size(); ++rank) {
-        const Part& part = parts[rank];
+    for (uint32_t place = 0; place < parts.size(); ++place) {
+        const Part& part = parts[place];
         if (!known(part.send_to) || !known(part.receive_from))
-            fail(GPO_INVALID_ARGUMENT, "rank ", rank, " sends to rank ", part.send_to, " and receives from rank ",
-                 part.receive_from, ": the group has ", ranks, " ranks");
+            fail(GPO_INVALID_ARGUMENT, "rank ", first + place, " sends to rank ", part.send_to,
+                 " and receives from rank ", part.receive_from, ": the group has ", ranks, " ranks");
     }
+    if (parts.size() != ranks) return;
     for (uint32_t rank = 0; rank < parts.size(); ++rank) {
         const Part& part = parts[rank];
         if (part.send_to != GPO_NO_RANK && parts[part.send_to].receive_from != rank)

@@ -46,12 +46,12 @@ struct Collective {
     uint64_t received(uint32_t rank) const noexcept;
 
     /// Checks what ranks bring, and what no stream may have twice. Asks the driver of memory that isn't the library's.
-    /// Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE).
-    void check(std::span<const Part> parts, std::span<const Ref<Context>> contexts) const;
+    /// `first`: the rank of the first part. Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE).
+    void check(std::span<const Part> parts, std::span<const Ref<Context>> contexts, uint32_t first = 0) const;
 
 private:
     void check_buffers(const Part& part, uint32_t rank, Context& context) const;
-    void check_partners(std::span<const Part> parts) const;
+    void check_partners(std::span<const Part> parts, uint32_t first) const;
 };
 
 }  // namespace gpo::peers

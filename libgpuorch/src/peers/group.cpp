@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/options.h"
+#include "peers/joining.h"
 #include "peers/nccl_engine.h"
 #include "stream/streams.h"
 
@@ -14,13 +15,18 @@ using peers::Collective;
 using peers::Engine;
 using peers::Part;
 
+void check_options(const gpo_peers_options& options) {
+    refuse_unknown_flags(options.flags, 0, "options.flags");
+    if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+}
+
 }  // namespace
 
 Ref<Peers> Peers::create(std::vector<Ref<Context>> contexts, const gpo_peers_options& options) {
-    refuse_unknown_flags(options.flags, 0, "options.flags");
-    if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+    check_options(options);
     if (options.engine > GPO_ENGINE_NCCL)
-        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine, ", none of GPO_ENGINE_*");
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine,
+             ", and groups of one process have GPO_ENGINE_DIRECT and GPO_ENGINE_NCCL");
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         if (&contexts[rank]->runtime() != &contexts[0]->runtime())
             fail(GPO_INVALID_HANDLE, "the device of rank ", rank, " is of another runtime than that of rank 0");
@@ -62,6 +68,42 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
     if (!direct_ && !nccl_) fail(GPO_NOT_SUPPORTED, why_not);
 }
 
+// --- of several processes ---
+
+Peers::Peers(Ref<Context> context, const char* label)
+    : Object(context->runtime(), Type::peers, label), contexts_{std::move(context)} {
+    reach_each_other_ = native_atomics_ = false;
+    unreachable_ = "its ranks are in several processes, which don't reach each other's memory";
+}
+
+Peers::~Peers() { close(); }
+
+void Peers::close() noexcept {
+    if (hosted_) hosted_->leave();
+}
+
+Ref<Peers> Peers::join(Ref<Context> context, const gpo_join_options& options) {
+    auto made = make<Peers>(context, options.label);
+    made->hosted_ = peers::join(std::move(context), options, made->describe());
+    return made;
+}
+
+Ref<Peers> Peers::split(std::span<const uint32_t> ranks, const gpo_peers_options& options) const {
+    if (!hosted_) return create(contexts_of(ranks), options);
+    check_options(options);
+    auto made = make<Peers>(contexts_.front(), options.label);
+    made->hosted_ = peers::join_part(contexts_.front(), *hosted_, ranks, options.engine, made->describe());
+    return made;
+}
+
+void Peers::abort() {
+    if (!hosted_)
+        fail(GPO_NOT_SUPPORTED, describe(), " is of one process: gpo_stream_cancel_held cancels what is held of it");
+    hosted_->abort();
+}
+
+// --- of one process ---
+
 // Gives every device access to the memory of every other, as far as they can reach each other.
 void Peers::connect() {
     for (uint32_t from = 0; from < ranks(); ++from)
@@ -100,6 +142,10 @@ void Peers::require_rank(uint32_t rank) const {
 gpo_peer_properties Peers::link(uint32_t from, uint32_t to) const {
     require_rank(from);
     require_rank(to);
+    for (const uint32_t rank : {from, to})
+        if (hosted_ && rank != first_rank())
+            fail(GPO_NOT_SUPPORTED, "rank ", rank, " of ", describe(), " is of another process");
+    if (hosted_) return peer_properties(contexts_[0]->driver(), contexts_[0]->ordinal(), contexts_[0]->ordinal());
     return peer_properties(contexts_[from]->driver(), contexts_[from]->ordinal(), contexts_[to]->ordinal());
 }
 
@@ -108,6 +154,7 @@ void Peers::require_direct(const char* what) const {
 }
 
 gpo_status Peers::launch(std::span<const peers::RankLaunch> launches) {
+    if (hosted_) require_direct("a launch on all ranks");
     if (launches.size() != ranks())
         fail(GPO_INVALID_ARGUMENT, "count is ", launches.size(), ": ", describe(), " has ", ranks(), " ranks");
     return launcher_->submit(launches);
@@ -118,7 +165,9 @@ gpo_peers_info Peers::info() const {
     out.ranks = ranks();
     out.direct = reach_each_other_;
     out.native_atomics = native_atomics_;
-    out.nccl_version = nccl_version_;
+    out.nccl_version = hosted_ && hosted_->nccl() ? static_cast<uint32_t>(hosted_->nccl()->version()) : nccl_version_;
+    out.rank = first_rank();
+    out.local_ranks = static_cast<uint32_t>(contexts_.size());
     out.collectives = collectives_.load(std::memory_order_relaxed);
     out.direct_collectives = direct_collectives_.load(std::memory_order_relaxed);
     out.bytes = bytes_.load(std::memory_order_relaxed);
@@ -126,6 +175,10 @@ gpo_peers_info Peers::info() const {
 }
 
 Engine& Peers::engine_for(const Collective& collective) const {
+    if (hosted_) {
+        if (const ErrorPtr error = hosted_->broken()) throw Failure(error);
+        return hosted_->nccl() ? static_cast<Engine&>(*hosted_->nccl()) : *hosted_;
+    }
     if (!nccl_) return *direct_;
     if (!direct_) {
         if (collective.kind == peers::Kind::barrier)
@@ -138,15 +191,16 @@ Engine& Peers::engine_for(const Collective& collective) const {
 }
 
 gpo_status Peers::submit(const gpo_collective& given, std::span<const Part> parts) {
-    if (parts.size() != ranks())
-        fail(GPO_INVALID_ARGUMENT, "count is ", parts.size(), ": ", describe(), " has ", ranks(), " ranks");
+    if (parts.size() != contexts_.size())
+        fail(GPO_INVALID_ARGUMENT, "count is ", parts.size(), ": ", describe(), " has ", contexts_.size(), " ranks",
+             hosted_ ? " in this process" : "");
     const Collective collective(given, ranks());
-    collective.check(parts, contexts_);
+    collective.check(parts, contexts_, first_rank());
     Engine& engine = engine_for(collective);
     const char* label = given.label && *given.label ? runtime().intern(given.label) : nullptr;
     if (const gpo_status status = engine.submit(collective, parts, label)) return status;
     uint64_t sent = 0;
-    for (uint32_t rank = 0; rank < ranks(); ++rank) sent += collective.sent(rank);
+    for (uint32_t place = 0; place < parts.size(); ++place) sent += collective.sent(first_rank() + place);
     collectives_.fetch_add(1, std::memory_order_relaxed);
     direct_collectives_.fetch_add(&engine == direct_.get(), std::memory_order_relaxed);
     bytes_.fetch_add(sent, std::memory_order_relaxed);

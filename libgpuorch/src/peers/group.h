@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "peers/collective.h"
 #include "peers/direct.h"
+#include "peers/hosted_engine.h"
 #include "peers/launch.h"
 
 namespace gpo {
@@ -15,10 +16,14 @@ class Peers final : public Object {
 public:
     /// Throws Failure.
     static Ref<Peers> create(std::vector<Ref<Context>> contexts, const gpo_peers_options& options);
-    /// The contexts of some of its ranks. Throws Failure(GPO_INVALID_ARGUMENT).
-    std::vector<Ref<Context>> contexts_of(std::span<const uint32_t> ranks) const;
+    /// Of several processes. Blocks until all are there. Throws Failure.
+    static Ref<Peers> join(Ref<Context> context, const gpo_join_options& options);
+    /// A group of some of its ranks. Throws Failure.
+    Ref<Peers> split(std::span<const uint32_t> ranks, const gpo_peers_options& options) const;
 
-    uint32_t ranks() const noexcept { return static_cast<uint32_t>(contexts_.size()); }
+    uint32_t ranks() const noexcept { return hosted_ ? hosted_->ranks() : static_cast<uint32_t>(contexts_.size()); }
+    /// The first of this process's.
+    uint32_t first_rank() const noexcept { return hosted_ ? hosted_->rank() : 0; }
     /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
     gpo_status submit(const gpo_collective& collective, std::span<const peers::Part> parts);
     /// The same of one kernel for each rank.
@@ -27,18 +32,25 @@ public:
     void require_direct(const char* what) const;
     const std::vector<Ref<Context>>& contexts() const noexcept { return contexts_; }
     gpo_peers_info info() const;
-    /// Throws Failure(GPO_INVALID_ARGUMENT).
+    /// Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_SUPPORTED).
     gpo_peer_properties link(uint32_t from, uint32_t to) const;
+    /// Throws Failure(GPO_NOT_SUPPORTED): it is of one process.
+    void abort();
+    void close() noexcept override;
 
     Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& options);
+    Peers(Ref<Context> context, const char* label);   // of several processes
 
 private:
-    ~Peers() override = default;
+    ~Peers() override;
     void connect();
     peers::Engine& engine_for(const peers::Collective& collective) const;
     void require_rank(uint32_t rank) const;
 
-    const std::vector<Ref<Context>> contexts_;   // by rank
+    std::vector<Ref<Context>> contexts_of(std::span<const uint32_t> ranks) const;
+
+    const std::vector<Ref<Context>> contexts_;   // by rank, of this process's
+    Ref<peers::HostedEngine> hosted_;            // of several processes; else NULL
     Ref<peers::DirectEngine> direct_;            // NULL: not used; likewise
     Ref<peers::Engine> nccl_;
     Ref<peers::Launcher> launcher_;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <mutex>
+#include <utility>
+
+#include "peers/transport.h"
 
 #include "peers/meeting.h"
 
@@ -20,6 +24,7 @@ constexpr int kNarrowFloats = 22400;          // version from which it knows 8-b
 
 // NCCL chooses algorithms by size: they are set up one by one. Sizes of a warm-up: 1 KiB, 256 KiB, 16 MiB.
 constexpr uint64_t kSizes[] = {1 << 10, 256 << 10, 16 << 20};
+constexpr uint64_t kMostWarmUp = 256 << 20;   // bytes of each of two buffers, where there are many ranks
 size_t size_class(uint64_t bytes) noexcept {
     return bytes <= 32 << 10 ? 0 : bytes <= 4 << 20 ? 1 : 2;
 }
@@ -29,17 +34,20 @@ size_t warm_place(const Collective& c) noexcept {
 
 }  // namespace
 
+const Nccl& NcclEngine::open(Context& context) {
+    if (context.software()) fail(GPO_NOT_SUPPORTED, "NCCL needs CUDA devices, and these are software GPUs");
+    if (!context.primary())
+        fail(GPO_NOT_SUPPORTED, "NCCL works in primary contexts, and a device was opened with a context of the "
+                                "program's (gpo_device_options.native_context)");
+    std::string why;
+    const Nccl* const opened = Nccl::open(&why);
+    if (!opened) fail(GPO_NOT_SUPPORTED, why);
+    return *opened;
+}
+
 NcclEngine::NcclEngine(std::span<const Ref<Context>> contexts)
     : contexts_(contexts.begin(), contexts.end()), warm_((GPO_COLLECTIVE_BARRIER + 1) * std::size(kSizes)) {
-    for (const auto& context : contexts_) {
-        if (context->software()) fail(GPO_NOT_SUPPORTED, "NCCL needs CUDA devices, and these are software GPUs");
-        if (!context->primary())
-            fail(GPO_NOT_SUPPORTED, "NCCL works in primary contexts, and a device was opened with a context of the "
-                                    "program's (gpo_device_options.native_context)");
-    }
-    std::string why;
-    nccl_ = Nccl::open(&why);
-    if (!nccl_) fail(GPO_NOT_SUPPORTED, why);
+    for (const auto& context : contexts_) nccl_ = &open(*context);
     std::vector<int> ordinals;
     for (const auto& context : contexts_) ordinals.push_back(context->ordinal());
     communicators_.resize(contexts_.size());
@@ -51,6 +59,9 @@ NcclEngine::NcclEngine(std::span<const Ref<Context>> contexts)
 NcclEngine::~NcclEngine() {
     const DriverTry scope(*contexts_.front());
     if (!scope.entered()) return;   // what a lost device had can't be given back
+    if (joined_) abort_now();       // one that was never used
+    if (scratch_) contexts_.front()->table().cuMemFree(scratch_);
+    if (joined_) return;
     nccl_->ncclGroupStart();
     for (const Nccl::Communicator communicator : communicators_) nccl_->ncclCommDestroy(communicator);
     nccl_->ncclGroupEnd();
@@ -72,6 +83,7 @@ Ref<Counted> NcclEngine::prepare(const Collective& collective, bool) {
     if (collective.type >= GPO_TYPE_FLOAT8_E4M3 && nccl_->version() < kNarrowFloats && collective.reduces())
         fail(GPO_NOT_SUPPORTED, "NCCL ", Nccl::version_text(nccl_->version()),
              " doesn't reduce 8-bit floating point: install ", Nccl::version_text(kNarrowFloats), " or newer");
+    if (joined_) return nullptr;   // all is warm
     {
         std::lock_guard lock(lock_);
         if (warm_[warm_place(collective)]) return nullptr;
@@ -84,9 +96,10 @@ Ref<Counted> NcclEngine::prepare(const Collective& collective, bool) {
 
 // The same kind over memory of the engine's own.
 void NcclEngine::warm_up(const Collective& collective) {
-    const size_t ranks = contexts_.size();
+    const size_t ranks = collective.ranks, here = contexts_.size();
     Collective small = collective;
-    const uint64_t each = kSizes[size_class(collective.bytes())];
+    uint64_t each = kSizes[size_class(collective.bytes())];
+    if (joined_) each = std::min(each, kMostWarmUp / ranks);
     if (small.element_bytes) small.count = each / small.element_bytes;
     struct Lane {
         Context* context = nullptr;
@@ -101,22 +114,23 @@ void NcclEngine::warm_up(const Collective& collective) {
             if (stream) table.cuStreamDestroy(stream);
         }
     };
-    std::vector<Lane> lanes(ranks);
-    std::vector<Part> parts(ranks);
-    std::vector<CUstream> streams(ranks);
-    for (size_t rank = 0; rank < ranks; ++rank) {
-        Lane& lane = lanes[rank];
-        lane.context = &*contexts_[rank];
+    std::vector<Lane> lanes(here);
+    std::vector<Part> parts(here);
+    std::vector<CUstream> streams(here);
+    for (size_t place = 0; place < here; ++place) {
+        Lane& lane = lanes[place];
+        lane.context = &*contexts_[place];
         const DriverScope scope(*lane.context);
         const driver::Table& table = lane.context->table();
         lane.context->check(table.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, 0),
                             "cuStreamCreateWithPriority");
         lane.context->check(table.cuMemAlloc(&lane.memory, 2 * each * ranks), "cuMemAlloc");
-        streams[rank] = lane.stream;
-        parts[rank].send = lane.memory;
-        parts[rank].receive = lane.memory + each * ranks;
-        parts[rank].send_to = static_cast<uint32_t>((rank + 1) % ranks);
-        parts[rank].receive_from = static_cast<uint32_t>((rank + ranks - 1) % ranks);
+        const size_t rank = first_rank_ + place;
+        streams[place] = lane.stream;
+        parts[place].send = lane.memory;
+        parts[place].receive = lane.memory + each * ranks;
+        parts[place].send_to = static_cast<uint32_t>((rank + 1) % ranks);
+        parts[place].receive_from = static_cast<uint32_t>((rank + ranks - 1) % ranks);
     }
     {
         std::lock_guard lock(lock_);
@@ -124,7 +138,13 @@ void NcclEngine::warm_up(const Collective& collective) {
     }
     for (Lane& lane : lanes) {
         const DriverScope scope(*lane.context);
-        lane.context->check(lane.context->table().cuStreamSynchronize(lane.stream), "cuStreamSynchronize");
+        const driver::Table& table = lane.context->table();
+        for (unsigned turn = 0; joined_ && table.cuStreamQuery(lane.stream) == CUDA_ERROR_NOT_READY; ++turn) {
+            std::lock_guard lock(lock_);
+            settle(Nccl::kSuccess, "ncclGroupEnd");   // which gives up when it has to
+            host::step(turn);
+        }
+        lane.context->check(table.cuStreamSynchronize(lane.stream), "cuStreamSynchronize");
     }
 }
 
@@ -133,6 +153,7 @@ void NcclEngine::issue(const Collective& collective, std::span<const Part> parts
     std::vector<CUstream> streams;
     for (const Part& part : parts) streams.push_back(part.stream->native());
     std::lock_guard lock(lock_);
+    if (const ErrorPtr ended = why_ended()) throw Failure(ended);
     begin(of);
     call(collective, parts, streams);
 }
@@ -148,7 +169,7 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
     Nccl::Result result = Nccl::kSuccess;
     const char* function = "";
     const auto did = [&](Nccl::Result one, const char* name) {
-        if (result != Nccl::kSuccess || one == Nccl::kSuccess) return;
+        if (result != Nccl::kSuccess || one == Nccl::kSuccess || (joined_ && one == Nccl::kInProgress)) return;
         result = one;
         function = name;
     };
@@ -181,7 +202,7 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
                 did(nccl.ncclAllGather(send, receive, c.bytes(), kBytes, with, stream), "ncclAllGather");
                 break;
             case Kind::all_to_all:
-                for (uint32_t of = 0; of < parts.size(); ++of) {
+                for (uint32_t of = 0; of < c.ranks; ++of) {
                     send_bytes(send + of * c.bytes(), of);
                     receive_bytes(receive + of * c.bytes(), of);
                 }
@@ -190,11 +211,157 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
                 if (part.send_to != GPO_NO_RANK) send_bytes(send, part.send_to);
                 if (part.receive_from != GPO_NO_RANK) receive_bytes(receive, part.receive_from);
                 break;
-            case Kind::barrier: break;   // the direct engine's (group.cpp)
+            case Kind::barrier:   // of a joined one; others are the direct engine's (group.cpp)
+                if (!scratch_) break;
+                did(nccl.ncclAllReduce(reinterpret_cast<void*>(scratch_), reinterpret_cast<void*>(scratch_), 1,
+                                       kDataTypes[GPO_TYPE_INT32], kOperations[GPO_REDUCE_MAXIMUM], with, stream),
+                    "ncclAllReduce");
+                break;
         }
     }
-    did(nccl.ncclGroupEnd(), "ncclGroupEnd");
+    if (!joined_) {
+        did(nccl.ncclGroupEnd(), "ncclGroupEnd");
+        return check(result, function);
+    }
+    const Nccl::Result end = nccl.ncclGroupEnd();
     check(result, function);
+    settle(end, "ncclGroupEnd");
+}
+
+// --- joined ---
+
+NcclEngine::NcclEngine(Ref<Context> context, const Nccl::UniqueId& id, uint32_t rank, uint32_t ranks, uint64_t deadline,
+                       const std::function<void()>& check)
+    : nccl_(&open(*context)), contexts_{std::move(context)}, communicators_(1), joined_(true), first_rank_(rank),
+      deadline_(deadline), check_(check) {
+    Context& own = *contexts_.front();
+    const DriverScope scope(own);
+    own.check(own.table().cuMemAlloc(&scratch_, sizeof(int32_t)), "cuMemAlloc");
+    try {
+        Nccl::Config config;
+        config.blocking = 0;
+        std::lock_guard lock(lock_);
+        settle(nccl_->ncclCommInitRankConfig(communicators_.data(), static_cast<int>(ranks), id, static_cast<int>(rank),
+                                             &config),
+               "ncclCommInitRankConfig");
+    } catch (...) {
+        if (communicators_[0]) abort_now();
+        own.table().cuMemFree(scratch_);
+        throw;
+    }
+}
+
+// Every kind once with each size, which all processes do in the same order.
+void NcclEngine::warm_up_all() {
+    uint32_t ranks = 0;
+    {
+        int count = 0;
+        std::lock_guard lock(lock_);
+        check(nccl_->ncclCommCount(communicators_[0], &count), "ncclCommCount");
+        ranks = static_cast<uint32_t>(count);
+    }
+    for (uint32_t kind = GPO_COLLECTIVE_ALL_REDUCE; kind <= GPO_COLLECTIVE_BARRIER; ++kind)
+        for (const uint64_t bytes : kSizes) {
+            gpo_collective small{};
+            small.kind = kind;
+            small.type = kind == GPO_COLLECTIVE_BARRIER ? 0 : GPO_TYPE_INT32;
+            small.count = kind == GPO_COLLECTIVE_BARRIER ? 0 : bytes / sizeof(int32_t);
+            small.reduction = kind <= GPO_COLLECTIVE_REDUCE_SCATTER ? GPO_REDUCE_SUM : 0;
+            warm_up(Collective(small, ranks));
+        }
+    deadline_ = host::kForever;
+    check_ = nullptr;
+}
+
+// Under lock_. Waits until NCCL has done what it was asked for. The communicator of a group that is broken is aborted by
+// whoever has the lock.
+void NcclEngine::settle(Nccl::Result result, const char* function) {
+    if (result != Nccl::kSuccess && result != Nccl::kInProgress) check(result, function);
+    for (Pauses pauses;; pauses.pause()) {
+        ErrorPtr ended = why_ended();
+        if (!ended && host::now() >= deadline_)
+            ended = make_error(GPO_PEER_LOST, "NCCL: other ranks didn't come in time (", function, ")");
+        if (ended) {
+            abort_now();
+            throw Failure(ended);
+        }
+        if (check_) check_();
+        Nccl::Result state = Nccl::kSuccess;
+        check(nccl_->ncclCommGetAsyncError(communicators_[0], &state), "ncclCommGetAsyncError");
+        if (state != Nccl::kInProgress) return check(state, function);
+    }
+}
+
+ErrorPtr NcclEngine::why_ended() const {
+    std::lock_guard lock(ending_);
+    return ended_;
+}
+
+// Under lock_, or when nobody else has it.
+void NcclEngine::abort_now() noexcept {
+    const Nccl::Communicator communicator = std::exchange(communicators_[0], nullptr);
+    if (communicator) nccl_->ncclCommAbort(communicator);
+}
+
+gpo_status NcclEngine::submit(const Collective& collective, std::span<const Part> parts, const char* label) {
+    if (joined_) note_stream(*parts[0].stream);
+    return StreamEngine::submit(collective, parts, label);
+}
+
+// Streams that nobody else uses any more have no work that anybody waits for.
+void NcclEngine::note_stream(Stream& stream) {
+    const Ref<Stream> own(&stream);
+    std::vector<Ref<Stream>> unused;   // released with no lock held
+    std::lock_guard lock(ending_);
+    if (ended_) throw Failure(ended_);
+    if (std::find(streams_.begin(), streams_.end(), own) != streams_.end()) return;
+    const auto used = std::stable_partition(streams_.begin(), streams_.end(),
+                                            [](const Ref<Stream>& one) { return !one->only(); });
+    unused.assign(std::make_move_iterator(used), std::make_move_iterator(streams_.end()));
+    streams_.erase(used, streams_.end());
+    streams_.push_back(own);
+}
+
+// Streams fail before their kernels end: what is marked behind these isn't reported as done.
+void NcclEngine::abort(const ErrorPtr& error) noexcept {
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(ending_);
+        if (ended_) return;
+        ended_ = error;
+        streams.swap(streams_);
+    }
+    for (const auto& stream : streams)
+        if (stream->may_be_at_work()) stream->fail_work(error);
+    std::unique_lock lock(lock_, std::try_to_lock);   // who has it aborts (settle)
+    if (!lock.owns_lock()) return;
+    const DriverTry scope(*contexts_.front());
+    if (scope.entered()) abort_now();
+}
+
+bool NcclEngine::finish() noexcept {
+    std::lock_guard lock(lock_);
+    const DriverTry scope(*contexts_.front());
+    if (!scope.entered() || !communicators_[0]) return true;
+    Nccl::Result state = Nccl::kSuccess;
+    const bool asked = std::exchange(finishing_, true);
+    const Nccl::Result result = asked ? nccl_->ncclCommGetAsyncError(communicators_[0], &state)
+                                      : nccl_->ncclCommFinalize(communicators_[0]);
+    if (result != Nccl::kSuccess) state = result;
+    if (state == Nccl::kInProgress) return false;
+    if (state != Nccl::kSuccess) abort_now();
+    else nccl_->ncclCommDestroy(std::exchange(communicators_[0], nullptr));
+    return true;
+}
+
+ErrorPtr NcclEngine::look() noexcept {
+    std::unique_lock lock(lock_, std::try_to_lock);
+    if (!lock.owns_lock() || !communicators_[0]) return nullptr;
+    const DriverTry scope(*contexts_.front());
+    Nccl::Result state = Nccl::kSuccess;
+    if (!scope.entered() || nccl_->ncclCommGetAsyncError(communicators_[0], &state) != Nccl::kSuccess) return nullptr;
+    if (state == Nccl::kSuccess || state == Nccl::kInProgress) return nullptr;
+    return make_error(GPO_PEER_LOST, "NCCL: ", nccl_->ncclGetErrorString(state));
 }
 
 }  // namespace gpo::peers

@@ -597,6 +597,12 @@ void Stream::fail(const ErrorPtr& error) noexcept {
     if (!failed_.exchange(true, std::memory_order_acq_rel)) held_.drop_later();
 }
 
+void Stream::fail_work(const ErrorPtr& error) noexcept {
+    note_sticky_error(error);
+    watched().work_failed.store(true, std::memory_order_release);
+    fail(error);
+}
+
 // On a lost device every stream has failed, each with what is known of its own work.
 void Stream::fail_lost() {
     if (!failed_.load(std::memory_order_acquire)) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));

@@ -101,6 +101,9 @@ public:
     // --- failure ---
     /// Sticky: new work is refused with this error, and what is held is dropped, by the errands.
     void fail(const ErrorPtr& error) noexcept override;
+    /// The same, and what the driver has and isn't known to be done counts as failed too: waits that have begun and
+    /// notifies that were submitted say so, when the work has ended.
+    void fail_work(const ErrorPtr& error) noexcept;
     /// The sticky failure, or NULL.
     ErrorPtr failure() const noexcept { return failed_.load(std::memory_order_acquire) ? error() : nullptr; }
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept override {

@@ -1,0 +1,75 @@
+// Messages between processes of one host, through memory that they share.
+//
+// The memory is a file that all map. It has a byte ring for each ordered pair of ranks, with one writer and one reader,
+// and a *slot* for each rank, with the rank's state and its farewell. A rank holds a lock of the open file on a byte of
+// its own: when others find it free, and the slot has no farewell, the rank's process has died. (A child that was
+// forked and hasn't called exec() holds the lock too.)
+//
+// Joining. Rank 0 makes the file under a name that nobody knows, takes its lock, and renames the file to the name that
+// the ranks have agreed on. The others open that name until there is a file whose rank 0 lives: so what a group that
+// has died left behind hurts nobody. When all have come, rank 0 removes the name.
+#pragma once
+
+#include <map>
+
+#include "host/host.h"
+#include "peers/transport.h"
+
+namespace gpo::peers {
+
+class FileTransport final : public Transport {
+public:
+    static constexpr uint32_t kMostRanks = 64;   // the rings' number is its square
+
+    /// Returns when all ranks are there. `check` is called now and then, and may throw. Throws Failure
+    /// (GPO_PEER_LOST: by the deadline ranks were missing, or one has left).
+    static std::unique_ptr<FileTransport> join(const std::string& path, uint32_t rank, uint32_t ranks,
+                                               uint64_t deadline, const std::function<void()>& check);
+    ~FileTransport() override;
+
+    bool advance(Transfer& transfer) override;
+    void give_up(Transfer&) noexcept override {}
+    Presence look_at(uint32_t rank) override;
+    void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
+    std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
+                                           const std::function<void()>& check) override;
+
+private:
+    struct Header;
+    struct Slot;
+    struct Ring;
+    struct Layout;
+
+    FileTransport(const std::string& path, uint32_t rank, uint32_t ranks);
+    void create();
+    bool open_existing();
+    bool take_lock() noexcept;
+    bool holds_lock(uint32_t rank) const;
+    void map(uint64_t bytes);
+    void unmap() noexcept;
+    void come() noexcept;
+    bool all_came(bool* again);
+    void remove_name() noexcept;
+    std::string missing() const;
+    Header& header() const noexcept;
+    Slot& slot(uint32_t rank) const noexcept;
+    Ring& ring(uint32_t from, uint32_t to) const noexcept;
+    bool write(Transfer& transfer) noexcept;
+    bool read(Transfer& transfer) noexcept;
+
+    const std::string path_;
+    int file_ = -1;
+    std::byte* memory_ = nullptr;
+    uint64_t mapped_ = 0, ring_bytes_ = 0;
+    bool joined_ = false;                                  // all have come
+    bool named_ = false;                                   // rank 0: the name is still there
+    host::Mutex splits_lock_;
+    std::map<std::vector<uint32_t>, uint32_t> splits_;     // of each list, how many. Under splits_lock_
+};
+
+/// The name of the file for an id. Throws Failure(GPO_INVALID_ARGUMENT): it is no id.
+std::string file_of_id(const void* id);
+/// Makes an id. Throws Failure.
+void make_id(void* id);
+
+}  // namespace gpo::peers

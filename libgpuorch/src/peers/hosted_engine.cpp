@@ -1,0 +1,438 @@
+#include "peers/hosted_engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "completion/mark.h"
+
+namespace gpo::peers {
+
+namespace {
+
+constexpr uint64_t kWatchesEvery = 20'000'000, kIdleWatchesEvery = 200'000'000;   // ns, at other ranks
+
+CUstream make_stream(Context& context) {
+    const DriverScope scope(context);
+    CUstream stream = nullptr;
+    context.check(context.table().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
+                  "cuStreamCreateWithPriority");
+    return stream;
+}
+
+}  // namespace
+
+// What each rank says before the data. The same layout in all processes.
+struct HostedEngine::Announcement {
+    uint64_t number, count;
+    uint32_t kind, type, reduction, root, send_to, receive_from;
+    int32_t status;    // not 0: it can't take part
+    char why[212];     // likewise
+};
+
+// One collective: what is known of it on the stream, and in its engine's queue.
+class HostedEngine::Work final : public CompletionHandler {
+public:
+    Work(Ref<HostedEngine> engine, const Collective& collective, const Part& part, const char* label)
+        : collective(collective), part(part), label(label), engine_(std::move(engine)), stream_(part.stream) {}
+    HostedEngine& engine() const noexcept { return *engine_; }
+    Stream& stream() const noexcept { return *stream_; }
+    /// Of the scanner's: all before it on the stream is done.
+    void on_completed(const Outcome& outcome) noexcept override { engine_->part_ready(*this, outcome.error); }
+    bool awaited() const noexcept override { return true; }
+
+    const Collective collective;
+    const Part part;
+    const char* const label;
+    bool begun = false;        // under the stream's submit lock, as:
+    uint64_t behind = 0;       // number of the operation before it
+    Work* next = nullptr;      // under the engine's lock, as the following
+    bool ready = false;        // all before it is done, or
+    ErrorPtr failed;           // it can't take part, or
+    bool dropped = false;      // the stream no longer waits for it
+    bool ended = false;
+    ErrorPtr result;           // of one that has ended; NULL: success
+
+private:
+    const Ref<HostedEngine> engine_;
+    const Ref<Stream> stream_;
+};
+
+class HostedEngine::PartOperation final : public Operation {
+public:
+    explicit PartOperation(Ref<Work> work)
+        : Operation(kind_name(work->collective.kind), work->label), work_(std::move(work)) {}
+    PartOperation(const PartOperation& other) : Operation(other), work_(other.work_), held_(true) {}
+
+    // Only a held one begins: then nothing can refuse it any more.
+    bool ready(Stream& stream) override {
+        if (!held_) return false;
+        if (!work_->begun) begin(stream);
+        std::lock_guard lock(work_->engine().lock_);
+        return work_->ended;
+    }
+    void issue(Stream&) override {
+        std::lock_guard lock(work_->engine().lock_);
+        if (work_->result) throw NeverPossible(work_->result);
+    }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<PartOperation>(*this); }
+    void held_behind(uint64_t operation) noexcept override {
+        work_->behind = operation;
+        work_->engine().enqueue(*work_);
+    }
+    void drop(Stream&, const ErrorPtr& error) noexcept override { work_->engine().part_dropped(*work_, error); }
+
+private:
+    void begin(Stream& stream) {
+        // Its own, and one for each of those that may have to be dropped.
+        stream.marks().reserve(stream.held().count() + 2);
+        Mark mark;
+        stream.marks().record(mark);
+        mark.target = work_;
+        mark.operation = work_->behind;
+        work_->begun = true;
+        stream.marks().push(std::move(mark));
+    }
+
+    const Ref<Work> work_;
+    const bool held_ = false;
+};
+
+// --- what the group calls ---
+
+HostedEngine::HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
+                           const FixedText<96>& owner)
+    : context_(std::move(context)), rank_(transport->rank()), ranks_(transport->ranks()), patience_(patience),
+      memory_(make<OwnedMemory>(context_, owner)),
+      staging_(static_cast<std::byte*>(memory_->allocate_host(2 * Exchange::kStaging))),
+      transport_(std::move(transport)), watch_(*transport_), announced_(ranks_) {
+    copies_ = make_stream(*context_);
+}
+
+HostedEngine::~HostedEngine() {
+    const DriverTry scope(*context_);
+    if (scope.entered()) context_->table().cuStreamDestroy(copies_);
+}
+
+void HostedEngine::start(Ref<NcclEngine> nccl) {
+    nccl_ = std::move(nccl);
+    Runtime& runtime = context_->runtime();
+    runtime.errands().start();
+    runtime.lingering(1);
+    retain();
+    try {
+        thread_ = host::Thread("gpo-peers", [this] { serve(); });
+    } catch (...) {
+        runtime.lingering(-1);
+        release();
+        throw;
+    }
+}
+
+gpo_status HostedEngine::submit(const Collective& collective, std::span<const Part> parts, const char* label) {
+    if (const ErrorPtr error = broken()) throw Failure(error);
+    Stream& stream = *parts[0].stream;
+    if (stream.given_out()) {
+        const DriverScope scope(stream.context());
+        stream.refuse_capture(kind_name(collective.kind));
+    }
+    PartOperation operation(make<Work>(Ref<HostedEngine>(this), collective, parts[0], label));
+    return stream.submit(operation);
+}
+
+void HostedEngine::abort() noexcept {
+    std::lock_guard lock(lock_);
+    aborted_ = true;
+    changed_.notify_all();
+}
+
+void HostedEngine::leave() noexcept {
+    std::lock_guard lock(lock_);
+    leaving_ = true;
+    changed_.notify_all();
+}
+
+ErrorPtr HostedEngine::broken() const {
+    std::lock_guard lock(lock_);
+    return broken_;
+}
+
+std::unique_ptr<Transport> HostedEngine::split(std::span<const uint32_t> ranks, uint64_t deadline,
+                                           const std::function<void()>& check) {
+    return transport_->split(ranks, deadline, check);
+}
+
+// --- from streams ---
+
+void HostedEngine::enqueue(Work& work) noexcept {
+    std::lock_guard lock(lock_);
+    if (ended_) {   // the runtime shuts down
+        work.ended = true;
+        work.result = broken_;
+        return;
+    }
+    work.retain();
+    (last_ ? last_->next : first_) = &work;
+    last_ = &work;
+    changed_.notify_all();
+}
+
+void HostedEngine::part_ready(Work& work, const ErrorPtr& error) noexcept {
+    std::lock_guard lock(lock_);
+    work.ready = true;
+    if (!work.failed) work.failed = error;
+    changed_.notify_all();
+}
+
+// From here on the caller's memory is left alone.
+void HostedEngine::part_dropped(Work& work, const ErrorPtr& error) noexcept {
+    std::lock_guard copying(copying_);
+    std::lock_guard lock(lock_);
+    work.dropped = true;
+    if (!work.failed) work.failed = error;
+    changed_.notify_all();
+}
+
+// --- the thread ---
+
+void HostedEngine::serve() noexcept {
+    Runtime& runtime = context_->runtime();
+    for (;;) {
+        Ref<Work> work;
+        try {
+            work = next();
+            if (!work) break;
+            carry_out(*work);
+        } catch (const Broken& failure) {
+            break_up(failure.error(), Presence::State::broken, failure.culprit(), failure.why());
+        } catch (const Failure& failure) {
+            break_up(failure.error(), Presence::State::broken, rank_,
+                     fixed_text<240>("has failed: ", failure.error()->sentence()));
+        } catch (const std::exception& error) {
+            break_up(bare_error(GPO_OUT_OF_MEMORY), Presence::State::broken, rank_, "has run out of memory");
+        }
+        if (work) finish(*work, broken());
+    }
+    if (nccl_) finish_nccl();
+    transport_->say_farewell(Presence::State::left, rank_, {});
+    runtime.errands().post(*this);
+    runtime.lingering(-1);
+}
+
+// By the errands: the thread has ended, or is about to.
+void HostedEngine::run() noexcept {
+    thread_.join();
+    release();
+}
+
+/// The first that is ready or has failed; NULL: the end. Throws what ends the group meanwhile.
+Ref<HostedEngine::Work> HostedEngine::next() {
+    for (;;) {
+        {
+            host::Lock lock(lock_);
+            const bool shutting_down = context_->runtime().shutting_down();
+            if (first_ && !broken_ && shutting_down) {
+                lock.unlock();
+                break_up(make_error(GPO_SHUT_DOWN, "the runtime is shutting down"), Presence::State::left, rank_, {});
+                continue;
+            }
+            if (first_ && (broken_ || first_->ready || first_->failed)) {
+                Work* const taken = first_;
+                first_ = taken->next;
+                if (!first_) last_ = nullptr;
+                return Ref<Work>::adopt(taken);
+            }
+            if (!first_ && (leaving_ || shutting_down)) {
+                ended_ = true;
+                if (!broken_) broken_ = make_error(GPO_CANCELLED, "the group was destroyed");
+                return nullptr;
+            }
+            changed_.wait(lock, host::now() + (first_ || nccl_ ? kWatchesEvery : kIdleWatchesEvery));
+        }
+        watch_others();
+    }
+}
+
+void HostedEngine::watch_others() {
+    if (broken()) return;
+    refuse_aborted();
+    if (!nccl_) return look_for_broken(*transport_);
+    watch_.look();   // NCCL doesn't tell, and waits for ever
+    if (const ErrorPtr error = nccl_->look()) throw Failure(error);
+}
+
+// What is on its way may wait for other processes.
+void HostedEngine::finish_nccl() noexcept {
+    for (Pauses pauses; !nccl_->finish(); pauses.pause()) {
+        try {
+            watch_.look();
+        } catch (const Failure& failure) {
+            nccl_->abort(failure.error());
+        } catch (const std::exception&) {
+            nccl_->abort(bare_error(GPO_OUT_OF_MEMORY));
+        }
+    }
+}
+
+void HostedEngine::refuse_aborted() {
+    std::lock_guard lock(lock_);
+    if (aborted_) throw Broken(make_error(GPO_CANCELLED, "the group was aborted"), rank_, "has aborted the group");
+}
+
+void HostedEngine::refuse_ending() {
+    refuse_aborted();
+    if (context_->runtime().shutting_down())
+        throw Broken(make_error(GPO_SHUT_DOWN, "the runtime is shutting down"), rank_, "has shut its runtime down");
+}
+
+// While a collective is at hand.
+void HostedEngine::check(Work& work) {
+    refuse_ending();
+    std::lock_guard lock(lock_);
+    if (work.dropped) throw Failure(work.failed);
+}
+
+void HostedEngine::carry_out(Work& work) {
+    if (const ErrorPtr error = broken()) return finish(work, error);
+    refuse_ending();
+    ++number_;
+    announce(work);
+    const ErrorPtr error = verdict();
+    if (!error)
+        Exchange(*transport_, staging_, patience_, [&](std::span<const HostCopy> copies) { copy(work, copies); },
+                 [&] { check(work); })
+            .run(work.collective, work.part);
+    finish(work, error);
+}
+
+void HostedEngine::announce(Work& work) {
+    const Collective& c = work.collective;
+    Announcement own{};
+    own.number = number_;
+    own.count = c.count;
+    own.kind = static_cast<uint32_t>(c.kind);
+    own.type = c.type;
+    own.reduction = c.reduction;
+    own.root = c.root;
+    own.send_to = work.part.send_to;
+    own.receive_from = work.part.receive_from;
+    bool failed = false;
+    {
+        std::lock_guard lock(lock_);
+        failed = work.failed != nullptr;
+        if (failed) {
+            own.status = work.failed->status;
+            copy_text(own.why, work.failed->sentence());
+        }
+    }
+    announced_[rank_] = own;
+    std::vector<Transfer> transfers;
+    for (uint32_t other = 0; other < ranks_; ++other) {
+        if (other == rank_) continue;
+        for (const bool sends : {true, false}) {
+            Transfer transfer;
+            transfer.peer = other;
+            transfer.sends = sends;
+            transfer.bytes = reinterpret_cast<std::byte*>(&announced_[sends ? rank_ : other]);
+            transfer.size = sizeof(Announcement);
+            transfers.push_back(transfer);
+        }
+    }
+    // One that can't take part has said so, whatever happens to it meanwhile.
+    complete(*transport_, transfers, patience_, failed ? std::function<void()>([this] { refuse_ending(); })
+                                                       : [&] { check(work); });
+}
+
+// What all ranks find alike.
+ErrorPtr HostedEngine::verdict() const {
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        const Announcement& of = announced_[rank];
+        if (of.status)
+            return make_error(of.status, "rank ", rank, ": ", std::string_view(of.why, strnlen(of.why, sizeof of.why)));
+    }
+    const Announcement& first = announced_[0];
+    const auto differs = [&](uint32_t rank, const char* what, uint64_t here, uint64_t there) {
+        return make_error(GPO_INVALID_STATE, "collective ", first.number, " of the group: ", what, " of rank ", rank,
+                          " is ", here, ", and that of rank 0 is ", there,
+                          ": all ranks have to submit the same collectives in the same order");
+    };
+    for (uint32_t rank = 1; rank < ranks_; ++rank) {
+        const Announcement& of = announced_[rank];
+        if (of.number != first.number) return differs(rank, "number", of.number, first.number);
+        if (of.kind != first.kind)
+            return make_error(GPO_INVALID_STATE, "collective ", first.number, " of the group: rank ", rank,
+                              " has submitted ", kind_name(static_cast<Kind>(of.kind)), ", and rank 0 ",
+                              kind_name(static_cast<Kind>(first.kind)),
+                              ": all ranks have to submit the same collectives in the same order");
+        if (of.type != first.type) return differs(rank, "type", of.type, first.type);
+        if (of.reduction != first.reduction) return differs(rank, "reduction", of.reduction, first.reduction);
+        if (of.root != first.root) return differs(rank, "root", of.root, first.root);
+        if (of.count != first.count) return differs(rank, "count", of.count, first.count);
+    }
+    if (static_cast<Kind>(first.kind) != Kind::send_receive) return nullptr;
+    for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        const uint32_t to = announced_[rank].send_to, from = announced_[rank].receive_from;
+        if (to != GPO_NO_RANK && announced_[to].receive_from != rank)
+            return make_error(GPO_INVALID_STATE, "rank ", rank, " sends to rank ", to,
+                              ", which doesn't receive from it");
+        if (from != GPO_NO_RANK && announced_[from].send_to != rank)
+            return make_error(GPO_INVALID_STATE, "rank ", rank, " receives from rank ", from,
+                              ", which doesn't send to it");
+    }
+    return nullptr;
+}
+
+void HostedEngine::copy(Work& work, std::span<const HostCopy> copies) {
+    std::lock_guard copying(copying_);
+    check(work);
+    const DriverScope scope(*context_);
+    for (const HostCopy& one : copies) {
+        CopyWork record;
+        record.way = one.to_host ? CopyWork::Way::to_host : CopyWork::Way::to_device;
+        const auto host = reinterpret_cast<uint64_t>(one.host);
+        record.destination = one.to_host ? host : one.device;
+        record.source = one.to_host ? one.device : host;
+        record.bytes = one.bytes;
+        const Issued issued = issue(*context_, copies_, record);
+        context_->check(issued.result, issued.function);
+        context_->runtime().counters.copies.fetch_add(1, std::memory_order_relaxed);
+        context_->runtime().counters.copied_bytes.fetch_add(one.bytes, std::memory_order_relaxed);
+    }
+    context_->check(context_->table().cuStreamSynchronize(copies_), "cuStreamSynchronize");
+}
+
+void HostedEngine::finish(Work& work, const ErrorPtr& error) noexcept {
+    ErrorPtr result;
+    if (error) {
+        auto made = make_error(error->status, kind_name(work.collective.kind), work.label ? " `" : "",
+                               work.label ? work.label : "", work.label ? "`" : "", ": ", error->sentence());
+        try {
+            auto full = std::make_shared<Error>(*made);
+            full->object = work.stream().describe();
+            full->operation = work.behind + 1;
+            full->native_code = error->native_code;
+            full->native_domain = error->native_domain;
+            result = std::move(full);
+        } catch (const std::bad_alloc&) {
+            result = made;
+        }
+    }
+    {
+        std::lock_guard lock(lock_);
+        if (std::exchange(work.ended, true)) return;
+        work.result = result;
+    }
+    work.stream().held().flush();
+}
+
+void HostedEngine::break_up(const ErrorPtr& error, Presence::State state, uint32_t culprit,
+                            std::string_view why) noexcept {
+    {
+        std::lock_guard lock(lock_);
+        if (!broken_) broken_ = error;
+    }
+    transport_->say_farewell(state, culprit, why);
+    if (nccl_) nccl_->abort(error);
+}
+
+}  // namespace gpo::peers

@@ -1,0 +1,99 @@
+// The engine of groups of several processes: data goes through the host's memory and a transport.
+//
+// A collective holds its stream, as a host call does. When the work before it is done, it is *ready*, and the group's
+// thread (gpo-peers) exchanges the data: it copies a chunk to pinned memory, has it exchanged (peers/exchange.h), and
+// copies the result back, on a stream of its own. Then the caller's stream goes on. Nothing on the GPU waits for the
+// host.
+//
+// The thread takes collectives in the order in which streams have accepted them, whatever is ready first: all processes
+// submit in the same order. Before the data the ranks exchange *announcements*: what each has submitted, or why it
+// can't take part. If these differ, the collective fails in all processes alike, and the group goes on.
+//
+// A group is *broken* when a rank is missing, or fails while data is exchanged: others may have half of it. Then all
+// that is submitted fails, here and, by the farewell, in the other processes.
+#pragma once
+
+#include <memory>
+
+#include "core/errands.h"
+#include "memory/owned_memory.h"
+#include "peers/engine.h"
+#include "peers/exchange.h"
+#include "peers/nccl_engine.h"
+
+namespace gpo::peers {
+
+class HostedEngine final : public Engine, private Errand {
+public:
+    /// `patience`: nanoseconds, or host::kForever. Throws.
+    HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
+                 const FixedText<96>& owner);
+    /// Begins to take collectives. With `nccl` the group's collectives are that engine's, and this one watches the
+    /// other processes. Throws std::system_error.
+    void start(Ref<NcclEngine> nccl);
+    NcclEngine* nccl() const noexcept { return nccl_.get(); }
+
+    uint32_t rank() const noexcept { return rank_; }
+    uint32_t ranks() const noexcept { return ranks_; }
+    uint64_t patience() const noexcept { return patience_; }
+    gpo_status submit(const Collective& collective, std::span<const Part> parts, const char* label) override;
+    /// What is submitted fails, with GPO_CANCELLED; in other processes with GPO_PEER_LOST.
+    void abort() noexcept;
+    /// No more is submitted: leaves the group when all has ended that was. The runtime's shutdown cuts that short.
+    void leave() noexcept;
+    /// Why the group can't go on; or NULL.
+    ErrorPtr broken() const;
+    /// A transport of some of its ranks, this one among them. Throws Failure.
+    std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
+                                           const std::function<void()>& check);
+
+private:
+    class Work;
+    class PartOperation;
+    struct Announcement;
+    ~HostedEngine() override;
+
+    // --- from streams, under their submit locks ---
+    void enqueue(Work& work) noexcept;
+    void part_ready(Work& work, const ErrorPtr& error) noexcept;
+    void part_dropped(Work& work, const ErrorPtr& error) noexcept;
+
+    // --- the thread ---
+    void serve() noexcept;
+    Ref<Work> next();
+    void watch_others();
+    void carry_out(Work& work);
+    void announce(Work& work);
+    ErrorPtr verdict() const;
+    void copy(Work& work, std::span<const HostCopy> copies);
+    void check(Work& work);
+    void refuse_aborted();
+    void finish_nccl() noexcept;
+    void refuse_ending();
+    void finish(Work& work, const ErrorPtr& error) noexcept;
+    void break_up(const ErrorPtr& error, Presence::State state, uint32_t culprit, std::string_view why) noexcept;
+    void run() noexcept override;
+
+    const Ref<Context> context_;
+    const uint32_t rank_, ranks_;
+    const uint64_t patience_;
+    const Ref<OwnedMemory> memory_;
+    std::byte* const staging_;
+    CUstream copies_ = nullptr;              // a stream of its own
+    Ref<NcclEngine> nccl_;                   // set before the thread starts
+
+    const std::unique_ptr<Transport> transport_;   // the thread's, but for split()
+    Watch watch_;                            // the thread's
+    std::vector<Announcement> announced_;    // by rank, of the collective at hand
+    uint64_t number_ = 0;                    // of that collective, in the group
+    host::Mutex copying_;                    // a part that was dropped copies nothing more; taken under submit locks
+
+    mutable host::Mutex lock_;               // a leaf
+    host::Condition changed_{host::Sleep::light};
+    Work *first_ = nullptr, *last_ = nullptr;   // that wait for their turn: a reference to each. Under lock_, as:
+    ErrorPtr broken_;
+    bool aborted_ = false, leaving_ = false, ended_ = false;
+    host::Thread thread_;
+};
+
+}  // namespace gpo::peers

@@ -1,0 +1,239 @@
+#include "peers/joining.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/options.h"
+#include "peers/file_transport.h"
+#include "peers/mpi_transport.h"
+#include "peers/nccl_engine.h"
+
+namespace gpo::peers {
+
+namespace {
+
+constexpr uint64_t kDefaultPatience = 60'000'000'000;   // ns
+constexpr uint64_t kNcclLooksEvery = 5'000'000;         // ns, at other ranks
+
+uint64_t patience_of(int64_t timeout_ns) noexcept {
+    if (timeout_ns < 0) return host::kForever;
+    return timeout_ns == 0 ? kDefaultPatience : static_cast<uint64_t>(timeout_ns);
+}
+
+uint64_t deadline_of(uint64_t patience) noexcept {
+    return patience == host::kForever ? host::kForever : host::deadline_after(static_cast<int64_t>(patience));
+}
+
+void check_engine(uint32_t engine) {
+    if (engine != GPO_AUTO && engine != GPO_ENGINE_NCCL && engine != GPO_ENGINE_HOST)
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", engine,
+             ", and groups of several processes have GPO_ENGINE_NCCL and GPO_ENGINE_HOST");
+}
+
+void check_ranks(const gpo_join_options& options, uint32_t most) {
+    if (options.ranks == 0 || options.ranks > most)
+        fail(GPO_INVALID_ARGUMENT, "options.ranks is ", options.ranks, ": 1 to ", most, " are possible");
+    if (options.rank >= options.ranks)
+        fail(GPO_INVALID_ARGUMENT, "options.rank is ", options.rank, ", and options.ranks is ", options.ranks);
+}
+
+// What each process says of itself when all are there. The same layout in all.
+struct Greeting {
+    static constexpr uint32_t kVersion = 1;
+    uint32_t version = kVersion, engine = GPO_AUTO;
+    uint32_t nccl = 0;      // its version; 0: it can't be used
+    char why_not[244] = {};
+    uint8_t device[16] = {};
+};
+// What rank 0 tells of NCCL's group, and then each rank of how it came into that.
+struct NcclGreeting {
+    driver::Nccl::UniqueId id{};
+    int32_t status = GPO_SUCCESS;
+    char why[252] = {};
+};
+
+// Tells all ranks what each says of itself.
+template <class Said>
+std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience, const std::function<void()>& check) {
+    std::vector<Said> said(transport.ranks(), own);
+    std::vector<Transfer> transfers;
+    for (uint32_t other = 0; other < transport.ranks(); ++other) {
+        if (other == transport.rank()) continue;
+        for (const bool sends : {true, false}) {
+            Transfer transfer;
+            transfer.peer = other;
+            transfer.sends = sends;
+            transfer.bytes = reinterpret_cast<std::byte*>(&said[sends ? transport.rank() : other]);
+            transfer.size = sizeof(Said);
+            transfers.push_back(transfer);
+        }
+    }
+    complete(transport, transfers, patience, check);
+    return said;
+}
+
+Greeting own_greeting(Context& context, uint32_t engine) {
+    Greeting own;
+    own.engine = engine;
+    if (engine == GPO_ENGINE_HOST) return own;
+    try {
+        const driver::Nccl& nccl = NcclEngine::open(context);
+        const DriverScope scope(context);
+        CUdevice device = 0;
+        CUuuid uuid{};
+        context.check(context.table().cuCtxGetDevice(&device), "cuCtxGetDevice");
+        context.check(context.table().cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+        std::memcpy(own.device, uuid.bytes, sizeof own.device);
+        own.nccl = static_cast<uint32_t>(nccl.version());
+    } catch (const Failure& failure) {
+        if (failure.error()->status != GPO_NOT_SUPPORTED) throw;
+        copy_text(own.why_not, failure.error()->sentence());
+    }
+    return own;
+}
+
+// All ranks find the same: those that agree fail with those that don't.
+void check_greetings(const std::vector<Greeting>& greetings) {
+    for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
+        if (greetings[rank].version != greetings[0].version)
+            fail(GPO_INVALID_ARGUMENT, "rank ", rank, " has another version of the library than rank 0");
+        if (greetings[rank].engine != greetings[0].engine)
+            fail(GPO_INVALID_ARGUMENT, "options.engine of rank ", rank, " is ", greetings[rank].engine,
+                 ", and rank 0 has ", greetings[0].engine);
+    }
+}
+
+// Why NCCL can't join these: "" if it can.
+std::string why_no_nccl(const std::vector<Greeting>& greetings) {
+    for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
+        const Greeting& of = greetings[rank];
+        if (of.nccl == 0) return text("rank ", rank, ": ", of.why_not);
+        if (of.nccl != greetings[0].nccl)
+            return text("rank ", rank, " has NCCL ", driver::Nccl::version_text(static_cast<int>(of.nccl)),
+                        ", and rank 0 has ", driver::Nccl::version_text(static_cast<int>(greetings[0].nccl)));
+        for (uint32_t before = 0; before < rank; ++before)
+            if (std::memcmp(of.device, greetings[before].device, sizeof of.device) == 0)
+                return text("ranks ", before, " and ", rank, " have the same device, which NCCL refuses");
+    }
+    return {};
+}
+
+// Joins all ranks by NCCL. NULL: that isn't possible with some of them, and `why` says why, in all processes alike.
+Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uint64_t patience,
+                          const std::function<void()>& check, std::string* why) {
+    NcclGreeting own;
+    const auto attempt = [&](auto&& body) {
+        try {
+            body();
+        } catch (const Failure& failure) {
+            own.status = failure.error()->status;
+            copy_text(own.why, failure.error()->sentence());
+        }
+    };
+    if (transport.rank() == 0)
+        attempt([&] {
+            const driver::Nccl& nccl = NcclEngine::open(*context);
+            const DriverScope scope(*context);
+            if (const int result = nccl.ncclGetUniqueId(&own.id); result != driver::Nccl::kSuccess)
+                fail(GPO_DRIVER_ERROR, "ncclGetUniqueId: ", nccl.ncclGetErrorString(result));
+        });
+    own = greet(transport, own, patience, check)[0];
+    Ref<NcclEngine> made;
+    if (own.status == GPO_SUCCESS) {
+        Watch others(transport);
+        uint64_t looked = host::now();
+        const auto look = [&] {
+            if (host::now() - looked < kNcclLooksEvery) return;
+            check();
+            others.look();
+            looked = host::now();
+        };
+        attempt([&] {
+            made = make<NcclEngine>(context, own.id, transport.rank(), transport.ranks(), deadline_of(patience), look);
+            made->warm_up_all();
+        });
+    }
+    const std::vector<NcclGreeting> all = greet(transport, own, patience, check);
+    for (uint32_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].status == GPO_SUCCESS) continue;
+        *why = text("rank ", rank, ": ", all[rank].why);
+        return nullptr;
+    }
+    return made;
+}
+
+Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transport, uint32_t engine, uint64_t patience,
+                        const FixedText<96>& owner, const std::function<void()>& check) {
+    const auto greetings = greet(*transport, own_greeting(*context, engine), patience, check);
+    check_greetings(greetings);
+    Ref<NcclEngine> nccl;
+    if (engine != GPO_ENGINE_HOST) {
+        std::string why = why_no_nccl(greetings);
+        if (why.empty()) nccl = join_nccl(context, *transport, patience, check, &why);
+        if (!nccl && engine == GPO_ENGINE_NCCL) fail(GPO_NOT_SUPPORTED, why);
+        if (!nccl) context->runtime().log(GPO_LOG_INFO, owner.c_str(), " does without NCCL: ", why);
+    }
+    auto made = make<HostedEngine>(std::move(context), std::move(transport), patience, owner);
+    made->start(std::move(nccl));
+    return made;
+}
+
+std::function<void()> watch(Runtime& runtime) {
+    return [&runtime] {
+        if (runtime.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    };
+}
+
+void refuse_deterministic() {
+    if (host::detail::scheduled())
+        fail(GPO_NOT_SUPPORTED, "the runtime is deterministic, and other processes are not in its schedule");
+}
+
+}  // namespace
+
+Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, const FixedText<96>& owner) {
+    refuse_unknown_flags(options.flags, 0, "options.flags");
+    if (options.by < GPO_JOIN_MPI || options.by > GPO_JOIN_ID)
+        fail(GPO_INVALID_ARGUMENT, "options.by is ", options.by, ", none of GPO_JOIN_*");
+    check_engine(options.engine);
+    if ((options.by == GPO_JOIN_FILE) != (options.path != nullptr))
+        fail(GPO_INVALID_ARGUMENT, "options.path is ", options.path ? "not NULL, and is for GPO_JOIN_FILE" : "NULL");
+    if ((options.by == GPO_JOIN_ID) != (options.id != nullptr))
+        fail(GPO_INVALID_ARGUMENT, "options.id is ", options.id ? "not NULL, and is for GPO_JOIN_ID" : "NULL");
+    if (options.by != GPO_JOIN_MPI && options.communicator)
+        fail(GPO_INVALID_ARGUMENT, "options.communicator is not NULL, and is for GPO_JOIN_MPI");
+    refuse_deterministic();
+    const uint64_t patience = patience_of(options.timeout_ns);
+    const std::function<void()> check = watch(context->runtime());
+    const uint64_t deadline = deadline_of(patience);
+    std::unique_ptr<Transport> transport;
+    if (options.by == GPO_JOIN_MPI) {
+        transport = MpiTransport::join(options.communicator, options.rank, options.ranks, GPO_PEERS_MOST_JOINED,
+                                       deadline, check);
+    } else {
+        check_ranks(options, FileTransport::kMostRanks);
+        const std::string path = options.by == GPO_JOIN_ID ? file_of_id(options.id) : options.path;
+        transport = FileTransport::join(path, options.rank, options.ranks, deadline, check);
+    }
+    return begin(std::move(context), std::move(transport), options.engine, patience, owner, check);
+}
+
+Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span<const uint32_t> ranks, uint32_t engine,
+                            const FixedText<96>& owner) {
+    check_engine(engine);
+    for (size_t place = 0; place < ranks.size(); ++place) {
+        if (ranks[place] >= whole.ranks())
+            fail(GPO_INVALID_ARGUMENT, "there is no rank ", ranks[place], ": the group has ", whole.ranks(), " ranks");
+        if (std::find(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(place), ranks[place]) !=
+            ranks.begin() + static_cast<std::ptrdiff_t>(place))
+            fail(GPO_INVALID_ARGUMENT, "rank ", ranks[place], " is in the list twice");
+    }
+    if (std::find(ranks.begin(), ranks.end(), whole.rank()) == ranks.end())
+        fail(GPO_INVALID_ARGUMENT, "rank ", whole.rank(), ", which this process has, isn't in the list");
+    if (const ErrorPtr error = whole.broken()) throw Failure(error);
+    const std::function<void()> check = watch(context->runtime());
+    auto transport = whole.split(ranks, deadline_of(whole.patience()), check);
+    return begin(std::move(context), std::move(transport), engine, whole.patience(), owner, check);
+}
+
+}  // namespace gpo::peers

@@ -1,0 +1,385 @@
+#include "peers/mpi_transport.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "base/digest.h"
+#include "gpuorch/peers.h"
+
+namespace gpo::peers {
+
+namespace {
+
+using driver::Mpi;
+
+// A group's tags.
+enum Tag : int { kData, kFarewell, kTags };
+// Tags up to 2^20 are there in all that is known. Each rank of a communicator hands out numbers for the groups that it
+// is the first of, and all ranks count the groups that all have joined.
+constexpr int kSplitTag = 1, kFirstTag = 16, kNumbers = 1000;
+constexpr int tag_of(uint32_t first, int number) noexcept {
+    return kFirstTag + kTags * (static_cast<int>(first) * kNumbers + number);
+}
+static_assert(tag_of(GPO_PEERS_MOST_JOINED, kNumbers) < 1 << 20);
+
+constexpr uint64_t kSplitPause = 200'000;            // ns
+constexpr uint64_t kFarewellPatience = 1'000'000'000;   // ns
+constexpr unsigned kFarewellTurns = 1000;            // that small messages are given to leave
+
+}  // namespace
+
+// What the first rank of a new group tells the others.
+struct MpiTransport::SplitTag {
+    std::array<uint8_t, 32> group;   // of which ranks, and the how manieth of these
+    int32_t tag;
+};
+
+struct MpiTransport::Communicator {
+    explicit Communicator(const Mpi& mpi) noexcept : mpi(mpi) {}
+    const Mpi& mpi;
+    Handle handle = 0;
+    uint32_t rank = 0, ranks = 0;
+    host::Mutex lock;                                       // the following
+    int joined = 0, numbered = 0;                           // groups: of all ranks; that this rank is the first of
+    std::map<std::vector<int>, uint32_t> splits;            // of each list, how many
+    std::vector<std::pair<int, SplitTag>> pending;          // of others' splits, and who has sent it
+};
+
+struct MpiTransport::Farewell {
+    uint32_t state, culprit;
+    char why[248];
+};
+
+struct MpiTransport::Message {
+    Handle request = 0;
+    size_t capacity = 0;
+    std::unique_ptr<std::byte[]> bytes;
+};
+
+namespace {
+
+void check_mpi(const Mpi& mpi, int result, const char* function) {
+    if (result != Mpi::kSuccess) fail(GPO_PEER_LOST, mpi.failure(result, function));
+}
+
+}  // namespace
+
+// Farewells that haven't come to groups that are gone: some MPIs complain when they end of messages that nobody has
+// received.
+struct MpiTransport::Expected {
+    std::shared_ptr<Communicator> communicator;
+    int from, tag;
+
+    struct List {
+        host::Mutex lock;
+        std::vector<Expected> all;
+    };
+    static List& list() {
+        static List* const made = new List;   // there until the end
+        return *made;
+    }
+    static void add(Expected one) {
+        List& those = list();
+        std::lock_guard guard(those.lock);
+        one.communicator->mpi.before_finalize([]() noexcept { receive_all(); });
+        those.all.push_back(std::move(one));
+    }
+    static void receive_all() noexcept {
+        List& those = list();
+        std::lock_guard guard(those.lock);
+        const uint64_t deadline = host::now() + kFarewellPatience;
+        while (!those.all.empty() && host::now() < deadline) {
+            try {
+                std::erase_if(those.all, [](const Expected& one) {
+                    if (!arrived(*one.communicator, one.from, one.tag)) return false;
+                    Farewell farewell;
+                    receive(*one.communicator, one.from, one.tag, &farewell, sizeof farewell);
+                    return true;
+                });
+            } catch (const std::exception&) {
+                return;
+            }
+            host::sleep_until(host::now() + kSplitPause);
+        }
+    }
+};
+
+void MpiTransport::check(int result, const char* function) const { check_mpi(mpi_, result, function); }
+
+// --- joining ---
+
+MpiTransport::MpiTransport(std::shared_ptr<Communicator> communicator, int tag, uint32_t rank, std::vector<int> ranks)
+    : Transport(rank, static_cast<uint32_t>(ranks.size())), communicator_(std::move(communicator)),
+      mpi_(communicator_->mpi), tag_(tag), ranks_(std::move(ranks)), others_(ranks_.size()) {}
+
+MpiTransport::~MpiTransport() {
+    say_farewell(Presence::State::left, rank(), {});
+    for (unsigned turn = 0; !left_to_mpi_.empty() && turn < kFarewellTurns; ++turn) {
+        collect_left();
+        host::step(turn);
+    }
+    for (auto& message : left_to_mpi_) static_cast<void>(message.release());
+    for (uint32_t other = 0; other < ranks(); ++other)
+        if (other != rank() && others_[other].state == Presence::State::here)
+            Expected::add({communicator_, ranks_[other], tag_ + kFarewell});
+}
+
+std::unique_ptr<MpiTransport> MpiTransport::join(void* given, uint32_t rank, uint32_t ranks, uint32_t most,
+                                                 uint64_t deadline, const std::function<void()>& check) {
+    static host::Mutex world_lock;
+    static std::shared_ptr<Communicator> of_world;
+    std::string why;
+    const Mpi* const mpi = Mpi::open(&why);
+    if (!mpi) fail(GPO_NOT_SUPPORTED, why);
+    if (!mpi->begin(&why)) fail(GPO_INVALID_STATE, why);
+    const Handle parent = given ? reinterpret_cast<Handle>(given) : mpi->world();
+    int own_rank = 0, all = 0;
+    {
+        const Mpi::Calls calls(*mpi);
+        check_mpi(*mpi, mpi->MPI_Comm_rank(parent, &own_rank), "MPI_Comm_rank");
+        check_mpi(*mpi, mpi->MPI_Comm_size(parent, &all), "MPI_Comm_size");
+    }
+    const auto known_rank = static_cast<uint32_t>(own_rank), known_ranks = static_cast<uint32_t>(all);
+    if (known_ranks > most)
+        fail(GPO_INVALID_ARGUMENT, "the communicator has ", known_ranks, " ranks, and a group has at most ", most);
+    if (ranks && ranks != known_ranks)
+        fail(GPO_INVALID_ARGUMENT, "options.ranks is ", ranks, ", and the communicator has ", known_ranks,
+             " ranks: if that is unexpected, the processes may have been started by another MPI's mpirun than that of ",
+             mpi->version());
+    if (rank && rank != known_rank)
+        fail(GPO_INVALID_ARGUMENT, "options.rank is ", rank, ", and in the communicator it is ", known_rank);
+    std::lock_guard guard(world_lock);   // as MPI's own collectives, a process does one at a time
+    std::shared_ptr<Communicator> made = parent == mpi->world() ? of_world : nullptr;
+    if (!made) {
+        made = std::make_shared<Communicator>(*mpi);
+        made->rank = known_rank;
+        made->ranks = known_ranks;
+        Handle request = 0;
+        int done = 0;
+        {
+            const Mpi::Calls calls(*mpi);
+            check_mpi(*mpi, mpi->MPI_Comm_idup(parent, &made->handle, &request), "MPI_Comm_idup");
+        }
+        for (;;) {
+            {
+                const Mpi::Calls calls(*mpi);
+                check_mpi(*mpi, mpi->MPI_Test(&request, &done, mpi->no_status()), "MPI_Test");
+            }
+            if (done) break;
+            check();
+            if (host::now() >= deadline) {
+                static_cast<void>(new std::shared_ptr<Communicator>(made));   // which MPI goes on writing to
+                fail(GPO_PEER_LOST, "not all of the communicator's ", known_ranks, " ranks have joined in time");
+            }
+            host::sleep_until(host::now() + kSplitPause);
+        }
+        const Mpi::Calls calls(*mpi);
+        check_mpi(*mpi, mpi->MPI_Comm_set_errhandler(made->handle, mpi->errors_return()), "MPI_Comm_set_errhandler");
+        if (parent == mpi->world()) of_world = made;
+    }
+    if (made->joined == kNumbers)
+        fail(GPO_LIMIT_EXCEEDED, kNumbers, " groups have been joined by MPI, and there are no more tags");
+    std::vector<int> list;
+    for (int other = 0; other < all; ++other) list.push_back(other);
+    const int tag = tag_of(GPO_PEERS_MOST_JOINED, made->joined++);
+    return std::unique_ptr<MpiTransport>(new MpiTransport(std::move(made), tag, known_rank, std::move(list)));
+}
+
+// The first of the list chooses the tags, and tells the others.
+std::unique_ptr<Transport> MpiTransport::split(std::span<const uint32_t> ranks, uint64_t deadline,
+                                               const std::function<void()>& check) {
+    Communicator& of = *communicator_;
+    std::vector<int> list;
+    for (const uint32_t one : ranks) list.push_back(ranks_[one]);
+    const auto own = static_cast<uint32_t>(std::find(ranks.begin(), ranks.end(), rank()) - ranks.begin());
+    SplitTag told{};
+    {
+        std::lock_guard guard(of.lock);
+        Digest digest;
+        digest.add_field(static_cast<uint64_t>(tag_));
+        digest.add_field(of.splits[list]++);
+        for (const int one : list) digest.add_field(static_cast<uint64_t>(one));
+        told.group = digest.finish();
+        if (own == 0) {
+            if (of.numbered == kNumbers)
+                fail(GPO_LIMIT_EXCEEDED, "rank ", rank(), " has been the first of ", kNumbers,
+                     " groups that were split off, and there are no more tags");
+            told.tag = tag_of(of.rank, of.numbered++);
+        }
+    }
+    if (own == 0) {
+        std::unique_ptr<MpiTransport> made(new MpiTransport(communicator_, told.tag, own, std::move(list)));
+        for (uint32_t other = 1; other < made->ranks(); ++other)
+            made->send(made->ranks_[other], kSplitTag, &told, sizeof told);
+        return made;
+    }
+    for (;;) {
+        {
+            std::lock_guard guard(of.lock);
+            while (arrived(of, list[0], kSplitTag)) {
+                SplitTag other{};
+                receive(of, list[0], kSplitTag, &other, sizeof other);
+                of.pending.emplace_back(list[0], other);
+            }
+            const auto found = std::find_if(of.pending.begin(), of.pending.end(), [&](const auto& one) {
+                return one.first == list[0] && one.second.group == told.group;
+            });
+            if (found != of.pending.end()) {
+                told.tag = found->second.tag;
+                of.pending.erase(found);
+                break;
+            }
+        }
+        check();
+        if (host::now() >= deadline)
+            fail(GPO_PEER_LOST, "rank ", ranks[0], ", the first of the new group, didn't come in time");
+        host::sleep_until(host::now() + kSplitPause);
+    }
+    return std::unique_ptr<MpiTransport>(new MpiTransport(communicator_, told.tag, own, std::move(list)));
+}
+
+// --- messages ---
+
+bool MpiTransport::arrived(const Communicator& in, int from, int tag) {
+    const Mpi::Calls calls(in.mpi);
+    int there = 0;
+    check_mpi(in.mpi, in.mpi.MPI_Iprobe(from, tag, in.handle, &there, in.mpi.no_status()), "MPI_Iprobe");
+    return there != 0;
+}
+
+// A small one that has arrived.
+void MpiTransport::receive(const Communicator& in, int from, int tag, void* to, int bytes) {
+    const Mpi& mpi = in.mpi;
+    const Mpi::Calls calls(mpi);
+    Handle request = 0;
+    check_mpi(mpi, mpi.MPI_Irecv(to, bytes, mpi.byte(), from, tag, in.handle, &request), "MPI_Irecv");
+    for (int done = 0; !done;) check_mpi(mpi, mpi.MPI_Test(&request, &done, mpi.no_status()), "MPI_Test");
+}
+
+std::unique_ptr<MpiTransport::Message> MpiTransport::message(size_t bytes) {
+    std::unique_ptr<Message> out;
+    if (spare_.empty()) {
+        out = std::make_unique<Message>();
+    } else {
+        out = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    if (out->capacity < bytes) {
+        out->bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        out->capacity = bytes;
+    }
+    return out;
+}
+
+void MpiTransport::begin(Message& message, bool sends, int peer, int tag, size_t bytes) const {
+    const Mpi::Calls calls(mpi_);
+    const Handle with = communicator_->handle;
+    std::byte* const at = message.bytes.get();
+    const int count = static_cast<int>(bytes);
+    message.request = 0;
+    if (sends)
+        check(mpi_.MPI_Isend(at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Isend");
+    else
+        check(mpi_.MPI_Irecv(at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Irecv");
+}
+
+bool MpiTransport::is_done(Message& message) const {
+    const Mpi::Calls calls(mpi_);
+    int done = 0;
+    check(mpi_.MPI_Test(&message.request, &done, mpi_.no_status()), "MPI_Test");
+    return done != 0;
+}
+
+// A small one.
+void MpiTransport::send(int to, int tag, const void* from, size_t bytes) {
+    auto sent = message(bytes);
+    std::memcpy(sent->bytes.get(), from, bytes);
+    left_to_mpi_.emplace_back();   // the last that may fail
+    try {
+        begin(*sent, true, to, tag, bytes);
+    } catch (...) {
+        left_to_mpi_.pop_back();
+        throw;
+    }
+    left_to_mpi_.back() = std::move(sent);
+}
+
+void MpiTransport::collect_left() noexcept {
+    for (auto message = left_to_mpi_.begin(); message != left_to_mpi_.end();) {
+        bool done = true;
+        try {
+            done = is_done(**message);
+        } catch (const std::exception&) {
+            static_cast<void>(message->release());   // MPI's for good
+        }
+        message = done ? left_to_mpi_.erase(message) : std::next(message);
+    }
+}
+
+bool MpiTransport::advance(Transfer& transfer) {
+    const int peer = ranks_[transfer.peer], tag = tag_ + kData;
+    bool moved = false;
+    if (!transfer.begun) {
+        if (!transfer.sends && !arrived(*communicator_, peer, tag)) return false;
+        auto made = message(transfer.size);
+        if (transfer.sends) std::memcpy(made->bytes.get(), transfer.bytes, transfer.size);
+        begin(*made, transfer.sends, peer, tag, transfer.size);
+        transfer.request = reinterpret_cast<uintptr_t>(made.release());
+        transfer.begun = true;
+        moved = !transfer.sends;   // of the peer, a send says nothing yet
+    }
+    auto* const at_work = reinterpret_cast<Message*>(transfer.request);
+    if (!is_done(*at_work)) return moved;
+    if (!transfer.sends) std::memcpy(transfer.bytes, at_work->bytes.get(), transfer.size);
+    transfer.begun = false;
+    transfer.done = transfer.size;
+    transfer.complete = true;
+    spare_.emplace_back(at_work);
+    return true;
+}
+
+void MpiTransport::give_up(Transfer& transfer) noexcept {
+    if (!std::exchange(transfer.begun, false)) return;
+    try {
+        left_to_mpi_.emplace_back();
+        left_to_mpi_.back().reset(reinterpret_cast<Message*>(transfer.request));
+    } catch (const std::bad_alloc&) {
+        // It is MPI's for good.
+    }
+}
+
+// --- farewells ---
+
+Presence MpiTransport::look_at(uint32_t rank) {
+    Presence& known = others_[rank];
+    if (known.state != Presence::State::here || !arrived(*communicator_, ranks_[rank], tag_ + kFarewell)) return known;
+    Farewell farewell{};
+    receive(*communicator_, ranks_[rank], tag_ + kFarewell, &farewell, sizeof farewell);
+    known.state = static_cast<Presence::State>(farewell.state);
+    known.culprit = farewell.culprit;
+    known.why.assign(farewell.why, strnlen(farewell.why, sizeof farewell.why));
+    return known;
+}
+
+void MpiTransport::say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
+    if (left_) return;
+    left_ = true;
+    Farewell farewell{};
+    farewell.state = static_cast<uint32_t>(state);
+    farewell.culprit = culprit;
+    copy_text(farewell.why, why);
+    for (uint32_t other = 0; other < ranks(); ++other) {
+        if (other == rank()) continue;
+        try {
+            send(ranks_[other], tag_ + kFarewell, &farewell, sizeof farewell);
+        } catch (const std::exception&) {
+            // That rank finds out by its timeout.
+        }
+    }
+    collect_left();
+}
+
+}  // namespace gpo::peers

@@ -1,0 +1,64 @@
+// Messages between the processes of an MPI communicator.
+//
+// The library has a communicator of its own: one duplicate of MPI_COMM_WORLD, and one of each other communicator for
+// each group that joins by it. They aren't freed before MPI is finalised: a message that comes later might be taken for
+// one of the next communicator. Groups of one communicator have different tags.
+//
+// What MPI has been given it may use until it says otherwise, and it can't be asked to let go of what it sends. So
+// messages go through memory of the transport's own, and what is given up leaves that to MPI, for good if need be. A
+// receive is begun when its message is there: then few are ever given up.
+#pragma once
+
+#include <list>
+#include <map>
+
+#include "driver/mpi.h"
+#include "host/host.h"
+#include "peers/transport.h"
+
+namespace gpo::peers {
+
+class MpiTransport final : public Transport {
+public:
+    /// `communicator`: an MPI_Comm, or NULL. `rank` and `ranks`: 0, or what the communicator has to have. Throws
+    /// Failure (GPO_NOT_SUPPORTED, GPO_INVALID_STATE; GPO_PEER_LOST: not all were there by the deadline).
+    static std::unique_ptr<MpiTransport> join(void* communicator, uint32_t rank, uint32_t ranks, uint32_t most,
+                                              uint64_t deadline, const std::function<void()>& check);
+    ~MpiTransport() override;
+
+    bool advance(Transfer& transfer) override;
+    void give_up(Transfer& transfer) noexcept override;
+    Presence look_at(uint32_t rank) override;
+    void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
+    std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
+                                     const std::function<void()>& check) override;
+
+private:
+    using Handle = driver::Mpi::Handle;
+    struct Communicator;
+    struct Expected;
+    struct Farewell;
+    struct SplitTag;
+    struct Message;
+
+    MpiTransport(std::shared_ptr<Communicator> communicator, int tag, uint32_t rank, std::vector<int> ranks);
+    void check(int result, const char* function) const;
+    static bool arrived(const Communicator& in, int from, int tag);
+    static void receive(const Communicator& in, int from, int tag, void* to, int bytes);
+    void send(int to, int tag, const void* from, size_t bytes);
+    std::unique_ptr<Message> message(size_t bytes);
+    void begin(Message& message, bool sends, int peer, int tag, size_t bytes) const;
+    bool is_done(Message& message) const;
+    void collect_left() noexcept;
+
+    const std::shared_ptr<Communicator> communicator_;
+    const driver::Mpi& mpi_;
+    const int tag_;                       // and the next few
+    const std::vector<int> ranks_;        // in the communicator, by rank
+    std::vector<Presence> others_;        // by rank: as far as it has come
+    bool left_ = false;
+    std::vector<std::unique_ptr<Message>> spare_;
+    std::list<std::unique_ptr<Message>> left_to_mpi_;   // which is asked for them now and then
+};
+
+}  // namespace gpo::peers

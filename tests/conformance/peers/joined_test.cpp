@@ -1,0 +1,271 @@
+// Groups that are joined, with threads in the place of processes: ranks of one runtime, all on its first device. What
+// happens to processes is in tests/process/joined.cpp.
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/peers/rig.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+class JoinedRig : public Gpu {
+public:
+    explicit JoinedRig(uint32_t ranks, int64_t timeout_ns = 30 * kSecond) : ranks(ranks), peers(ranks) {
+        uint8_t id[GPO_PEERS_ID_BYTES];
+        REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+        std::vector<gpo_status> joined(ranks, GPO_INTERNAL);
+        each([&](uint32_t rank) {
+            auto options = sized<gpo_join_options>();
+            options.by = GPO_JOIN_ID;
+            options.engine = GPO_ENGINE_HOST;
+            options.rank = rank;
+            options.ranks = ranks;
+            options.timeout_ns = timeout_ns;
+            options.id = id;
+            const std::string label = "of rank " + std::to_string(rank);
+            options.label = label.c_str();
+            joined[rank] = gpo_peers_join(device, &options, peers[rank].out());
+        });
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            REQUIRE(joined[rank] == GPO_SUCCESS);
+            streams.push_back(stream(("rank " + std::to_string(rank)).c_str()));
+        }
+    }
+
+    void each(const std::function<void(uint32_t)>& body) const {
+        std::vector<std::thread> threads;
+        for (uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back(body, rank);
+        for (std::thread& thread : threads) thread.join();
+    }
+    std::vector<Memory> buffers(uint64_t words) {
+        std::vector<Memory> out;
+        for (uint32_t rank = 0; rank < ranks; ++rank) out.push_back(memory(words * 4));
+        return out;
+    }
+    gpo_status submit(uint32_t rank, const gpo_collective& what, uint64_t send, uint64_t receive) {
+        auto part = sized<gpo_rank_part>();
+        part.stream = streams[rank];
+        part.send = send;
+        part.receive = receive;
+        return gpo_peers_submit(peers[rank], &what, &part, sizeof part, 1);
+    }
+    std::vector<uint32_t> read(uint32_t rank, uint64_t from, uint64_t words) {
+        std::vector<uint32_t> out(words);
+        REQUIRE_OK(gpo_copy_to_host(streams[rank], out.data(), from, words * 4));
+        REQUIRE_OK(gpo_stream_wait(streams[rank], kPatience));
+        return out;
+    }
+    std::string failure_of(uint32_t rank, gpo_status status) {
+        CHECK_STATUS(status, gpo_stream_wait(streams[rank], kPatience));
+        auto error = sized<gpo_error>();
+        REQUIRE_OK(gpo_object_get_error(streams[rank], &error));
+        CHECK(error.status == status);
+        return error.message;
+    }
+
+    const uint32_t ranks;
+    std::vector<Peers> peers;
+    std::vector<Stream> streams;
+};
+
+gpo_collective sum_of(uint64_t count) {
+    return collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_UINT32, count, GPO_REDUCE_SUM);
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("joined ranks of one process sum, in the order of their streams") {
+    JoinedRig rig(3);
+    const uint64_t count = 40'000;
+    const auto data = rig.buffers(count);
+    for (int turn = 0; turn < 3; ++turn)
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+            REQUIRE_OK(gpo_fill(rig.streams[rank], data[rank], rank + 1, 4, count));
+            REQUIRE_OK(rig.submit(rank, sum_of(count), data[rank], data[rank]));
+            REQUIRE_OK(rig.submit(rank, sum_of(count), data[rank], data[rank]));
+        }
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+        CHECK(rig.read(rank, data[rank], count) == std::vector<uint32_t>(count, 18));
+        auto info = sized<gpo_peers_info>();
+        REQUIRE_OK(gpo_peers_get_info(rig.peers[rank], &info));
+        CHECK(info.ranks == 3);
+        CHECK(info.rank == rank);
+        CHECK(info.local_ranks == 1);
+        CHECK(info.collectives == 6);
+        CHECK(info.direct_collectives == 0);
+        CHECK(info.bytes == 6 * count * 4);
+    }
+}
+
+TEST_CASE("a joined group that is destroyed still does what was submitted, and then the others lose it") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    REQUIRE_OK(gpo_fill(rig.streams[0], data[0], 1, 4, 100));
+    REQUIRE_OK(gpo_fill(rig.streams[1], data[1], 2, 4, 100));
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    rig.peers[0].reset();
+    REQUIRE_OK(rig.submit(1, sum_of(100), data[1], data[1]));
+    CHECK(rig.read(0, data[0], 100) == std::vector<uint32_t>(100, 3));
+    CHECK(rig.read(1, data[1], 100) == std::vector<uint32_t>(100, 3));
+    REQUIRE_OK(rig.submit(1, sum_of(100), data[1], data[1]));
+    CHECK(has(rig.failure_of(1, GPO_PEER_LOST), "rank 0 has left the group"));
+    rig.streams[1] = rig.stream();
+    CHECK_STATUS(GPO_PEER_LOST, rig.submit(1, sum_of(100), data[1], data[1]));
+}
+
+TEST_CASE("a part that waits for other ranks is cancelled, and its memory can be freed") {
+    JoinedRig rig(2);
+    auto data = rig.buffers(100);
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(rig.streams[0], kSecond / 50));
+    uint64_t cancelled = 0;
+    REQUIRE_OK(gpo_stream_cancel_held(rig.streams[0], &cancelled));
+    CHECK(cancelled == 1);
+    data[0] = Memory();
+    REQUIRE_OK(gpo_stream_wait(rig.streams[0], kPatience));
+    // Rank 0 had announced that it would take part.
+    const gpo_status status = rig.submit(1, sum_of(100), data[1], data[1]);
+    if (status == GPO_SUCCESS)
+        CHECK(has(rig.failure_of(1, GPO_PEER_LOST), "rank 0 has failed"));
+    else
+        CHECK(status == GPO_PEER_LOST);
+}
+
+TEST_CASE("the failure of one rank's stream is the other ranks' too, and the group goes on") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    Timeline never = rig.timeline();
+    REQUIRE_OK(gpo_stream_wait_timeline(rig.streams[0], never, 1));
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    REQUIRE_OK(rig.submit(1, sum_of(100), data[1], data[1]));
+    REQUIRE_OK(gpo_timeline_fail(never, GPO_FAILED, "no data today"));
+    CHECK_STATUS(GPO_FAILED, gpo_stream_wait(rig.streams[0], kPatience));
+    const std::string message = rig.failure_of(1, GPO_FAILED);
+    CHECK(has(message, "rank 0"));
+    CHECK(has(message, "no data today"));
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+        rig.streams[rank] = rig.stream();
+        REQUIRE_OK(gpo_fill(rig.streams[rank], data[rank], 7, 4, 100));
+        REQUIRE_OK(rig.submit(rank, sum_of(100), data[rank], data[rank]));
+    }
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+        CHECK(rig.read(rank, data[rank], 100) == std::vector<uint32_t>(100, 14));
+}
+
+TEST_CASE("a rank that doesn't come is lost when the timeout has passed") {
+    JoinedRig rig(2, kSecond / 5);
+    const auto data = rig.buffers(100);
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    CHECK(has(rig.failure_of(0, GPO_PEER_LOST), "rank 1 hasn't come, or hangs: nothing came of it for 200 ms"));
+    const gpo_status status = rig.submit(1, sum_of(100), data[1], data[1]);
+    if (status == GPO_SUCCESS)
+        CHECK(has(rig.failure_of(1, GPO_PEER_LOST), "rank 1 hasn't come"));
+    else
+        CHECK(status == GPO_PEER_LOST);
+}
+
+TEST_CASE("an aborted group ends what waits, in all ranks") {
+    JoinedRig rig(3);
+    const auto data = rig.buffers(100);
+    for (const uint32_t rank : {0, 2}) REQUIRE_OK(rig.submit(rank, sum_of(100), data[rank], data[rank]));
+    REQUIRE_OK(gpo_peers_abort(rig.peers[2]));
+    CHECK(has(rig.failure_of(2, GPO_CANCELLED), "aborted"));
+    CHECK(has(rig.failure_of(0, GPO_PEER_LOST), "rank 2 has aborted the group"));
+    REQUIRE_OK(gpo_peers_abort(rig.peers[2]));
+    rig.streams[2] = rig.stream();
+    CHECK_STATUS(GPO_CANCELLED, rig.submit(2, sum_of(100), data[2], data[2]));
+}
+
+TEST_CASE("a shutdown ends what waits for other ranks") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(rig.streams[0], kSecond / 50));
+    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE_OK(gpo_runtime_shutdown(rig.runtime, kPatience));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+    rig.runtime = nullptr;
+    for (Stream& stream : rig.streams) stream.release();
+    for (Peers& one : rig.peers) one.release();
+}
+
+TEST_CASE("a shutdown ends a join that waits") {
+    Gpu gpu;
+    uint8_t id[GPO_PEERS_ID_BYTES];
+    REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+    gpo_status joined = GPO_INTERNAL;
+    std::thread thread([&] {
+        auto options = sized<gpo_join_options>();
+        options.by = GPO_JOIN_ID;
+        options.ranks = 2;
+        options.timeout_ns = -1;
+        options.id = id;
+        gpo_peers_t peers = nullptr;
+        joined = gpo_peers_join(gpu.device, &options, &peers);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+    gpu.runtime = nullptr;
+    thread.join();
+    CHECK(joined == GPO_SHUT_DOWN);
+}
+
+TEST_CASE("what can't be joined is refused, with the reason") {
+    Gpu gpu;
+    uint8_t id[GPO_PEERS_ID_BYTES];
+    REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+    const auto refused = [&](const std::function<void(gpo_join_options&)>& change, const char* what) {
+        auto options = sized<gpo_join_options>();
+        options.by = GPO_JOIN_ID;
+        options.ranks = 1;
+        options.id = id;
+        change(options);
+        Peers peers;
+        CAPTURE(what);
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_join(gpu.device, &options, peers.out()));
+        CHECK(has(last_error().message, what));
+    };
+    refused([](auto& options) { options.by = 0; }, "options.by is 0");
+    refused([](auto& options) { options.by = 4; }, "options.by is 4");
+    refused([](auto& options) { options.engine = GPO_ENGINE_DIRECT; }, "options.engine is 1");
+    refused([](auto& options) { options.flags = 1; }, "options.flags");
+    refused([](auto& options) { options.ranks = 0; }, "options.ranks is 0");
+    refused([](auto& options) { options.ranks = 65; }, "options.ranks is 65");
+    refused([](auto& options) { options.rank = 1; }, "options.rank is 1");
+    refused([](auto& options) { options.id = nullptr; }, "options.id is NULL");
+    refused([](auto& options) { options.path = "/tmp/x"; }, "options.path is not NULL");
+    refused([](auto& options) { options.communicator = &options; }, "options.communicator is not NULL");
+    const uint8_t none[GPO_PEERS_ID_BYTES] = {};
+    refused([&](auto& options) { options.id = none; }, "options.id is none");
+}
+
+TEST_CASE("the second of two processes with the same rank is refused") {
+    JoinedRig rig(1);
+    uint8_t id[GPO_PEERS_ID_BYTES];
+    REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+    std::vector<gpo_status> joined(3, GPO_INTERNAL);
+    std::vector<Peers> peers(3);
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < 3; ++i)   // ranks 0, 1 and 1
+        threads.emplace_back([&, i] {
+            auto options = sized<gpo_join_options>();
+            options.by = GPO_JOIN_ID;
+            options.engine = GPO_ENGINE_HOST;
+            options.rank = i ? 1 : 0;
+            options.ranks = 3;
+            options.timeout_ns = kSecond / 2;
+            options.id = id;
+            joined[i] = gpo_peers_join(rig.device, &options, peers[i].out());
+        });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(joined[0] == GPO_PEER_LOST);
+    CHECK((joined[1] == GPO_INVALID_STATE) != (joined[2] == GPO_INVALID_STATE));
+    CHECK((joined[1] == GPO_PEER_LOST) != (joined[2] == GPO_PEER_LOST));
+}

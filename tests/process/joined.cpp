@@ -1,0 +1,631 @@
+// Groups of several processes, by a file, an id and MPI: all kinds of collectives, ranks that disagree, and ranks that
+// die, leave, hang or abort. The first process starts the others, which are told their rank, and looks at how they end.
+// RUN: GPUORCH_DEVICE=soft file collectives
+// RUN: GPUORCH_DEVICE=soft id collectives
+// RUN: GPUORCH_DEVICE=soft mpi collectives
+// RUN: GPUORCH_DEVICE=soft id disagree
+// RUN: GPUORCH_DEVICE=soft mpi disagree
+// RUN: GPUORCH_DEVICE=soft id exits
+// RUN: GPUORCH_DEVICE=soft file killed
+// RUN: GPUORCH_DEVICE=soft id killed_amid
+// RUN: GPUORCH_DEVICE=soft id stopped
+// RUN: GPUORCH_DEVICE=soft id leaves
+// RUN: GPUORCH_DEVICE=soft mpi leaves
+// RUN: GPUORCH_DEVICE=soft id shuts_down
+// RUN: GPUORCH_DEVICE=soft id aborts
+// RUN: GPUORCH_DEVICE=soft mpi aborts
+// RUN: GPUORCH_DEVICE=soft id cancels
+// RUN: GPUORCH_DEVICE=soft mpi late
+// RUN: GPUORCH_DEVICE=soft file missing
+// RUN: GPUORCH_DEVICE=soft file left_behind
+// RUN: GPUORCH_DEVICE=soft no_mpi
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "process/process.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr uint32_t kRanks = 4;
+
+// --- what a rank has ---
+
+struct Rank : Opened {
+    uint32_t rank = 0, ranks = 0;
+    gpo_peers_t peers = nullptr;
+
+    explicit Rank(const gpo_join_options& options) {
+        EXPECT_OK(gpo_peers_join(device, &options, &peers));
+        const gpo_peers_info known = info(peers);
+        rank = known.rank;
+        ranks = known.ranks;
+        EXPECT(known.local_ranks == 1 && known.direct == 0);
+    }
+    static gpo_peers_info info(gpo_peers_t of) {
+        auto out = sized<gpo_peers_info>();
+        EXPECT_OK(gpo_peers_get_info(of, &out));
+        return out;
+    }
+    uint64_t allocate(uint64_t bytes) {
+        uint64_t address = 0;
+        EXPECT_OK(gpo_memory_allocate(device, std::max<uint64_t>(bytes, 1), nullptr, &address));
+        return address;
+    }
+    template <class T>
+    uint64_t memory_of(const std::vector<T>& values) {
+        const uint64_t address = allocate(values.size() * sizeof(T));
+        if (!values.empty()) EXPECT_OK(gpo_copy_to_device(stream, address, values.data(), values.size() * sizeof(T)));
+        return address;
+    }
+    template <class T>
+    std::vector<T> read(uint64_t address, uint64_t count) {
+        std::vector<T> values(count);
+        if (count) EXPECT_OK(gpo_copy_to_host(stream, values.data(), address, count * sizeof(T)));
+        EXPECT_OK(gpo_stream_wait(stream, kPatience));
+        return values;
+    }
+    gpo_status submit(gpo_collective what, uint64_t send, uint64_t receive, uint32_t to = 0, uint32_t from = 0) {
+        auto part = sized<gpo_rank_part>();
+        part.stream = stream;
+        part.send = send;
+        part.receive = receive;
+        part.send_to = to;
+        part.receive_from = from;
+        return gpo_peers_submit(peers, &what, &part, sizeof part, 1);
+    }
+    gpo_stream_t new_stream() {
+        gpo_stream_t made = nullptr;
+        EXPECT_OK(gpo_stream_create(device, nullptr, &made));
+        return made;
+    }
+    /// What the stream fails with, in less than `seconds`.
+    std::string fails_with(gpo_status status, int seconds = 20) {
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_STATUS(status, gpo_stream_wait(stream, kPatience));
+        EXPECT(std::chrono::steady_clock::now() - begin < std::chrono::seconds(seconds));
+        auto error = sized<gpo_error>();
+        EXPECT_OK(gpo_object_get_error(stream, &error));
+        EXPECT(error.status == status);
+        return error.message;
+    }
+    int end() {
+        EXPECT_OK(gpo_peers_destroy(peers));
+        shut_down();
+        return 0;
+    }
+};
+
+gpo_collective collective(uint32_t kind, uint64_t count, uint32_t reduction = 0, uint32_t root = 0,
+                          uint32_t type = GPO_TYPE_INT32) {
+    auto made = sized<gpo_collective>();
+    made.kind = kind;
+    made.type = kind == GPO_COLLECTIVE_BARRIER ? 0 : type;
+    made.count = count;
+    made.reduction = reduction;
+    made.root = root;
+    made.label = "step";
+    return made;
+}
+
+gpo_collective sum_of(uint64_t count) { return collective(GPO_COLLECTIVE_ALL_REDUCE, count, GPO_REDUCE_SUM); }
+
+bool has(const std::string& text, const std::string& part) {
+    if (text.find(part) != std::string::npos) return true;
+    std::fprintf(stderr, "`%s` isn't in `%s`\n", part.c_str(), text.c_str());
+    return false;
+}
+
+int32_t value(uint32_t rank, uint64_t i) { return static_cast<int32_t>((i * 7 + rank * 13 + i / 256) % 1000) - 400; }
+std::vector<int32_t> values(uint32_t rank, uint64_t count) {
+    std::vector<int32_t> out(count);
+    for (uint64_t i = 0; i < count; ++i) out[i] = value(rank, i);
+    return out;
+}
+
+// --- all kinds ---
+
+void all_reduces(Rank& r, uint64_t count) {
+    std::vector<int32_t> expected(count, 0);
+    for (uint32_t rank = 0; rank < r.ranks; ++rank)
+        for (uint64_t i = 0; i < count; ++i) expected[i] += value(rank, i);
+    const uint64_t send = r.memory_of(values(r.rank, count)), receive = r.allocate(count * 4);
+    EXPECT_OK(r.submit(sum_of(count), send, receive));
+    EXPECT_OK(r.submit(sum_of(count), send, send));
+    EXPECT(r.read<int32_t>(receive, count) == expected);
+    EXPECT(r.read<int32_t>(send, count) == expected);
+    for (uint32_t root = 0; root < r.ranks; ++root) {
+        const std::vector<int32_t> untouched(count, -1);
+        const uint64_t from = r.memory_of(values(r.rank, count)), to = r.memory_of(untouched);
+        EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_REDUCE, count, GPO_REDUCE_SUM, root), from, to));
+        EXPECT(r.read<int32_t>(to, count) == (r.rank == root ? expected : untouched));
+    }
+}
+
+void scatters(Rank& r, uint64_t count) {
+    std::vector<int32_t> expected(count, 0);
+    for (uint32_t rank = 0; rank < r.ranks; ++rank)
+        for (uint64_t i = 0; i < count; ++i) expected[i] += value(rank, r.rank * count + i);
+    const uint64_t send = r.memory_of(values(r.rank, count * r.ranks)), receive = r.allocate(count * 4);
+    const auto scatter = collective(GPO_COLLECTIVE_REDUCE_SCATTER, count, GPO_REDUCE_SUM);
+    EXPECT_OK(r.submit(scatter, send, receive));
+    EXPECT_OK(r.submit(scatter, send, send + r.rank * count * 4));
+    EXPECT(r.read<int32_t>(receive, count) == expected);
+    EXPECT(r.read<int32_t>(send + r.rank * count * 4, count) == expected);
+}
+
+void gathers(Rank& r, uint64_t count) {
+    std::vector<int32_t> expected, exchanged;
+    for (uint32_t rank = 0; rank < r.ranks; ++rank)
+        for (uint64_t i = 0; i < count; ++i) {
+            expected.push_back(value(rank, i));
+            exchanged.push_back(value(rank, r.rank * count + i));
+        }
+    const uint64_t own = r.memory_of(values(r.rank, count)), pieces = r.memory_of(values(r.rank, count * r.ranks));
+    const uint64_t all = r.allocate(count * 4 * r.ranks), others = r.allocate(count * 4 * r.ranks);
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_ALL_GATHER, count), own, all));
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_ALL_TO_ALL, count), pieces, others));
+    EXPECT(r.read<int32_t>(all, count * r.ranks) == expected);
+    EXPECT(r.read<int32_t>(others, count * r.ranks) == exchanged);
+    EXPECT_OK(gpo_fill(r.stream, all, 0, 4, r.rank * count));
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_ALL_GATHER, count), all + r.rank * count * 4, all));
+    EXPECT(r.read<int32_t>(all, count * r.ranks) == expected);
+    for (uint32_t root = 0; root < r.ranks; ++root) {
+        const uint64_t to = r.allocate(count * 4);
+        EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BROADCAST, count, 0, root), own, r.rank == root ? own : to));
+        EXPECT(r.read<int32_t>(r.rank == root ? own : to, count) == values(root, count));
+    }
+}
+
+// A chain, whose ends have one partner.
+void chain(Rank& r, uint64_t count) {
+    const std::vector<int32_t> untouched(count, -1);
+    const uint64_t from = r.memory_of(values(r.rank, count)), to = r.memory_of(untouched);
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_SEND_RECEIVE, count), from, to,
+                       r.rank + 1 < r.ranks ? r.rank + 1 : GPO_NO_RANK, r.rank ? r.rank - 1 : GPO_NO_RANK));
+    EXPECT(r.read<int32_t>(to, count) == (r.rank ? values(r.rank - 1, count) : untouched));
+}
+
+// By the order of the ranks, so that the bits are known.
+void floating_point(Rank& r) {
+    const uint64_t count = 10007;
+    std::vector<float> expected(count), own;
+    for (uint32_t rank = 0; rank < r.ranks; ++rank) {
+        own.clear();
+        for (uint64_t i = 0; i < count; ++i) own.push_back(1.0f / static_cast<float>(1 + rank * 3 + i));
+        for (uint64_t i = 0; i < count; ++i) expected[i] = rank ? expected[i] + own[i] : own[i];
+    }
+    for (uint64_t i = 0; i < count; ++i) own[i] = 1.0f / static_cast<float>(1 + r.rank * 3 + i);
+    const uint64_t data = r.memory_of(own);
+    auto sum = sum_of(count);
+    sum.type = GPO_TYPE_FLOAT32;
+    EXPECT_OK(r.submit(sum, data, data));
+    EXPECT(r.read<float>(data, count) == expected);
+}
+
+// What one stream has comes late: the collectives keep the order in which they were submitted.
+void two_streams(Rank& r) {
+    const uint64_t count = 100;
+    const uint64_t one = r.memory_of(std::vector<int32_t>(count, 1));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    gpo_timeline_t late = nullptr;
+    EXPECT_OK(gpo_timeline_create(r.runtime, nullptr, &late));
+    const gpo_stream_t first = r.stream, second = r.new_stream();
+    EXPECT_OK(gpo_stream_wait_timeline(first, late, 1));
+    EXPECT_OK(r.submit(sum_of(count), one, one));
+    r.stream = second;
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
+    EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(second, 20'000'000));
+    EXPECT_OK(gpo_timeline_signal(late, 1));
+    EXPECT_OK(gpo_stream_wait(second, kPatience));
+    r.stream = first;
+    EXPECT(r.read<int32_t>(one, count) == std::vector<int32_t>(count, static_cast<int32_t>(r.ranks)));
+}
+
+// Ranks 3 and 1, and the other two.
+void parts(Rank& r) {
+    const uint32_t odd[] = {3, 1}, even[] = {0, 2};
+    gpo_peers_t part = nullptr;
+    const bool is_odd = r.rank % 2 == 1;
+    for (int turn = 0; turn < 2; ++turn) {
+        EXPECT_OK(gpo_peers_split(r.peers, is_odd ? odd : even, 2, nullptr, &part));
+        EXPECT(Rank::info(part).ranks == 2);
+        EXPECT(Rank::info(part).rank == (r.rank == 3 || r.rank == 0 ? 0 : 1));
+        std::swap(part, r.peers);
+        const uint64_t data = r.memory_of(std::vector<int32_t>(10, static_cast<int32_t>(r.rank)));
+        EXPECT_OK(r.submit(sum_of(10), data, data));
+        EXPECT(r.read<int32_t>(data, 10) == std::vector<int32_t>(10, is_odd ? 4 : 2));
+        std::swap(part, r.peers);
+        EXPECT_OK(gpo_peers_destroy(part));
+    }
+    EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_split(r.peers, is_odd ? even : odd, 2, nullptr, &part));
+}
+
+void refuses(Rank& r) {
+    gpo_template_t step = nullptr;
+    auto options = sized<gpo_template_options>();
+    EXPECT_OK(gpo_template_create(r.device, &options, &step));
+    EXPECT_OK(gpo_template_begin(step, r.stream));
+    EXPECT_STATUS(GPO_CAPTURE_REFUSED, r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
+    EXPECT_OK(gpo_template_end(step));
+    EXPECT_OK(gpo_template_destroy(step));
+    r.stream = r.new_stream();
+    auto link = sized<gpo_peer_properties>();
+    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_peers_get_link(r.peers, r.rank, (r.rank + 1) % r.ranks, &link));
+    EXPECT_OK(gpo_peers_get_link(r.peers, r.rank, r.rank, &link));
+}
+
+int collectives(Rank& r) {
+    for (const uint64_t count : {1, 3, 1000, 100003}) {
+        all_reduces(r, count);
+        scatters(r, count);
+        gathers(r, count);
+        chain(r, count);
+    }
+    all_reduces(r, 2'500'000);   // in several pieces each
+    gathers(r, 600'000);
+    EXPECT_OK(r.submit(sum_of(0), 0, 0));
+    floating_point(r);
+    two_streams(r);
+    parts(r);
+    refuses(r);
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    return r.end();
+}
+
+// --- ranks that disagree ---
+
+int disagree(Rank& r) {
+    const uint64_t data = r.allocate(4096);
+    const auto differ = [&](const gpo_collective& others, const gpo_collective& of_rank_2, const std::string& what) {
+        EXPECT_OK(r.submit(r.rank == 2 ? of_rank_2 : others, data, data));
+        const std::string message = r.fails_with(GPO_INVALID_STATE);
+        EXPECT(has(message, "rank 2") && has(message, what) && has(message, "`step`"));
+        r.stream = r.new_stream();
+    };
+    differ(sum_of(10), sum_of(11), "count of rank 2 is 11");
+    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0), "barrier");
+    differ(collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 1), collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 3), "root");
+    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_MAXIMUM), "reduction");
+    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_SUM, 0, GPO_TYPE_UINT32), "type");
+    const uint32_t next = (r.rank + 1) % r.ranks, before = (r.rank + r.ranks - 1) % r.ranks;
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_SEND_RECEIVE, 4), data, data + 2048, next,
+                       r.rank == 2 ? GPO_NO_RANK : before));
+    EXPECT(has(r.fails_with(GPO_INVALID_STATE), "rank 1 sends to rank 2, which doesn't receive from it"));
+    // The group goes on.
+    r.stream = r.new_stream();
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    return r.end();
+}
+
+// --- ranks that are lost. Rank 2 is, and all others have to say so ---
+
+int others_lose(Rank& r, const std::string& why, gpo_status own = GPO_PEER_LOST) {
+    const uint64_t data = r.allocate(4096);
+    const gpo_status first = r.submit(sum_of(10), data, data);   // it may be known already
+    if (first == GPO_SUCCESS) {
+        EXPECT(has(r.fails_with(own), why));
+        r.stream = r.new_stream();
+    }
+    EXPECT_STATUS(own, r.submit(sum_of(10), data, data));
+    EXPECT(has(last_message(), why));
+    return r.end();
+}
+
+void barrier(Rank& r) {
+    EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+}
+
+int exits(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) _exit(0);
+    return others_lose(r, "rank 2 has died");
+}
+
+int killed(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) raise(SIGKILL);
+    return others_lose(r, "rank 2 has died");
+}
+
+// While data is on its way.
+int killed_amid(Rank& r) {
+    const uint64_t count = 5'000'000, data = r.allocate(count * 4);
+    barrier(r);
+    if (r.rank == 2)
+        std::thread([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            raise(SIGKILL);
+        }).detach();
+    gpo_status status = GPO_SUCCESS;
+    for (int turn = 0; turn < 1000 && status == GPO_SUCCESS; ++turn) {
+        status = r.submit(sum_of(count), data, data);
+        if (status == GPO_SUCCESS) status = gpo_stream_wait(r.stream, kPatience);
+    }
+    EXPECT(status == GPO_PEER_LOST);
+    EXPECT(has(last_message(), "rank 2 has died"));
+    return r.end();
+}
+
+int stopped(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) raise(SIGSTOP);
+    return others_lose(r, "rank 2 hasn't come, or hangs: nothing came of it for 1 s");
+}
+
+int leaves(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) return r.end();
+    return others_lose(r, "rank 2 has left the group");
+}
+
+int shuts_down(Rank& r) {
+    barrier(r);
+    if (r.rank != 2) return others_lose(r, "rank 2 has");
+    const uint64_t data = r.allocate(4096);
+    gpo_timeline_t never = nullptr;
+    EXPECT_OK(gpo_timeline_create(r.runtime, nullptr, &never));
+    EXPECT_OK(gpo_stream_wait_timeline(r.stream, never, 1));
+    EXPECT_OK(r.submit(sum_of(10), data, data));
+    r.shut_down();
+    return 0;
+}
+
+int aborts(Rank& r) {
+    barrier(r);
+    const bool own = r.rank == 2;
+    if (own)
+        std::thread([peers = r.peers] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            EXPECT_OK(gpo_peers_abort(peers));
+        }).detach();
+    // Rank 3 never comes, and is waited for.
+    if (r.rank == 3) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        return others_lose(r, "rank 2 has aborted the group");
+    }
+    return others_lose(r, own ? "aborted" : "rank 2 has aborted the group", own ? GPO_CANCELLED : GPO_PEER_LOST);
+}
+
+// Its part before it began: the others' fail likewise, and the group goes on.
+int cancels(Rank& r) {
+    const uint64_t data = r.allocate(4096);
+    if (r.rank == 2) {
+        gpo_timeline_t never = nullptr;
+        EXPECT_OK(gpo_timeline_create(r.runtime, nullptr, &never));
+        EXPECT_OK(gpo_stream_wait_timeline(r.stream, never, 1));
+        EXPECT_OK(r.submit(sum_of(10), data, data));
+        uint64_t cancelled = 0;
+        EXPECT_OK(gpo_stream_cancel_held(r.stream, &cancelled));
+        EXPECT(cancelled == 2);
+    } else {
+        EXPECT_OK(r.submit(sum_of(10), data, data));
+        EXPECT(has(r.fails_with(GPO_CANCELLED), "rank 2"));
+        r.stream = r.new_stream();
+    }
+    barrier(r);
+    return r.end();
+}
+
+// Rank 2 comes too late for the others' patience.
+int late(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    return others_lose(r, "rank 2 hasn't come");
+}
+
+struct Scenario {
+    const char* name;
+    int (*rank)(Rank&);
+    int64_t timeout_ns;
+    int code_of_2;   // as in_child gives it
+};
+constexpr int64_t kSecond = 1'000'000'000;
+const Scenario kScenarios[] = {
+    {"collectives", collectives, 30 * kSecond, 0}, {"disagree", disagree, 30 * kSecond, 0},
+    {"exits", exits, 30 * kSecond, 0},             {"killed", killed, 30 * kSecond, -SIGKILL},
+    {"killed_amid", killed_amid, 30 * kSecond, -SIGKILL},
+    {"stopped", stopped, kSecond, -SIGKILL},       {"leaves", leaves, 30 * kSecond, 0},
+    {"shuts_down", shuts_down, 30 * kSecond, 0},   {"aborts", aborts, 30 * kSecond, 0},
+    {"cancels", cancels, 30 * kSecond, 0},         {"late", late, kSecond, 0},
+};
+
+// --- the processes ---
+
+std::string hex_of(const std::vector<uint8_t>& bytes) {
+    std::string out;
+    char digits[3];
+    for (const uint8_t byte : bytes) {
+        std::snprintf(digits, sizeof digits, "%02x", byte);
+        out += digits;
+    }
+    return out;
+}
+std::vector<uint8_t> bytes_of(const std::string& hex) {
+    std::vector<uint8_t> out;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+        out.push_back(static_cast<uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    return out;
+}
+
+int be_rank(const Scenario& scenario, const std::string& by, const char* place, const char* rank) {
+    auto options = sized<gpo_join_options>();
+    options.timeout_ns = scenario.timeout_ns;
+    options.label = "all";
+    const std::vector<uint8_t> id = by == "id" ? bytes_of(place) : std::vector<uint8_t>();
+    if (by == "mpi") {
+        options.by = GPO_JOIN_MPI;
+    } else {
+        options.by = by == "id" ? GPO_JOIN_ID : GPO_JOIN_FILE;
+        options.id = by == "id" ? id.data() : nullptr;
+        options.path = by == "file" ? place : nullptr;
+        options.rank = static_cast<uint32_t>(std::atoi(rank));
+        options.ranks = kRanks;
+    }
+    Rank r(options);
+    EXPECT(r.ranks == kRanks);
+    return scenario.rank(r);
+}
+
+pid_t start(const std::vector<std::string>& words) {
+    std::vector<char*> pointers;
+    for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        execvp(pointers[0], pointers.data());
+        _exit(127);
+    }
+    return child;
+}
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+int code_of(pid_t child) {
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int by_mpi(const Scenario& scenario) {
+    const char* mpirun = nullptr;
+    for (const char* name : {"mpirun.openmpi", "mpirun"}) {
+        const std::string is_open_mpi = std::string(name) + " --version 2>&1 | grep -q 'Open MPI'";
+        if (!mpirun && std::system(is_open_mpi.c_str()) == 0) mpirun = name;
+    }
+    if (!mpirun) end_skipped("mpi", "there is no mpirun of Open MPI");
+    // Without these it looks for ssh, though all processes are on this machine: releases 4 and 5.
+    setenv("OMPI_MCA_plm_rsh_agent", "sh", 1);
+    setenv("PRTE_MCA_plm_ssh_agent", "sh", 1);
+    return code_of(start({mpirun, "-np", std::to_string(kRanks), "--oversubscribe", "--allow-run-as-root",
+                          own_program(), "rank", scenario.name, "mpi", "-", "-"}));
+}
+
+int run_ranks(const Scenario& scenario, const std::string& by) {
+    Folder folder;
+    std::vector<uint8_t> id(GPO_PEERS_ID_BYTES);
+    size_t needed = 0;
+    EXPECT_STATUS(GPO_BUFFER_TOO_SMALL, gpo_peers_make_id(id.data(), id.size() - 1, &needed));
+    EXPECT(needed == id.size());
+    EXPECT_OK(gpo_peers_make_id(id.data(), id.size(), nullptr));
+    const std::string place = by == "id" ? hex_of(id) : folder / "group";
+    std::vector<pid_t> children;
+    for (uint32_t rank = 0; rank < kRanks; ++rank)
+        children.push_back(start({own_program(), "rank", scenario.name, by, place, std::to_string(rank)}));
+    int wrong = 0;
+    const auto expect_code = [&](uint32_t rank, int expected) {
+        const int code = code_of(children[rank]);
+        if (code == expected) return;
+        std::fprintf(stderr, "rank %u ended with %d, not with %d\n", rank, code, expected);
+        ++wrong;
+    };
+    for (const uint32_t rank : {0, 1, 3}) expect_code(rank, 0);
+    if (scenario.rank == stopped) kill(children[2], SIGKILL);
+    expect_code(2, scenario.code_of_2);
+    EXPECT(folder.names().empty());
+    return wrong != 0;
+}
+
+// --- without others ---
+
+gpo_join_options alone(const std::string& path, uint32_t rank) {
+    auto options = sized<gpo_join_options>();
+    options.by = GPO_JOIN_FILE;
+    options.path = path.c_str();
+    options.rank = rank;
+    options.ranks = 3;
+    options.timeout_ns = 200'000'000;
+    return options;
+}
+
+int missing() {
+    Folder folder;
+    Opened a;
+    gpo_peers_t peers = nullptr;
+    const std::string path = folder / "group";
+    for (const uint32_t rank : {0, 1}) {
+        const gpo_join_options options = alone(path, rank);
+        EXPECT_STATUS(GPO_PEER_LOST, gpo_peers_join(a.device, &options, &peers));
+        EXPECT(has(last_message(), rank == 0 ? "ranks 1, 2 didn't come" : "ranks 0, 2 didn't come"));
+        EXPECT(peers == nullptr);
+        EXPECT(folder.names().empty());
+    }
+    std::ofstream(path) << "something else";
+    for (const uint32_t rank : {0, 1}) {
+        const gpo_join_options options = alone(path, rank);
+        EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_join(a.device, &options, &peers));
+    }
+    EXPECT(read_whole(path) == "something else");
+    a.shut_down();
+    return 0;
+}
+
+// What a rank 0 that was killed has left is no group.
+int left_behind() {
+    Folder folder;
+    const std::string path = folder / "group";
+    EXPECT(in_child([&] {
+        Opened a;
+        auto options = alone(path, 0);
+        options.timeout_ns = -1;
+        std::thread([&] {
+            while (folder.names().count("group") == 0) std::this_thread::yield();
+            raise(SIGKILL);
+        }).detach();
+        gpo_peers_t peers = nullptr;
+        gpo_peers_join(a.device, &options, &peers);
+        return 1;
+    }) == -SIGKILL);
+    EXPECT(folder.names().count("group") == 1);
+    Opened a;
+    gpo_peers_t peers = nullptr;
+    for (const uint32_t rank : {1, 0}) {
+        const gpo_join_options options = alone(path, rank);
+        EXPECT_STATUS(GPO_PEER_LOST, gpo_peers_join(a.device, &options, &peers));
+        EXPECT(has(last_message(), rank ? "ranks 0, 2 didn't come" : "ranks 1, 2 didn't come"));
+    }
+    EXPECT(folder.names().empty());
+    auto options = alone(path, 0);
+    options.ranks = 1;
+    EXPECT_OK(gpo_peers_join(a.device, &options, &peers));
+    a.shut_down();
+    return 0;
+}
+
+int no_mpi() {
+    setenv("GPUORCH_MPI", "/nonexistent/libmpi.so", 1);
+    Opened a;
+    auto options = sized<gpo_join_options>();
+    options.by = GPO_JOIN_MPI;
+    gpo_peers_t peers = nullptr;
+    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_peers_join(a.device, &options, &peers));
+    EXPECT(has(last_message(), "/nonexistent/libmpi.so") && has(last_message(), "libopenmpi3"));
+    a.shut_down();
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const std::vector<std::string> given(words + 1, words + count);
+    if (given == std::vector<std::string>{"no_mpi"}) return no_mpi();
+    if (given == std::vector<std::string>{"file", "missing"}) return missing();
+    if (given == std::vector<std::string>{"file", "left_behind"}) return left_behind();
+    EXPECT(given.size() == 2 || given.size() == 5);
+    for (const Scenario& scenario : kScenarios) {
+        if (scenario.name != given[1]) continue;
+        if (given.size() == 5) return be_rank(scenario, given[2], words[4], words[5]);
+        return given[0] == "mpi" ? by_mpi(scenario) : run_ranks(scenario, given[0]);
+    }
+    EXPECT(false);
+}
