@@ -37,9 +37,39 @@ struct Group {
             CHECK(peers.get() == nullptr);
             return false;
         }
+        return true;
+    }
+    bool allocate(Attempt& a) {
         if (STEP(a, gpo_symmetric_allocate(peers, kWords * 4, nullptr, memory.out()))) return true;
         CHECK(memory.get() == nullptr);
         return false;
+    }
+    void renew_streams() {
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            Stream fresh;
+            auto info = sized<gpo_stream_info>();   // the work that was put on before
+            if (gpo_stream_get_info(streams[rank], &info) == GPO_SUCCESS && info.held == 0)
+                gpo_stream_wait(streams[rank], kPatience);
+            if (gpo_stream_create(devices[rank], nullptr, fresh.out()) == GPO_SUCCESS) streams[rank] = std::move(fresh);
+        }
+    }
+
+    /// The sum of what the ranks have, in place. Likewise.
+    gpo_status sum() {
+        auto what = sized<gpo_collective>();
+        what.kind = GPO_COLLECTIVE_ALL_REDUCE;
+        what.type = GPO_TYPE_UINT32;
+        what.reduction = GPO_REDUCE_SUM;
+        what.count = kWords;
+        std::vector<gpo_rank_part> parts(kRanks, sized<gpo_rank_part>());
+        for (uint32_t rank = 0; rank < kRanks; ++rank) {
+            parts[rank].stream = streams[rank];
+            if (const gpo_status status = gpo_symmetric_get_address(memory, rank, &parts[rank].send)) return status;
+            parts[rank].receive = parts[rank].send;
+        }
+        const gpo_status status = gpo_peers_submit(peers, &what, parts.data(), sizeof parts[0], kRanks);
+        if (status != GPO_SUCCESS) renew_streams();
+        return status;
     }
 
     /// Each rank fills the other's memory. A launch that fails half way takes its streams along: the next try has new
@@ -64,11 +94,7 @@ struct Group {
             launches[rank].argument_count = 3;
         }
         const gpo_status status = gpo_peers_launch(peers, launches.data(), sizeof launches[0], kRanks);
-        if (status == GPO_SUCCESS) return status;
-        for (uint32_t rank = 0; rank < kRanks; ++rank) {
-            Stream fresh;
-            if (gpo_stream_create(devices[rank], nullptr, fresh.out()) == GPO_SUCCESS) streams[rank] = std::move(fresh);
-        }
+        if (status != GPO_SUCCESS) renew_streams();
         return status;
     }
 
@@ -92,7 +118,7 @@ struct Group {
 
 void symmetric_memory(Attempt& a) {
     Group group;
-    if (!group.open(a)) return;
+    if (!group.open(a) || !group.allocate(a)) return;
     char handle[GPO_SYMMETRIC_HANDLE_BYTES];
     auto info = sized<gpo_symmetric_info>();
     STEP(a, gpo_symmetric_get_device_handle(group.memory, 1, handle, sizeof handle, nullptr));
@@ -114,6 +140,35 @@ void symmetric_memory(Attempt& a) {
         for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
     }
     STEP(a, gpo_symmetric_destroy(group.memory.release()));
+    STEP(a, gpo_peers_destroy(group.peers.release()));
+}
+
+void collectives(Attempt& a) {
+    Group group;
+    if (!group.open(a) || !group.allocate(a)) return;
+    auto info = sized<gpo_peers_info>();
+    auto link = sized<gpo_peer_properties>();
+    STEP(a, gpo_peers_get_info(group.peers, &info));
+    STEP(a, gpo_peers_get_link(group.peers, 0, 1, &link));
+    const uint32_t swapped[] = {1, 0};
+    Peers part;
+    if (!STEP(a, gpo_peers_split(group.peers, swapped, kRanks, nullptr, part.out()))) CHECK(part.get() == nullptr);
+    if (STEP(a, group.launch(3)) && STEP(a, group.sum())) {
+        for (const Stream& stream : group.streams) a.notify(stream);
+        const int failures = a.failures();
+        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
+        const bool right = group.filled(a, 6);
+        if (a.failures() == failures && !a.shared()) CHECK(right);
+    }
+    Timeline later;
+    if (STEP(a, gpo_timeline_create(a.runtime, nullptr, later.out())) &&
+        STEP(a, gpo_stream_wait_timeline(group.streams[1], later, 1))) {
+        if (STEP(a, group.sum()))
+            for (const Stream& stream : group.streams) a.notify(stream);
+        STEP(a, gpo_timeline_signal(later, 1));
+        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
+    }
+    STEP(a, gpo_peers_destroy(part.release()));
     STEP(a, gpo_peers_destroy(group.peers.release()));
 }
 

@@ -933,6 +933,7 @@ const std::vector<Scenario>& scenarios() {
         {"looping schedulers", looping_schedulers, 4, 60},
         {"schedulers of graphs", graph_schedulers, 4, 60},
         {"symmetric memory", symmetric_memory, 200},
+        {"collectives", collectives, 200},
         {"executors", executors},
         {"joined groups", joined_groups, 100},
         {"files", files},
