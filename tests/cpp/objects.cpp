@@ -784,6 +784,39 @@ __device__ int refuse(gpo::task_context&, const task& mine) { return int(mine.nu
             GPO_INVALID_STATE);
 }
 
+TEST("a group of one device has collectives, parts, and says what it is") {
+    Gpu gpu;
+    const auto alone = gpuorch::peers::create({gpu.device});
+    REQUIRE(alone.info().ranks == 1 && alone.link(0, 0).accessible == 1);
+    const auto x = gpu.device.allocate<float>(64), y = gpu.device.allocate<float>(64);
+    gpu.stream.fill(x, 3.0f);
+    const std::vector<gpuorch::rank_buffers> buffers{{gpu.stream, x.get().address(), y.get().address()}};
+    alone.all_reduce(GPO_TYPE_FLOAT32, GPO_REDUCE_SUM, 64, buffers);
+    REQUIRE(first_of(gpu, y) == 3);
+    gpu.stream.fill(x, 4.0f);
+    alone.split({0}).reduce_scatter(GPO_TYPE_FLOAT32, GPO_REDUCE_AVERAGE, 64, buffers);
+    REQUIRE(first_of(gpu, y) == 4);
+    gpu.stream.fill(x, 5.0f);
+    alone.reduce(GPO_TYPE_FLOAT32, GPO_REDUCE_MAXIMUM, 64, 0, buffers);
+    REQUIRE(first_of(gpu, y) == 5);
+    for (int turn = 6; turn < 9; ++turn) {
+        gpu.stream.fill(x, static_cast<float>(turn));
+        if (turn == 6) alone.broadcast(GPO_TYPE_FLOAT32, 64, 0, buffers);
+        if (turn == 7) alone.all_gather(GPO_TYPE_FLOAT32, 64, buffers);
+        if (turn == 8) alone.all_to_all(GPO_TYPE_FLOAT32, 64, buffers);
+        REQUIRE(first_of(gpu, y) == static_cast<float>(turn));
+    }
+    alone.barrier(buffers);
+    gpu.stream.wait();
+    REQUIRE(alone.info().collectives == 6);
+    REQUIRE(status_of([&] { alone.abort(); }) == GPO_NOT_SUPPORTED);
+    REQUIRE(status_of([&] { alone.all_reduce(0, GPO_REDUCE_SUM, 64, buffers); }) == GPO_INVALID_ARGUMENT);
+    gpo_join_options options{};
+    options.by = GPO_JOIN_FILE;
+    options.ranks = 1;
+    REQUIRE(status_of([&] { gpuorch::peers::join(gpu.device, options); }) == GPO_INVALID_ARGUMENT);
+}
+
 // --- shape buckets ---
 
 /// Work of buckets: it adds 1 to the product of as many elements as the shape has with a factor, which is 2 where a

@@ -64,6 +64,9 @@
 //       ring.push(stream, &first, 1);
 //       stream.wait();
 //       scheduler.drain();
+// - Devices that work together are a group (peers.h):
+//       auto all = gpuorch::peers::create({first, second});
+//       all.all_reduce(GPO_TYPE_FLOAT32, GPO_REDUCE_SUM, n, {{first_stream, x, x}, {second_stream, y, y}});
 // - Any thread may make any call, as in C. Moving, resetting and destroying an object needs that no other thread uses
 //   it.
 // - A callable that is passed to `then`, `host_call`, buckets or a pipeline is owned by the library until it has run
@@ -1237,6 +1240,105 @@ private:
         check(read(get(), out.data(), sizeof(T), most, &count));
         out.resize(static_cast<std::size_t>(count));
         return out;
+    }
+};
+
+// --- groups of devices ---
+
+/// What one rank brings to a collective: a stream of its device, and the addresses of what it sends and receives.
+struct rank_buffers {
+    gpo_stream_t stream;
+    std::uint64_t send, receive;
+};
+
+/// From create, or from split or join.
+class peers : public owner<ref<gpo_peers_t>, gpo_peers_destroy> {
+public:
+    using owner::owner;
+
+    /// The device at place r has rank r.
+    static peers create(const std::vector<gpo_device_t>& devices, gpo_peers_options options = {}) {
+        options.struct_size = sizeof options;
+        gpo_peers_t handle = nullptr;
+        check(gpo_peers_create(devices.data(), static_cast<std::uint32_t>(devices.size()), &options, &handle));
+        return peers(handle);
+    }
+    /// The rank of this process in a group of several, which all call this.
+    static peers join(gpo_device_t device, gpo_join_options options) {
+        options.struct_size = sizeof options;
+        gpo_peers_t handle = nullptr;
+        check(gpo_peers_join(device, &options, &handle));
+        return peers(handle);
+    }
+    peers split(const std::vector<std::uint32_t>& ranks, gpo_peers_options options = {}) const {
+        options.struct_size = sizeof options;
+        gpo_peers_t handle = nullptr;
+        check(gpo_peers_split(get(), ranks.data(), static_cast<std::uint32_t>(ranks.size()), &options, &handle));
+        return peers(handle);
+    }
+    gpo_peers_info info() const { return detail::got(gpo_peers_get_info, get()); }
+    gpo_peer_properties link(std::uint32_t from, std::uint32_t to) const {
+        gpo_peer_properties out{};
+        out.struct_size = sizeof out;
+        check(gpo_peers_get_link(get(), from, to, &out));
+        return out;
+    }
+    /// Ends what waits for other processes.
+    void abort() const { check(gpo_peers_abort(get())); }
+
+    void all_reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
+                    const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_ALL_REDUCE, type, count, reduction), ranks);
+    }
+    void reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count, std::uint32_t root,
+                const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_REDUCE, type, count, reduction, root), ranks);
+    }
+    void reduce_scatter(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
+                        const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_REDUCE_SCATTER, type, count, reduction), ranks);
+    }
+    void broadcast(std::uint32_t type, std::uint64_t count, std::uint32_t root,
+                   const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_BROADCAST, type, count, 0, root), ranks);
+    }
+    void all_gather(std::uint32_t type, std::uint64_t count, const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_ALL_GATHER, type, count), ranks);
+    }
+    void all_to_all(std::uint32_t type, std::uint64_t count, const std::vector<rank_buffers>& ranks) const {
+        submit(collective(GPO_COLLECTIVE_ALL_TO_ALL, type, count), ranks);
+    }
+    /// Of barriers the buffers aren't looked at.
+    void barrier(const std::vector<rank_buffers>& ranks) const { submit(collective(GPO_COLLECTIVE_BARRIER, 0, 0), ranks); }
+    /// Any collective.
+    void submit(gpo_collective what, const std::vector<gpo_rank_part>& parts) const {
+        what.struct_size = sizeof what;
+        check(gpo_peers_submit(get(), &what, parts.data(), sizeof(gpo_rank_part),
+                               static_cast<std::uint32_t>(parts.size())));
+    }
+
+private:
+    static gpo_collective collective(std::uint32_t kind, std::uint32_t type, std::uint64_t count,
+                                     std::uint32_t reduction = 0, std::uint32_t root = 0) noexcept {
+        gpo_collective out{};
+        out.kind = kind;
+        out.type = type;
+        out.count = count;
+        out.reduction = reduction;
+        out.root = root;
+        return out;
+    }
+    void submit(const gpo_collective& what, const std::vector<rank_buffers>& ranks) const {
+        std::vector<gpo_rank_part> parts;
+        for (const rank_buffers& rank : ranks) {
+            gpo_rank_part part{};
+            part.struct_size = sizeof part;
+            part.stream = rank.stream;
+            part.send = rank.send;
+            part.receive = rank.receive;
+            parts.push_back(part);
+        }
+        submit(what, parts);
     }
 };
 
