@@ -102,6 +102,11 @@ def summed(folder):
     said = re.sub(r"\d+\.\d\d ms", "T ms", result.stdout)
     report("bucketed_allreduce.c sums the gradients of four devices", (result.returncode, said, result.stderr),
            (0, "4 devices, 8 buckets of 32768 gradients: T ms a step, T ms with sums beside the next bucket, 0 wrong\n", ""))
+    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/bucketed_allreduce.c").read_text()
+    shown = re.search(r"## Several GPUs\n.*?```c\n(.*?)```", text, flags=re.S)
+    lines = {line.strip() for line in sample.splitlines()}
+    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
+    report("README.md shows lines of bucketed_allreduce.c", missing, [])
 
 
 def loaded(folder):
