@@ -129,7 +129,7 @@ int main(void) {
     TRY(gpo_runtime_get_driver(runtime, &driver));
     if (devices > MOST_DEVICES) devices = MOST_DEVICES;
     count = driver.software ? 1u << 15 : 1u << 23;
-    turns = driver.software ? 40 : 600;
+    turns = driver.software ? 40 : 30;
     for (uint32_t number = 0; number < devices; ++number) {
         if (open_rank(runtime, number, &ranks[number])) return 1;
         handles[number] = ranks[number].device;
