@@ -32,12 +32,14 @@ pub const GPO_CALLBACK_FAILED: i32 = 52;
 pub const GPO_DEVICE_LOST: i32 = 70;
 pub const GPO_FORKED: i32 = 71;
 pub const GPO_SHUT_DOWN: i32 = 72;
+pub const GPO_PEER_LOST: i32 = 73;
 pub const GPO_DRIVER_ERROR: i32 = 80;
 pub const GPO_INTERNAL: i32 = 81;
 pub const GPO_NATIVE_NONE: u32 = 0;
 pub const GPO_NATIVE_CUDA: u32 = 1;
 pub const GPO_NATIVE_ERRNO: u32 = 2;
 pub const GPO_NATIVE_NVRTC: u32 = 3;
+pub const GPO_NATIVE_NCCL: u32 = 4;
 pub const GPO_LOG_ERROR: i32 = 1;
 pub const GPO_LOG_WARNING: i32 = 2;
 pub const GPO_LOG_INFO: i32 = 3;
@@ -133,6 +135,41 @@ pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
 pub const GPO_METRICS_LATENCIES: u32 = 32;
 pub const GPO_METRICS_ERRORS: u32 = 96;
+pub const GPO_PEERS_MOST_RANKS: u32 = 32;
+pub const GPO_ENGINE_DIRECT: u32 = 1;
+pub const GPO_ENGINE_NCCL: u32 = 2;
+pub const GPO_ENGINE_HOST: u32 = 3;
+pub const GPO_JOIN_MPI: u32 = 1;
+pub const GPO_JOIN_FILE: u32 = 2;
+pub const GPO_JOIN_ID: u32 = 3;
+pub const GPO_PEERS_MOST_JOINED: u32 = 256;
+pub const GPO_PEERS_ID_BYTES: u32 = 128;
+pub const GPO_TYPE_INT8: u32 = 1;
+pub const GPO_TYPE_UINT8: u32 = 2;
+pub const GPO_TYPE_INT32: u32 = 3;
+pub const GPO_TYPE_UINT32: u32 = 4;
+pub const GPO_TYPE_INT64: u32 = 5;
+pub const GPO_TYPE_UINT64: u32 = 6;
+pub const GPO_TYPE_FLOAT16: u32 = 7;
+pub const GPO_TYPE_BFLOAT16: u32 = 8;
+pub const GPO_TYPE_FLOAT32: u32 = 9;
+pub const GPO_TYPE_FLOAT64: u32 = 10;
+pub const GPO_TYPE_FLOAT8_E4M3: u32 = 11;
+pub const GPO_TYPE_FLOAT8_E5M2: u32 = 12;
+pub const GPO_REDUCE_SUM: u32 = 1;
+pub const GPO_REDUCE_PRODUCT: u32 = 2;
+pub const GPO_REDUCE_MINIMUM: u32 = 3;
+pub const GPO_REDUCE_MAXIMUM: u32 = 4;
+pub const GPO_REDUCE_AVERAGE: u32 = 5;
+pub const GPO_COLLECTIVE_ALL_REDUCE: u32 = 1;
+pub const GPO_COLLECTIVE_REDUCE: u32 = 2;
+pub const GPO_COLLECTIVE_REDUCE_SCATTER: u32 = 3;
+pub const GPO_COLLECTIVE_BROADCAST: u32 = 4;
+pub const GPO_COLLECTIVE_ALL_GATHER: u32 = 5;
+pub const GPO_COLLECTIVE_ALL_TO_ALL: u32 = 6;
+pub const GPO_COLLECTIVE_SEND_RECEIVE: u32 = 7;
+pub const GPO_COLLECTIVE_BARRIER: u32 = 8;
+pub const GPO_NO_RANK: u32 = 4294967295;
 pub const GPO_SOURCE_KIND_MEMORY: u32 = 1;
 pub const GPO_SOURCE_KIND_FILE: u32 = 2;
 pub const GPO_SOURCE_KIND_CALLBACK: u32 = 3;
@@ -175,6 +212,8 @@ pub const GPO_SCHEDULER_READY: u32 = 0;
 pub const GPO_SCHEDULER_RUNNING: u32 = 1;
 pub const GPO_SCHEDULER_DRAINING: u32 = 2;
 pub const GPO_SCHEDULER_STOPPING: u32 = 3;
+pub const GPO_SYMMETRIC_HANDLE_BYTES: u32 = 320;
+pub const GPO_STEAL_BYTES: u32 = 384;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
 pub type gpo_status = i32;
 #[repr(C)]
@@ -285,6 +324,18 @@ pub struct gpo_scheduler_s {
     _unused: [u8; 0],
 }
 pub type gpo_scheduler_t = *mut gpo_scheduler_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_peers_s {
+    _unused: [u8; 0],
+}
+pub type gpo_peers_t = *mut gpo_peers_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_symmetric_s {
+    _unused: [u8; 0],
+}
+pub type gpo_symmetric_t = *mut gpo_symmetric_s;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_error {
@@ -2379,6 +2430,223 @@ const _: () = {
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_peers_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub engine: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_peers_options"][::core::mem::size_of::<gpo_peers_options>() - 24usize];
+    [
+        "Alignment of gpo_peers_options",
+    ][::core::mem::align_of::<gpo_peers_options>() - 8usize];
+    [
+        "Offset of field: gpo_peers_options::struct_size",
+    ][::core::mem::offset_of!(gpo_peers_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_peers_options::flags",
+    ][::core::mem::offset_of!(gpo_peers_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_peers_options::engine",
+    ][::core::mem::offset_of!(gpo_peers_options, engine) - 8usize];
+    [
+        "Offset of field: gpo_peers_options::reserved",
+    ][::core::mem::offset_of!(gpo_peers_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_peers_options::label",
+    ][::core::mem::offset_of!(gpo_peers_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_peers_info {
+    pub struct_size: u32,
+    pub ranks: u32,
+    pub direct: u32,
+    pub native_atomics: u32,
+    pub nccl_version: u32,
+    pub rank: u32,
+    pub local_ranks: u32,
+    pub reserved: u32,
+    pub collectives: u64,
+    pub direct_collectives: u64,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_peers_info"][::core::mem::size_of::<gpo_peers_info>() - 56usize];
+    ["Alignment of gpo_peers_info"][::core::mem::align_of::<gpo_peers_info>() - 8usize];
+    [
+        "Offset of field: gpo_peers_info::struct_size",
+    ][::core::mem::offset_of!(gpo_peers_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_peers_info::ranks",
+    ][::core::mem::offset_of!(gpo_peers_info, ranks) - 4usize];
+    [
+        "Offset of field: gpo_peers_info::direct",
+    ][::core::mem::offset_of!(gpo_peers_info, direct) - 8usize];
+    [
+        "Offset of field: gpo_peers_info::native_atomics",
+    ][::core::mem::offset_of!(gpo_peers_info, native_atomics) - 12usize];
+    [
+        "Offset of field: gpo_peers_info::nccl_version",
+    ][::core::mem::offset_of!(gpo_peers_info, nccl_version) - 16usize];
+    [
+        "Offset of field: gpo_peers_info::rank",
+    ][::core::mem::offset_of!(gpo_peers_info, rank) - 20usize];
+    [
+        "Offset of field: gpo_peers_info::local_ranks",
+    ][::core::mem::offset_of!(gpo_peers_info, local_ranks) - 24usize];
+    [
+        "Offset of field: gpo_peers_info::reserved",
+    ][::core::mem::offset_of!(gpo_peers_info, reserved) - 28usize];
+    [
+        "Offset of field: gpo_peers_info::collectives",
+    ][::core::mem::offset_of!(gpo_peers_info, collectives) - 32usize];
+    [
+        "Offset of field: gpo_peers_info::direct_collectives",
+    ][::core::mem::offset_of!(gpo_peers_info, direct_collectives) - 40usize];
+    [
+        "Offset of field: gpo_peers_info::bytes",
+    ][::core::mem::offset_of!(gpo_peers_info, bytes) - 48usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_join_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub by: u32,
+    pub engine: u32,
+    pub rank: u32,
+    pub ranks: u32,
+    pub timeout_ns: i64,
+    pub path: *const ::core::ffi::c_char,
+    pub id: *const ::core::ffi::c_void,
+    pub communicator: *mut ::core::ffi::c_void,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_join_options"][::core::mem::size_of::<gpo_join_options>() - 64usize];
+    [
+        "Alignment of gpo_join_options",
+    ][::core::mem::align_of::<gpo_join_options>() - 8usize];
+    [
+        "Offset of field: gpo_join_options::struct_size",
+    ][::core::mem::offset_of!(gpo_join_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_join_options::flags",
+    ][::core::mem::offset_of!(gpo_join_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_join_options::by",
+    ][::core::mem::offset_of!(gpo_join_options, by) - 8usize];
+    [
+        "Offset of field: gpo_join_options::engine",
+    ][::core::mem::offset_of!(gpo_join_options, engine) - 12usize];
+    [
+        "Offset of field: gpo_join_options::rank",
+    ][::core::mem::offset_of!(gpo_join_options, rank) - 16usize];
+    [
+        "Offset of field: gpo_join_options::ranks",
+    ][::core::mem::offset_of!(gpo_join_options, ranks) - 20usize];
+    [
+        "Offset of field: gpo_join_options::timeout_ns",
+    ][::core::mem::offset_of!(gpo_join_options, timeout_ns) - 24usize];
+    [
+        "Offset of field: gpo_join_options::path",
+    ][::core::mem::offset_of!(gpo_join_options, path) - 32usize];
+    [
+        "Offset of field: gpo_join_options::id",
+    ][::core::mem::offset_of!(gpo_join_options, id) - 40usize];
+    [
+        "Offset of field: gpo_join_options::communicator",
+    ][::core::mem::offset_of!(gpo_join_options, communicator) - 48usize];
+    [
+        "Offset of field: gpo_join_options::label",
+    ][::core::mem::offset_of!(gpo_join_options, label) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_collective {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub type_: u32,
+    pub reduction: u32,
+    pub root: u32,
+    pub flags: u32,
+    pub count: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_collective"][::core::mem::size_of::<gpo_collective>() - 40usize];
+    ["Alignment of gpo_collective"][::core::mem::align_of::<gpo_collective>() - 8usize];
+    [
+        "Offset of field: gpo_collective::struct_size",
+    ][::core::mem::offset_of!(gpo_collective, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_collective::kind",
+    ][::core::mem::offset_of!(gpo_collective, kind) - 4usize];
+    [
+        "Offset of field: gpo_collective::type_",
+    ][::core::mem::offset_of!(gpo_collective, type_) - 8usize];
+    [
+        "Offset of field: gpo_collective::reduction",
+    ][::core::mem::offset_of!(gpo_collective, reduction) - 12usize];
+    [
+        "Offset of field: gpo_collective::root",
+    ][::core::mem::offset_of!(gpo_collective, root) - 16usize];
+    [
+        "Offset of field: gpo_collective::flags",
+    ][::core::mem::offset_of!(gpo_collective, flags) - 20usize];
+    [
+        "Offset of field: gpo_collective::count",
+    ][::core::mem::offset_of!(gpo_collective, count) - 24usize];
+    [
+        "Offset of field: gpo_collective::label",
+    ][::core::mem::offset_of!(gpo_collective, label) - 32usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_rank_part {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub stream: gpo_stream_t,
+    pub send: u64,
+    pub receive: u64,
+    pub send_to: u32,
+    pub receive_from: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_rank_part"][::core::mem::size_of::<gpo_rank_part>() - 40usize];
+    ["Alignment of gpo_rank_part"][::core::mem::align_of::<gpo_rank_part>() - 8usize];
+    [
+        "Offset of field: gpo_rank_part::struct_size",
+    ][::core::mem::offset_of!(gpo_rank_part, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_rank_part::reserved",
+    ][::core::mem::offset_of!(gpo_rank_part, reserved) - 4usize];
+    [
+        "Offset of field: gpo_rank_part::stream",
+    ][::core::mem::offset_of!(gpo_rank_part, stream) - 8usize];
+    [
+        "Offset of field: gpo_rank_part::send",
+    ][::core::mem::offset_of!(gpo_rank_part, send) - 16usize];
+    [
+        "Offset of field: gpo_rank_part::receive",
+    ][::core::mem::offset_of!(gpo_rank_part, receive) - 24usize];
+    [
+        "Offset of field: gpo_rank_part::send_to",
+    ][::core::mem::offset_of!(gpo_rank_part, send_to) - 32usize];
+    [
+        "Offset of field: gpo_rank_part::receive_from",
+    ][::core::mem::offset_of!(gpo_rank_part, receive_from) - 36usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_chunk {
     pub struct_size: u32,
     pub slot: u32,
@@ -3377,6 +3645,123 @@ const _: () = {
     [
         "Offset of field: gpo_task_error::task",
     ][::core::mem::offset_of!(gpo_task_error, task) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_symmetric_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub alignment: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_symmetric_options",
+    ][::core::mem::size_of::<gpo_symmetric_options>() - 24usize];
+    [
+        "Alignment of gpo_symmetric_options",
+    ][::core::mem::align_of::<gpo_symmetric_options>() - 8usize];
+    [
+        "Offset of field: gpo_symmetric_options::struct_size",
+    ][::core::mem::offset_of!(gpo_symmetric_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_symmetric_options::flags",
+    ][::core::mem::offset_of!(gpo_symmetric_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_symmetric_options::alignment",
+    ][::core::mem::offset_of!(gpo_symmetric_options, alignment) - 8usize];
+    [
+        "Offset of field: gpo_symmetric_options::label",
+    ][::core::mem::offset_of!(gpo_symmetric_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_symmetric_info {
+    pub struct_size: u32,
+    pub ranks: u32,
+    pub bytes: u64,
+    pub alignment: u64,
+    pub device_bytes: u64,
+    pub barrier_blocks: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_symmetric_info",
+    ][::core::mem::size_of::<gpo_symmetric_info>() - 40usize];
+    [
+        "Alignment of gpo_symmetric_info",
+    ][::core::mem::align_of::<gpo_symmetric_info>() - 8usize];
+    [
+        "Offset of field: gpo_symmetric_info::struct_size",
+    ][::core::mem::offset_of!(gpo_symmetric_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_symmetric_info::ranks",
+    ][::core::mem::offset_of!(gpo_symmetric_info, ranks) - 4usize];
+    [
+        "Offset of field: gpo_symmetric_info::bytes",
+    ][::core::mem::offset_of!(gpo_symmetric_info, bytes) - 8usize];
+    [
+        "Offset of field: gpo_symmetric_info::alignment",
+    ][::core::mem::offset_of!(gpo_symmetric_info, alignment) - 16usize];
+    [
+        "Offset of field: gpo_symmetric_info::device_bytes",
+    ][::core::mem::offset_of!(gpo_symmetric_info, device_bytes) - 24usize];
+    [
+        "Offset of field: gpo_symmetric_info::barrier_blocks",
+    ][::core::mem::offset_of!(gpo_symmetric_info, barrier_blocks) - 32usize];
+    [
+        "Offset of field: gpo_symmetric_info::reserved",
+    ][::core::mem::offset_of!(gpo_symmetric_info, reserved) - 36usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_rank_launch {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub stream: gpo_stream_t,
+    pub kernel: gpo_kernel_t,
+    pub launch: *const gpo_launch,
+    pub arguments: *const *const ::core::ffi::c_void,
+    pub sizes: *const u32,
+    pub argument_count: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_rank_launch"][::core::mem::size_of::<gpo_rank_launch>() - 56usize];
+    [
+        "Alignment of gpo_rank_launch",
+    ][::core::mem::align_of::<gpo_rank_launch>() - 8usize];
+    [
+        "Offset of field: gpo_rank_launch::struct_size",
+    ][::core::mem::offset_of!(gpo_rank_launch, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_rank_launch::flags",
+    ][::core::mem::offset_of!(gpo_rank_launch, flags) - 4usize];
+    [
+        "Offset of field: gpo_rank_launch::stream",
+    ][::core::mem::offset_of!(gpo_rank_launch, stream) - 8usize];
+    [
+        "Offset of field: gpo_rank_launch::kernel",
+    ][::core::mem::offset_of!(gpo_rank_launch, kernel) - 16usize];
+    [
+        "Offset of field: gpo_rank_launch::launch",
+    ][::core::mem::offset_of!(gpo_rank_launch, launch) - 24usize];
+    [
+        "Offset of field: gpo_rank_launch::arguments",
+    ][::core::mem::offset_of!(gpo_rank_launch, arguments) - 32usize];
+    [
+        "Offset of field: gpo_rank_launch::sizes",
+    ][::core::mem::offset_of!(gpo_rank_launch, sizes) - 40usize];
+    [
+        "Offset of field: gpo_rank_launch::argument_count",
+    ][::core::mem::offset_of!(gpo_rank_launch, argument_count) - 48usize];
+    [
+        "Offset of field: gpo_rank_launch::reserved",
+    ][::core::mem::offset_of!(gpo_rank_launch, reserved) - 52usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -4820,10 +5205,115 @@ pub struct gpo_api {
             count: *mut u64,
         ) -> gpo_status,
     >,
+    pub peers_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            devices: *const gpo_device_t,
+            count: u32,
+            options: *const gpo_peers_options,
+            peers: *mut gpo_peers_t,
+        ) -> gpo_status,
+    >,
+    pub peers_destroy: ::core::option::Option<
+        unsafe extern "C" fn(peers: gpo_peers_t) -> gpo_status,
+    >,
+    pub peers_split: ::core::option::Option<
+        unsafe extern "C" fn(
+            peers: gpo_peers_t,
+            ranks: *const u32,
+            count: u32,
+            options: *const gpo_peers_options,
+            part: *mut gpo_peers_t,
+        ) -> gpo_status,
+    >,
+    pub peers_get_info: ::core::option::Option<
+        unsafe extern "C" fn(peers: gpo_peers_t, info: *mut gpo_peers_info) -> gpo_status,
+    >,
+    pub peers_get_link: ::core::option::Option<
+        unsafe extern "C" fn(
+            peers: gpo_peers_t,
+            from: u32,
+            to: u32,
+            link: *mut gpo_peer_properties,
+        ) -> gpo_status,
+    >,
+    pub peers_submit: ::core::option::Option<
+        unsafe extern "C" fn(
+            peers: gpo_peers_t,
+            collective: *const gpo_collective,
+            parts: *const gpo_rank_part,
+            stride: u64,
+            count: u32,
+        ) -> gpo_status,
+    >,
+    pub symmetric_allocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            peers: gpo_peers_t,
+            bytes: u64,
+            options: *const gpo_symmetric_options,
+            memory: *mut gpo_symmetric_t,
+        ) -> gpo_status,
+    >,
+    pub symmetric_destroy: ::core::option::Option<
+        unsafe extern "C" fn(memory: gpo_symmetric_t) -> gpo_status,
+    >,
+    pub symmetric_get_address: ::core::option::Option<
+        unsafe extern "C" fn(
+            memory: gpo_symmetric_t,
+            rank: u32,
+            address: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub symmetric_get_device_handle: ::core::option::Option<
+        unsafe extern "C" fn(
+            memory: gpo_symmetric_t,
+            rank: u32,
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub symmetric_reset: ::core::option::Option<
+        unsafe extern "C" fn(
+            memory: gpo_symmetric_t,
+            rank: u32,
+            stream: gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub symmetric_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            memory: gpo_symmetric_t,
+            info: *mut gpo_symmetric_info,
+        ) -> gpo_status,
+    >,
+    pub peers_launch: ::core::option::Option<
+        unsafe extern "C" fn(
+            peers: gpo_peers_t,
+            launches: *const gpo_rank_launch,
+            stride: u64,
+            count: u32,
+        ) -> gpo_status,
+    >,
+    pub peers_make_id: ::core::option::Option<
+        unsafe extern "C" fn(
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub peers_join: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_join_options,
+            peers: *mut gpo_peers_t,
+        ) -> gpo_status,
+    >,
+    pub peers_abort: ::core::option::Option<
+        unsafe extern "C" fn(peers: gpo_peers_t) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1720usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1848usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -5473,4 +5963,52 @@ const _: () = {
     [
         "Offset of field: gpo_api::scheduler_get_errors",
     ][::core::mem::offset_of!(gpo_api, scheduler_get_errors) - 1712usize];
+    [
+        "Offset of field: gpo_api::peers_create",
+    ][::core::mem::offset_of!(gpo_api, peers_create) - 1720usize];
+    [
+        "Offset of field: gpo_api::peers_destroy",
+    ][::core::mem::offset_of!(gpo_api, peers_destroy) - 1728usize];
+    [
+        "Offset of field: gpo_api::peers_split",
+    ][::core::mem::offset_of!(gpo_api, peers_split) - 1736usize];
+    [
+        "Offset of field: gpo_api::peers_get_info",
+    ][::core::mem::offset_of!(gpo_api, peers_get_info) - 1744usize];
+    [
+        "Offset of field: gpo_api::peers_get_link",
+    ][::core::mem::offset_of!(gpo_api, peers_get_link) - 1752usize];
+    [
+        "Offset of field: gpo_api::peers_submit",
+    ][::core::mem::offset_of!(gpo_api, peers_submit) - 1760usize];
+    [
+        "Offset of field: gpo_api::symmetric_allocate",
+    ][::core::mem::offset_of!(gpo_api, symmetric_allocate) - 1768usize];
+    [
+        "Offset of field: gpo_api::symmetric_destroy",
+    ][::core::mem::offset_of!(gpo_api, symmetric_destroy) - 1776usize];
+    [
+        "Offset of field: gpo_api::symmetric_get_address",
+    ][::core::mem::offset_of!(gpo_api, symmetric_get_address) - 1784usize];
+    [
+        "Offset of field: gpo_api::symmetric_get_device_handle",
+    ][::core::mem::offset_of!(gpo_api, symmetric_get_device_handle) - 1792usize];
+    [
+        "Offset of field: gpo_api::symmetric_reset",
+    ][::core::mem::offset_of!(gpo_api, symmetric_reset) - 1800usize];
+    [
+        "Offset of field: gpo_api::symmetric_get_info",
+    ][::core::mem::offset_of!(gpo_api, symmetric_get_info) - 1808usize];
+    [
+        "Offset of field: gpo_api::peers_launch",
+    ][::core::mem::offset_of!(gpo_api, peers_launch) - 1816usize];
+    [
+        "Offset of field: gpo_api::peers_make_id",
+    ][::core::mem::offset_of!(gpo_api, peers_make_id) - 1824usize];
+    [
+        "Offset of field: gpo_api::peers_join",
+    ][::core::mem::offset_of!(gpo_api, peers_join) - 1832usize];
+    [
+        "Offset of field: gpo_api::peers_abort",
+    ][::core::mem::offset_of!(gpo_api, peers_abort) - 1840usize];
 };

@@ -36,4 +36,6 @@ structs! {
     gpo_buckets_statistics, gpo_queue_options, gpo_queue_info,
     gpo_tenant_options, gpo_answer, gpo_handler, gpo_scheduler_options, gpo_scheduler_info, gpo_handler_info,
     gpo_scheduler_block, gpo_depth_sample, gpo_task_error, gpo_costs, gpo_workload, gpo_diagnosis, gpo_advice,
+    gpo_peers_options, gpo_peers_info, gpo_join_options, gpo_collective, gpo_rank_part, gpo_symmetric_options,
+    gpo_symmetric_info, gpo_rank_launch,
 }

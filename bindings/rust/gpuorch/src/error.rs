@@ -40,6 +40,8 @@ pub enum NativeCode {
     Errno(i32),
     /// An `nvrtcResult`.
     Nvrtc(i32),
+    /// An `ncclResult_t`.
+    Nccl(i32),
 }
 
 macro_rules! kinds {
@@ -128,6 +130,8 @@ kinds! {
     Forked = GPO_FORKED,
     /// The runtime is shut down or shutting down.
     ShutDown = GPO_SHUT_DOWN,
+    /// A process of a group has died, left, hangs or can't go on: the message names its rank.
+    PeerLost = GPO_PEER_LOST,
     /// An error of the driver's that is none of the above.
     Driver = GPO_DRIVER_ERROR,
     /// A defect of the library.
@@ -203,6 +207,7 @@ impl Error {
             sys::GPO_NATIVE_CUDA => Some(NativeCode::Cuda(error.native_code)),
             sys::GPO_NATIVE_ERRNO => Some(NativeCode::Errno(error.native_code)),
             sys::GPO_NATIVE_NVRTC => Some(NativeCode::Nvrtc(error.native_code)),
+            sys::GPO_NATIVE_NCCL => Some(NativeCode::Nccl(error.native_code)),
             _ => None,
         };
         Self {
