@@ -9,7 +9,8 @@ use std::mem::size_of;
 
 /// One or two parameters of a kernel, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for
 /// two parameters, an address and a count. A [`Range`](crate::queue::Range), a [`Ring`](crate::queue::Ring) and a
-/// [`HostRing`](crate::queue::HostRing) stand for a `gpo::range`, a `gpo::ring` and a `gpo::host_ring`.
+/// [`HostRing`](crate::queue::HostRing) stand for a `gpo::range`, a `gpo::ring` and a `gpo::host_ring`, and
+/// [`Symmetric`](crate::peers::Symmetric) memory for a `gpo::symmetric`.
 ///
 /// # Safety
 ///
@@ -73,7 +74,7 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
 }
 
 /// What a launch may pass for a parameter `P`: a value for a value; `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
-/// `DeviceBuffer<T>` or a [`Slice<T>`]; a reference to a queue for a queue.
+/// `DeviceBuffer<T>` or a [`Slice<T>`]; a reference to a queue for a queue; [`Symmetric::on`](crate::peers::Symmetric::on) for symmetric memory.
 ///
 /// # Safety
 ///

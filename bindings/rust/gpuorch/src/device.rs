@@ -203,6 +203,12 @@ impl Device {
         Ok((context, ordinal))
     }
 
+    /// Whether two handles are of one context of one runtime.
+    pub(crate) fn is_same(&self, other: &Self) -> Result<bool> {
+        let (own, others) = (self.runtime().as_raw(), other.runtime().as_raw());
+        Ok(self.as_raw() == other.as_raw() || own == others && self.native()? == other.native()?)
+    }
+
     /// The library's handle.
     pub fn as_raw(&self) -> sys::gpo_device_t {
         self.inner.raw

@@ -55,6 +55,12 @@ figures! {
     /// How two devices reach each other.
     PeerProperties(gpo_peer_properties) {}
 
+    /// What a group of devices is, and what it was given: fields of [`gpo_peers_info`](sys::gpo_peers_info).
+    PeersInfo(gpo_peers_info) {}
+
+    /// What symmetric memory is: fields of [`gpo_symmetric_info`](sys::gpo_symmetric_info).
+    SymmetricInfo(gpo_symmetric_info) {}
+
     /// What memory is in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
     MemoryStatistics(gpo_memory_statistics) {}
 
@@ -161,6 +167,8 @@ macro_rules! debug {
 
 debug! {
     PeerProperties { accessible, native_atomics, performance_rank }
+    PeersInfo { ranks, direct, native_atomics, nccl_version, rank, collectives, direct_collectives, bytes }
+    SymmetricInfo { ranks, bytes, alignment, device_bytes, barrier_blocks }
     Statistics { live_objects, launches, copies, copied_bytes, completions, failures }
     StreamInfo { accepted, completed, held, priority, wrapped, replayed, learned }
     MemoryStatistics { in_use, reserved, peak_in_use, waiting, allocations, frees, driver_calls }

@@ -27,7 +27,7 @@ raw! {
     gpo_arena_t: arena_destroy, gpo_pool_t: pool_destroy, gpo_module_t: module_destroy,
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
     gpo_graph_t: graph_destroy, gpo_buckets_t: buckets_destroy, gpo_queue_t: queue_destroy,
-    gpo_scheduler_t: scheduler_destroy,
+    gpo_scheduler_t: scheduler_destroy, gpo_peers_t: peers_destroy, gpo_symmetric_t: symmetric_destroy,
 }
 
 /// A handle that is destroyed with its owner, before the parent that it keeps alive.
@@ -118,6 +118,8 @@ objects! {
     [T: crate::queue::Task] crate::queue::Ring<T> = "Ring",
     [T: crate::queue::Task, A: crate::queue::Answer] crate::queue::HostRing<T, A> = "HostRing",
     [] crate::scheduler::Scheduler = "Scheduler",
+    [] crate::peers::Peers = "Peers",
+    [T: bytemuck::Pod] crate::peers::Symmetric<T> = "Symmetric",
 }
 
 /// What is shown of builders and the like: their name.
@@ -146,6 +148,8 @@ shown_by_name! {
     [] crate::template::TemplateBuilder<'_> = "TemplateBuilder",
     [] crate::template::GraphBuilder<'_> = "GraphBuilder",
     [] crate::template::BucketsBuilder<'_> = "BucketsBuilder",
+    [] crate::peers::PeersBuilder<'_> = "PeersBuilder",
+    [] crate::peers::JoinBuilder<'_> = "JoinBuilder",
     [] crate::pipeline::Stage = "Stage",
     [S] crate::pipeline::Source<S> = "Source",
     [K] crate::pipeline::Sink<K> = "Sink",

@@ -44,7 +44,9 @@ impl Kernel {
     ///   are that a [`Range`](crate::queue::Range) hands out, and the bytes of a ring's tasks;
     /// - leaves values of their types in them: any bytes, since `T` is `Pod`;
     /// - uses queues by the functions of `gpuorch/device/queue.cuh` alone, with tasks and answers of the sizes that the
-    ///   queues' types have.
+    ///   queues' types have;
+    /// - uses [symmetric memory](crate::peers::Symmetric) within its length, on all ranks, and otherwise by the functions
+    ///   of `gpuorch/device/peer.cuh` and `gpuorch/device/steal.cuh` alone.
     ///
     /// Without that promise nothing is bound, and nothing launched:
     ///

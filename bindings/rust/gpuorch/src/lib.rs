@@ -37,6 +37,8 @@
 //! - Kernels whose tasks differ in length, or make tasks, take them from queues: see [`queue`].
 //! - Tasks that make tasks can be done by a kernel of the library's, which calls functions of the program's: see
 //!   [`scheduler`].
+//! - Devices that work together exchange data by collectives, and by kernels that use each other's memory: see
+//!   [`peers`].
 //! - Which form of work fits a workload, and what it would gain: see [`advice`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
 //!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
@@ -82,6 +84,7 @@ mod memory;
 mod metrics;
 mod module;
 mod operation;
+pub mod peers;
 pub mod pipeline;
 mod pool;
 pub mod queue;
@@ -118,6 +121,7 @@ pub use memory::MemoryUser;
 pub use memory::{DeviceBuffer, DeviceSlice};
 pub use module::{Compile, Module, compile_log};
 pub use operation::{Failed, Operation};
+pub use peers::Peers;
 pub use pipeline::Pipeline;
 pub use pool::{Pool, PoolBuilder};
 pub use runtime::{LogLevel, Runtime, RuntimeBuilder};

@@ -5,7 +5,7 @@ use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::figures::MemoryInfo;
-use crate::handle::{c_string, pointer};
+use crate::handle::{Owned, c_string, pointer};
 use crate::pool::Pool;
 use crate::stream::Stream;
 use crate::template::Template;
@@ -16,7 +16,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ops::{Bound, RangeBounds};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements in the memory of a device.
 ///
@@ -62,6 +62,9 @@ pub enum MemoryUser<'a> {
     Node(&'a Device),
 }
 
+/// Symmetric memory, which has a piece on each of these devices.
+type SymmetricOwner = Owned<sys::gpo_symmetric_t, Vec<Device>>;
+
 enum Home {
     /// Freed behind all that is on the device's streams, but for resident ones.
     Device(Device),
@@ -69,6 +72,8 @@ enum Home {
     Pool(Pool, Stream),
     /// Freed with the template, behind all that is on streams.
     Template(Template),
+    /// Freed with its last piece, behind all that is on streams, but for resident ones. The device is the piece's.
+    Symmetric(Device, Arc<SymmetricOwner>),
 }
 
 impl Drop for Piece {
@@ -78,6 +83,7 @@ impl Drop for Piece {
             Home::Device(device) => drop(status!(memory_free(device.as_raw(), self.address))),
             Home::Pool(pool, stream) => pool.free(stream, self.address),
             Home::Template(_) => {}
+            Home::Symmetric(_, _owner) => {}
         }
     }
 }
@@ -87,6 +93,11 @@ impl Memory {
     pub(crate) fn of_chunk(address: u64, stream: Option<&Stream>) -> Self {
         let users = Users::StageStream(stream.map_or(0, |stream| stream.as_raw() as usize));
         Self { address, piece: None, users, elsewhere: Mutex::default() }
+    }
+
+    pub(crate) fn symmetric(address: u64, device: &Device, owner: &Arc<SymmetricOwner>) -> Self {
+        let piece = Piece { address, home: Home::Symmetric(device.clone(), Arc::clone(owner)) };
+        Self { address, piece: Some(piece), users: Users::All, elsewhere: Mutex::default() }
     }
 
     /// Remembers that `stream` uses the memory from now on.
@@ -99,6 +110,7 @@ impl Memory {
             }
             Some(Piece { home: Home::Pool(_, home), .. }) => stream.as_raw() == home.as_raw(),
             Some(Piece { home: Home::Template(_), .. }) => true,
+            Some(Piece { home: Home::Symmetric(..), .. }) => !stream.is_resident(),
         };
         if !known {
             self.used_elsewhere(stream);
@@ -134,6 +146,7 @@ impl Memory {
             Some(Piece { home: Home::Device(home), .. }) => home,
             Some(Piece { home: Home::Pool(_, home), .. }) => home.device(),
             Some(Piece { home: Home::Template(home), .. }) => home.device(),
+            Some(Piece { home: Home::Symmetric(home, _), .. }) => home,
         };
         if home.as_raw() == device.as_raw() || home.runtime().as_raw() == device.runtime().as_raw() {
             return Ok(());
@@ -173,9 +186,9 @@ impl Drop for Memory {
                 streams.push(home.clone());
             }
         }
-        let piece = std::sync::Arc::new(piece);
+        let piece = Arc::new(piece);
         for stream in streams {
-            drop_after(&stream, Box::new(std::sync::Arc::clone(&piece)));
+            drop_after(&stream, Box::new(Arc::clone(&piece)));
         }
     }
 }

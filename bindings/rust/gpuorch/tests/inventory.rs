@@ -2,6 +2,10 @@
 
 mod world;
 
+use gpuorch::peers::{
+    AllDone, Collective, EnqueuedOnAll, JoinBuilder, Part, Peers, PeersBuilder, PeersId, RankLaunch, Symmetric,
+    SymmetricBuilder, SymmetricRank,
+};
 use gpuorch::pipeline::{Sink, Source, Stage};
 use gpuorch::queue::{HostRing, QueueBuilder, Range, Ring, Tenant};
 use gpuorch::scheduler::{Graphs, Resident, Scheduler, SchedulerBuilder};
@@ -48,6 +52,10 @@ fn handles_go_from_thread_to_thread() {
     owned::<(Range, Ring<[u32; 4]>, HostRing<[u32; 4], u32>, Tenant<[u32; 4], u32>)>();
     both::<(QueueBuilder<'_, Range>, QueueBuilder<'_, Ring<[u32; 4]>>)>();
     owned::<Scheduler>();
+    owned::<(Peers, PeersId, Symmetric<f32>, Collective<'static>)>();
+    both::<(PeersBuilder<'_>, JoinBuilder<'_>, SymmetricBuilder<'_, f32>)>();
+    both::<(Part<'_, f32>, RankLaunch<'_>, SymmetricRank<'_, f32>, EnqueuedOnAll<'_>)>();
+    sent::<AllDone>();
     both::<(SchedulerBuilder<'_, Resident>, SchedulerBuilder<'_, Graphs<[u32; 4]>>)>();
     sent::<(
         Done,

@@ -125,8 +125,7 @@ impl Shared {
     /// Two handles may be of one device.
     #[cold]
     fn check_context(&self, device: &Device, function: &'static str) -> Result<()> {
-        let own = &self.owned.parent;
-        if own.runtime().as_raw() == device.runtime().as_raw() && own.native()? == device.native()? {
+        if self.owned.parent.is_same(device)? {
             return Ok(());
         }
         let message = "a queue among the arguments is of another device than the kernel's launch";

@@ -2,6 +2,7 @@
 
 use super::{SOURCE, World};
 use gpuorch::advice::Workload;
+use gpuorch::peers::{Collective, Part, Peers, PeersId, RankLaunch, Reduction, Symmetric};
 use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
 use gpuorch::queue::{HostRing, Range, Ring};
 use gpuorch::scheduler::Scheduler;
@@ -51,6 +52,11 @@ pub struct Calls {
     /// Without a kernel.
     requests: HostRing<[u32; 4], u32>,
     scheduler: Scheduler,
+    /// Of one device each.
+    peers: Peers,
+    joined: Peers,
+    symmetric: Symmetric<u64>,
+    meet: BoundKernel<(Symmetric<u64>,)>,
 }
 
 /// A graph with a while, and a template whose if waits for a kernel's condition.
@@ -108,6 +114,8 @@ pub const ELSEWHERE: &[&str] = &[
     "buckets_destroy",
     "queue_destroy",
     "scheduler_destroy",
+    "peers_destroy",
+    "symmetric_destroy",
     "advise_trace",
 ];
 
@@ -128,6 +136,9 @@ impl Calls {
         let floats = device.buffer(64)?;
         // SAFETY: it does nothing with its range.
         let take = unsafe { module.kernel("take")?.bind()? };
+        // SAFETY: likewise, with its memory.
+        let meet = unsafe { module.kernel("meet")?.bind()? };
+        let peers = Peers::new([&device])?;
         Ok(Self {
             stream: device.stream()?,
             other: device.stream()?,
@@ -148,6 +159,10 @@ impl Calls {
             ring: device.ring().capacity(64).build()?,
             requests: device.host_ring(&device.stream_builder().resident().build()?).build()?,
             scheduler: idle_scheduler(&device.ring().capacity(64).build()?)?,
+            joined: device.join_by_id(&PeersId::new()?, 0, 1).join()?,
+            symmetric: peers.symmetric(1).build()?,
+            peers,
+            meet,
             recorder,
             recorded,
             value,
@@ -322,6 +337,7 @@ impl Calls {
         self.every_of_templates(&mut results);
         self.every_of_queues_and_advice(&mut results);
         self.every_of_schedulers(&mut results);
+        self.every_of_peers(&mut results);
         results
     }
 
@@ -364,6 +380,28 @@ impl Calls {
         called("scheduler_get_blocks", scheduler.blocks().map(drop));
         called("scheduler_get_samples", scheduler.samples().map(drop));
         called("scheduler_get_errors", scheduler.errors().map(drop));
+    }
+
+    fn every_of_peers(&self, results: &mut Vec<(&'static str, Result<()>)>) {
+        let Self { device, recorder, x, peers, joined, symmetric, meet, .. } = self;
+        let mut called = |name, result: Result<()>| results.push((name, result));
+        let part = Part::in_place(recorder, x);
+        called("peers_create", Peers::new([device]).map(drop));
+        called("peers_split", peers.split(&[0]).build().map(drop));
+        called("peers_get_info", peers.info().map(drop));
+        called("peers_get_link", peers.link(0, 0).map(drop));
+        called("peers_make_id", PeersId::new().map(drop));
+        called("peers_join", PeersId::new().and_then(|id| device.join_by_id(&id, 0, 1).join()).map(drop));
+        called("peers_submit", peers.submit(&Collective::all_reduce(Reduction::Sum), &[part]).map(drop));
+        called("peers_abort", joined.abort());
+        called("symmetric_allocate", peers.symmetric::<u8>(1).build().map(drop));
+        called("symmetric_get_address", symmetric.address(0).map(drop));
+        called("symmetric_get_info", symmetric.info().map(drop));
+        called("symmetric_reset", symmetric.reset(0, recorder).map(drop));
+        let launch = RankLaunch::new(recorder, meet, &Launch::new(1, 1), (symmetric.on(0),));
+        called("symmetric_get_device_handle", launch.as_ref().map(drop).map_err(Error::clone));
+        called("peers_launch", launch.and_then(|launch| peers.launch(&[launch]).map(drop)));
+        called("stream_wait", recorder.wait_for(Duration::from_secs(20)));
     }
 
     fn every_of_templates(&self, results: &mut Vec<(&'static str, Result<()>)>) {

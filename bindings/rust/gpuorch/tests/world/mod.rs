@@ -26,6 +26,8 @@ extern "C" __global__ void scale(float *x, unsigned long long n, float by) {
 }
 struct queue { unsigned long long words[8]; };
 extern "C" __global__ void take(queue) {}
+struct symmetric { unsigned long long words[40]; };
+extern "C" __global__ void meet(symmetric) {}
 extern "C" __global__ void crash(unsigned *) { __trap(); }
 extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned long long) { while (flag[0] == 0) {} }
 "#;

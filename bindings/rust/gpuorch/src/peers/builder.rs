@@ -1,0 +1,105 @@
+//! How groups of one process are made, and parts of groups.
+
+use super::Peers;
+use crate::call::call;
+use crate::device::Device;
+use crate::error::Result;
+use crate::handle::{optional_c_string, pointer};
+use gpuorch_sys as sys;
+use std::ptr::null_mut;
+
+/// What exchanges the data of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Engine {
+    /// The library's own kernels and copies, which use memory of other devices directly. Reductions combine the ranks
+    /// in their order: all ranks get the same bits, and every run does. For groups of one process.
+    Direct,
+    /// NVIDIA's library, which is loaded when it is first needed.
+    Nccl,
+    /// Copies to the host's memory, and MPI or shared memory. For groups of several processes.
+    Host,
+}
+
+impl Engine {
+    pub(super) fn raw(self) -> u32 {
+        match self {
+            Self::Direct => sys::GPO_ENGINE_DIRECT,
+            Self::Nccl => sys::GPO_ENGINE_NCCL,
+            Self::Host => sys::GPO_ENGINE_HOST,
+        }
+    }
+}
+
+/// Options of a group: see [`Peers::builder`] and [`Peers::split`].
+#[must_use = "a builder makes nothing until `build`"]
+pub struct PeersBuilder<'a> {
+    from: Origin<'a>,
+    label: Option<String>,
+    engine: Option<Engine>,
+}
+
+enum Origin<'a> {
+    Devices(Vec<&'a Device>),
+    Ranks(&'a Peers, &'a [u32]),
+}
+
+impl<'a> PeersBuilder<'a> {
+    pub(super) fn of_devices(devices: Vec<&'a Device>) -> Self {
+        Self { from: Origin::Devices(devices), label: None, engine: None }
+    }
+
+    pub(super) fn of_ranks(peers: &'a Peers, ranks: &'a [u32]) -> Self {
+        Self { from: Origin::Ranks(peers, ranks), label: None, engine: None }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The engine for all collectives of the group; by default the library chooses for each.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = Some(engine);
+        self
+    }
+
+    /// Makes the group. Devices that can reach each other get access to each other's memory, for good. Serialises the
+    /// devices. The part of a group of several processes is made when all of its processes are there.
+    ///
+    /// - [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): there are no devices, or more than 32; a
+    ///   device or a rank is in the list twice; there is no such rank, or this process's isn't in the list.
+    /// - [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle): a device is of another runtime than the first.
+    /// - [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the engine can't be used; the message says why.
+    /// - [`ErrorKind::PeerLost`](crate::ErrorKind::PeerLost): processes were missing until the timeout passed.
+    pub fn build(self) -> Result<Peers> {
+        let function = match self.from {
+            Origin::Devices(_) => "gpo_peers_create",
+            Origin::Ranks(..) => "gpo_peers_split",
+        };
+        let label = optional_c_string(self.label.as_deref(), function)?;
+        let mut options = sys::gpo_peers_options::new();
+        options.label = pointer(&label);
+        options.engine = self.engine.map_or(sys::GPO_AUTO, Engine::raw);
+        let mut raw = null_mut();
+        match self.from {
+            Origin::Devices(devices) => {
+                let handles: Vec<_> = devices.iter().map(|device| device.as_raw()).collect();
+                call!(peers_create(handles.as_ptr(), count_of(handles.len()), &options, &mut raw))?;
+                Peers::of(raw, devices.into_iter().cloned().collect())
+            }
+            Origin::Ranks(peers, ranks) => {
+                call!(peers_split(peers.as_raw(), ranks.as_ptr(), count_of(ranks.len()), &options, &mut raw))?;
+                let place = |rank: &u32| rank.checked_sub(peers.rank()).map(|place| place as usize);
+                let devices = ranks.iter().filter_map(|rank| peers.devices().get(place(rank)?)).cloned();
+                Peers::of(raw, devices.collect())
+            }
+        }
+    }
+}
+
+/// More than the library has room for is refused by it, whatever the number is.
+pub(super) fn count_of(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}

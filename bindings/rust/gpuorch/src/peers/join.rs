@@ -1,0 +1,177 @@
+//! How a process joins a group of several processes.
+
+use super::{Engine, Peers};
+use crate::call::call;
+use crate::device::Device;
+use crate::error::Result;
+use crate::handle::{nanoseconds, optional_c_string, pointer};
+use crate::trace::c_path;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+use std::time::Duration;
+
+const BYTES: usize = sys::GPO_PEERS_ID_BYTES as usize;
+
+/// The id of one group. One process makes it and passes its bytes to the others, by any means of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PeersId([u8; BYTES]);
+
+impl PeersId {
+    /// Makes an id.
+    pub fn new() -> Result<Self> {
+        let mut bytes = [0; BYTES];
+        call!(peers_make_id(bytes.as_mut_ptr().cast(), BYTES, null_mut()))?;
+        Ok(Self(bytes))
+    }
+
+    /// An id that another process has made.
+    pub fn from_bytes(bytes: [u8; BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// What is passed to the other processes.
+    pub fn as_bytes(&self) -> &[u8; BYTES] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PeersId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeersId").finish_non_exhaustive()
+    }
+}
+
+/// Options of joining a group: see [`Device::join_by_file`], [`Device::join_by_id`] and [`Device::join_by_mpi`].
+#[must_use = "a builder joins nothing until `join`"]
+pub struct JoinBuilder<'a> {
+    device: &'a Device,
+    by: By<'a>,
+    rank: u32,
+    ranks: u32,
+    label: Option<String>,
+    engine: Option<Engine>,
+    timeout: Option<Duration>,
+}
+
+enum By<'a> {
+    Mpi(*mut c_void),
+    File(PathBuf),
+    Id(&'a PeersId),
+}
+
+// SAFETY: the communicator is named, and used by `join` alone, which any thread may call.
+unsafe impl Send for JoinBuilder<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for JoinBuilder<'_> {}
+
+impl Device {
+    /// For rank `rank`, from 0, of a group of `ranks` processes of this host, which find each other by the name of a
+    /// file. Nothing has to be there. The file is made, and removed when all have joined.
+    pub fn join_by_file(&self, path: impl AsRef<Path>, rank: u32, ranks: u32) -> JoinBuilder<'_> {
+        JoinBuilder::new(self, By::File(path.as_ref().to_owned()), rank, ranks)
+    }
+
+    /// For rank `rank`, from 0, of a group of `ranks` processes of this host, which find each other by an id.
+    ///
+    /// ```
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// # let device = runtime.open_device()?;
+    /// use gpuorch::peers::PeersId;
+    ///
+    /// let id = PeersId::new()?; // one process makes it, and tells the others
+    /// let peers = device.join_by_id(&id, 0, 1).join()?;
+    /// assert_eq!((peers.rank(), peers.ranks()), (0, 1));
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
+    pub fn join_by_id<'a>(&'a self, id: &'a PeersId, rank: u32, ranks: u32) -> JoinBuilder<'a> {
+        JoinBuilder::new(self, By::Id(id), rank, ranks)
+    }
+
+    /// For a group of the processes of an MPI communicator, with its ranks. `communicator` is an `MPI_Comm`, cast to a
+    /// pointer; null for `MPI_COMM_WORLD`. The library of MPI is loaded when it is first needed, and initialised if the
+    /// program hasn't done that.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is null, or a communicator of the MPI that the library finds, which lives until the group's last
+    /// handle is dropped. If the program calls MPI itself, it has initialised it for `MPI_THREAD_MULTIPLE`, or makes no
+    /// call as long as the group exists; and it finalises MPI after the group was dropped.
+    pub unsafe fn join_by_mpi(&self, communicator: *mut c_void) -> JoinBuilder<'_> {
+        JoinBuilder::new(self, By::Mpi(communicator), 0, 0)
+    }
+}
+
+impl<'a> JoinBuilder<'a> {
+    fn new(device: &'a Device, by: By<'a>, rank: u32, ranks: u32) -> Self {
+        Self { device, by, rank, ranks, label: None, engine: None, timeout: None }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// [`Engine::Nccl`] or [`Engine::Host`], the same for all ranks; by default NCCL where all ranks have CUDA devices
+    /// and NCCL, and the host elsewhere.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = Some(engine);
+        self
+    }
+
+    /// How long joining may take, and how long a rank may keep a collective waiting once this process's stream has come
+    /// to it; by default a minute. [`Duration::MAX`]: for ever.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Joins the group. All of its processes do that; it blocks until all are there.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: an option is wrong, or differs from what rank 0 has; or the path is that of
+    ///   another file.
+    /// - [`ErrorKind::InvalidState`]: this rank is there already; another group is joining by the same file; MPI is
+    ///   finalised, or was initialised for fewer threads.
+    /// - [`ErrorKind::PeerLost`]: until the timeout passed ranks were missing, which the message names; or a rank has
+    ///   died or given up.
+    /// - [`ErrorKind::NotSupported`]: MPI or NCCL is needed and can't be used; or the runtime is deterministic.
+    /// - [`ErrorKind::Io`]: a file can't be made, opened or mapped.
+    ///
+    /// [`ErrorKind::InvalidArgument`]: crate::ErrorKind::InvalidArgument
+    /// [`ErrorKind::InvalidState`]: crate::ErrorKind::InvalidState
+    /// [`ErrorKind::PeerLost`]: crate::ErrorKind::PeerLost
+    /// [`ErrorKind::NotSupported`]: crate::ErrorKind::NotSupported
+    /// [`ErrorKind::Io`]: crate::ErrorKind::Io
+    pub fn join(self) -> Result<Peers> {
+        const FUNCTION: &str = "gpo_peers_join";
+        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
+        let path = match &self.by {
+            By::File(path) => Some(c_path(path, FUNCTION)?),
+            _ => None,
+        };
+        let mut options = sys::gpo_join_options::new();
+        options.label = pointer(&label);
+        options.path = pointer(&path);
+        options.engine = self.engine.map_or(sys::GPO_AUTO, Engine::raw);
+        // 0 would be the default.
+        options.timeout_ns = self.timeout.map_or(0, |timeout| nanoseconds(timeout.max(Duration::from_nanos(1))));
+        (options.rank, options.ranks) = (self.rank, self.ranks);
+        options.by = match self.by {
+            By::Mpi(communicator) => {
+                options.communicator = communicator;
+                sys::GPO_JOIN_MPI
+            }
+            By::File(_) => sys::GPO_JOIN_FILE,
+            By::Id(id) => {
+                options.id = id.0.as_ptr().cast();
+                sys::GPO_JOIN_ID
+            }
+        };
+        let mut raw = null_mut();
+        call!(peers_join(self.device.as_raw(), &options, &mut raw))?;
+        Peers::of(raw, vec![self.device.clone()])
+    }
+}

@@ -1,0 +1,272 @@
+//! Memory that the kernels of all devices of a group use.
+
+use super::Peers;
+use crate::arguments::{Argument, Parameter};
+use crate::call::call;
+use crate::device::Device;
+use crate::done::Enqueued;
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::SymmetricInfo;
+use crate::handle::{Owned, optional_c_string, pointer};
+use crate::memory::{DeviceSlice, Memory, MemoryUser, bytes_of};
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+/// As many elements on each device of a group. A kernel takes the memory as an argument, by value: a `gpo::symmetric` of
+/// `gpuorch/device/peer.cuh`, and moves data between the devices itself. In Rust the parameter is of the type
+/// `Symmetric<T>`, and the argument is the rank's: [`Symmetric::on`]. Made by [`Peers::symmetric`]. Clones are the same
+/// memory.
+///
+/// ```
+/// use gpuorch::Launch;
+/// use gpuorch::peers::{Peers, RankLaunch, Symmetric};
+/// # let runtime = gpuorch::Runtime::new()?;
+/// # let count = runtime.device_count()?.min(2);
+/// # let devices = (0..count).map(|ordinal| runtime.device(ordinal).open()).collect::<gpuorch::Result<Vec<_>>>()?;
+/// // Each rank writes its number to the next one.
+/// const SHIFT: &str = r#"
+///     #include <gpuorch/device/peer.cuh>
+///     extern "C" __global__ void shift(gpo::symmetric memory) {
+///         const unsigned next = (memory.rank + 1) % memory.ranks;
+///         if (threadIdx.x == 0) gpo::put(memory, next, 0, &memory.rank, 4);
+///         gpo::barrier(memory, gpo::nanoseconds(20000000000));
+///     }"#;
+/// let peers = Peers::new(&devices)?;
+/// let memory = peers.symmetric::<u32>(16).build()?;
+/// let streams = devices.iter().map(|device| device.stream()).collect::<Result<Vec<_>, _>>()?;
+/// let kernels = devices
+///     .iter()
+///     // SAFETY: it takes a gpo::symmetric, and uses it by the functions of the header.
+///     .map(|device| unsafe { device.compile(SHIFT)?.kernel("shift")?.bind::<(Symmetric<u32>,)>() })
+///     .collect::<Result<Vec<_>, _>>()?;
+/// let launches = (streams.iter().zip(&kernels).zip(0..))
+///     .map(|((stream, kernel), rank)| RankLaunch::new(stream, kernel, &Launch::new(1, 32), (memory.on(rank),)))
+///     .collect::<Result<Vec<_>, _>>()?;
+/// peers.launch(&launches)?.wait()?;
+/// for (stream, rank) in streams.iter().zip(0..) {
+///     let before = (rank + peers.ranks() - 1) % peers.ranks();
+///     assert_eq!(stream.copy_to_host(memory.on(rank).slice(..1), vec![9])?.wait()?, [before]);
+/// }
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+///
+/// The memory stays when the group is dropped. Dropping the last clone blocks on nothing: the memory is freed behind all
+/// work that was put on streams of the runtime before. A template doesn't keep the memory alive that its nodes use.
+pub struct Symmetric<T: Pod> {
+    inner: Arc<Inner>,
+    element: PhantomData<fn() -> T>,
+}
+
+struct Inner {
+    owned: Arc<Owned<sys::gpo_symmetric_t, Vec<Device>>>,
+    /// Of each rank.
+    memories: Vec<Memory>,
+    len: usize,
+}
+
+/// Options of symmetric memory.
+#[must_use = "a builder allocates nothing until `build`"]
+pub struct SymmetricBuilder<'a, T> {
+    peers: &'a Peers,
+    len: usize,
+    alignment: u64,
+    label: Option<String>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl Peers {
+    /// For memory of `len` elements on each device.
+    pub fn symmetric<T: Pod>(&self, len: usize) -> SymmetricBuilder<'_, T> {
+        SymmetricBuilder { peers: self, len, alignment: u64::from(sys::GPO_AUTO), label: None, element: PhantomData }
+    }
+}
+
+impl<T: Pod> SymmetricBuilder<'_, T> {
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// What the address on each device is a multiple of: a power of two from 256, which is the default, to 2097152.
+    pub fn alignment(mut self, bytes: u64) -> Self {
+        self.alignment = bytes;
+        self
+    }
+
+    /// Allocates the memory, zeroed. Any stream of the devices may use it then. Blocks on the GPUs while it is zeroed.
+    /// Serialises the devices.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: there are no bytes, or more than 2^48; or the alignment is none of these.
+    /// - [`ErrorKind::NotSupported`]: two devices can't reach each other's memory.
+    /// - [`ErrorKind::OutOfMemory`]: a device has too little memory. The message names its rank.
+    pub fn build(self) -> Result<Symmetric<T>> {
+        const FUNCTION: &str = "gpo_symmetric_allocate";
+        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
+        let mut options = sys::gpo_symmetric_options::new();
+        options.label = pointer(&label);
+        options.alignment = self.alignment;
+        let mut raw = null_mut();
+        let bytes = bytes_of::<T>(self.len, FUNCTION)?;
+        call!(symmetric_allocate(self.peers.as_raw(), bytes, &options, &mut raw))?;
+        let owned = Arc::new(Owned { raw, parent: self.peers.devices().to_vec() });
+        let memories = (0..).zip(&owned.parent).map(|(rank, device)| {
+            let address = address_of(raw, rank)?;
+            Ok(Memory::symmetric(address, device, &owned))
+        });
+        let memories = memories.collect::<Result<_>>()?;
+        Ok(Symmetric { inner: Arc::new(Inner { owned, memories, len: self.len }), element: PhantomData })
+    }
+}
+
+impl<T> fmt::Debug for SymmetricBuilder<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SymmetricBuilder").finish_non_exhaustive()
+    }
+}
+
+fn address_of(raw: sys::gpo_symmetric_t, rank: u32) -> Result<u64> {
+    let mut address = 0;
+    call!(symmetric_get_address(raw, rank, &mut address))?;
+    Ok(address)
+}
+
+impl<T: Pod> Symmetric<T> {
+    /// The memory on the device of a rank. Panics if there is no such rank, as for slices.
+    pub fn on(&self, rank: u32) -> SymmetricRank<'_, T> {
+        let ranks = self.inner.memories.len();
+        assert!((rank as usize) < ranks, "there is no rank {rank} of {ranks}");
+        SymmetricRank { memory: self, rank }
+    }
+
+    /// How many elements there are on each device.
+    pub fn len(&self) -> usize {
+        self.inner.len
+    }
+
+    /// Whether there are none. There are always some.
+    pub fn is_empty(&self) -> bool {
+        self.inner.len == 0
+    }
+
+    /// The address on the device of a rank. The memory doesn't know about uses of the address.
+    ///
+    /// [`ErrorKind::InvalidArgument`]: there is no such rank.
+    pub fn address(&self, rank: u32) -> Result<u64> {
+        address_of(self.as_raw(), rank)
+    }
+
+    /// Puts a rank's barriers back to their begin, as work of a stream of its device: for kernels that have come to
+    /// different numbers of barriers. It has to be done for all ranks, while no kernel uses the memory. May be recorded.
+    ///
+    /// [`ErrorKind::InvalidArgument`]: there is no such rank; or the stream is of another device than the rank.
+    pub fn reset<'s>(&self, rank: u32, stream: &'s Stream) -> Result<Enqueued<'s>> {
+        call!(symmetric_reset(self.as_raw(), rank, stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// What the memory is.
+    pub fn info(&self) -> Result<SymmetricInfo> {
+        let mut info = SymmetricInfo::empty();
+        call!(symmetric_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_symmetric_t {
+        self.inner.owned.raw
+    }
+}
+
+impl<T: Pod> Clone for Symmetric<T> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), element: PhantomData }
+    }
+}
+
+/// [`Symmetric`] memory on the device of one rank: an argument of that rank's kernels, and memory for copies and
+/// collectives.
+pub struct SymmetricRank<'a, T: Pod> {
+    memory: &'a Symmetric<T>,
+    rank: u32,
+}
+
+impl<'a, T: Pod> SymmetricRank<'a, T> {
+    /// All of it, as memory of the rank's device.
+    pub fn all(&self) -> DeviceSlice<'a, T> {
+        let inner = &*self.memory.inner;
+        DeviceSlice::of(&inner.memories[self.rank as usize], inner.len)
+    }
+
+    /// A part of it. Panics if the range isn't within it.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
+        self.all().slice(range)
+    }
+}
+
+impl<T: Pod> fmt::Debug for SymmetricRank<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SymmetricRank").field("memory", self.memory).field("rank", &self.rank).finish()
+    }
+}
+
+impl<T: Pod> Clone for SymmetricRank<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Pod> Copy for SymmetricRank<'_, T> {}
+
+impl<'a, T: Pod> From<SymmetricRank<'a, T>> for DeviceSlice<'a, T> {
+    fn from(rank: SymmetricRank<'a, T>) -> Self {
+        rank.all()
+    }
+}
+
+const WORDS: usize = sys::GPO_SYMMETRIC_HANDLE_BYTES as usize / 8;
+
+// SAFETY: one parameter, a gpo::symmetric.
+unsafe impl<T: Pod> Parameter for Symmetric<T> {
+    type Value = [u64; WORDS];
+    const COUNT: usize = 1;
+    const SIZES: [u32; 2] = [8 * WORDS as u32, 0];
+
+    fn point_to(value: &[u64; WORDS], pointers: &mut [*const c_void]) {
+        pointers[0] = (&raw const *value).cast();
+    }
+}
+
+// SAFETY: memory that lives on, or is freed behind the launch, on all ranks.
+unsafe impl<T: Pod> Argument<Symmetric<T>> for SymmetricRank<'_, T> {
+    fn value(self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
+        let inner = &*self.memory.inner;
+        let (device, function) = match user {
+            MemoryUser::Stream(stream) => (stream.device(), "gpo_stream_launch_kernel"),
+            MemoryUser::Node(device) => (device, "gpo_template_add_kernel"),
+        };
+        for memory in &inner.memories {
+            match user {
+                MemoryUser::Stream(stream) => memory.given_to(stream, function)?,
+                MemoryUser::Node(device) => memory.given_to_node(device, function)?,
+            }
+        }
+        if !inner.owned.parent[self.rank as usize].is_same(device)? {
+            let rank = self.rank;
+            let message = format!("the symmetric memory of rank {rank} is for kernels of another device");
+            return Err(Error::new(ErrorKind::InvalidArgument, function, message));
+        }
+        let mut words = [0; WORDS];
+        let bytes = size_of_val(&words);
+        let raw = self.memory.as_raw();
+        call!(symmetric_get_device_handle(raw, self.rank, words.as_mut_ptr().cast(), bytes, null_mut()))?;
+        Ok(words)
+    }
+}
