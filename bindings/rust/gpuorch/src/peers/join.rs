@@ -138,13 +138,14 @@ impl<'a> JoinBuilder<'a> {
     /// - [`ErrorKind::PeerLost`]: until the timeout passed ranks were missing, which the message names; or a rank has
     ///   died or given up.
     /// - [`ErrorKind::NotSupported`]: MPI or NCCL is needed and can't be used; or the runtime is deterministic.
-    /// - [`ErrorKind::Io`]: a file can't be made, opened or mapped.
+    /// - [`ErrorKind::Io`], [`ErrorKind::NotFound`]: a file can't be made, opened or mapped; or there is no such folder.
     ///
     /// [`ErrorKind::InvalidArgument`]: crate::ErrorKind::InvalidArgument
     /// [`ErrorKind::InvalidState`]: crate::ErrorKind::InvalidState
     /// [`ErrorKind::PeerLost`]: crate::ErrorKind::PeerLost
     /// [`ErrorKind::NotSupported`]: crate::ErrorKind::NotSupported
     /// [`ErrorKind::Io`]: crate::ErrorKind::Io
+    /// [`ErrorKind::NotFound`]: crate::ErrorKind::NotFound
     pub fn join(self) -> Result<Peers> {
         const FUNCTION: &str = "gpo_peers_join";
         let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
