@@ -175,7 +175,7 @@ fn what_does_not_fit_together_is_refused_and_named() -> Result<()> {
         (
             Collective::all_to_all(),
             [Part::in_place(&s[0], x[0].slice(..3)), part_of(3)],
-            "rank 0 has 3 elements to send",
+            "rank 0 has 3 elements to send, which are no 2 equal pieces",
         ),
         (Collective::broadcast(2), [whole, part_of(4)], "collective.root is 2"),
         (send_receive, [sending, part_of(4).to(0).from(0)], "rank 0: a rank that sends says to which rank"),
@@ -219,6 +219,33 @@ fn a_collective_is_awaited_and_a_held_one_cancelled_on_all_streams() -> Result<(
     assert!(error.kind() == ErrorKind::Failed && error.message().contains("no data today"), "{error}");
     assert_eq!(kind(pollster::block_on(awaited)), ErrorKind::Failed);
     assert!(pair.streams.iter().all(|stream| stream.is_done().is_err()));
+    Ok(())
+}
+
+#[test]
+fn a_collective_is_recorded_and_launched_again() -> Result<()> {
+    let pair = pair!(a_collective_is_recorded_and_launched_again);
+    let x = [pair.buffer(0, &[1i32; 8])?, pair.buffer(1, &[1; 8])?];
+    pair.streams[1].wait()?;
+    let (first, second) = (&pair.streams[0], pair.devices[1].stream()?);
+    let (begin, end) = (pair.devices[0].event()?, pair.devices[1].event()?);
+    let template = pair.devices[0].template()?;
+    // SAFETY: the buffers outlive the launches.
+    unsafe {
+        template.record(first, |_| {
+            begin.record(first)?;
+            second.wait_event(&begin)?;
+            let parts = [Part::in_place(first, &x[0]), Part::in_place(&second, &x[1])];
+            pair.peers.submit(&Collective::all_reduce(Reduction::Sum), &parts)?;
+            end.record(&second)?;
+            first.wait_event(&end).map(drop)
+        })?;
+    }
+    let graph = template.graph()?;
+    for sum in [2, 4, 8] {
+        graph.launch(first)?.wait()?;
+        assert_eq!([pair.read(0, &x[0])?, pair.read(1, &x[1])?], [[sum; 8], [sum; 8]]);
+    }
     Ok(())
 }
 

@@ -294,6 +294,9 @@ impl Peers {
                 return refused(format!("rank {rank} has no buffer to {what}"));
             };
             let len = buffer.len();
+            if len % share != 0 {
+                return refused(format!("rank {rank} has {len} elements to {what}, which are no {share} equal pieces"));
+            }
             let (first, count) = *count.get_or_insert((rank, len / share));
             if Some(len) != count.checked_mul(share) {
                 let wanted = count.saturating_mul(share);

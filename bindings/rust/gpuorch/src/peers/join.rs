@@ -9,7 +9,7 @@ use crate::trace::c_path;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::time::Duration;
 
@@ -70,8 +70,8 @@ unsafe impl Sync for JoinBuilder<'_> {}
 impl Device {
     /// For rank `rank`, from 0, of a group of `ranks` processes of this host, which find each other by the name of a
     /// file. Nothing has to be there. The file is made, and removed when all have joined.
-    pub fn join_by_file(&self, path: impl AsRef<Path>, rank: u32, ranks: u32) -> JoinBuilder<'_> {
-        JoinBuilder::new(self, By::File(path.as_ref().to_owned()), rank, ranks)
+    pub fn join_by_file(&self, path: impl Into<PathBuf>, rank: u32, ranks: u32) -> JoinBuilder<'_> {
+        JoinBuilder::new(self, By::File(path.into()), rank, ranks)
     }
 
     /// For rank `rank`, from 0, of a group of `ranks` processes of this host, which find each other by an id.
