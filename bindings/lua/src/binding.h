@@ -36,6 +36,8 @@ enum class_id {
     CLASS_BUCKETS,
     CLASS_QUEUE,
     CLASS_SCHEDULER,
+    CLASS_PEERS,
+    CLASS_SYMMETRIC,
     CLASS_EXECUTOR,
     CLASS_ARRAY,
     CLASS_OPERATION,
@@ -93,7 +95,7 @@ static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upva
 
 /* --- object.c --- */
 
-enum { METHOD_SETS = 10 };
+enum { METHOD_SETS = 11 };
 typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
@@ -222,6 +224,9 @@ typedef struct field {
 void copy_table(lua_State *L, int index);
 /* … whose keys are the fields', else raises with their names. */
 void take_table(lua_State *L, int index, const field *fields, const char *what);
+/* Moves the list in the table at `index` to a table of its own, which is pushed; what else the table has is left in a copy
+ * that takes its place. Raises if it is no table. */
+void take_list(lua_State *L, int index);
 /* … and reads it into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
@@ -455,6 +460,7 @@ void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 /* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
 const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count);
 int make_launch(lua_State *L);
+int peers_make_id(lua_State *L); /* peers.c */
 int last_compile_log(lua_State *L);
 int interrupt_on(lua_State *L);
 
@@ -480,6 +486,13 @@ const char *refuse_queue(state *s, const queue_object *queue, const object *user
 
 /* The table of numbers at `index` as an array of f32, which is pushed. Raises if it is something else. */
 const float *check_numbers(lua_State *L, int index, uint64_t *count);
+
+/* --- peers.c: groups of devices, and memory that their kernels use together --- */
+
+typedef struct symmetric_object {
+    object base;
+    int64_t held_bytes;          /* on all devices, as the collector is told */
+} symmetric_object;
 
 /* --- advice.c --- */
 
@@ -520,7 +533,9 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
     template_methods[], template_kernel_methods[], template_copy_methods[], template_conditional_methods[],
     template_graph_methods[], template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[],
-    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[];
+    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
+    device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
+extern const field peer_fields[]; /* of gpo_peer_properties; device.c */
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);
@@ -533,6 +548,7 @@ void destroy_graph(lua_State *L, state *s, object *o, int collected);
 void destroy_buckets(lua_State *L, state *s, object *o, int collected);
 void destroy_queue(lua_State *L, state *s, object *o, int collected);
 void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
+void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Frees what a userdata holds beyond its closing, when the collector takes it. */

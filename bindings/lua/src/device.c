@@ -45,7 +45,7 @@ static int runtime_describe_device(lua_State *L) {
     return 1;
 }
 
-static const field peer_fields[] = {FIELD(gpo_peer_properties, accessible, BOOL),
+const field peer_fields[] = {FIELD(gpo_peer_properties, accessible, BOOL),
                                     FIELD(gpo_peer_properties, native_atomics, BOOL),
                                     FIELD(gpo_peer_properties, performance_rank, I32), FIELDS_END};
 

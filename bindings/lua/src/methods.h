@@ -23,6 +23,8 @@ enum {
     CLASS_OF_buckets = CLASS_BUCKETS,
     CLASS_OF_queue = CLASS_QUEUE,
     CLASS_OF_scheduler = CLASS_SCHEDULER,
+    CLASS_OF_peers = CLASS_PEERS,
+    CLASS_OF_symmetric = CLASS_SYMMETRIC,
     CLASS_OF_executor = CLASS_EXECUTOR,
 };
 

@@ -87,7 +87,7 @@ static const luaL_Reg functions[] = {
     {"last_compile_log", last_compile_log},
     {"pack", kernel_pack},              {"unpack", kernel_unpack}, {"advise", advise}, {"advise_trace", advise_trace},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
-    {"now", now},                       {"interrupt_on", interrupt_on},                              {NULL, NULL}};
+    {"now", now},                       {"interrupt_on", interrupt_on}, {"peers_make_id", peers_make_id}, {NULL, NULL}};
 
 static state *push_state(lua_State *L) {
     state *s = lua_newuserdata(L, sizeof *s);

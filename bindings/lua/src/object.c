@@ -198,17 +198,19 @@ DESTROY(timeline, timeline_destroy)
 DESTROY(arena, arena_destroy)
 DESTROY(pool, pool_destroy)
 DESTROY(module, module_destroy)
+DESTROY(peers, peers_destroy)
 
 static void destroy_launch(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
 
 const class_info classes[CLASS_COUNT] = {
     {"runtime", sizeof(runtime_object),
-     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods, runtime_executor_methods},
+     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods, runtime_executor_methods,
+      runtime_peers_methods},
      destroy_runtime},
     {"device", sizeof(object),
      {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
       device_template_methods, device_buckets_methods, device_queue_methods, device_advice_methods,
-      device_scheduler_methods},
+      device_scheduler_methods, device_peers_methods},
      destroy_device},
     {"stream", sizeof(stream_object), {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
      destroy_stream},
@@ -229,6 +231,8 @@ const class_info classes[CLASS_COUNT] = {
     {"buckets", sizeof(buckets_object), {buckets_methods}, destroy_buckets},
     {"queue", sizeof(queue_object), {queue_methods}, destroy_queue},
     {"scheduler", sizeof(object), {scheduler_methods}, destroy_scheduler},
+    {"peers", sizeof(object), {peers_methods, peers_launch_methods}, destroy_peers},
+    {"symmetric", sizeof(symmetric_object), {symmetric_methods}, destroy_symmetric},
     {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
     {"array", sizeof(array_object), {array_methods}, destroy_array},
     {"operation", sizeof(operation_object), {operation_methods}, destroy_operation},

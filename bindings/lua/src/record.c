@@ -22,6 +22,19 @@ void copy_table(lua_State *L, int index) {
     lua_replace(L, index);
 }
 
+void take_list(lua_State *L, int index) {
+    luaL_checktype(L, index, LUA_TTABLE);
+    copy_table(L, index);
+    const int count = (int)lua_rawlen(L, index);
+    lua_createtable(L, count, 0);
+    for (int i = count; i > 0; --i) {
+        lua_rawgeti(L, index, i);
+        lua_rawseti(L, -2, i);
+        lua_pushnil(L);
+        lua_rawseti(L, index, i);
+    }
+}
+
 void take_table(lua_State *L, int index, const field *fields, const char *what) {
     luaL_checktype(L, index, LUA_TTABLE);
     copy_table(L, index);
@@ -76,6 +89,10 @@ static void read_field(lua_State *L, const field *f, void *record) {
     case FIELD_I32:
         problem = read_signed(L, -1, INT32_MIN, INT32_MAX, &integer);
         if (!problem) *(int32_t *)at(record, f->offset) = (int32_t)integer;
+        break;
+    case FIELD_I64:
+        problem = read_signed(L, -1, INT64_MIN, INT64_MAX, &integer);
+        if (!problem) *(int64_t *)at(record, f->offset) = integer;
         break;
     case FIELD_STRING:
         if (lua_type(L, -1) != LUA_TSTRING) problem = "a string expected";

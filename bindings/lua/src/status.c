@@ -30,7 +30,7 @@ int result(lua_State *L, state *s, gpo_status status) {
 
 int created(lua_State *L, state *s, gpo_status status) { return status == GPO_SUCCESS ? 1 : failure(L, s, status); }
 
-static const char *const domains[] = {"none", "cuda", "errno", "nvrtc", NULL};
+static const char *const domains[] = {"none", "cuda", "errno", "nvrtc", "nccl", NULL};
 static const field error_fields[] = {
     FIELD(gpo_error, status, STATUS),    FIELD(gpo_error, native_code, I32),
     WORD(gpo_error, native_domain, domains), FIELD(gpo_error, operation, U64),
@@ -41,7 +41,7 @@ static const field error_fields[] = {
 /* A table, or nil if there was no failure. */
 void push_error_record(lua_State *L, state *s, const gpo_error *error) {
     gpo_error known = *error;
-    if (known.native_domain > GPO_NATIVE_NVRTC) known.native_domain = GPO_NATIVE_NONE;
+    if (known.native_domain > GPO_NATIVE_NCCL) known.native_domain = GPO_NATIVE_NONE;
     if (known.status == GPO_SUCCESS) lua_pushnil(L);
     else push_record(L, s, error_fields, &known);
 }

@@ -206,6 +206,11 @@ function runtime:describe_peer(from, to) end
 ---@return device?
 function runtime:device_open(options) end
 
+--- a group of devices of this process: the device at i of the list has rank i - 1
+---@param options gpuorch.peers_options
+---@return peers?
+function runtime:peers(options) end
+
 ---@param options? {value: gpuorch.exact?, label: string?}
 ---@return timeline?
 function runtime:timeline_create(options) end
@@ -354,6 +359,11 @@ function device:queue(options) end
 ---@param options gpuorch.scheduler_options
 ---@return scheduler?
 function device:scheduler(options) end
+
+--- a group of several processes; blocks until all have joined, and Ctrl-C doesn't end that
+---@param options gpuorch.join_options
+---@return peers?
+function device:join(options) end
 
 --- what launches, graphs and copies cost; `probe`: measured on the device
 ---@param options? {probe: boolean?}
@@ -1221,6 +1231,154 @@ function scheduler:samples() end
 ---@return gpuorch.task_error[]?
 function scheduler:errors() end
 
+---@alias gpuorch.engine "auto"|"direct"|"nccl"|"host"
+---@alias gpuorch.collective_type gpuorch.element|"f16"|"bf16"|"f8_e4m3"|"f8_e5m2" without u16 and i16
+---@alias gpuorch.reduction "sum"|"product"|"minimum"|"maximum"|"average"
+
+---@class gpuorch.peers_options
+---@field [integer] device
+---@field engine? gpuorch.engine
+---@field label? string
+
+---@class gpuorch.split_options
+---@field [integer] integer ranks of the group that is split
+---@field engine? gpuorch.engine
+---@field label? string
+
+---@class gpuorch.join_options
+---@field by "mpi"|"file"|"id"
+---@field rank? integer of this process, from 0; by MPI the communicator's
+---@field ranks? integer by MPI the communicator's
+---@field engine? "auto"|"nccl"|"host"
+---@field timeout_ns? integer of joining, and of a collective whose other ranks don't come: 60 s by default; negative: for ever
+---@field path? string of a file that needn't be there
+---@field id? string of gpuorch.peers_make_id
+---@field communicator? gpuorch.exact an MPI_Comm as an integer
+---@field label? string
+
+--- What one rank brings. Arrays are checked to hold what the rank sends and receives.
+---@class gpuorch.rank_part
+---@field stream stream of the rank's device
+---@field send? array|gpuorch.exact on the device
+---@field receive? array|gpuorch.exact
+---@field send_to? integer send_receive: a rank; without one the rank sends nothing
+---@field receive_from? integer send_receive: a rank; without one the rank receives nothing
+
+--- The list has a part for each rank, or in a group of several processes the part of this process.
+---@class gpuorch.collective
+---@field [integer] gpuorch.rank_part|stream
+---@field type? gpuorch.collective_type without it that of the first array
+---@field count? gpuorch.exact elements of a piece; without it as many as the first array has room for
+---@field reduction? gpuorch.reduction of all_reduce, reduce and reduce_scatter
+---@field root? integer a rank, of reduce and broadcast: 0 by default
+---@field label? string
+
+---@class gpuorch.rank_launch
+---@field stream stream of the rank's device
+---@field kernel kernel likewise
+---@field launch gpuorch.launch_options|launch
+---@field arguments? any[] as those of launch_kernel; a null pointer is 0
+
+--- A group of devices that work together. Ranks count from 0. A collective is put on the streams of all ranks, or on none.
+---@class peers: object
+local peers = {}
+
+--- a group of some ranks of this one
+---@param options gpuorch.split_options
+---@return peers?
+function peers:split(options) end
+
+---@return table?
+function peers:info() end
+
+--- how one rank reaches the memory of another
+---@param from integer
+---@param to integer
+---@return table?
+function peers:link(from, to) end
+
+--- breaks a group of several processes; what waits in it fails
+---@return true?
+function peers:abort() end
+
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:all_reduce(collective) end
+
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:reduce(collective) end
+
+--- each rank sends a piece for each rank, and receives one piece
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:reduce_scatter(collective) end
+
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:broadcast(collective) end
+
+--- each rank sends one piece, and receives a piece of each rank
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:all_gather(collective) end
+
+--- each rank sends a piece for each rank, and receives a piece of each rank
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:all_to_all(collective) end
+
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:send_receive(collective) end
+
+--- no stream goes on before all streams are there: peers:barrier{stream, stream}
+---@param collective gpuorch.collective
+---@return boolean?
+function peers:barrier(collective) end
+
+--- a kernel on a stream of each rank; the kernels may wait for each other
+---@param launches gpuorch.rank_launch[]
+---@return boolean?
+function peers:launch(launches) end
+
+--- as many bytes on each device, zeroed
+---@param bytes gpuorch.exact
+---@param options? {alignment: gpuorch.exact?, label: string?}
+---@return symmetric?
+function peers:allocate(bytes, options) end
+
+--- Memory that the kernels of all devices of a group use together. Its close() doesn't wait: the memory is freed behind the
+--- work that the streams have then. Templates don't keep it.
+---@class symmetric: object
+local symmetric = {}
+
+---@param rank integer
+---@return gpuorch.exact?
+function symmetric:address(rank) end
+
+--- what a kernel of this rank takes by value, as a parameter of the type bytes:320
+---@param rank integer
+---@return string?
+function symmetric:device_handle(rank) end
+
+--- memory of a rank as a device array, for all streams of the group; it is gone when the memory is closed
+---@param rank integer
+---@param type gpuorch.element
+---@param offset? gpuorch.exact in bytes, from 0
+---@param count? gpuorch.exact elements; without it up to the end
+---@return array?
+function symmetric:array(rank, type, offset, count) end
+
+--- puts the rank's barriers back to their begin, as work of a stream of its device
+---@param rank integer
+---@param stream stream
+---@return boolean?
+function symmetric:reset(rank, stream) end
+
+---@return table?
+function symmetric:info() end
+
 ---@class executor: object
 local executor = {}
 
@@ -1330,6 +1488,10 @@ function gpuorch.advise_trace(path) end
 ---@param ... "HUP"|"TERM"|"QUIT"
 ---@return fun(): integer?
 function gpuorch.interrupt_on(...) end
+
+--- an id for one group of several processes, 128 bytes, which one process passes to the others
+---@return string?
+function gpuorch.peers_make_id() end
 
 ---@return integer
 function gpuorch.version() end

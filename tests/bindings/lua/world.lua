@@ -66,6 +66,9 @@ local function world()
     w.requests = assert(w.device:queue{kind = "host_ring", task_size = 16, answer_size = 4, stream = w.resident})
     w.tasks = assert(w.device:queue{kind = "ring", task_size = 16, capacity = 64})
     w.scheduler = assert(w.device:scheduler(scheduled(w.tasks)))
+    w.peers = assert(w.runtime:peers{w.device})
+    w.symmetric = assert(w.peers:allocate(4096, {label = "symmetric"}))
+    w.joined = assert(w.device:join{by = "id", id = gpuorch.peers_make_id(), rank = 0, ranks = 1, engine = "host"})
     w.value = 0
     return w
 end
@@ -92,6 +95,9 @@ runtime_call("trace_start", function(_, r) return r:trace_start() end)
 runtime_call("trace_get_info", function(_, r) return r:trace_info() end)
 runtime_call("trace_get_summary", function(_, r) return r:trace_summary() end)
 runtime_call("trace_stop", function(_, r) return r:trace_stop() end)
+
+runtime_call("peers_create", function(w, r) return r:peers{w.device, engine = "direct", label = "p"} end)
+runtime_call("peers_make_id", function() return gpuorch.peers_make_id() end) -- needs no runtime
 
 call("object_set_label", function(w) return w.event:set_label("begin") end)
 call("object_get_label", function(w) return w.event:label() end)
@@ -315,6 +321,20 @@ call("scheduler_get_handler", function(w) return w.scheduler:handler(0) end)
 call("scheduler_get_blocks", function(w) return w.scheduler:blocks() end)
 call("scheduler_get_samples", function(w) return w.scheduler:samples() end)
 call("scheduler_get_errors", function(w) return w.scheduler:errors() end)
+call("peers_split", function(w) return w.peers:split{0} end)
+call("peers_get_info", function(w) return w.peers:info() end)
+call("peers_get_link", function(w) return w.peers:link(0, 0) end)
+call("peers_submit", function(w) return w.peers:all_reduce{{stream = w.other, send = w.array, receive = w.array}, reduction = "sum"} end)
+call("peers_launch", function(w) return w.peers:launch{{stream = w.other, kernel = w.kernel, launch = {grid = 1, block = 1}}} end)
+call("peers_join", function(w)
+    return w.device:join{by = "id", id = gpuorch.peers_make_id(), rank = 0, ranks = 1, engine = "host"}
+end)
+call("peers_abort", function(w) return w.joined:abort() end)
+call("symmetric_allocate", function(w) return w.peers:allocate(4096, {alignment = 512}) end)
+call("symmetric_get_address", function(w) return w.symmetric:address(0) end)
+call("symmetric_get_device_handle", function(w) return w.symmetric:device_handle(0) end)
+call("symmetric_reset", function(w) return w.symmetric:reset(0, w.other) end)
+call("symmetric_get_info", function(w) return w.symmetric:info() end)
 call("device_get_costs", function(w) return w.device:costs() end)
 call("advise", function(w) return w.device:advise{launches = 10} end)
 
