@@ -525,7 +525,6 @@ static int peers_launch(lua_State *L) {
         take_rank(L, s, i, &shapes[i], &launches[i]);
         lua_rawseti(L, 2, i + 1);
     }
-    check_object(L, s, 1, CLASS_PEERS); /* still: finalizers may have run */
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, 2, i + 1);
         read_rank(L, s, i, &launches[i]);

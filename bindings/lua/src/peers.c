@@ -175,7 +175,7 @@ static void complete_collective(lua_State *L, state *s, int parts, uint32_t rank
     static const char *const names[] = {"send", "receive"};
     const int has_type = c->type != 0;
     lua_getfield(L, parts - 1, "count");
-    int has_count = !lua_isnil(L, -1);
+    const int has_count = !lua_isnil(L, -1);
     lua_pop(L, 1);
     for (int i = 0; i < 2 * (int)lua_rawlen(L, parts) && c->kind != GPO_COLLECTIVE_BARRIER; ++i) {
         lua_rawgeti(L, parts, i / 2 + 1);
@@ -183,8 +183,9 @@ static void complete_collective(lua_State *L, state *s, int parts, uint32_t rank
         const array_object *array = test_object(L, s, -1, CLASS_ARRAY);
         lua_pop(L, 2);
         if (!array) continue;
-        if (!has_type) c->type = collective_type_of(array);
-        if (!has_count && c->type)
+        if (!has_type && !(c->type = collective_type_of(array)))
+            luaL_error(L, "option 'type' expected, since there is none for arrays of %s", element_names[array->type]);
+        if (!has_count)
             c->count = ARRAY_BYTES(array) / type_sizes[c->type] /
                        (i % 2 ? pieces_received(c->kind, ranks) : pieces_sent(c->kind, ranks));
         return;
@@ -281,7 +282,7 @@ static int submit(lua_State *L, uint32_t kind) {
     take_parts(L, s, 3);
     const int count = (int)lua_rawlen(L, 3);
     gpo_rank_part *parts = lua_newuserdata(L, sizeof *parts * (size_t)(count + 1)); /* 4 */
-    gpo_status status = s->api->peers_get_info(peers, &info);
+    const gpo_status status = s->api->peers_get_info(peers, &info);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     complete_collective(L, s, 3, info.ranks, &collective);
     for (int i = 0; i < count; ++i) {
@@ -289,8 +290,7 @@ static int submit(lua_State *L, uint32_t kind) {
         read_part(L, s, i, info.ranks, &collective, &parts[i]);
         lua_settop(L, 4);
     }
-    return result(L, s, s->api->peers_submit(HANDLE((const object *)lua_touserdata(L, 1), gpo_peers_t), &collective, parts,
-                                             sizeof *parts, (uint32_t)count));
+    return result(L, s, s->api->peers_submit(peers, &collective, parts, sizeof *parts, (uint32_t)count));
 }
 
 #define COLLECTIVE_METHOD(word, kind) \
@@ -325,7 +325,7 @@ static void reclaim_all(lua_State *L, state *s) {
 /* allocate(bytes [, options]) */
 static int symmetric_allocate(lua_State *L) {
     state *s = the_state(L);
-    const object *peers = check_object(L, s, 1, CLASS_PEERS);
+    const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     const uint64_t bytes = check_unsigned(L, 2, UINT64_MAX);
     gpo_symmetric_options options = {.struct_size = sizeof options};
     gpo_symmetric_info info = {.struct_size = sizeof info};
@@ -333,11 +333,10 @@ static int symmetric_allocate(lua_State *L) {
     read_record(L, 3, symmetric_fields, &options);
     symmetric_object *memory = new_object(L, s, CLASS_SYMMETRIC, 1); /* 4 */
     gpo_symmetric_t handle = NULL;
-    gpo_status status = s->api->symmetric_allocate(HANDLE(peers, gpo_peers_t), bytes, &options, &handle);
+    gpo_status status = s->api->symmetric_allocate(peers, bytes, &options, &handle);
     if (status == GPO_OUT_OF_MEMORY) {
         reclaim_all(L, s);
-        if (!is_open(s, peers)) return luaL_argerror(L, 1, "the peers is closed");
-        status = s->api->symmetric_allocate(HANDLE(peers, gpo_peers_t), bytes, &options, &handle);
+        status = s->api->symmetric_allocate(peers, bytes, &options, &handle);
     }
     memory->base.handle = handle;
     if (status != GPO_SUCCESS) return failure(L, s, status);
