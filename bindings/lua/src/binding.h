@@ -451,6 +451,13 @@ typedef struct launch_object {
 } launch_object;
 /* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into; NULL before, else. */
 const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array);
+/* The shape at `index`, reused or read into `*read`. */
+const gpo_launch *check_shape(lua_State *L, state *s, int index, gpo_launch *read);
+/* Puts the argument at `index` into the kernel's values. The array that it is; NULL: it is none. */
+array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint32_t which, int index);
+/* The queue that is argument `which`; NULL: it is none. `user` is the stream of the launch, or the template of the node. */
+const struct queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
+                                                int index, const object *user, const stream_object *stream);
 const char *parameter_name(const parameter *p, char text[32]);
 /* A word of a signature. 0: it is none. */
 int read_parameter_type(const char *word, size_t length, parameter *p);

@@ -395,8 +395,7 @@ static int bad_parameter(lua_State *L, const kernel_object *kernel, uint32_t whi
                       parameter_name(&kernel->parameters[which], name), problem);
 }
 
-/* The shape at `index`, reused or read into `*read`. */
-static const gpo_launch *check_shape(lua_State *L, state *s, int index, gpo_launch *read) {
+const gpo_launch *check_shape(lua_State *L, state *s, int index, gpo_launch *read) {
     const launch_object *reused = test_object(L, s, index, CLASS_LAUNCH);
     if (reused) return &reused->launch;
     read_launch(L, index, read);
@@ -409,8 +408,7 @@ static void check_argument_count(lua_State *L, const kernel_object *kernel, int 
         luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, given);
 }
 
-/* Puts the argument at `index` into the kernel's values. The array that it is; NULL: it is none. */
-static array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint32_t which, int index) {
+array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint32_t which, int index) {
     array_object *array = NULL;
     const parameter *p = &kernel->parameters[which];
     const char *problem = read_parameter(L, s, index, p, kernel->values + p->offset, &array);
@@ -418,8 +416,7 @@ static array_object *read_argument(lua_State *L, state *s, kernel_object *kernel
     return array;
 }
 
-/* The queue that is argument `which`; NULL: it is none. `user` is the stream of the launch, or the template of the node. */
-static const queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
+const struct queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
                                                 int index, const object *user, const stream_object *stream) {
     if (kernel->parameters[which].kind != PARAMETER_QUEUE) return NULL;
     const queue_object *queue = lua_touserdata(L, index);
@@ -449,95 +446,6 @@ static int stream_launch_kernel(lua_State *L) {
     if (stream->recorder && status == GPO_SUCCESS) {
         lua_pushvalue(L, 2);
         record_node(L, s, stream);
-    }
-    return result(L, s, status);
-}
-
-/* --- launches on all ranks of a group --- */
-
-static const field rank_fields[] = {OTHER("stream"), OTHER("kernel"), OTHER("launch"), OTHER("arguments"), FIELDS_END};
-
-/* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads the
- * shape into `*read`, where it isn't reused, and sets `launch->launch`. */
-static void take_rank(lua_State *L, state *s, int rank, gpo_launch *read, gpo_rank_launch *launch) {
-    const int index = lua_gettop(L);
-    if (!lua_istable(L, index)) luaL_error(L, "number %d: a table expected", rank + 1);
-    take_table(L, index, rank_fields, "field");
-    lua_getfield(L, index, "launch");
-    if (!lua_istable(L, index + 1) && !test_object(L, s, index + 1, CLASS_LAUNCH))
-        luaL_error(L, "number %d: field 'launch': a launch, or a table of its options, expected", rank + 1);
-    launch->launch = check_shape(L, s, index + 1, read);
-    lua_setfield(L, index, "launch"); /* the copy has the label */
-    lua_getfield(L, index, "arguments");
-    if (lua_isnil(L, index + 1)) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-    } else {
-        if (!lua_istable(L, index + 1)) luaL_error(L, "number %d: field 'arguments': a table expected", rank + 1);
-        copy_table(L, index + 1);
-    }
-    lua_setfield(L, index, "arguments");
-}
-
-/* Reads the rest of it. Nothing here lets the collector run: no finalizer closes what was read. */
-static void read_rank(lua_State *L, state *s, int rank, gpo_rank_launch *launch) {
-    const int index = lua_gettop(L);
-    lua_getfield(L, index, "stream");    /* index + 1 */
-    lua_getfield(L, index, "kernel");    /* + 2 */
-    lua_getfield(L, index, "arguments"); /* + 3 */
-    stream_object *stream = test_object(L, s, index + 1, CLASS_STREAM);
-    kernel_object *kernel = test_object(L, s, index + 2, CLASS_KERNEL);
-    if (!stream || !is_open(s, &stream->base)) luaL_error(L, "number %d: field 'stream': a stream that is open expected", rank + 1);
-    if (!kernel || !is_open(s, &kernel->base)) luaL_error(L, "number %d: field 'kernel': a kernel that is open expected", rank + 1);
-    if (lua_rawlen(L, index + 3) != kernel->count)
-        luaL_error(L, "number %d: the kernel has %d parameters, got %d arguments", rank + 1, (int)kernel->count,
-                   (int)lua_rawlen(L, index + 3));
-    for (uint32_t i = 0; i < kernel->count; ++i) {
-        lua_rawgeti(L, index + 3, (int)i + 1);
-        array_object *array = read_argument(L, s, kernel, i, index + 4);
-        if (array) use_array(L, s, index + 4, array, index + 1, stream);
-        if (check_queue_argument(L, s, kernel, i, index + 4, &stream->base, stream) && stream->recorder)
-            record_queue(L, s, index + 4, stream);
-        lua_settop(L, index + 3);
-    }
-    launch->struct_size = sizeof *launch;
-    launch->stream = HANDLE(&stream->base, gpo_stream_t);
-    launch->kernel = HANDLE(&kernel->base, gpo_kernel_t);
-    launch->arguments = kernel->pointers;
-    launch->sizes = kernel->sizes;
-    launch->argument_count = kernel->count;
-    lua_settop(L, index);
-}
-
-/* launch{{stream = , kernel = , launch = [, arguments = ]}, ...}: one for each rank of a group. */
-static int peers_launch(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_peers_t peers = CHECK_HANDLE(1, peers);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    copy_table(L, 2);
-    const int count = (int)lua_rawlen(L, 2);
-    gpo_rank_launch *launches = lua_newuserdata(L, (sizeof *launches + sizeof(gpo_launch)) * (size_t)(count + 1));
-    gpo_launch *shapes = (gpo_launch *)(launches + count);
-    memset(launches, 0, sizeof *launches * (size_t)count);
-    for (int i = 0; i < count; ++i) {
-        lua_rawgeti(L, 2, i + 1);
-        take_rank(L, s, i, &shapes[i], &launches[i]);
-        lua_rawseti(L, 2, i + 1);
-    }
-    for (int i = 0; i < count; ++i) {
-        lua_rawgeti(L, 2, i + 1);
-        read_rank(L, s, i, &launches[i]);
-        lua_settop(L, 3);
-    }
-    const gpo_status status = s->api->peers_launch(peers, launches, sizeof *launches, (uint32_t)count);
-    for (int i = 0; i < count && status == GPO_SUCCESS; ++i) {
-        lua_rawgeti(L, 2, i + 1);
-        lua_getfield(L, 4, "stream");
-        lua_getfield(L, 4, "kernel");
-        stream_object *stream = lua_touserdata(L, 5);
-        if (stream->recorder) record_node(L, s, stream);
-        lua_settop(L, 3);
     }
     return result(L, s, status);
 }
@@ -587,5 +495,4 @@ const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
                                           {"module_load_builtin", module_load_builtin},
                                           {NULL, NULL}};
 const luaL_Reg template_kernel_methods[] = {{"add_kernel", template_add_kernel}, {NULL, NULL}};
-const luaL_Reg peers_launch_methods[] = {{"launch", peers_launch}, {NULL, NULL}};
 const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

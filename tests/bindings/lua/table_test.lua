@@ -125,3 +125,38 @@ test("a pipeline's stages are what they were when they were given, though finali
         if good and pipeline then pipeline:close() end
     end)
 end)
+
+test("a collective and a launch on all ranks are what they were when they were given, though finalizers take their tables apart", function()
+    local runtime, device, stream = use()
+    local peers = assert(runtime:peers{device})
+    local nothing = assert(device:module_load_builtin():kernel("gpo_fill_u32", "ptr u32 u64"))
+    local options, part, arguments, shape = {}, {}, {}, {}
+    with_finalizers(200, function()
+        for _, array in ipairs{part.send, arguments[1]} do if type(array) == "userdata" then array:close() end end
+        clear(options)
+        clear(part)
+        clear(arguments)
+        clear(shape)
+        collectgarbage()
+        gpuorch.array("u8", 4096):fill(9):close()
+    end, function()
+        local source, target = assert(device:memory_allocate("u8", 4096)), assert(device:memory_allocate("u8", 4096))
+        assert(stream:fill(source, 7))
+        part.stream, part.send, part.receive = stream, source, target
+        options[1], options.label = part, ("a collective with a label of %d bytes"):format(36)
+        local good, done = pcall(peers.all_gather, peers, options)
+        if good and done then same(target:to_string(stream), ("\7"):rep(4096)) end
+        clear(options)
+        clear(part)
+        arguments[1], arguments[2], arguments[3] = target, 0x08080808, 1024
+        shape.grid, shape.block, shape.label = 1, 64, ("a launch with a label of %d bytes"):format(33)
+        part.stream, part.kernel, part.launch, part.arguments = stream, nothing, shape, arguments
+        options[1] = part
+        good, done = pcall(peers.launch, peers, options)
+        if good and done then
+            good, done = pcall(target.to_string, target, stream) -- it may have been closed since
+            if good then same(done, ("\8"):rep(4096)) end
+        end
+        for _, table_ in ipairs{options, part, arguments, shape} do clear(table_) end
+    end)
+end)
