@@ -137,6 +137,15 @@ test("each collective moves what its kind says; type and count are those of the 
     both("all_gather", out)
     for i = 1, 2 do same(w.text(i, out[i]), u32(1, 1000, 2, 1000), "all_gather") end
 
+    out = {w.array(1, 1000, 5), w.array(2, 1000, 6)} -- in place, by slices
+    assert(w.peers:all_gather{{stream = s[1], send = out[1]:slice(1, 500), receive = out[1]},
+                              {stream = s[2], send = out[2]:slice(501), receive = out[2]}})
+    for i = 1, 2 do same(w.text(i, out[i]), u32(5, 500, 6, 500), "all_gather in place") end
+    assert(w.peers:reduce_scatter{reduction = "sum", {stream = s[1], send = out[1], receive = out[1]:slice(1, 500)},
+                                  {stream = s[2], send = out[2], receive = out[2]:slice(501)}})
+    same(w.text(1, out[1]), u32(10, 500, 6, 500), "reduce_scatter in place")
+    same(w.text(2, out[2]), u32(5, 500, 12, 500), "reduce_scatter in place")
+
     out = {w.array(1, 1000), w.array(2, 1000)}
     both("all_to_all", out)
     for i = 1, 2 do same(w.text(i, out[i]), u32(1, 500, 2, 500), "all_to_all") end
@@ -154,7 +163,7 @@ test("each collective moves what its kind says; type and count are those of the 
     for i = 1, 2 do assert(s[i]:await(10)) end
     -- Nothing is sent, and nothing is missing.
     assert(w.peers:all_reduce{type = "f64", reduction = "average", count = 0, s[1], s[2]})
-    same(w.peers:info().collectives, 9)
+    same(w.peers:info().collectives, 11)
 end)
 
 test("types that arrays don't have are named", function()
