@@ -186,6 +186,7 @@ typedef struct gpo_join_options {
  * GPO_PEER_LOST: until the timeout passed ranks were missing, which the message names; or a rank has died or given up
  * GPO_NOT_SUPPORTED: MPI or NCCL is needed and can't be used, the message says what to install or set; or the runtime
  *     is deterministic
+ * GPO_NOT_FOUND: the folder of the file doesn't exist
  * GPO_IO_ERROR: a file can't be made, opened or mapped */
 GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
 

@@ -136,7 +136,7 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
             joined_.push_back(Ref<Stream>(&stream));
         if (!node || operation.work().engine == trace::Engine::none) return;
         const Operation& what = operation.content(stream);
-        made_.push_back({node, operation.label(), what.owner(), attributes_of(what, stream)});
+        made_.push_back({node, what.label(), what.owner(), attributes_of(what, stream)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
     }
