@@ -109,6 +109,17 @@ def summed(folder):
     report("README.md shows lines of bucketed_allreduce.c", missing, [])
 
 
+def trained(folder):
+    program = build("perceptron", folder, f"-L{LIBRARY.parent}", "-lgpuorch", "-lm", f"-Wl,-rpath,{LIBRARY.parent}")
+    for devices in ("1", "4"):
+        result = run(program, GPUORCH_SOFT_DEVICES=devices)
+        found = re.fullmatch(rf"{devices} devices: loss (\S+) at first, (\S+) after 30 steps, (\S+) after 60\n(.*)\n", result.stdout)
+        losses = [float(word) for word in found.groups()[:3]] if found else []
+        report(f"perceptron.c learns on {devices} devices as on one",
+               (result.returncode, result.stderr, found and found[4], losses == sorted(losses, reverse=True) and len(losses) == 3),
+               (0, "", "every device has the weights of one device that trains alone, bit for bit", True), result.stdout)
+
+
 def loaded(folder):
     program = build("dlopen", folder, "-ldl")
     needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
@@ -157,6 +168,7 @@ def main():
         scheduled(pathlib.Path(folder))
         handed_out(pathlib.Path(folder))
         summed(pathlib.Path(folder))
+        trained(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
     readme()
     languages()
