@@ -285,6 +285,204 @@ std::string bus_bandwidth(uint64_t bytes, uint32_t ranks, double ns) {
     return std::to_string(ranks) + " GPUs, bus bandwidth " + std::to_string(busbw).substr(0, 6) + " GB/s";
 }
 
+// --- kernels of two devices ---
+
+const char* const kSource = R"(
+#include <gpuorch/device/steal.cuh>
+
+// 8 bytes and a signal to the other rank and back; from 64 on the data, at 0 the signal.
+extern "C" __global__ void ping_pong(gpo::symmetric memory, unsigned long long from, unsigned rounds, unsigned *failed) {
+    const unsigned other = 1 - memory.rank;
+    for (unsigned long long round = from + 1; round <= from + rounds; ++round) {
+        const unsigned long long data = round * 3;
+        if (memory.rank == 0) gpo::put_signal(memory, other, 64, &data, 8, 0, round, gpo::signal_set);
+        if (gpo::wait(memory, 0, gpo::wait_at_least, round, gpo::nanoseconds(1000000000)) != gpo::peer_success ||
+            *gpo::pointer<volatile unsigned long long>(memory, memory.rank, 64) != data) {
+            *failed = 1;
+            return;
+        }
+        if (memory.rank == 1) gpo::put_signal(memory, other, 64, &data, 8, 0, round, gpo::signal_set);
+    }
+}
+
+// The same by hand: a fence between the data and the flag.
+extern "C" __global__ void ping_pong_by_hand(unsigned rank, volatile unsigned long long *mine,
+                                             volatile unsigned long long *theirs, unsigned long long from, unsigned rounds,
+                                             unsigned *failed) {
+    for (unsigned long long round = from + 1; round <= from + rounds; ++round) {
+        if (rank == 0) {
+            theirs[8] = round * 3;
+            __threadfence_system();
+            theirs[0] = round;
+        }
+        while (mine[0] < round) {
+        }
+        __threadfence_system();
+        if (mine[8] != round * 3) *failed = 1;
+        if (rank == 1) {
+            theirs[8] = round * 3;
+            __threadfence_system();
+            theirs[0] = round;
+        }
+    }
+}
+
+// Task i takes as long as i squared says.
+__device__ void task(unsigned i, unsigned *out) {
+    unsigned value = i + threadIdx.x % 32;
+    for (unsigned turn = 0; turn < (i >> 8) * (i >> 8) >> 6; ++turn) {
+        value ^= value << 13;
+        value ^= value >> 17;
+        value ^= value << 5;
+    }
+    if (value == 0) *out = i;
+}
+extern "C" __global__ void shared_tasks(gpo::symmetric memory, unsigned long long count, unsigned *out) {
+    gpo::warp_steal mine(gpo::shared_numbers(memory, 0, count, 8));
+    unsigned long long first, last;
+    while (mine.next(first, last) == gpo::peer_success)
+        for (; first < last; ++first) task(first, out);
+}
+extern "C" __global__ void static_tasks(unsigned rank, unsigned ranks, unsigned long long count, unsigned *out) {
+    const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
+    const unsigned long long begin = count * rank / ranks, end = count * (rank + 1) / ranks;
+    for (unsigned long long i = begin + warp; i < end; i += warps) task(i, out);
+}
+)";
+
+using Symmetric = gpo::test::Owned<gpo_symmetric_t, gpo_symmetric_destroy>;
+
+/// Kernels of a source on each device, and symmetric memory.
+struct Kernels : Devices {
+    explicit Kernels(uint64_t bytes) {
+        for (uint32_t rank = 0; rank < ranks(); ++rank) {
+            auto options = sized<gpo_compile_options>();
+            options.source = kSource;
+            Module module;
+            CHECK_GPO(gpo_module_compile(devices[rank], &options, module.out()));
+            modules.push_back(std::move(module));
+            flags.push_back(memory(rank, 256));
+            CHECK_GPO(gpo_fill(streams[rank], flags.back(), 0, 4, 64));
+        }
+        CHECK_GPO(gpo_symmetric_allocate(peers, bytes, nullptr, symmetric.out()));
+        for (uint32_t rank = 0; rank < ranks(); ++rank) {
+            handles.emplace_back();
+            CHECK_GPO(gpo_symmetric_get_device_handle(symmetric, rank, handles.back().words, sizeof handles.back(), nullptr));
+        }
+    }
+    Kernel kernel_of(uint32_t rank, const char* name) {
+        Kernel made;
+        CHECK_GPO(gpo_module_get_kernel(modules[rank], name, made.out()));
+        return made;
+    }
+    uint32_t failed(uint32_t rank) {
+        uint32_t out = 0;
+        CHECK_GPO(gpo_copy_to_host(streams[rank], &out, flags[rank], sizeof out));
+        finish(streams[rank]);
+        return out;
+    }
+    struct Handle {
+        uint64_t words[GPO_SYMMETRIC_HANDLE_BYTES / 8];
+    };
+    std::vector<Module> modules;
+    std::vector<uint64_t> flags;
+    Symmetric symmetric;
+    std::vector<Handle> handles;
+};
+
+/// One kernel on each rank together; its arguments are `argument(rank)`, an array of addresses.
+template <class Arguments>
+double together(Kernels& on, const std::vector<Kernel>& kernels, const gpo_launch& shape, Arguments&& arguments,
+                uint32_t count) {
+    std::vector<gpo_rank_launch> launches(on.ranks(), sized<gpo_rank_launch>());
+    for (uint32_t rank = 0; rank < on.ranks(); ++rank) {
+        launches[rank].stream = on.streams[rank];
+        launches[rank].kernel = kernels[rank];
+        launches[rank].launch = &shape;
+        launches[rank].arguments = arguments(rank);
+        launches[rank].argument_count = count;
+    }
+    const double begin = now_ns();
+    CHECK_GPO(gpo_peers_launch(on.peers, launches.data(), sizeof launches[0], on.ranks()));
+    on.finish_all();
+    return now_ns() - begin;
+}
+
+void put_signal(Row& row) {
+    Kernels on(4096);
+    if (on.ranks() != 2) throw Skip("needs two devices, and no more");
+    std::vector<Kernel> ours, base;
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        ours.push_back(on.kernel_of(rank, "ping_pong"));
+        base.push_back(on.kernel_of(rank, "ping_pong_by_hand"));
+    }
+    const uint64_t words[2] = {on.memory(0, 256), on.memory(1, 256)};
+    for (uint32_t rank = 0; rank < 2; ++rank) CHECK_GPO(gpo_fill(on.streams[rank], words[rank], 0, 4, 64));
+    const uint32_t rounds = row.size(2000u, 10u);
+    uint64_t done[2] = {};
+    const gpo_launch one = shape(1, 1);
+    const auto block = [&](bool by_hand) {
+        struct {
+            uint32_t rank;
+            uint64_t mine, theirs, failed;
+            const void* pointers[6];
+        } of[2];
+        const double ns = together(on, by_hand ? base : ours, one, [&](uint32_t rank) {
+            auto& a = of[rank];
+            a.rank = rank;
+            a.mine = words[rank];
+            a.theirs = words[1 - rank];
+            a.failed = on.flags[rank];
+            if (by_hand) {
+                const void* all[] = {&a.rank, &a.mine, &a.theirs, &done[1], &rounds, &a.failed};
+                std::copy(all, all + 6, a.pointers);
+            } else {
+                const void* all[] = {on.handles[rank].words, &done[0], &rounds, &a.failed};
+                std::copy(all, all + 4, a.pointers);
+            }
+            return a.pointers;
+        }, by_hand ? 6 : 4);
+        done[by_hand] += rounds;
+        return ns / rounds;
+    };
+    row.pairs([&] { return block(true); }, [&] { return block(false); });
+    if (on.failed(0) || on.failed(1)) throw std::runtime_error("data came behind its signal, or not at all");
+}
+
+void shared_range(Row& row) {
+    Kernels on(4096);
+    std::vector<Kernel> ours, base;
+    for (uint32_t rank = 0; rank < on.ranks(); ++rank) {
+        ours.push_back(on.kernel_of(rank, "shared_tasks"));
+        base.push_back(on.kernel_of(rank, "static_tasks"));
+    }
+    const uint64_t count = row.size(uint64_t{200000}, uint64_t{1000});
+    const uint32_t ranks = on.ranks();
+    const gpo_launch whole = shape(static_cast<uint32_t>(on.properties.multiprocessors) * 2, 256);
+    const auto block = [&](bool fixed) {
+        struct Of {
+            uint32_t rank;
+            uint64_t out;
+            const void* pointers[4];
+        };
+        std::vector<Of> of(ranks);
+        return together(on, fixed ? base : ours, whole, [&](uint32_t rank) {
+            Of& a = of[rank];
+            a.rank = rank;
+            a.out = on.flags[rank];
+            if (fixed) {
+                const void* all[] = {&a.rank, &ranks, &count, &a.out};
+                std::copy(all, all + 4, a.pointers);
+            } else {
+                const void* all[] = {on.handles[rank].words, &count, &a.out};
+                std::copy(all, all + 3, a.pointers);
+            }
+            return a.pointers;
+        }, fixed ? 4 : 3) * 1e-6;
+    };
+    row.pairs([&] { return block(true); }, [&] { return block(false); });
+}
+
 void all_reduce(Row& row, uint64_t bytes, int chain, int launches) {
     Devices devices;
     RawDevices raw(devices);
@@ -318,6 +516,19 @@ int main(int argc, char** argv) {
                .base = "cuMemcpyPeerAsync",
                .target = ratio_at_least(0.99)},
               [](Row& row) { peer_copy(row, true); });
+    bench.row({.name = "put_signal",
+               .what = "8 bytes and a signal to the other device's kernel and back",
+               .base = "stores, fences and a flag by hand",
+               .target = ratio_at_most(1.1),
+               .devices = on_cuda},
+              put_signal);
+    bench.row({.name = "shared_range",
+               .what = "200,000 tasks, as long as the square of their number, by a range that the devices share",
+               .unit = "ms",
+               .base = "as many neighbouring tasks for each device",
+               .target = ratio_at_most(1 / 1.5),
+               .devices = on_cuda},
+              shared_range);
     struct Size {
         const char* name;
         const char* what;
