@@ -50,9 +50,13 @@ void Template::stop_recording() noexcept {
 
 // --- recording ---
 
-void Template::require_device(const Stream& stream) const {
+void Template::require_runtime(const Stream& stream) const {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
+}
+
+void Template::require_device(const Stream& stream) const {
+    require_runtime(stream);
     if (&stream.context() != &*context_)
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are not of one device");
 }
@@ -121,21 +125,22 @@ void Template::cancel() {
     stop_recording();
 }
 
+// A recording may have streams of other devices.
 uint32_t Template::last_node(Stream& stream) {
-    require_device(stream);
+    require_runtime(stream);
     std::lock_guard lock(lock_);
     const GraphRecording& recording = required_recording("the last node");
-    DriverScope scope(*context_);
+    DriverScope scope(stream.context());
     const CUgraphNode node = recording.last(stream);
     recorded_->read_made(*recording_);
     return node ? recorded_->see(node, "", nullptr) + 1 : 0;
 }
 
 void Template::set_last_node(Stream& stream, uint32_t node) {
-    require_device(stream);
+    require_runtime(stream);
     std::lock_guard lock(lock_);
     GraphRecording& recording = required_recording("the last node");
-    DriverScope scope(*context_);
+    DriverScope scope(stream.context());
     recorded_->read_made(*recording_);
     recording.set_last(stream, recorded_->nodes()[recorded_->checked(node, "node")].native);
 }

@@ -131,6 +131,7 @@ private:
     void stop_recording() noexcept;
     void make_current(Ref<Recipe> recipe) noexcept;
     GraphRecording& required_recording(const char* what);
+    void require_runtime(const Stream& stream) const;
     void require_device(const Stream& stream) const;
 
     const Ref<Context> context_;

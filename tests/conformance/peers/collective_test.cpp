@@ -294,6 +294,11 @@ TEST_CASE("collectives are recorded into a template, and launched again with oth
     for (int turn = 0; turn < 2; ++turn)
         REQUIRE_OK(rig.submit(collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_INT32, count, GPO_REDUCE_SUM),
                               turn ? rig.parts(receive, receive) : rig.parts(send, receive)));
+    // Nodes of other devices' streams can be named, too.
+    std::vector<uint32_t> last(rig.ranks);
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+        REQUIRE_OK(gpo_template_get_last_node(step, rig.streams[rank], &last[rank]));
+    if (!rig.software()) CHECK(last[rig.ranks - 1] != 0);   // else each waits for several nodes
     for (uint32_t rank = 1; rank < rig.ranks; ++rank) {
         auto of = sized<gpo_event_options>();
         Event join;
