@@ -22,6 +22,8 @@ constexpr Nccl::Reduction kOperations[] = {-1, 0, 1, 3, 2, 4};
 constexpr Nccl::DataType kBytes = 1;          // ncclUint8
 constexpr int kNarrowFloats = 22400;          // version from which it knows 8-bit floating point
 
+constexpr uint64_t kSoon = 100'000;           // ns
+
 // NCCL chooses algorithms by size: they are set up one by one. Sizes of a warm-up: 1 KiB, 256 KiB, 16 MiB.
 constexpr uint64_t kSizes[] = {1 << 10, 256 << 10, 16 << 20};
 constexpr uint64_t kMostWarmUp = 256 << 20;   // bytes of each of two buffers, where there are many ranks
@@ -277,9 +279,11 @@ void NcclEngine::warm_up_all() {
 // whoever has the lock.
 void NcclEngine::settle(Nccl::Result result, const char* function) {
     if (result != Nccl::kSuccess && result != Nccl::kInProgress) check(result, function);
-    for (Pauses pauses;; pauses.pause()) {
+    Pauses pauses;
+    const uint64_t begun = host::now();
+    for (uint64_t now = begun;; now = host::now()) {
         ErrorPtr ended = why_ended();
-        if (!ended && host::now() >= deadline_)
+        if (!ended && now >= deadline_)
             ended = make_error(GPO_PEER_LOST, "NCCL: other ranks didn't come in time (", function, ")");
         if (ended) {
             abort_now();
@@ -289,6 +293,8 @@ void NcclEngine::settle(Nccl::Result result, const char* function) {
         Nccl::Result state = Nccl::kSuccess;
         check(nccl_->ncclCommGetAsyncError(communicators_[0], &state), "ncclCommGetAsyncError");
         if (state != Nccl::kInProgress) return check(state, function);
+        if (now - begun < kSoon) host::step(0);   // as a rule NCCL's thread has launched it by then
+        else pauses.pause();
     }
 }
 
