@@ -6,6 +6,8 @@
 // RUN: GPUORCH_DEVICE=soft id disagree
 // RUN: GPUORCH_DEVICE=soft mpi disagree
 // RUN: GPUORCH_DEVICE=soft id exits
+// RUN: GPUORCH_DEVICE=soft id goes_on
+// RUN: GPUORCH_DEVICE=soft file goes_on
 // RUN: GPUORCH_DEVICE=soft file killed
 // RUN: GPUORCH_DEVICE=soft id killed_amid
 // RUN: GPUORCH_DEVICE=soft id stopped
@@ -330,6 +332,27 @@ int exits(Rank& r) {
     return others_lose(r, "rank 2 has died");
 }
 
+// The ranks that are left go on as a group of their own. The stream that has failed is of no use any more.
+int goes_on(Rank& r) {
+    barrier(r);
+    if (r.rank == 2) _exit(0);
+    const gpo_status lost = r.submit(sum_of(0), 0, 0);   // it may be known already
+    if (lost == GPO_SUCCESS) EXPECT(has(r.fails_with(GPO_PEER_LOST), "rank 2 has died"));
+    else EXPECT(lost == GPO_PEER_LOST);
+    const uint32_t left[] = {0, 1, 3};
+    gpo_peers_t rest = nullptr;
+    EXPECT_OK(gpo_peers_split(r.peers, left, 3, nullptr, &rest));
+    EXPECT_OK(gpo_peers_destroy(r.peers));
+    r.peers = rest;
+    r.stream = r.new_stream();
+    const gpo_peers_info known = Rank::info(rest);
+    EXPECT(known.ranks == 3 && known.rank == (r.rank == 3 ? 2 : r.rank));
+    const uint64_t data = r.memory_of(std::vector<int32_t>(100, static_cast<int32_t>(r.rank) + 1));
+    EXPECT_OK(r.submit(sum_of(100), data, data));
+    EXPECT(r.read<int32_t>(data, 100) == std::vector<int32_t>(100, 7));
+    return r.end();
+}
+
 int killed(Rank& r) {
     barrier(r);
     if (r.rank == 2) raise(SIGKILL);
@@ -431,7 +454,8 @@ struct Scenario {
 constexpr int64_t kSecond = 1'000'000'000;
 const Scenario kScenarios[] = {
     {"collectives", collectives, 30 * kSecond, 0}, {"disagree", disagree, 30 * kSecond, 0},
-    {"exits", exits, 30 * kSecond, 0},             {"killed", killed, 30 * kSecond, -SIGKILL},
+    {"exits", exits, 30 * kSecond, 0},             {"goes_on", goes_on, 30 * kSecond, 0},
+    {"killed", killed, 30 * kSecond, -SIGKILL},
     {"killed_amid", killed_amid, 30 * kSecond, -SIGKILL},
     {"stopped", stopped, kSecond, -SIGKILL},       {"leaves", leaves, 30 * kSecond, 0},
     {"shuts_down", shuts_down, 30 * kSecond, 0},   {"aborts", aborts, 30 * kSecond, 0},

@@ -81,7 +81,8 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 /* Creates a group of some ranks of another: rank i of the new group is rank `ranks[i]` of `peers`. The two groups don't
  * depend on each other. `options` may be NULL. Statuses as gpo_peers_create.
  * For a group of several processes: all processes whose ranks are in the list call it, with the same list, and the
- * others don't. It blocks until all are there, as gpo_peers_join does, and has that function's statuses too.
+ * others don't. It blocks until all are there, as gpo_peers_join does, and has that function's statuses too. A group
+ * that is broken can be split as well: so the processes that are left go on without the lost one.
  * GPO_INVALID_ARGUMENT: there is no rank of this number, or it is in the list twice; or this process's isn't in it */
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);

@@ -230,7 +230,7 @@ Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span
     }
     if (std::find(ranks.begin(), ranks.end(), whole.rank()) == ranks.end())
         fail(GPO_INVALID_ARGUMENT, "rank ", whole.rank(), ", which this process has, isn't in the list");
-    if (const ErrorPtr error = whole.broken()) throw Failure(error);
+    // Also of a group that is broken: so those that are left go on without the others.
     const std::function<void()> check = watch(context->runtime());
     auto transport = whole.split(ranks, deadline_of(whole.patience()), check);
     return begin(std::move(context), std::move(transport), engine, whole.patience(), owner, check);
