@@ -16,7 +16,7 @@
  *   A collective is put on all of its streams at once, or on none. Each stream does its part behind what was put on it
  *   before; work that is put on it later finds the rank's result, and may change the rank's buffers. If one of the
  *   streams is held (stream.h), the collective is held on all of them. If a held collective is cancelled or fails on
- *   one stream, it fails on all of them, and so do these streams. Different threads may submit collectives over the
+ *   one stream, it never runs, and its other streams fail with the same status. Different threads may submit collectives over the
  *   same streams: all streams get them in the same order.
  *
  * Recording
@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /* Most ranks of a group in one process. */
-#define GPO_PEERS_MOST_RANKS 32
+#define GPO_PEERS_MOST_RANKS 16
 
 /* Engines. */
 #define GPO_ENGINE_DIRECT 1
@@ -74,7 +74,8 @@ typedef struct gpo_peers_options {
 GPO_API gpo_status gpo_peers_create(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
                                     gpo_peers_t *peers);
 
-/* Destroys a group's handle. Collectives that were submitted go on. Then the process leaves a group of several
+/* Destroys a group's handle. Collectives that were submitted go on, and recorded ones can be launched. It may block until
+ * NCCL's collectives of the group are done. Then the process leaves a group of several
  * processes, and for the others the group is broken (GPO_PEER_LOST) as soon as they need it. */
 GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 

@@ -13,9 +13,9 @@ using namespace gpo;
 
 namespace {
 
-void check_count(uint32_t count) {
-    if (count == 0 || count > GPO_PEERS_MOST_RANKS)
-        fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a group has 1 to ", GPO_PEERS_MOST_RANKS, " ranks");
+void check_count(uint32_t count, uint32_t most = GPO_PEERS_MOST_RANKS) {
+    if (count == 0 || count > most)
+        fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a group has 1 to ", most, " ranks");
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t* ranks, uin
         required(ranks, "ranks");
         required(part, "part");
         const gpo_peers_options read = read_struct(options, "options");
-        check_count(count);
+        check_count(count, GPO_PEERS_MOST_JOINED);
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
             auto made = pinned->split({ranks, count}, read);

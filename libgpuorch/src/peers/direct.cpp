@@ -9,7 +9,6 @@ namespace gpo::peers {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kMostSources = 16;         // of one launch (driver/combine.cu)
 constexpr uint64_t kAlignment = 256;          // of the pieces that ranks reduce, bytes
 constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces everything, in one phase
 
@@ -121,24 +120,18 @@ public:
     void combine(uint32_t on, uint64_t destination, FirstOf first_of, uint64_t bytes) {
         const Collective& c = collective_;
         if (bytes == 0) return;
+        uint64_t sources[GPO_PEERS_MOST_RANKS] = {};   // as many as a launch takes (driver/combine.cu)
+        for (uint32_t of = 0; of < c.ranks; ++of) sources[of] = first_of(of);
+        uint32_t ranks = c.ranks, type = c.type, reduction = c.reduction;
         uint64_t count = bytes / c.element_bytes;
-        for (uint32_t from = 0; from < c.ranks;) {
-            uint64_t sources[kMostSources] = {};
-            uint32_t used = 0;
-            if (from) sources[used++] = destination;   // what was combined already
-            while (used < kMostSources && from < c.ranks) sources[used++] = first_of(from++);
-            const bool last = from == c.ranks;
-            uint32_t type = c.type, divisor = c.ranks;
-            uint32_t reduction = c.reduction == GPO_REDUCE_AVERAGE && !last ? GPO_REDUCE_SUM : c.reduction;
-            void* arguments[] = {&destination, sources, &used, &type, &reduction, &divisor, &count};
-            KernelWork work;
-            work.function = engine_.ranks_[on].kernels->combine->native();
-            work.grid[0] = static_cast<uint32_t>(
-                std::clamp<uint64_t>(bytes / (uint64_t{kThreads} * 16), 1, engine_.ranks_[on].blocks));
-            work.block[0] = kThreads;
-            work.arguments = arguments;
-            put(on, work);
-        }
+        void* arguments[] = {&destination, sources, &ranks, &type, &reduction, &ranks, &count};
+        KernelWork work;
+        work.function = engine_.ranks_[on].kernels->combine->native();
+        work.grid[0] = static_cast<uint32_t>(
+            std::clamp<uint64_t>(bytes / (uint64_t{kThreads} * 16), 1, engine_.ranks_[on].blocks));
+        work.block[0] = kThreads;
+        work.arguments = arguments;
+        put(on, work);
     }
 
     void run();

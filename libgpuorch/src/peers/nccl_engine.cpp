@@ -81,19 +81,21 @@ void NcclEngine::check(Nccl::Result result, const char* function) const {
     throw Failure(std::move(error));
 }
 
-Ref<Counted> NcclEngine::prepare(const Collective& collective, bool) {
+Ref<Counted> NcclEngine::prepare(const Collective& collective, bool captured) {
     if (collective.type >= GPO_TYPE_FLOAT8_E4M3 && nccl_->version() < kNarrowFloats && collective.reduces())
         fail(GPO_NOT_SUPPORTED, "NCCL ", Nccl::version_text(nccl_->version()),
              " doesn't reduce 8-bit floating point: install ", Nccl::version_text(kNarrowFloats), " or newer");
-    if (joined_) return nullptr;   // all is warm
+    // A recording keeps the communicators.
+    const Ref<Counted> kept = captured ? Ref<Counted>(this) : nullptr;
+    if (joined_) return kept;   // all is warm
     {
         std::lock_guard lock(lock_);
-        if (warm_[warm_place(collective)]) return nullptr;
+        if (warm_[warm_place(collective)]) return kept;
     }
     warm_up(collective);
     std::lock_guard lock(lock_);
     warm_[warm_place(collective)] = true;
-    return nullptr;
+    return kept;
 }
 
 // The same kind over memory of the engine's own.

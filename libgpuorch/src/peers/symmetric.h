@@ -23,7 +23,7 @@ struct SymmetricHandle {
     uint32_t blocks = 0;        // that have words
     uint32_t block_words = 0;   // u32 of a block, from one block to the next
     uint64_t reserved[3] = {};
-    uint64_t addresses[GPO_PEERS_MOST_RANKS] = {};
+    uint64_t addresses[32] = {};   // room for more than a group has: its size is ABI
 };
 static_assert(sizeof(SymmetricHandle) == GPO_SYMMETRIC_HANDLE_BYTES);
 

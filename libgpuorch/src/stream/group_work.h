@@ -56,7 +56,7 @@ private:
 
     const char *const kind_, *const label_;
     std::vector<Ref<Stream>> streams_;          // in the order of their addresses
-    std::vector<StreamPart*> parts_;                  // of these streams. Under the locks
+    std::vector<StreamPart*> parts_;            // of these streams. Under the locks
     std::vector<std::atomic<bool>> arrived_;    // its part has been the first of what the stream holds
     std::atomic<size_t> arrivals_{0};
     std::optional<Deferred::Entry> releasing_;  // from the last arrival until that was seen to

@@ -393,6 +393,46 @@ TEST_CASE("a group is destroyed while a collective is on its way" * gated) {
     }
 }
 
+TEST_CASE("a recorded collective can be launched when the group's handle is destroyed" * gated) {
+    PeersRig rig;
+    for (const uint64_t count : {uint64_t{1000}, uint64_t{1} << 20}) {   // by each engine that there is
+        CAPTURE(count);
+        const auto data = rig.buffers(count * 4);
+        Peers group;
+        const auto handles = rig.device_handles();
+        REQUIRE_OK(gpo_peers_create(handles.data(), rig.ranks, nullptr, group.out()));
+        Template step;
+        std::vector<Event> events(rig.ranks);
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            REQUIRE_OK(gpo_event_create(rig.devices[rank], nullptr, events[rank].out()));
+        REQUIRE_OK(gpo_template_create(rig.devices[0], nullptr, step.out()));
+        REQUIRE_OK(gpo_template_begin(step, rig.streams[0]));
+        REQUIRE_OK(gpo_event_record(events[0], rig.streams[0]));
+        for (uint32_t rank = 1; rank < rig.ranks; ++rank)
+            REQUIRE_OK(gpo_stream_wait_event(rig.streams[rank], events[0]));
+        const auto sum = collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_INT32, count, GPO_REDUCE_SUM);
+        const auto parts = rig.parts(data, data);
+        REQUIRE_OK(gpo_peers_submit(group, &sum, parts.data(), sizeof parts[0], rig.ranks));
+        for (uint32_t rank = 1; rank < rig.ranks; ++rank) {
+            REQUIRE_OK(gpo_event_record(events[rank], rig.streams[rank]));
+            REQUIRE_OK(gpo_stream_wait_event(rig.streams[0], events[rank]));
+        }
+        REQUIRE_OK(gpo_template_end(step));
+        Graph graph;
+        REQUIRE_OK(gpo_graph_create(step, nullptr, graph.out()));
+        group.reset();
+        step.reset();
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            REQUIRE_OK(gpo_fill(rig.streams[rank], data[rank], rank + 1, 4, count));
+        rig.wait_all();
+        REQUIRE_OK(gpo_graph_launch(graph, rig.streams[0]));
+        REQUIRE_OK(gpo_stream_wait(rig.streams[0], kPatience));
+        const auto expected = static_cast<int32_t>(rig.ranks * (rig.ranks + 1) / 2);
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            CHECK(rig.read<int32_t>(data, rank, count) == std::vector<int32_t>(count, expected));
+    }
+}
+
 TEST_CASE("a group of some ranks has ranks of its own") {
     PeersRig rig;
     if (rig.ranks < 2) return skip("there is one device");
@@ -497,7 +537,7 @@ TEST_CASE("a device can't be in a group twice, and NCCL isn't for software GPUs"
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_create(twice, 2, nullptr, made.out()));
     CHECK(has(refused(), "ranks 0 and 1 are the same device"));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_create(twice, 0, nullptr, made.out()));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_create(twice, 33, nullptr, made.out()));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_create(twice, 17, nullptr, made.out()));
     if (!rig.software()) return;
     auto options = sized<gpo_peers_options>();
     options.engine = GPO_ENGINE_NCCL;
