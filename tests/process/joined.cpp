@@ -364,8 +364,8 @@ int killed_amid(Rank& r) {
     const uint64_t count = 5'000'000, data = r.allocate(count * 4);
     barrier(r);
     if (r.rank == 2)
-        std::thread([] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::thread([peers = r.peers] {
+            while (Rank::info(peers).collectives < 3) std::this_thread::yield();   // that and a barrier before
             raise(SIGKILL);
         }).detach();
     gpo_status status = GPO_SUCCESS;
@@ -407,12 +407,12 @@ int aborts(Rank& r) {
     const bool own = r.rank == 2;
     if (own)
         std::thread([peers = r.peers] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));   // as a rule all others wait by then
             EXPECT_OK(gpo_peers_abort(peers));
         }).detach();
-    // Rank 3 never comes, and is waited for.
+    // Rank 3 comes long after that, and is waited for.
     if (r.rank == 3) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2000));
         return others_lose(r, "rank 2 has aborted the group");
     }
     return others_lose(r, own ? "aborted" : "rank 2 has aborted the group", own ? GPO_CANCELLED : GPO_PEER_LOST);
@@ -441,7 +441,7 @@ int cancels(Rank& r) {
 // Rank 2 comes too late for the others' patience.
 int late(Rank& r) {
     barrier(r);
-    if (r.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    if (r.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(3000));
     return others_lose(r, "rank 2 hasn't come");
 }
 

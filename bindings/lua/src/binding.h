@@ -540,8 +540,8 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
     template_methods[], template_kernel_methods[], template_copy_methods[], template_conditional_methods[],
     template_graph_methods[], template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[],
-    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
-    device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
+    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[],
+    runtime_peers_methods[], device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
 extern const field peer_fields[]; /* of gpo_peer_properties; device.c */
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);

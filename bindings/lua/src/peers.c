@@ -202,7 +202,8 @@ static uint64_t read_buffer(lua_State *L, state *s, int index, int rank, const c
     if (lua_isnil(L, at)) return 0;
     if ((*array = test_object(L, s, at, CLASS_ARRAY))) {
         if (is_gone(*array)) luaL_error(L, "number %d: field '%s': the array is closed", rank + 1, name);
-        if (on_host(*array)) luaL_error(L, "number %d: field '%s': a device array expected, got one of the host's", rank + 1, name);
+        if (on_host(*array))
+            luaL_error(L, "number %d: field '%s': a device array expected, got one of the host's", rank + 1, name);
         if (ARRAY_BYTES(*array) < bytes) {
             char text[160];
             snprintf(text, sizeof text, "number %d: field '%s': %" PRIu64 " bytes expected, and the array has %" PRIu64,

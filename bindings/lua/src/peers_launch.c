@@ -35,8 +35,10 @@ static void read_rank(lua_State *L, state *s, int rank, gpo_rank_launch *launch)
     lua_getfield(L, index, "arguments"); /* + 3 */
     stream_object *stream = test_object(L, s, index + 1, CLASS_STREAM);
     kernel_object *kernel = test_object(L, s, index + 2, CLASS_KERNEL);
-    if (!stream || !is_open(s, &stream->base)) luaL_error(L, "number %d: field 'stream': a stream that is open expected", rank + 1);
-    if (!kernel || !is_open(s, &kernel->base)) luaL_error(L, "number %d: field 'kernel': a kernel that is open expected", rank + 1);
+    if (!stream || !is_open(s, &stream->base))
+        luaL_error(L, "number %d: field 'stream': a stream that is open expected", rank + 1);
+    if (!kernel || !is_open(s, &kernel->base))
+        luaL_error(L, "number %d: field 'kernel': a kernel that is open expected", rank + 1);
     if (lua_rawlen(L, index + 3) != kernel->count)
         luaL_error(L, "number %d: the kernel has %d parameters, got %d arguments", rank + 1, (int)kernel->count,
                    (int)lua_rawlen(L, index + 3));

@@ -1,5 +1,7 @@
 // Groups that are joined, with threads in the place of processes: ranks of one runtime, all on its first device. What
 // happens to processes is in tests/process/joined.cpp.
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
@@ -198,23 +200,23 @@ TEST_CASE("a shutdown ends what waits for other ranks") {
 
 TEST_CASE("a shutdown ends a join that waits") {
     Gpu gpu;
-    uint8_t id[GPO_PEERS_ID_BYTES];
-    REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+    const std::string path = "/tmp/gpuorch-joining-" + std::to_string(getpid());
     gpo_status joined = GPO_INTERNAL;
     std::thread thread([&] {
         auto options = sized<gpo_join_options>();
-        options.by = GPO_JOIN_ID;
+        options.by = GPO_JOIN_FILE;
         options.ranks = 2;
         options.timeout_ns = -1;
-        options.id = id;
+        options.path = path.c_str();
         gpo_peers_t peers = nullptr;
         joined = gpo_peers_join(gpu.device, &options, &peers);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();   // it has begun to wait
     REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
     gpu.runtime = nullptr;
     thread.join();
     CHECK(joined == GPO_SHUT_DOWN);
+    unlink(path.c_str());
 }
 
 TEST_CASE("what can't be joined is refused, with the reason") {
