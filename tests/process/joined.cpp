@@ -1,5 +1,6 @@
 // Groups of several processes, by a file, an id and MPI: all kinds of collectives, ranks that disagree, and ranks that
 // die, leave, hang or abort. The first process starts the others, which are told their rank, and looks at how they end.
+// With NCCL there are two ranks, each with a GPU of its own.
 // RUN: GPUORCH_DEVICE=soft file collectives
 // RUN: GPUORCH_DEVICE=soft id collectives
 // RUN: GPUORCH_DEVICE=soft mpi collectives
@@ -21,6 +22,9 @@
 // RUN: GPUORCH_DEVICE=soft file missing
 // RUN: GPUORCH_DEVICE=soft file left_behind
 // RUN: GPUORCH_DEVICE=soft no_mpi
+// RUN: GPUORCH_DEVICE=cuda nccl orders_differ
+// RUN: GPUORCH_DEVICE=cuda nccl rank_stopped
+// RUN: GPUORCH_DEVICE=cuda nccl rank_late
 #include <signal.h>
 
 #include <algorithm>
@@ -445,11 +449,48 @@ int late(Rank& r) {
     return others_lose(r, "rank 2 hasn't come");
 }
 
+// --- with NCCL: rank 1 is the one ---
+
+// Where the order is checked. Then the group goes on.
+int orders_differ(Rank& r) {
+    const uint64_t count = 1000, data = r.memory_of(std::vector<int32_t>(count, static_cast<int32_t>(r.rank) + 1));
+    const auto differ = [&](const gpo_collective& first, const gpo_collective& second, const std::string& what) {
+        EXPECT_OK(r.submit(r.rank == 1 ? second : first, data, data));
+        const std::string message = r.fails_with(GPO_INVALID_STATE);
+        EXPECT(has(message, "rank 1") && has(message, what) && has(message, "`step`"));
+        r.stream = r.new_stream();
+    };
+    differ(sum_of(10), sum_of(11), "count of rank 1 is 11");
+    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0), "barrier");
+    EXPECT_OK(r.submit(sum_of(count), data, data));
+    EXPECT(r.read<int32_t>(data, count) == std::vector<int32_t>(count, 3));
+    barrier(r);
+    return r.end();
+}
+
+int rank_stopped(Rank& r) {
+    barrier(r);
+    if (r.rank == 1) raise(SIGSTOP);
+    return others_lose(r, "rank 1 hasn't come, or hangs: collective 2 of the group has waited for it for 1 s");
+}
+
+int rank_late(Rank& r) {
+    for (int turn = 0; turn < 200; ++turn) {   // more than are watched at once
+        const uint64_t data = r.allocate(4096);
+        for (int i = 0; i < 100; ++i) EXPECT_OK(r.submit(sum_of(1000), data, data));
+        if (turn % 50 == 0) EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+        EXPECT_OK(gpo_memory_free(r.device, data));
+    }
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    if (r.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4000));
+    return others_lose(r, "rank 1 hasn't come, or hangs: collective 20001 of the group has waited");
+}
+
 struct Scenario {
     const char* name;
     int (*rank)(Rank&);
     int64_t timeout_ns;
-    int code_of_2;   // as in_child gives it
+    int code_of_one;   // of rank 2, with NCCL of rank 1, as in_child gives it
 };
 constexpr int64_t kSecond = 1'000'000'000;
 const Scenario kScenarios[] = {
@@ -460,7 +501,11 @@ const Scenario kScenarios[] = {
     {"stopped", stopped, kSecond, -SIGKILL},       {"leaves", leaves, 30 * kSecond, 0},
     {"shuts_down", shuts_down, 30 * kSecond, 0},   {"aborts", aborts, 30 * kSecond, 0},
     {"cancels", cancels, 30 * kSecond, 0},         {"late", late, kSecond, 0},
+    {"orders_differ", orders_differ, 30 * kSecond, 0},
+    {"rank_stopped", rank_stopped, kSecond, -SIGKILL},
+    {"rank_late", rank_late, kSecond, 0},
 };
+bool stops(const Scenario& scenario) { return scenario.rank == stopped || scenario.rank == rank_stopped; }
 
 // --- the processes ---
 
@@ -480,22 +525,30 @@ std::vector<uint8_t> bytes_of(const std::string& hex) {
     return out;
 }
 
+uint32_t ranks_of(const std::string& by) { return by == "nccl" ? 2 : kRanks; }
+
 int be_rank(const Scenario& scenario, const std::string& by, const char* place, const char* rank) {
     auto options = sized<gpo_join_options>();
     options.timeout_ns = scenario.timeout_ns;
     options.label = "all";
-    const std::vector<uint8_t> id = by == "id" ? bytes_of(place) : std::vector<uint8_t>();
+    const std::vector<uint8_t> id = by == "id" || by == "nccl" ? bytes_of(place) : std::vector<uint8_t>();
     if (by == "mpi") {
         options.by = GPO_JOIN_MPI;
     } else {
-        options.by = by == "id" ? GPO_JOIN_ID : GPO_JOIN_FILE;
-        options.id = by == "id" ? id.data() : nullptr;
+        options.by = by == "file" ? GPO_JOIN_FILE : GPO_JOIN_ID;
+        options.id = by == "file" ? nullptr : id.data();
         options.path = by == "file" ? place : nullptr;
         options.rank = static_cast<uint32_t>(std::atoi(rank));
-        options.ranks = kRanks;
+        options.ranks = ranks_of(by);
     }
+    if (by == "nccl") {
+        options.engine = GPO_ENGINE_NCCL;
+        setenv("CUDA_VISIBLE_DEVICES", rank, 1);
+    }
+    if (scenario.rank == orders_differ || scenario.rank == disagree) options.flags = GPO_JOIN_CHECK_ORDER;
     Rank r(options);
-    EXPECT(r.ranks == kRanks);
+    EXPECT(r.ranks == ranks_of(by));
+    EXPECT((Rank::info(r.peers).nccl_version != 0) == (by == "nccl"));
     return scenario.rank(r);
 }
 
@@ -542,9 +595,10 @@ int run_ranks(const Scenario& scenario, const std::string& by) {
     EXPECT_STATUS(GPO_BUFFER_TOO_SMALL, gpo_peers_make_id(id.data(), id.size() - 1, &needed));
     EXPECT(needed == id.size());
     EXPECT_OK(gpo_peers_make_id(id.data(), id.size(), nullptr));
-    const std::string place = by == "id" ? hex_of(id) : folder / "group";
+    const std::string place = by == "file" ? folder / "group" : hex_of(id);
+    const uint32_t ranks = ranks_of(by), one = by == "nccl" ? 1 : 2;
     std::vector<pid_t> children;
-    for (uint32_t rank = 0; rank < kRanks; ++rank)
+    for (uint32_t rank = 0; rank < ranks; ++rank)
         children.push_back(start({own_program(), "rank", scenario.name, by, place, std::to_string(rank)}));
     int wrong = 0;
     const auto expect_code = [&](uint32_t rank, int expected) {
@@ -553,11 +607,38 @@ int run_ranks(const Scenario& scenario, const std::string& by) {
         std::fprintf(stderr, "rank %u ended with %d, not with %d\n", rank, code, expected);
         ++wrong;
     };
-    for (const uint32_t rank : {0, 1, 3}) expect_code(rank, 0);
-    if (scenario.rank == stopped) kill(children[2], SIGKILL);
-    expect_code(2, scenario.code_of_2);
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+        if (rank != one) expect_code(rank, 0);
+    if (stops(scenario)) kill(children[one], SIGKILL);
+    expect_code(one, scenario.code_of_one);
     EXPECT(folder.names().empty());
     return wrong != 0;
+}
+
+// In a process of its own: the ranks may begin with the driver anew.
+void skip_without_nccl() {
+    const int code = in_child([] {
+        gpo_runtime_t runtime = nullptr;
+        if (gpo_runtime_create(nullptr, &runtime) != GPO_SUCCESS) return 2;
+        uint32_t devices = 0;
+        if (gpo_runtime_get_device_count(runtime, &devices) != GPO_SUCCESS || devices < 2) return 2;
+        Opened a;
+        uint8_t id[GPO_PEERS_ID_BYTES];
+        EXPECT_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+        auto options = sized<gpo_join_options>();
+        options.by = GPO_JOIN_ID;
+        options.id = id;
+        options.ranks = 1;
+        options.engine = GPO_ENGINE_NCCL;
+        gpo_peers_t peers = nullptr;
+        const gpo_status status = gpo_peers_join(a.device, &options, &peers);
+        if (status == GPO_NOT_SUPPORTED) return 3;
+        EXPECT_OK(status);
+        return 0;
+    });
+    if (code == 2) end_skipped("nccl", "there are no two GPUs");
+    if (code == 3) end_skipped("nccl", "there is no NCCL");
+    EXPECT(code == 0);
 }
 
 // --- without others ---
@@ -649,6 +730,7 @@ int main(int count, char** words) {
     for (const Scenario& scenario : kScenarios) {
         if (scenario.name != given[1]) continue;
         if (given.size() == 5) return be_rank(scenario, given[2], words[4], words[5]);
+        if (given[0] == "nccl") skip_without_nccl();
         return given[0] == "mpi" ? by_mpi(scenario) : run_ranks(scenario, given[0]);
     }
     EXPECT(false);

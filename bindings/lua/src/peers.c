@@ -113,7 +113,8 @@ static const field join_fields[] = {
     WORD(gpo_join_options, by, ways),         WORD(gpo_join_options, engine, engines),
     FIELD(gpo_join_options, rank, U32),       FIELD(gpo_join_options, ranks, U32),
     FIELD(gpo_join_options, timeout_ns, I64), FIELD(gpo_join_options, path, STRING),
-    FIELD(gpo_join_options, label, STRING),   OTHER("id"), OTHER("communicator"), FIELDS_END};
+    FIELD(gpo_join_options, label, STRING),   FLAG(gpo_join_options, "check_order", GPO_JOIN_CHECK_ORDER),
+    OTHER("id"), OTHER("communicator"), FIELDS_END};
 
 /* join{by = , rank = , ranks = , ...} */
 static int peers_join(lua_State *L) {

@@ -1254,6 +1254,7 @@ function scheduler:errors() end
 ---@field path? string of a file that needn't be there
 ---@field id? string of gpuorch.peers_make_id
 ---@field communicator? gpuorch.exact an MPI_Comm as an integer
+---@field check_order? boolean whether ranks compare with NCCL too what they have submitted; the same for all
 ---@field label? string
 
 --- What one rank brings. Arrays are checked to hold what the rank sends and receives.

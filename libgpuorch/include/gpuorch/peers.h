@@ -119,9 +119,9 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  *
  * All processes submit the same collectives in the same order, each with the part of its own rank. If what they have
  * submitted differs, the collective fails in all processes with GPO_INVALID_STATE, and the message says which rank
- * differs in what; the group goes on. (With NCCL it isn't noticed, and may hang.) The collective fails likewise, with
- * the status of the rank in question, if a rank can't take part since its stream has failed, or since its part was
- * cancelled before it began.
+ * differs in what; the group goes on. With NCCL it is noticed only in groups that are made with GPO_JOIN_CHECK_ORDER;
+ * others may hang, or get wrong data. The collective fails likewise, with the status of the rank in question, if a rank
+ * can't take part since its stream has failed, or since its part was cancelled before it began.
  *
  * Failures come as those of other work do: the stream fails, and the message names the rank. A group is *broken* when
  * one of its processes has died, has left (its handle or its runtime is gone), has aborted, or keeps the others waiting
@@ -131,9 +131,10 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * by timeout_ns, unless the MPI ends them first: `mpirun` ends all processes when one of them dies.
  *
  * With NCCL the order in which the driver gets the collectives counts: streams of one group that are held have to be
- * released in the order in which the collectives were submitted. A process that hangs isn't noticed then; one that has
- * died or left is, and what waits on the GPU ends: streams that have work of the group fail, and so do waits and
- * notifies behind that work. Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
+ * released in the order in which the collectives were submitted. When a process has died, has left, or has kept the others
+ * waiting for timeout_ns and half a second, what waits on the GPU ends: streams that have work of the group fail, and so do
+ * waits and notifies behind that work. A process that hangs isn't noticed in collectives that were recorded into graphs.
+ * Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
  *
  * The host engine (GPO_ENGINE_HOST) copies the data to pinned memory (8 MiB for a group), exchanges and reduces it
  * there, and copies the result back. It holds the stream meanwhile (stream.h), and nothing on the GPU waits. Reductions
@@ -157,9 +158,14 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * GPO_BUFFER_TOO_SMALL: the buffer is smaller than that */
 GPO_API gpo_status gpo_peers_make_id(void *buffer, size_t capacity, size_t *needed);
 
+/* For programs that are being developed: the ranks tell each other what they have submitted before NCCL carries it out,
+ * and a collective that differs fails as said above. Then collectives hold their streams and can't be recorded, as with the
+ * host engine, which always does this. Groups that are split off do it too. */
+#define GPO_JOIN_CHECK_ORDER 1
+
 typedef struct gpo_join_options {
     uint32_t struct_size;
-    uint32_t flags;       /* 0: there are none yet */
+    uint32_t flags;       /* GPO_JOIN_CHECK_ORDER: the same for all ranks */
     uint32_t by;          /* GPO_JOIN_* */
     uint32_t engine;      /* GPO_AUTO, GPO_ENGINE_NCCL or GPO_ENGINE_HOST: the same for all ranks. GPO_AUTO takes NCCL
                              where all ranks have CUDA devices and NCCL, and the host engine elsewhere */

@@ -177,7 +177,7 @@ gpo_peers_info Peers::info() const {
 Engine& Peers::engine_for(const Collective& collective) const {
     if (hosted_) {
         if (const ErrorPtr error = hosted_->broken()) throw Failure(error);
-        return hosted_->nccl() ? static_cast<Engine&>(*hosted_->nccl()) : *hosted_;
+        return hosted_->collectives();
     }
     if (!nccl_) return *direct_;
     if (!direct_) {

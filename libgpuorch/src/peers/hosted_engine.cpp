@@ -11,6 +11,7 @@ namespace gpo::peers {
 namespace {
 
 constexpr uint64_t kWatchesEvery = 20'000'000, kIdleWatchesEvery = 200'000'000;   // ns, at other ranks
+constexpr uint64_t kNewsPatience = 500'000'000;   // ns: until a rank that lives has told how far it has come
 
 CUstream make_stream(Context& context) {
     const DriverScope scope(context);
@@ -114,8 +115,10 @@ HostedEngine::~HostedEngine() {
     if (scope.entered()) context_->table().cuStreamDestroy(copies_);
 }
 
-void HostedEngine::start(Ref<NcclEngine> nccl) {
+void HostedEngine::start(Ref<NcclEngine> nccl, bool checked) {
     nccl_ = std::move(nccl);
+    checked_ = checked;
+    if (nccl_ && !checked_) progress_ = std::make_unique<Progress>(*transport_);
     Runtime& runtime = context_->runtime();
     runtime.errands().start();
     runtime.lingering(1);
@@ -214,6 +217,7 @@ void HostedEngine::serve() noexcept {
         if (work) finish(*work, broken());
     }
     if (nccl_) finish_nccl();
+    progress_.reset();
     transport_->say_farewell(Presence::State::left, rank_, {});
     runtime.errands().post(*this);
     runtime.lingering(-1);
@@ -259,6 +263,19 @@ void HostedEngine::watch_others() {
     if (!nccl_) return look_for_broken(*transport_);
     watch_.look();   // NCCL doesn't tell, and waits for ever
     if (const ErrorPtr error = nccl_->look()) throw Failure(error);
+    if (progress_) look_for_stragglers();
+}
+
+// A rank whose stream hasn't come to what the others wait in. If all have, they are at work.
+void HostedEngine::look_for_stragglers() {
+    const NcclEngine::Standing own = nccl_->standing();
+    progress_->exchange(own.reached);
+    if (!own.waits_since || patience_ == host::kForever || host::now() - own.waits_since < patience_ + kNewsPatience)
+        return;
+    for (uint32_t rank = 0; rank < ranks_; ++rank)
+        if (rank != rank_ && progress_->of(rank) <= own.number)
+            fail_broken(rank, text("hasn't come, or hangs: collective ", own.number + 1,
+                                   " of the group has waited for it for ", duration(patience_)));
 }
 
 // What is on its way may wait for other processes.
@@ -298,11 +315,34 @@ void HostedEngine::carry_out(Work& work) {
     ++number_;
     announce(work);
     const ErrorPtr error = verdict();
-    if (!error)
+    if (!error && nccl_)
+        move_by_nccl(work);
+    else if (!error)
         Exchange(*transport_, staging_, patience_, [&](std::span<const HostCopy> copies) { copy(work, copies); },
                  [&] { check(work); })
             .run(work.collective, work.part);
     finish(work, error);
+}
+
+// All ranks have announced the same. A part that is dropped meanwhile waits for the end.
+void HostedEngine::move_by_nccl(Work& work) {
+    std::lock_guard copying(copying_);
+    check(work);
+    const DriverScope scope(*context_);
+    const driver::Table& table = context_->table();
+    try {
+        nccl_->carry_out(work.collective, work.part, copies_);
+        for (Pauses pauses; table.cuStreamQuery(copies_) == CUDA_ERROR_NOT_READY; pauses.pause()) {
+            refuse_ending();
+            watch_.look();
+            if (const ErrorPtr error = nccl_->look()) throw Failure(error);
+        }
+    } catch (const Failure& failure) {
+        nccl_->abort(failure.error());
+        table.cuStreamSynchronize(copies_);
+        throw;
+    }
+    context_->check(table.cuStreamSynchronize(copies_), "cuStreamSynchronize");
 }
 
 void HostedEngine::announce(Work& work) {

@@ -20,6 +20,7 @@
 #include "peers/engine.h"
 #include "peers/exchange.h"
 #include "peers/nccl_engine.h"
+#include "peers/progress.h"
 
 namespace gpo::peers {
 
@@ -29,9 +30,13 @@ public:
     HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
                  const FixedText<96>& owner);
     /// Begins to take collectives. With `nccl` the group's collectives are that engine's, and this one watches the
-    /// other processes. Throws std::system_error.
-    void start(Ref<NcclEngine> nccl);
+    /// other processes. `checked`: they are this one's all the same, for the sake of the announcements, and only the data
+    /// is moved by NCCL. Throws std::system_error.
+    void start(Ref<NcclEngine> nccl, bool checked);
     NcclEngine* nccl() const noexcept { return nccl_.get(); }
+    bool checked() const noexcept { return checked_; }
+    /// What collectives are submitted to.
+    Engine& collectives() noexcept { return nccl_ && !checked_ ? static_cast<Engine&>(*nccl_) : *this; }
 
     uint32_t rank() const noexcept { return rank_; }
     uint32_t ranks() const noexcept { return ranks_; }
@@ -62,7 +67,9 @@ private:
     void serve() noexcept;
     Ref<Work> next();
     void watch_others();
+    void look_for_stragglers();
     void carry_out(Work& work);
+    void move_by_nccl(Work& work);
     void announce(Work& work);
     ErrorPtr verdict() const;
     void copy(Work& work, std::span<const HostCopy> copies);
@@ -80,10 +87,12 @@ private:
     const Ref<OwnedMemory> memory_;
     std::byte* const staging_;
     CUstream copies_ = nullptr;              // a stream of its own
-    Ref<NcclEngine> nccl_;                   // set before the thread starts
+    Ref<NcclEngine> nccl_;                   // set before the thread starts, as:
+    bool checked_ = false;
 
     const std::unique_ptr<Transport> transport_;   // the thread's, but for split()
     Watch watch_;                            // the thread's
+    std::unique_ptr<Progress> progress_;     // likewise; of one that watches NCCL's collectives
     std::vector<Announcement> announced_;    // by rank, of the collective at hand
     uint64_t number_ = 0;                    // of that collective, in the group
     host::Mutex copying_;                    // a part that was dropped copies nothing more; taken under submit locks

@@ -39,10 +39,11 @@ void check_ranks(const gpo_join_options& options, uint32_t most) {
 
 // What each process says of itself when all are there. The same layout in all.
 struct Greeting {
-    static constexpr uint32_t kVersion = 1;
+    static constexpr uint32_t kVersion = 2;
     uint32_t version = kVersion, engine = GPO_AUTO;
+    uint32_t flags = 0;     // GPO_JOIN_*
     uint32_t nccl = 0;      // its version; 0: it can't be used
-    char why_not[244] = {};
+    char why_not[240] = {};
     uint8_t device[16] = {};
 };
 // What rank 0 tells of NCCL's group, and then each rank of how it came into that.
@@ -72,9 +73,10 @@ std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience
     return said;
 }
 
-Greeting own_greeting(Context& context, uint32_t engine) {
+Greeting own_greeting(Context& context, uint32_t engine, uint32_t flags) {
     Greeting own;
     own.engine = engine;
+    own.flags = flags;
     if (engine == GPO_ENGINE_HOST) return own;
     try {
         const driver::Nccl& nccl = NcclEngine::open(context);
@@ -100,6 +102,9 @@ void check_greetings(const std::vector<Greeting>& greetings) {
         if (greetings[rank].engine != greetings[0].engine)
             fail(GPO_INVALID_ARGUMENT, "options.engine of rank ", rank, " is ", greetings[rank].engine,
                  ", and rank 0 has ", greetings[0].engine);
+        if (greetings[rank].flags != greetings[0].flags)
+            fail(GPO_INVALID_ARGUMENT, "options.flags of rank ", rank, " is ", greetings[rank].flags,
+                 ", and rank 0 has ", greetings[0].flags);
     }
 }
 
@@ -162,9 +167,9 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
     return made;
 }
 
-Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transport, uint32_t engine, uint64_t patience,
-                        const FixedText<96>& owner, const std::function<void()>& check) {
-    const auto greetings = greet(*transport, own_greeting(*context, engine), patience, check);
+Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transport, uint32_t engine, uint32_t flags,
+                        uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
+    const auto greetings = greet(*transport, own_greeting(*context, engine, flags), patience, check);
     check_greetings(greetings);
     Ref<NcclEngine> nccl;
     if (engine != GPO_ENGINE_HOST) {
@@ -174,7 +179,7 @@ Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transpo
         if (!nccl) context->runtime().log(GPO_LOG_INFO, owner.c_str(), " does without NCCL: ", why);
     }
     auto made = make<HostedEngine>(std::move(context), std::move(transport), patience, owner);
-    made->start(std::move(nccl));
+    made->start(std::move(nccl), flags & GPO_JOIN_CHECK_ORDER);
     return made;
 }
 
@@ -192,7 +197,7 @@ void refuse_deterministic() {
 }  // namespace
 
 Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, const FixedText<96>& owner) {
-    refuse_unknown_flags(options.flags, 0, "options.flags");
+    refuse_unknown_flags(options.flags, GPO_JOIN_CHECK_ORDER, "options.flags");
     if (options.by < GPO_JOIN_MPI || options.by > GPO_JOIN_ID)
         fail(GPO_INVALID_ARGUMENT, "options.by is ", options.by, ", none of GPO_JOIN_*");
     check_engine(options.engine);
@@ -215,7 +220,7 @@ Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, co
         const std::string path = options.by == GPO_JOIN_ID ? file_of_id(options.id) : options.path;
         transport = FileTransport::join(path, options.rank, options.ranks, deadline, check);
     }
-    return begin(std::move(context), std::move(transport), options.engine, patience, owner, check);
+    return begin(std::move(context), std::move(transport), options.engine, options.flags, patience, owner, check);
 }
 
 Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span<const uint32_t> ranks, uint32_t engine,
@@ -233,7 +238,8 @@ Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span
     // Also of a group that is broken: so those that are left go on without the others.
     const std::function<void()> check = watch(context->runtime());
     auto transport = whole.split(ranks, deadline_of(whole.patience()), check);
-    return begin(std::move(context), std::move(transport), engine, whole.patience(), owner, check);
+    return begin(std::move(context), std::move(transport), engine, whole.checked() ? GPO_JOIN_CHECK_ORDER : 0,
+                 whole.patience(), owner, check);
 }
 
 }  // namespace gpo::peers

@@ -23,6 +23,7 @@ constexpr Nccl::DataType kBytes = 1;          // ncclUint8
 constexpr int kNarrowFloats = 22400;          // version from which it knows 8-bit floating point
 
 constexpr uint64_t kSoon = 100'000;           // ns
+constexpr size_t kMostWatched = 64;
 
 // NCCL chooses algorithms by size: they are set up one by one. Sizes of a warm-up: 1 KiB, 256 KiB, 16 MiB.
 constexpr uint64_t kSizes[] = {1 << 10, 256 << 10, 16 << 20};
@@ -63,6 +64,8 @@ NcclEngine::~NcclEngine() {
     if (!scope.entered()) return;   // what a lost device had can't be given back
     if (joined_) abort_now();       // one that was never used
     if (scratch_) contexts_.front()->table().cuMemFree(scratch_);
+    for (const Watched& watched : watched_) destroy(watched);
+    for (const Watched& watched : spare_) destroy(watched);
     if (joined_) return;
     nccl_->ncclGroupStart();
     for (const Nccl::Communicator communicator : communicators_) nccl_->ncclCommDestroy(communicator);
@@ -152,14 +155,23 @@ void NcclEngine::warm_up(const Collective& collective) {
     }
 }
 
-void NcclEngine::issue(const Collective& collective, std::span<const Part> parts, Counted*, void (*begin)(void*),
-                       void* of) {
+void NcclEngine::issue(const Collective& collective, std::span<const Part> parts, Counted* prepared,
+                       void (*begin)(void*), void* of) {
     std::vector<CUstream> streams;
     for (const Part& part : parts) streams.push_back(part.stream->native());
     std::lock_guard lock(lock_);
     if (const ErrorPtr ended = why_ended()) throw Failure(ended);
     begin(of);
-    call(collective, parts, streams);
+    if (!joined_ || prepared) return call(collective, parts, streams);   // one that is recorded isn't watched
+    const DriverScope scope(*contexts_.front());
+    const Watched watched = begin_watch(streams[0]);
+    try {
+        call(collective, parts, streams);
+    } catch (...) {
+        destroy(watched);
+        throw;
+    }
+    end_watch(watched, streams[0]);
 }
 
 void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::span<const CUstream> streams) {
@@ -230,6 +242,12 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
     const Nccl::Result end = nccl.ncclGroupEnd();
     check(result, function);
     settle(end, "ncclGroupEnd");
+}
+
+void NcclEngine::carry_out(const Collective& collective, const Part& part, CUstream stream) {
+    std::lock_guard lock(lock_);
+    if (const ErrorPtr ended = why_ended()) throw Failure(ended);
+    call(collective, {&part, 1}, {&stream, 1});
 }
 
 // --- joined ---
@@ -360,6 +378,71 @@ bool NcclEngine::finish() noexcept {
     if (state != Nccl::kSuccess) abort_now();
     else nccl_->ncclCommDestroy(std::exchange(communicators_[0], nullptr));
     return true;
+}
+
+// The following: under lock_, in the context. Where there are no events a collective isn't watched.
+NcclEngine::Watched NcclEngine::begin_watch(CUstream stream) noexcept {
+    const driver::Table& table = contexts_.front()->table();
+    Watched out;
+    if (watched_.size() == kMostWatched) {   // the newest is always watched
+        out = watched_.back();
+        watched_.pop_back();
+    } else if (!spare_.empty()) {
+        out = spare_.back();
+        spare_.pop_back();
+    } else {
+        for (CUevent* const event : {&out.come, &out.done})
+            if (table.cuEventCreate(event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) *event = nullptr;
+    }
+    out.number = given_++;
+    out.since = 0;
+    if (out.come && out.done && table.cuEventRecord(out.come, stream) == CUDA_SUCCESS) return out;
+    destroy(out);
+    return {};
+}
+
+void NcclEngine::end_watch(const Watched& watched, CUstream stream) noexcept {
+    if (!watched.come) return;
+    const driver::Table& table = contexts_.front()->table();
+    try {
+        watched_.reserve(kMostWatched);
+        spare_.reserve(kMostWatched);
+    } catch (const std::bad_alloc&) {
+        return destroy(watched);
+    }
+    if (table.cuEventRecord(watched.done, stream) != CUDA_SUCCESS) return destroy(watched);
+    watched_.push_back(watched);
+}
+
+void NcclEngine::destroy(const Watched& watched) noexcept {
+    for (const CUevent event : {watched.come, watched.done})
+        if (event) contexts_.front()->table().cuEventDestroy(event);
+}
+
+// An event that has failed counts as reached: that is told in other ways.
+NcclEngine::Standing NcclEngine::standing() noexcept {
+    std::unique_lock lock(lock_, std::try_to_lock);
+    if (!lock.owns_lock()) return standing_;
+    const DriverTry scope(*contexts_.front());
+    if (!scope.entered()) return standing_;
+    const auto reached = [&](CUevent event) {
+        return contexts_.front()->table().cuEventQuery(event) != CUDA_ERROR_NOT_READY;
+    };
+    standing_.waits_since = 0;
+    std::erase_if(watched_, [&](Watched& watched) {
+        if (!watched.since && reached(watched.come)) {
+            watched.since = host::now();
+            standing_.reached = std::max(standing_.reached, watched.number + 1);
+        }
+        if (!watched.since) return false;
+        if (!reached(watched.done)) {
+            if (!standing_.waits_since) standing_.waits_since = watched.since, standing_.number = watched.number;
+            return false;
+        }
+        spare_.push_back(watched);   // there is room
+        return true;
+    });
+    return standing_;
 }
 
 ErrorPtr NcclEngine::look() noexcept {

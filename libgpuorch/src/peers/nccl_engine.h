@@ -8,6 +8,10 @@
 //
 // A joined communicator is nonblocking: what NCCL doesn't do at once is asked for again and again, and can be ended
 // meanwhile. When a process is lost, the communicator is aborted: the others' kernels end, with no result.
+//
+// NCCL's kernels wait for ever for a rank that doesn't come. So a joined engine *watches* collectives by two events: the
+// stream has come to it, and it is done. Whoever watches the other processes compares how far all have come. Of those that
+// are recorded into graphs nothing is seen.
 #pragma once
 
 #include <functional>
@@ -41,6 +45,16 @@ public:
     bool finish() noexcept;
     /// What has failed meanwhile; or NULL.
     ErrorPtr look() noexcept;
+    /// How far this rank's streams have come.
+    struct Standing {
+        uint64_t reached = 0;       // collectives that a stream has come to
+        uint64_t number = 0;        // of the first that isn't done though a stream has come to it, from 0
+        uint64_t waits_since = 0;   // when that was first seen; 0: there is none
+    };
+    Standing standing() noexcept;
+    /// Gives a collective to the driver on a stream of the caller's, who waits for it. Throws Failure.
+    void carry_out(const Collective& collective, const Part& part, CUstream stream);
+
     gpo_status submit(const Collective& collective, std::span<const Part> parts, const char* label) override;
     Ref<Counted> prepare(const Collective& collective, bool captured) override;
     void issue(const Collective& collective, std::span<const Part> parts, Counted* prepared, void (*begin)(void*),
@@ -55,6 +69,14 @@ private:
     void abort_now() noexcept;
     ErrorPtr why_ended() const;
     void note_stream(Stream& stream);
+    struct Watched {
+        uint64_t number = 0;
+        CUevent come = nullptr, done = nullptr;
+        uint64_t since = 0;   // when `come` was seen reached; 0: it hasn't been
+    };
+    Watched begin_watch(CUstream stream) noexcept;
+    void end_watch(const Watched& watched, CUstream stream) noexcept;
+    void destroy(const Watched& watched) noexcept;
 
     const driver::Nccl* nccl_ = nullptr;
     std::vector<Ref<Context>> contexts_;
@@ -68,7 +90,11 @@ private:
     uint64_t deadline_ = host::kForever;         // of calls that join, which wait
     std::function<void()> check_;                // likewise
     CUdeviceptr scratch_ = 0;                    // for barriers
-    bool finishing_ = false;                     // under lock_
+    bool finishing_ = false;                     // under lock_, as:
+    std::vector<Watched> watched_;               // the oldest first, at most kMostWatched
+    std::vector<Watched> spare_;                 // events of others
+    uint64_t given_ = 0;                         // collectives that the driver has been given
+    Standing standing_;
     mutable host::Mutex ending_;                 // a leaf
     ErrorPtr ended_;                             // why it was aborted. Under ending_, as:
     std::vector<Ref<Stream>> streams_;           // that it was used with, as long as others use these

@@ -487,7 +487,7 @@ test("a group of one by id", function()
     same(#id, 128)
     same(id ~= gpuorch.peers_make_id(), true)
     local before = runtime:statistics().live_objects
-    local peers = assert(device:join{by = "id", id = id, rank = 0, ranks = 1, engine = "host", timeout_ns = -1, label = "alone"})
+    local peers = assert(device:join{by = "id", id = id, rank = 0, ranks = 1, engine = "host", timeout_ns = -1, label = "alone", check_order = true})
     local words = assert(device:memory_allocate("f64", 10))
     words:from_string(stream, gpuorch.pack("f64", 1.5):rep(10))
     assert(peers:all_reduce{{stream = stream, send = words, receive = words}, reduction = "average"})

@@ -144,6 +144,7 @@ pub const GPO_JOIN_FILE: u32 = 2;
 pub const GPO_JOIN_ID: u32 = 3;
 pub const GPO_PEERS_MOST_JOINED: u32 = 256;
 pub const GPO_PEERS_ID_BYTES: u32 = 128;
+pub const GPO_JOIN_CHECK_ORDER: u32 = 1;
 pub const GPO_TYPE_INT8: u32 = 1;
 pub const GPO_TYPE_UINT8: u32 = 2;
 pub const GPO_TYPE_INT32: u32 = 3;

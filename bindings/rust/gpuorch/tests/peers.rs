@@ -299,7 +299,7 @@ fn a_group_of_one_is_joined_by_an_id() -> Result<()> {
     let made = PeersId::new()?;
     assert_ne!(made, PeersId::new()?);
     let id = PeersId::from_bytes(*made.as_bytes());
-    let peers = w.device.join_by_id(&id, 0, 1).label("alone").engine(Engine::Host).join()?;
+    let peers = w.device.join_by_id(&id, 0, 1).label("alone").engine(Engine::Host).check_order().join()?;
     assert_eq!((peers.label()?, peers.ranks(), peers.rank()), ("alone".to_owned(), 1, 0));
     let (x, y) = (w.device.buffer::<f32>(10)?, w.device.buffer::<f32>(10)?);
     w.stream.fill(&x, 2.5)?;

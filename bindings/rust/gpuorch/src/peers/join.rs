@@ -54,6 +54,7 @@ pub struct JoinBuilder<'a> {
     label: Option<String>,
     engine: Option<Engine>,
     timeout: Option<Duration>,
+    checks_order: bool,
 }
 
 enum By<'a> {
@@ -106,7 +107,7 @@ impl Device {
 
 impl<'a> JoinBuilder<'a> {
     fn new(device: &'a Device, by: By<'a>, rank: u32, ranks: u32) -> Self {
-        Self { device, by, rank, ranks, label: None, engine: None, timeout: None }
+        Self { device, by, rank, ranks, label: None, engine: None, timeout: None, checks_order: false }
     }
 
     /// The name for errors, logs, statistics and traces.
@@ -126,6 +127,14 @@ impl<'a> JoinBuilder<'a> {
     /// to it; by default a minute. [`Duration::MAX`]: for ever.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// For programs that are being developed: with NCCL too the ranks tell each other what they have submitted before it
+    /// is carried out, and a collective that differs fails with the rank's number. All ranks ask for it, or none.
+    /// Collectives can't be recorded then.
+    pub fn check_order(mut self) -> Self {
+        self.checks_order = true;
         self
     }
 
@@ -160,6 +169,7 @@ impl<'a> JoinBuilder<'a> {
         // 0 would be the default.
         options.timeout_ns = self.timeout.map_or(0, |timeout| nanoseconds(timeout.max(Duration::from_nanos(1))));
         (options.rank, options.ranks) = (self.rank, self.ranks);
+        options.flags = if self.checks_order { sys::GPO_JOIN_CHECK_ORDER } else { 0 };
         options.by = match self.by {
             By::Mpi(communicator) => {
                 options.communicator = communicator;
