@@ -343,6 +343,17 @@ extern "C" __global__ void shared_tasks(gpo::symmetric memory, unsigned long lon
     while (mine.next(first, last) == gpo::peer_success)
         for (; first < last; ++first) task(first, out);
 }
+// A gradient's backward pass: `turns` of work, and a number.
+extern "C" __global__ void backward(float *gradients, unsigned n, unsigned turns) {
+    unsigned x = blockIdx.x * blockDim.x + threadIdx.x + 1;
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        gradients[i] = 1 + (x == 0);
+}
 extern "C" __global__ void static_tasks(unsigned rank, unsigned ranks, unsigned long long count, unsigned *out) {
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
     const unsigned long long begin = count * rank / ranks, end = count * (rank + 1) / ranks;
@@ -500,6 +511,123 @@ void all_reduce(Row& row, uint64_t bytes, int chain, int launches) {
     row.note(bus_bandwidth(bytes, devices.ranks(), best) + " (best block)");
 }
 
+// --- a data-parallel step ---
+
+/// Eight kernels on each device, and after each the sum of what it has made over the devices, in a template for each
+/// device.
+class TrainingStep {
+public:
+    static constexpr uint32_t kBuckets = 8;
+    enum class Does { both_at_once, one_after_the_other, kernels, sums };
+
+    TrainingStep(Kernels& on, uint64_t gradient_bytes, double compute_ns)
+        : on_(on), count_(static_cast<uint32_t>(gradient_bytes / sizeof(float) / kBuckets)) {
+        for (uint32_t rank = 0; rank < on.ranks(); ++rank) {
+            kernels_.push_back(on.kernel_of(rank, "backward"));
+            gradients_.push_back(on.memory(rank, gradient_bytes));
+            sums_.emplace_back();
+            CHECK_GPO(gpo_stream_create(on.devices[rank], nullptr, sums_.back().out()));
+            events_.emplace_back(kBuckets + 1);
+            for (Event& event : events_.back()) CHECK_GPO(gpo_event_create(on.devices[rank], nullptr, event.out()));
+        }
+        constexpr uint32_t kTrial = 20000;
+        turns_ = kTrial;
+        const Graphs trial = record(Does::kernels);
+        block(trial, 1);
+        turns_ = static_cast<uint32_t>(kTrial * compute_ns / block(trial, 4));
+        for (const Does does : {Does::both_at_once, Does::one_after_the_other, Does::kernels, Does::sums}) {
+            graphs_.push_back(record(does));
+            block(graphs_.back(), 1);
+        }
+    }
+    double block(Does does, int steps) { return block(graphs_[static_cast<size_t>(does)], steps); }
+
+private:
+    using Event = gpo::test::Owned<gpo_event_t, gpo_event_destroy>;
+    using Graphs = std::vector<Graph>;
+
+    Graphs record(Does does) {
+        const uint32_t ranks = on_.ranks();
+        std::vector<Template> templates(ranks);
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            CHECK_GPO(gpo_template_create(on_.devices[rank], nullptr, templates[rank].out()));
+            CHECK_GPO(gpo_template_begin(templates[rank], on_.streams[rank]));
+        }
+        auto sum = sized<gpo_collective>();
+        sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+        sum.type = GPO_TYPE_FLOAT32;
+        sum.reduction = GPO_REDUCE_SUM;
+        sum.count = count_;
+        const gpo_launch whole = shape(static_cast<uint32_t>(on_.properties.multiprocessors), 256);
+        for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
+            std::vector<gpo_rank_part> parts(ranks, sized<gpo_rank_part>());
+            for (uint32_t rank = 0; rank < ranks; ++rank) {
+                const uint64_t piece = gradients_[rank] + uint64_t{bucket} * count_ * sizeof(float);
+                const void* arguments[] = {&piece, &count_, &turns_};
+                if (does != Does::sums)
+                    CHECK_GPO(gpo_stream_launch_kernel(on_.streams[rank], kernels_[rank], &whole, arguments, nullptr, 3));
+                if (does == Does::both_at_once) {
+                    CHECK_GPO(gpo_event_record(events_[rank][bucket], on_.streams[rank]));
+                    CHECK_GPO(gpo_stream_wait_event(sums_[rank], events_[rank][bucket]));
+                }
+                parts[rank].stream = does == Does::both_at_once ? sums_[rank] : on_.streams[rank];
+                parts[rank].send = parts[rank].receive = piece;
+            }
+            if (does != Does::kernels)
+                CHECK_GPO(gpo_peers_submit(on_.peers, &sum, parts.data(), sizeof parts[0], ranks));
+        }
+        Graphs graphs;
+        for (uint32_t rank = 0; rank < ranks; ++rank) {
+            if (does == Does::both_at_once) {
+                CHECK_GPO(gpo_event_record(events_[rank][kBuckets], sums_[rank]));
+                CHECK_GPO(gpo_stream_wait_event(on_.streams[rank], events_[rank][kBuckets]));
+            }
+            CHECK_GPO(gpo_template_end(templates[rank]));
+            graphs.emplace_back();
+            CHECK_GPO(gpo_graph_create(templates[rank], nullptr, graphs.back().out()));
+        }
+        return graphs;
+    }
+    double block(const Graphs& graphs, int steps) {
+        on_.finish_all();
+        const double begin = now_ns();
+        for (int step = 0; step < steps; ++step)
+            for (uint32_t rank = 0; rank < on_.ranks(); ++rank)
+                CHECK_GPO(gpo_graph_launch(graphs[rank], on_.streams[rank]));
+        on_.finish_all();
+        return (now_ns() - begin) / steps * 1e-6;
+    }
+
+    Kernels& on_;
+    const uint32_t count_;       // elements of a bucket
+    uint32_t turns_ = 0;
+    std::vector<Kernel> kernels_;
+    std::vector<uint64_t> gradients_;
+    std::vector<Stream> sums_;
+    std::vector<std::vector<Event>> events_;
+    std::vector<Graphs> graphs_;
+};
+
+void training_step(Row& row, bool against_the_longer) {
+    using Does = TrainingStep::Does;
+    Kernels on(4096);
+    TrainingStep step(on, row.size(256 * kMiB, kMiB), row.size(2.0, 0.1));
+    const int steps = row.size(5, 1);
+    double kernels = 1e30, sums = 1e30;
+    row.pairs(
+        [&] {
+            if (!against_the_longer) return step.block(Does::one_after_the_other, steps);
+            const double first = step.block(Does::kernels, steps), second = step.block(Does::sums, steps);
+            kernels = std::min(kernels, first);
+            sums = std::min(sums, second);
+            return std::max(first, second);
+        },
+        [&] { return step.block(Does::both_at_once, steps); });
+    if (against_the_longer)
+        row.note("kernels alone " + std::to_string(kernels).substr(0, 5) + " ms, sums alone " +
+                 std::to_string(sums).substr(0, 5) + " ms (best blocks)");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -529,6 +657,19 @@ int main(int argc, char** argv) {
                .target = ratio_at_most(1 / 1.5),
                .devices = on_cuda},
               shared_range);
+    bench.row({.name = "training_step",
+               .what = "2 ms of kernels, and the sums of their 256 MiB of gradients over the devices, in 8 buckets",
+               .unit = "ms",
+               .base = "the kernels alone, or the sums alone: whichever is longer",
+               .target = ratio_at_most(1.08),
+               .devices = on_cuda},
+              [](Row& row) { training_step(row, true); });
+    bench.row({.name = "training_step_overlap",
+               .what = "the same",
+               .unit = "ms",
+               .base = "each sum behind its kernel, and before the next",
+               .devices = on_cuda},
+              [](Row& row) { training_step(row, false); });
     struct Size {
         const char* name;
         const char* what;

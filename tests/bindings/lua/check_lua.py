@@ -69,9 +69,10 @@ def run(lua, script, folder, limit=600 if FULL else 200, **more):
         print(f"FAIL {lua}: {script.name} ended with {code}", flush=True)
 
 
-def outcome(lua, folder, script, *arguments, interrupt_after=None, **more):
-    """Exit code and all that a script said. `interrupt_after`: Ctrl-C once it has printed that line."""
-    process = subprocess.Popen([lua, HERE / script, *arguments], env=environment(lua, folder, **more), text=True, cwd=HERE,
+def outcome(lua, folder, script, *arguments, interrupt_after=None, before=(), **more):
+    """Exit code and all that a script said. `interrupt_after`: Ctrl-C once it has printed that line. `before`: what starts the
+    interpreter."""
+    process = subprocess.Popen([*before, lua, HERE / script, *arguments], env=environment(lua, folder, **more), text=True, cwd=HERE,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     said = ""
     try:
@@ -156,6 +157,17 @@ def libraries(lua, folder):
         report(f"{lua}: require where the library is {name}", (code, words in said), (0 if good else 1, True), said)
 
 
+def mpi(lua, folder):
+    """A group of four processes that mpirun starts."""
+    name = f"{lua}: four processes under mpirun have the sum"
+    command = machine.mpirun(4)
+    if not command:
+        print(f"SKIP {name}: there is no mpirun of Open MPI")
+        return
+    code, said = outcome(lua, folder, "mpi.lua", before=command, GPUORCH_LIBRARY=str(LIBRARY), **machine.MPIRUN_ENVIRONMENT)
+    report(name, (code, sorted(re.findall(r"rank \d of \d has the sum", said))), (0, [f"rank {rank} of 4 has the sum" for rank in range(4)]), said)
+
+
 def module(lua, folder):
     """What is in the module's file, and what requiring it leaves behind."""
     dynamic = subprocess.run(["readelf", "-d", folder / "gpuorch.so"], text=True, capture_output=True).stdout
@@ -181,7 +193,7 @@ def plain(luas, parts):
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for check in (module, ends, finalizers, interrupts, logs, libraries):
+        for check in (module, ends, finalizers, interrupts, logs, libraries, mpi):
             if any(part in check.__name__ for part in parts):
                 check(lua, MODULES / lua)
 

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import machine
 from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo, version
 
 LIBRARY_SOURCE = ROOT / "libgpuorch"
@@ -47,7 +49,9 @@ def tests(label, *arguments, command=("test",), runner=None, **more):
 
 def counted():
     built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
-    tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2")
+    mpirun = machine.mpirun(4)
+    mpi = {"GPUORCH_TEST_MPIRUN": " ".join(mpirun), **machine.MPIRUN_ENVIRONMENT} if mpirun else {}
+    tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2", **mpi)
 
 
 def linked():
