@@ -4,7 +4,7 @@
  * same step. The same training on one device, share after share, has the same result, bit for bit.
  *     cc perceptron.c $(pkg-config --cflags --libs gpuorch) -lm -o perceptron
  *     GPUORCH_SOFT_DEVICES=4 ./perceptron        or without the variable, on the machine's GPUs
- *     GPUORCH_TRACE=DIR/ ./perceptron            draws the sums beside the kernels */
+ *     ./perceptron training.svg                  draws some steps: the sums lie beside the kernels */
 #include <gpuorch/gpuorch.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #define GRADIENTS (PARAMETERS + 1)         /* the last one is the loss */
 #define SAMPLES 480
 #define STEPS 60
+#define DRAWN 2                            /* steps in the picture */
 #define RATE 0.5f
 #define MOST_DEVICES 8
 #define TRY(call)                                                                             \
@@ -183,6 +184,17 @@ static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
     return 0;
 }
 
+/* Steps of which nothing is read back, into a picture. */
+static int draw(const char *file, gpo_runtime_t runtime, gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
+    gpo_trace_options options = {.struct_size = sizeof options, .picture = file, .title = "a data-parallel training step"};
+    TRY(gpo_trace_start(runtime, &options));
+    for (int turn = 0; turn < DRAWN; ++turn)
+        if (step(peers, ranks, devices)) return 1;
+    for (uint32_t number = 0; number < devices; ++number) TRY(gpo_stream_wait(ranks[number].computing, -1));
+    TRY(gpo_trace_stop(runtime));
+    return 0;
+}
+
 /* The same on one device: share after share, added in the order of the ranks. */
 static int step_alone(rank_t *rank, uint32_t shares) {
     for (unsigned share = 0; share < shares; ++share) {
@@ -201,7 +213,7 @@ static int read_back(rank_t *rank, uint64_t from, float *to, size_t count) {
     return 0;
 }
 
-int main(void) {
+int main(int count, char **words) {
     gpo_runtime_t runtime;
     uint32_t devices = 0;
     rank_t ranks[MOST_DEVICES];
@@ -227,6 +239,8 @@ int main(void) {
     }
     for (uint32_t number = 0; number < devices; ++number)
         if (read_back(&ranks[number], ranks[number].weights, weights[number], PARAMETERS)) return 1;
+
+    if (count > 1 && draw(words[1], runtime, peers, ranks, devices)) return 1;
 
     TRY(gpo_copy_to_device(ranks[0].computing, ranks[0].weights, start, sizeof start));
     for (int turn = 0; turn < STEPS; ++turn)

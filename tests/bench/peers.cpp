@@ -23,7 +23,7 @@ constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 /// The library's half: all devices, with a stream on each.
 struct Devices : Gpu {
-    Devices() : Gpu(GPO_COMPLETION_LATENCY) {
+    explicit Devices(uint32_t engine = GPO_AUTO) : Gpu(GPO_COMPLETION_LATENCY) {
         uint32_t count = 0;
         CHECK_GPO(gpo_runtime_get_device_count(runtime, &count));
         if (count < 2) throw Skip("there is one device");
@@ -41,7 +41,15 @@ struct Devices : Gpu {
             streams.push_back(std::move(stream));
         }
         const std::vector<gpo_device_t> handles(devices.begin(), devices.end());
-        CHECK_GPO(gpo_peers_create(handles.data(), ranks(), nullptr, peers.out()));
+        auto options = sized<gpo_peers_options>();
+        options.engine = engine;
+        const gpo_status status = gpo_peers_create(handles.data(), ranks(), &options, peers.out());
+        if (status == GPO_NOT_SUPPORTED) {
+            auto error = sized<gpo_error>();
+            gpo_last_error(&error);
+            throw Skip(error.message);
+        }
+        CHECK_GPO(status);
     }
     uint32_t ranks() const { return static_cast<uint32_t>(devices.size()); }
     uint64_t memory(uint32_t rank, uint64_t bytes) {
@@ -365,7 +373,7 @@ using Symmetric = gpo::test::Owned<gpo_symmetric_t, gpo_symmetric_destroy>;
 
 /// Kernels of a source on each device, and symmetric memory.
 struct Kernels : Devices {
-    explicit Kernels(uint64_t bytes) {
+    explicit Kernels(uint64_t bytes, uint32_t engine = GPO_AUTO) : Devices(engine) {
         for (uint32_t rank = 0; rank < ranks(); ++rank) {
             auto options = sized<gpo_compile_options>();
             options.source = kSource;
@@ -513,11 +521,10 @@ void all_reduce(Row& row, uint64_t bytes, int chain, int launches) {
 
 // --- a data-parallel step ---
 
-/// Eight kernels on each device, and after each the sum of what it has made over the devices, in a template for each
-/// device.
+/// Sixteen kernels on each device, and after each the sum of what it has made over the devices, in one template.
 class TrainingStep {
 public:
-    static constexpr uint32_t kBuckets = 8;
+    static constexpr uint32_t kBuckets = 16;
     enum class Does { both_at_once, one_after_the_other, kernels, sums };
 
     TrainingStep(Kernels& on, uint64_t gradient_bytes, double compute_ns)
@@ -532,7 +539,7 @@ public:
         }
         constexpr uint32_t kTrial = 20000;
         turns_ = kTrial;
-        const Graphs trial = record(Does::kernels);
+        const Graph trial = record(Does::kernels);
         block(trial, 1);
         turns_ = static_cast<uint32_t>(kTrial * compute_ns / block(trial, 4));
         for (const Does does : {Does::both_at_once, Does::one_after_the_other, Does::kernels, Does::sums}) {
@@ -544,15 +551,19 @@ public:
 
 private:
     using Event = gpo::test::Owned<gpo_event_t, gpo_event_destroy>;
-    using Graphs = std::vector<Graph>;
 
-    Graphs record(Does does) {
+    /// `stream` of one device goes on behind what is on `before` of another, or of the same.
+    void follow(gpo_stream_t stream, gpo_stream_t before, const Event& event) {
+        CHECK_GPO(gpo_event_record(event, before));
+        CHECK_GPO(gpo_stream_wait_event(stream, event));
+    }
+
+    Graph record(Does does) {
         const uint32_t ranks = on_.ranks();
-        std::vector<Template> templates(ranks);
-        for (uint32_t rank = 0; rank < ranks; ++rank) {
-            CHECK_GPO(gpo_template_create(on_.devices[rank], nullptr, templates[rank].out()));
-            CHECK_GPO(gpo_template_begin(templates[rank], on_.streams[rank]));
-        }
+        Template recording;
+        CHECK_GPO(gpo_template_create(on_.devices[0], nullptr, recording.out()));
+        CHECK_GPO(gpo_template_begin(recording, on_.streams[0]));
+        for (uint32_t rank = 1; rank < ranks; ++rank) follow(on_.streams[rank], on_.streams[0], events_[0][kBuckets]);
         auto sum = sized<gpo_collective>();
         sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
         sum.type = GPO_TYPE_FLOAT32;
@@ -566,34 +577,26 @@ private:
                 const void* arguments[] = {&piece, &count_, &turns_};
                 if (does != Does::sums)
                     CHECK_GPO(gpo_stream_launch_kernel(on_.streams[rank], kernels_[rank], &whole, arguments, nullptr, 3));
-                if (does == Does::both_at_once) {
-                    CHECK_GPO(gpo_event_record(events_[rank][bucket], on_.streams[rank]));
-                    CHECK_GPO(gpo_stream_wait_event(sums_[rank], events_[rank][bucket]));
-                }
+                if (does == Does::both_at_once) follow(sums_[rank], on_.streams[rank], events_[rank][bucket]);
                 parts[rank].stream = does == Does::both_at_once ? sums_[rank] : on_.streams[rank];
                 parts[rank].send = parts[rank].receive = piece;
             }
             if (does != Does::kernels)
                 CHECK_GPO(gpo_peers_submit(on_.peers, &sum, parts.data(), sizeof parts[0], ranks));
         }
-        Graphs graphs;
         for (uint32_t rank = 0; rank < ranks; ++rank) {
-            if (does == Does::both_at_once) {
-                CHECK_GPO(gpo_event_record(events_[rank][kBuckets], sums_[rank]));
-                CHECK_GPO(gpo_stream_wait_event(on_.streams[rank], events_[rank][kBuckets]));
-            }
-            CHECK_GPO(gpo_template_end(templates[rank]));
-            graphs.emplace_back();
-            CHECK_GPO(gpo_graph_create(templates[rank], nullptr, graphs.back().out()));
+            if (does == Does::both_at_once) follow(on_.streams[rank], sums_[rank], events_[rank][kBuckets]);
+            if (rank) follow(on_.streams[0], on_.streams[rank], events_[rank][0]);
         }
-        return graphs;
+        CHECK_GPO(gpo_template_end(recording));
+        Graph made;
+        CHECK_GPO(gpo_graph_create(recording, nullptr, made.out()));
+        return made;
     }
-    double block(const Graphs& graphs, int steps) {
+    double block(const Graph& graph, int steps) {
         on_.finish_all();
         const double begin = now_ns();
-        for (int step = 0; step < steps; ++step)
-            for (uint32_t rank = 0; rank < on_.ranks(); ++rank)
-                CHECK_GPO(gpo_graph_launch(graphs[rank], on_.streams[rank]));
+        for (int step = 0; step < steps; ++step) CHECK_GPO(gpo_graph_launch(graph, on_.streams[0]));
         on_.finish_all();
         return (now_ns() - begin) / steps * 1e-6;
     }
@@ -605,12 +608,12 @@ private:
     std::vector<uint64_t> gradients_;
     std::vector<Stream> sums_;
     std::vector<std::vector<Event>> events_;
-    std::vector<Graphs> graphs_;
+    std::vector<Graph> graphs_;
 };
 
-void training_step(Row& row, bool against_the_longer) {
+void training_step(Row& row, uint32_t engine, bool against_the_longer) {
     using Does = TrainingStep::Does;
-    Kernels on(4096);
+    Kernels on(4096, engine);
     TrainingStep step(on, row.size(256 * kMiB, kMiB), row.size(2.0, 0.1));
     const int steps = row.size(5, 1);
     double kernels = 1e30, sums = 1e30;
@@ -658,18 +661,25 @@ int main(int argc, char** argv) {
                .devices = on_cuda},
               shared_range);
     bench.row({.name = "training_step",
-               .what = "2 ms of kernels, and the sums of their 256 MiB of gradients over the devices, in 8 buckets",
+               .what = "2 ms of kernels, and the sums of their 256 MiB of gradients over the devices, in 16 buckets",
                .unit = "ms",
                .base = "the kernels alone, or the sums alone: whichever is longer",
                .target = ratio_at_most(1.08),
                .devices = on_cuda},
-              [](Row& row) { training_step(row, true); });
+              [](Row& row) { training_step(row, GPO_ENGINE_DIRECT, true); });
+    bench.row({.name = "training_step_nccl",
+               .what = "the same, where NCCL sums",
+               .unit = "ms",
+               .base = "the kernels alone, or the sums alone: whichever is longer",
+               .target = ratio_at_most(1.08),
+               .devices = on_cuda},
+              [](Row& row) { training_step(row, GPO_ENGINE_NCCL, true); });
     bench.row({.name = "training_step_overlap",
-               .what = "the same",
+               .what = "the step without NCCL",
                .unit = "ms",
                .base = "each sum behind its kernel, and before the next",
                .devices = on_cuda},
-              [](Row& row) { training_step(row, false); });
+              [](Row& row) { training_step(row, GPO_ENGINE_DIRECT, false); });
     struct Size {
         const char* name;
         const char* what;

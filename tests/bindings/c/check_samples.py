@@ -118,6 +118,11 @@ def trained(folder):
         report(f"perceptron.c learns on {devices} devices as on one",
                (result.returncode, result.stderr, found and found[4], losses == sorted(losses, reverse=True) and len(losses) == 3),
                (0, "", "every device has the weights of one device that trains alone, bit for bit", True), result.stdout)
+    picture = pathlib.Path(folder, "training.svg")
+    result = run(program, picture, GPUORCH_SOFT_DEVICES="2")
+    drawn = picture.read_text() if picture.exists() else ""
+    report("perceptron.c draws its steps", (result.returncode, result.stderr, {word for word in ("gradients", "second layer", "first layer", "descend") if f"`{word}`" in drawn}),
+           (0, "", {"gradients", "second layer", "first layer", "descend"}), result.stdout)
 
 
 def loaded(folder):
