@@ -6,10 +6,14 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tests/support"))
+import machine
+
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
 ODD = BUILD / "tests/libgpuorch_odd.so"
@@ -125,6 +129,23 @@ def trained(folder):
            (0, "", {"gradients", "second layer", "first layer", "descend"}), result.stdout)
 
 
+def joined(folder):
+    program = build("ranks", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    right = [f"rank {rank} of 3: the sum is 6, by the host" for rank in range(3)]
+    ranks = [subprocess.Popen([program, str(rank), "3", folder / "group"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+             for rank in range(3)]
+    said = [rank.communicate(timeout=120)[0] for rank in ranks]
+    report("ranks.c: three processes have the sum, by a file", ([rank.returncode for rank in ranks], said),
+           ([0, 0, 0], [line + "\n" for line in right]))
+    mpirun = machine.mpirun(3)
+    if not mpirun:
+        print("SKIP ranks.c: three processes have the sum, by MPI: there is no mpirun of Open MPI")
+        return
+    result = run(mpirun[0], *mpirun[1:], program, **machine.MPIRUN_ENVIRONMENT)
+    report("ranks.c: three processes have the sum, by MPI", (result.returncode, sorted(re.findall("rank .*host", result.stdout))), (0, right),
+           result.stdout + result.stderr)
+
+
 def loaded(folder):
     program = build("dlopen", folder, "-ldl")
     needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
@@ -174,6 +195,7 @@ def main():
         handed_out(pathlib.Path(folder))
         summed(pathlib.Path(folder))
         trained(pathlib.Path(folder))
+        joined(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
     readme()
     languages()
