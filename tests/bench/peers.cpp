@@ -313,6 +313,23 @@ extern "C" __global__ void ping_pong(gpo::symmetric memory, unsigned long long f
     }
 }
 
+// A packet to the other rank and back.
+extern "C" __global__ void packet_ping_pong(gpo::symmetric memory, unsigned long long from, unsigned rounds,
+                                            unsigned *failed) {
+    const unsigned other = 1 - memory.rank;
+    for (unsigned round = (unsigned)from + 1; round <= from + rounds; ++round) {
+        const unsigned long long data = round * 3ull;
+        unsigned long long came = 0;
+        if (memory.rank == 0) gpo::put_packet(memory, other, 128, data, round);
+        if (gpo::wait_packet(memory, 128, round, gpo::nanoseconds(1000000000), &came) != gpo::peer_success ||
+            came != data) {
+            *failed = 1;
+            return;
+        }
+        if (memory.rank == 1) gpo::put_packet(memory, other, 128, data, round);
+    }
+}
+
 // The same by hand: a fence between the data and the flag.
 extern "C" __global__ void ping_pong_by_hand(unsigned rank, volatile unsigned long long *mine,
                                              volatile unsigned long long *theirs, unsigned long long from, unsigned rounds,
@@ -427,12 +444,12 @@ double together(Kernels& on, const std::vector<Kernel>& kernels, const gpo_launc
     return now_ns() - begin;
 }
 
-void put_signal(Row& row) {
+void put_signal(Row& row, const char* ping_pong) {
     Kernels on(4096);
     if (on.ranks() != 2) throw Skip("needs two devices, and no more");
     std::vector<Kernel> ours, base;
     for (uint32_t rank = 0; rank < 2; ++rank) {
-        ours.push_back(on.kernel_of(rank, "ping_pong"));
+        ours.push_back(on.kernel_of(rank, ping_pong));
         base.push_back(on.kernel_of(rank, "ping_pong_by_hand"));
     }
     const uint64_t words[2] = {on.memory(0, 256), on.memory(1, 256)};
@@ -652,7 +669,13 @@ int main(int argc, char** argv) {
                .base = "stores, fences and a flag by hand",
                .target = ratio_at_most(1.1),
                .devices = on_cuda},
-              put_signal);
+              [](Row& row) { put_signal(row, "ping_pong"); });
+    bench.row({.name = "put_packet",
+               .what = "8 bytes as a packet to the other device's kernel and back",
+               .base = "stores, fences and a flag by hand",
+               .target = ratio_at_most(1.1),
+               .devices = on_cuda},
+              [](Row& row) { put_signal(row, "packet_ping_pong"); });
     bench.row({.name = "shared_range",
                .what = "200,000 tasks, as long as the square of their number, by a range that the devices share",
                .unit = "ms",

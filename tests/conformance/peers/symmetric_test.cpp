@@ -83,6 +83,21 @@ extern "C" __global__ void ring(gpo::symmetric memory, unsigned *local, unsigned
     if (failed) atomicAdd(wrong, 1u);
 }
 
+// The same with packets: as many places as no rank is ahead of another.
+extern "C" __global__ void packets(gpo::symmetric memory, unsigned rounds, unsigned *wrong) {
+    const unsigned next = (memory.rank + 1) % memory.ranks, before = (memory.rank + memory.ranks - 1) % memory.ranks;
+    for (unsigned round = 1; round <= rounds; ++round) {
+        const unsigned long long place = 256 + 16ull * (round % (memory.ranks + 1)), high = ~0ull << 40;
+        unsigned long long came = 0;
+        if (gpo::put_packet(memory, next, place, high ^ item(memory.rank, round, 0), round) != gpo::peer_success ||
+            gpo::wait_packet(memory, place, round, gpo::nanoseconds(20000000000ull), &came) != gpo::peer_success ||
+            came != (high ^ item(before, round, 0))) {
+            *wrong = round;
+            return;
+        }
+    }
+}
+
 // Tickets of rank 0's counter.
 extern "C" __global__ void draw(gpo::symmetric memory, unsigned each, unsigned long long *tickets, unsigned *wrong) {
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -161,6 +176,8 @@ extern "C" __global__ void misuse(gpo::symmetric memory, char *local, int *statu
     statuses[n++] = gpo::wait(memory, 0, (gpo::comparison)6, 0, looks);
     statuses[n++] = gpo::fetch_add(memory, memory.ranks, 0, 1, &was);
     statuses[n++] = gpo::fetch_add(memory, 0, 2, 1, &was);
+    statuses[n++] = gpo::put_packet(memory, 0, 8, 1, 1) | gpo::put_packet(memory, memory.ranks, 0, 1, 1);
+    statuses[n++] = gpo::put_packet(none, 0, 0, 1, 1) | gpo::wait_packet(memory, bytes - bytes % 16, 1, looks, &was);
     statuses[n++] = gpo::warp_put(memory, 0, bytes, local, 1) | gpo::warp_get(local, none, 0, 0, 1);
     statuses[n++] = gpo::block_put(memory, 0, bytes, local, 1) | gpo::block_get(local, none, 0, 0, 1);
     statuses[n++] = gpo::warp_signal(memory, 0, 1, 1) | gpo::block_signal(memory, 0, 1, 1);
@@ -178,7 +195,7 @@ extern "C" __global__ void misuse(gpo::symmetric memory, char *local, int *statu
                     gpo::warp_quiet() + gpo::block_quiet();
 }
 )";
-constexpr size_t kMisuses = 22;
+constexpr size_t kMisuses = 24;
 
 struct Piece {
     uint64_t far, near, bytes;
@@ -331,6 +348,18 @@ TEST_CASE("data goes round all ranks with signals, many times, by threads, warps
         CHECK(count_of(rig, wrong) == 0);
         for (uint32_t rank = 0; rank < rig.ranks; ++rank) CHECK(rig.values<uint64_t>(memory, rank, 1)[0] == rounds);
     }
+}
+
+TEST_CASE("packets go round all ranks, each with its number" * gated) {
+    SymmetricRig rig;
+    const auto packets = rig.kernels(kKernels, "packets");
+    Symmetric memory = rig.symmetric(256 + 16 * (rig.ranks + 1));
+    const auto wrong = zeros(rig, 4);
+    REQUIRE_OK(rig.launch(packets, 1, 1, [&](uint32_t rank) {
+        return std::tuple(rig.row(memory, rank), uint32_t{2000}, uint64_t{wrong[rank]});
+    }));
+    rig.wait_all();
+    CHECK(count_of(rig, wrong) == 0);
 }
 
 TEST_CASE("each thread of all ranks draws tickets of its own of one counter") {

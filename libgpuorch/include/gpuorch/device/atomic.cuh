@@ -200,6 +200,24 @@ __device__ inline void store16(uint4* at, uint4 value) {
 #endif
 }
 
+/* Two words at once: one memory transaction, in which each word is atomic and relaxed. The address is a multiple of 16. */
+__device__ inline void store_pair_relaxed_system(u64* at, u64 first, u64 second) {
+#if defined(__GPUORCH_SOFT__)
+    store_relaxed_system(at, first);
+    store_relaxed_system(at + 1, second);
+#else
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" : : "l"(at), "l"(first), "l"(second) : "memory");
+#endif
+}
+__device__ inline void load_pair_relaxed_system(const u64* at, u64& first, u64& second) {
+#if defined(__GPUORCH_SOFT__)
+    first = load_relaxed_system(at);
+    second = load_relaxed_system(at + 1);
+#else
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+#endif
+}
+
 /* Gives way for about so long; at once to other blocks and threads on the software GPU. */
 __device__ inline void pause(u32 nanoseconds) {
 #if defined(__GPUORCH_SOFT__)

@@ -28,6 +28,8 @@
  *            wait(memory, signal_offset, comparison, value, bound, &seen)
  *            quiet()
  *            fetch_add(memory, rank, offset, value, &before)
+ *            put_packet(memory, rank, offset, data, number)
+ *            wait_packet(memory, offset, number, bound, &data)
  *            pointer<T>(memory, rank, offset)
  *   warp     warp_put, warp_get, warp_put_signal, warp_signal, warp_wait, warp_quiet: the same arguments
  *   block    block_put, block_get, block_put_signal, block_signal, block_wait, block_quiet
@@ -54,6 +56,12 @@
  *   put_signal   put(), and then signal().
  *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which
  *                may be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
+ *   put_packet   Writes 8 bytes of data and the number of 32 bits that tells them apart from what was there before, in one
+ *                store: a *packet*, of 16 bytes at a multiple of 16. It arrives in half the time of a put_signal, which has to
+ *                wait until its data has arrived before it sets the word. It orders nothing else.
+ *   wait_packet  Looks at a packet in the caller's own memory until its number is `number`, and gives its data. Returns
+ *                peer_timeout when the bound has passed. Before the next packet is put into the same place, this one must
+ *                have been seen. Modelled on the LL protocols of NCCL and MSCCL++.
  *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed:
  *                it orders nothing; a quiet() before it does.
  *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it
@@ -67,7 +75,7 @@
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
  *   for so long.
  *   peer_invalid: the handle is none, there is no such rank, a range isn't inside the memory, a signal's offset is no
- *   multiple of 8; or the grid has more blocks than the memory has barriers for (gpo_symmetric_info.barrier_blocks).
+ *   multiple of 8, or a packet's none of 16; or the grid has more blocks than the memory has barriers for (gpo_symmetric_info.barrier_blocks).
  *   Nothing has happened then.
  */
 #ifndef GPUORCH_DEVICE_PEER_CUH
@@ -405,6 +413,38 @@ __device__ inline int fetch_add(const symmetric& memory, unsigned rank, unsigned
     const unsigned long long was = atomic::fetch_add_relaxed_system(word_at(memory, rank, offset), value);
     if (before) *before = was;
     return peer_success;
+}
+
+/* -- packets -- */
+
+__device__ inline bool has_packet(const symmetric& memory, unsigned rank, unsigned long long offset) {
+    return has(memory, rank, offset, 16) && offset % 16 == 0;
+}
+
+/* Each word has half of the data, and the number: so each is complete by itself, whichever is seen first. */
+__device__ inline int put_packet(const symmetric& memory, unsigned rank, unsigned long long offset,
+                                 unsigned long long data, unsigned number) {
+    if (!has_packet(memory, rank, offset)) return peer_invalid;
+    const unsigned long long tag = (unsigned long long)number << 32;
+    atomic::store_pair_relaxed_system(word_at(memory, rank, offset), tag | (unsigned)data, tag | (unsigned)(data >> 32));
+    return peer_success;
+}
+
+__device__ inline int wait_packet(const symmetric& memory, unsigned long long offset, unsigned number, bound limit,
+                                  unsigned long long* data) {
+    if (!has_packet(memory, memory.rank, offset)) return peer_invalid;
+    const unsigned long long* const word = word_at(memory, memory.rank, offset);
+    patience waiting(limit);
+    for (;;) {
+        atomic::u64 low, high;
+        atomic::load_pair_relaxed_system(word, low, high);
+        if (low >> 32 == number && high >> 32 == number) {
+            if (data) *data = high << 32 | (unsigned)low;
+            return peer_success;
+        }
+        if (waiting.over()) return peer_timeout;
+        waiting.give_way();
+    }
 }
 
 /* -- order -- */
