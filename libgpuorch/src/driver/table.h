@@ -98,6 +98,8 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuEventDestroy, 12020, required)                    \
     X(cuEventSynchronize, 12020, required)                \
     Y(cuEventElapsedTime, 12020, required)                \
+    X(cuIpcGetEventHandle, 12020, required)               \
+    X(cuIpcOpenEventHandle, 12020, required)              \
     /* memory */                                          \
     X(cuMemGetInfo, 12020, required)                      \
     X(cuMemAlloc, 12020, required)                        \
@@ -109,6 +111,9 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuMemHostGetDevicePointer, 12020, required)         \
     X(cuPointerGetAttribute, 12020, required)             \
     X(cuMemGetAddressRange, 12020, required)              \
+    X(cuIpcGetMemHandle, 12020, required)                 \
+    X(cuIpcOpenMemHandle, 12020, required)                \
+    X(cuIpcCloseMemHandle, 12020, required)               \
     X(cuMemAllocAsync, 12020, required)                   \
     X(cuMemFreeAsync, 12020, required)                    \
     X(cuMemAllocFromPoolAsync, 12020, required)           \

@@ -1,6 +1,8 @@
 // Device memory, pinned and registered host memory, what a pointer is.
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "softgpu/api/call.h"
 #include "softgpu/api/entries.h"
 
@@ -52,7 +54,7 @@ CUresult CUDAAPI release(CUdeviceptr address) {
         current_context(machine);
         if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         const Place place = machine.memory.find(address);
-        require(place.kind == Place::device && place.base == address);
+        require(place.kind == Place::device && place.base == address && !place.imported);
         wait_for_users(machine, place);
         const CUresult result = place.ordered ? free_ordered(machine, place, address) : machine.memory.release(address);
         machine.trim_pools();
@@ -158,7 +160,11 @@ CUresult CUDAAPI pointer_attribute(void* data, CUpointer_attribute attribute, CU
                 break;
             case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
             case CU_POINTER_ATTRIBUTE_IS_MANAGED: as_int(0); break;
-            case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+            case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: {
+                MemoryHandle handle;
+                *static_cast<bool*>(data) = machine.memory.export_block(address, &handle) == CUDA_SUCCESS;
+                break;
+            }
             case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *static_cast<bool*>(data) = false; break;
             case CU_POINTER_ATTRIBUTE_BUFFER_ID: *static_cast<unsigned long long*>(data) = place.id; break;
             case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: {
@@ -192,6 +198,46 @@ CUresult CUDAAPI address_range(CUdeviceptr* base, size_t* size, CUdeviceptr addr
     });
 }
 
+// --- between processes ---
+
+CUresult CUDAAPI export_memory(CUipcMemHandle* exported, CUdeviceptr address) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(exported != nullptr);
+        current_context(machine);
+        MemoryHandle handle;
+        require(machine.memory.export_block(address, &handle));
+        std::memset(exported->reserved, 0, sizeof exported->reserved);
+        std::memcpy(exported->reserved, &handle, sizeof handle);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI import_memory(CUdeviceptr* address, CUipcMemHandle exported, unsigned flags) {
+    return enter_unsafe([&](Machine& machine) -> CUresult {
+        require(address != nullptr && !(flags & ~unsigned(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)));
+        Context& context = current_context(machine);
+        MemoryHandle handle;
+        std::memcpy(&handle, exported.reserved, sizeof handle);
+        uint64_t made = 0;
+        const CUresult result =
+            machine.memory.import_block(context.device->ordinal, context.as<CUcontext>(), handle, &made);
+        if (result == CUDA_SUCCESS) *address = made;
+        return result;
+    });
+}
+
+CUresult CUDAAPI end_import(CUdeviceptr address) {
+    return enter([&](Machine& machine) -> CUresult {
+        current_context(machine);
+        if (!success_unless_lost(machine)) refuse_beside_capture(machine);
+        const Place place = machine.memory.find(address);
+        require(place.kind == Place::device && place.base == address && place.imported);
+        wait_for_users(machine, place);
+        const CUresult result = machine.memory.end_import(address);
+        return result == CUDA_SUCCESS ? success_unless_lost(machine) : result;
+    });
+}
+
 }  // namespace
 
 void fill_memory_entries(driver::Table& table) noexcept {
@@ -205,6 +251,9 @@ void fill_memory_entries(driver::Table& table) noexcept {
     table.cuMemHostGetDevicePointer = host_device_pointer;
     table.cuPointerGetAttribute = pointer_attribute;
     table.cuMemGetAddressRange = address_range;
+    table.cuIpcGetMemHandle = export_memory;
+    table.cuIpcOpenMemHandle = import_memory;
+    table.cuIpcCloseMemHandle = end_import;
 }
 
 }  // namespace gpo::softgpu

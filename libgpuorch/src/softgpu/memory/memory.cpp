@@ -1,9 +1,11 @@
 #include "softgpu/memory/memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <iterator>
 #include <new>
@@ -47,7 +49,7 @@ AddressSpace::AddressSpace(int devices, uint64_t bytes_per_device, bool guard)
     }
     for (;; factor /= 2) {
         if (!factor) throw Shortage(capacity_ * count, "the software GPU's memory");
-        stride_ = round_up(capacity_ * factor, kCommitStep);
+        stride_ = round_up(capacity_ * factor, factor >= 2 * least ? 2 * kCommitStep : kCommitStep);
         span_ = stride_ * count;
         void* reserved = mmap(nullptr, span_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (reserved == MAP_FAILED) continue;
@@ -55,16 +57,40 @@ AddressSpace::AddressSpace(int devices, uint64_t bytes_per_device, bool guard)
         base_ = reinterpret_cast<uint64_t>(reserved);
         break;
     }
+    // Two areas, each with room for the whole memory, and under guard for its guard pages.
+    if (factor >= 2 * least && map_file()) plain_offset_ = stride_ / 2;
     try {
         for (int i = 0; i < devices; ++i) {
             heaps_.push_back(std::make_unique<Heap>());
-            heaps_.back()->base = base_ + stride_ * uint64_t(i);
-            heaps_.back()->ranges.add(heaps_.back()->base, stride_);
+            Heap& heap = *heaps_.back();
+            heap.pooled.base = base_ + stride_ * uint64_t(i);
+            heap.pooled.bytes = plain_offset_ ? plain_offset_ : stride_;
+            heap.pooled.ranges.add(heap.pooled.base, heap.pooled.bytes);
+            if (!plain_offset_) continue;
+            heap.plain.base = heap.pooled.base + plain_offset_;
+            heap.plain.bytes = stride_ - plain_offset_;
+            heap.plain.ranges.add(heap.plain.base, heap.plain.bytes);
         }
     } catch (...) {
         munmap(bytes_at(base_), span_);
         throw;
     }
+}
+
+// False: without one nothing can be exported.
+bool AddressSpace::map_file() noexcept {
+    if (!file_.create(span_)) return false;
+    for (uint64_t at = base_ + stride_ / 2; at < base_ + span_; at += stride_) {
+        if (mmap(bytes_at(at), stride_ / 2, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.descriptor(),
+                 static_cast<off_t>(at - base_)) != MAP_FAILED) {
+            madvise(bytes_at(at), stride_ / 2, MADV_DONTDUMP);
+            continue;
+        }
+        // Only a mapping too many fails: what is there of the file serves as well, as memory of this process alone.
+        file_.close();
+        return false;
+    }
+    return true;
 }
 
 AddressSpace::~AddressSpace() {
@@ -84,6 +110,7 @@ Place AddressSpace::find(uint64_t address) const noexcept {
         if (found->second.freed) return place;
         place.kind = Place::device;
         place.ordinal = device;
+        place.imported = found->second.imports != 0;
         place.base = found->first;
         place.size = found->second.size;
         place.context = found->second.context;
@@ -136,14 +163,14 @@ bool AddressSpace::touches_known(uint64_t address, uint64_t bytes) const noexcep
     return found != host_.end() && address - found->first < found->second.size;
 }
 
-bool AddressSpace::commit(Heap& heap, uint64_t address, uint64_t bytes) noexcept {
+bool AddressSpace::commit(Area& area, uint64_t address, uint64_t bytes) noexcept {
     if (guard_) return mprotect(bytes_at(address), bytes, PROT_READ | PROT_WRITE) == 0;
-    const uint64_t end = address + bytes - heap.base;
-    if (end <= heap.committed) return true;
-    const uint64_t grown = std::min(round_up(end, kCommitStep), stride_);
-    if (mprotect(bytes_at(heap.base + heap.committed), grown - heap.committed, PROT_READ | PROT_WRITE) != 0)
+    const uint64_t end = address + bytes - area.base;
+    if (end <= area.committed) return true;
+    const uint64_t grown = std::min(round_up(end, kCommitStep), area.bytes);
+    if (mprotect(bytes_at(area.base + area.committed), grown - area.committed, PROT_READ | PROT_WRITE) != 0)
         return false;
-    heap.committed = grown;
+    area.committed = grown;
     return true;
 }
 
@@ -151,12 +178,13 @@ CUresult AddressSpace::take(Heap& heap, Allocation allocation, uint64_t* address
     const uint64_t grain = allocation.pool ? 2ull << 20 : kGrain;
     if (allocation.size > capacity_) return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t bytes = guard_ ? round_up(allocation.size, kPage) : round_up(allocation.size, grain);
-    if (bytes > capacity_ - std::min(capacity_, heap.ranges.taken())) return CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t block = heap.ranges.take(guard_ ? bytes + 2 * kPage : bytes);
+    if (bytes > capacity_ - std::min(capacity_, heap.taken())) return CUDA_ERROR_OUT_OF_MEMORY;
+    Area& area = plain_offset_ && !allocation.pool ? heap.plain : heap.pooled;
+    const uint64_t block = area.ranges.take(guard_ ? bytes + 2 * kPage : bytes);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t data = guard_ ? block + kPage : block;
-    if (!commit(heap, data, bytes)) {
-        heap.ranges.give(block);
+    if (!commit(area, data, bytes)) {
+        area.ranges.give(block);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     // Under guard the block ends with its page, as far as the least alignment that CUDA promises allows.
@@ -167,24 +195,40 @@ CUresult AddressSpace::take(Heap& heap, Allocation allocation, uint64_t* address
         heap.allocations.emplace(*address, allocation);
     } catch (...) {
         if (guard_) mprotect(bytes_at(data), bytes, PROT_NONE);
-        heap.ranges.give(block);
+        area.ranges.give(block);
         throw;
     }
     return CUDA_SUCCESS;
 }
 
+// Of whole pages. Whoever else has the file mapped finds zeroes.
+void AddressSpace::return_pages(bool of_file, uint64_t first, uint64_t last) noexcept {
+    if (last <= first) return;
+    if (of_file)
+        fallocate(file_.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first - base_),
+                  static_cast<off_t>(last - first));
+    else
+        madvise(bytes_at(first), last - first, MADV_DONTNEED);
+}
+
 void AddressSpace::drop(Heap& heap, std::map<uint64_t, Allocation>::iterator found) noexcept {
-    const uint64_t block = found->second.block;
-    const uint64_t bytes = heap.ranges.size_of(block);
+    const Allocation allocation = found->second;
+    const uint64_t block = allocation.block;
+    Area& area = heap.area_of(block);
+    const uint64_t bytes = area.ranges.size_of(block);
     heap.allocations.erase(found);
+    if (allocation.imports) {
+        unmap_import(heap, allocation);
+        return;
+    }
+    const bool of_file = &area == &heap.plain;
     if (guard_) {
-        madvise(bytes_at(block), bytes, MADV_DONTNEED);
+        return_pages(of_file, block, block + bytes);
         mprotect(bytes_at(block), bytes, PROT_NONE);
     } else if (bytes >= kReturnToSystem) {
-        const uint64_t first = round_up(block, kPage), last = (block + bytes) / kPage * kPage;
-        if (last > first) madvise(bytes_at(first), last - first, MADV_DONTNEED);
+        return_pages(of_file, round_up(block, kPage), (block + bytes) / kPage * kPage);
     }
-    heap.ranges.give(block);
+    area.ranges.give(block);
 }
 
 CUresult AddressSpace::allocate(int device, CUcontext context, uint64_t bytes, uint64_t* address) {
@@ -200,7 +244,7 @@ CUresult AddressSpace::release(uint64_t address) {
     if (!device_range(address)) return CUDA_ERROR_INVALID_VALUE;
     Heap& heap = *heaps_[(address - base_) / stride_];
     auto found = heap.allocations.find(address);
-    if (found == heap.allocations.end() || found->second.pool || found->second.freed) return CUDA_ERROR_INVALID_VALUE;
+    if (found == heap.allocations.end() || !found->second.freeable()) return CUDA_ERROR_INVALID_VALUE;
     drop(heap, found);
     return CUDA_SUCCESS;
 }
@@ -209,7 +253,7 @@ CUresult AddressSpace::call_free(uint64_t address, uint64_t* id) {
     if (!device_range(address)) return CUDA_ERROR_INVALID_VALUE;
     Heap& heap = *heaps_[(address - base_) / stride_];
     const auto found = heap.allocations.find(address);
-    if (found == heap.allocations.end() || found->second.pool || found->second.freed) return CUDA_ERROR_INVALID_VALUE;
+    if (found == heap.allocations.end() || !found->second.freeable()) return CUDA_ERROR_INVALID_VALUE;
     found->second.freed = true;
     *id = found->second.id;
     return CUDA_SUCCESS;
@@ -219,6 +263,103 @@ void AddressSpace::reach_free(uint64_t address, uint64_t id) noexcept {
     Heap& heap = *heaps_[(address - base_) / stride_];
     const auto found = heap.allocations.find(address);
     if (found != heap.allocations.end() && found->second.id == id) drop(heap, found);
+}
+
+// --- other processes' memory ---
+
+CUresult AddressSpace::export_block(uint64_t address, MemoryHandle* handle) const noexcept {
+    const Place place = find(address);
+    if (place.kind != Place::device || place.ordered || place.imported) return CUDA_ERROR_INVALID_VALUE;
+    const host::Process process = host::this_process();
+    if (!plain_offset_ || !process.number) return CUDA_ERROR_NOT_SUPPORTED;
+    handle->file = file_.name();
+    handle->start = process.start;
+    handle->offset = place.base - base_;
+    handle->bytes = place.size;
+    handle->address = place.base;
+    return CUDA_SUCCESS;
+}
+
+CUresult AddressSpace::import_block(int device, CUcontext context, const MemoryHandle& handle, uint64_t* address) {
+    if (handle.magic != MemoryHandle::kMagic || !handle.bytes || handle.bytes > (uint64_t{1} << 48) ||
+        handle.offset > (uint64_t{1} << 56) || (handle.address - handle.offset) % kPage)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (handle.file.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (host::has_ended({handle.file.process, handle.start})) return CUDA_ERROR_INVALID_HANDLE;
+    host::SharedFile file;
+    if (!file.open(handle.file) || file.bytes() < handle.bytes || file.bytes() - handle.bytes < handle.offset)
+        return CUDA_ERROR_INVALID_HANDLE;
+    constexpr uint64_t alignment = 2ull << 20;
+    const uint64_t first = handle.offset / kPage * kPage, last = round_up(handle.offset + handle.bytes, kPage);
+    host::Lock hold(lock);
+    Heap& heap = *heaps_[size_t(device)];
+    for (auto& [at, made] : heap.allocations)
+        if (made.imports && made.context == context && made.offset == handle.offset && made.size == handle.bytes &&
+            made.file.key == handle.file.key) {
+            ++made.imports;
+            *address = at;
+            return CUDA_SUCCESS;
+        }
+    Area& area = heap.pooled;
+    const uint64_t block = area.ranges.take(last - first + alignment + 2 * kPage);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+    // Under guard the pages before and behind it stay unreadable.
+    uint64_t mapped = (block + kPage) / alignment * alignment + (handle.address - (handle.offset - first)) % alignment;
+    if (mapped < round_up(block, kPage) + kPage) mapped += alignment;
+    const uint64_t bytes = last - first;
+    if (mmap(bytes_at(mapped), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.descriptor(),
+             static_cast<off_t>(first)) == MAP_FAILED) {
+        area.ranges.give(block);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    madvise(bytes_at(mapped), bytes, MADV_DONTDUMP);
+    Allocation allocation;
+    allocation.size = handle.bytes;
+    allocation.block = block;
+    allocation.id = next_id();
+    allocation.context = context;
+    allocation.imports = 1;
+    allocation.mapped = mapped;
+    allocation.mapped_bytes = bytes;
+    allocation.file = handle.file;
+    allocation.offset = handle.offset;
+    heap.imported += area.ranges.size_of(block);
+    try {
+        heap.allocations.emplace(mapped + (handle.offset - first), allocation);
+    } catch (...) {
+        unmap_import(heap, allocation);
+        throw;
+    }
+    *address = mapped + (handle.offset - first);
+    return CUDA_SUCCESS;
+}
+
+CUresult AddressSpace::end_import(uint64_t address) noexcept {
+    host::Lock hold(lock);
+    if (!device_range(address)) return CUDA_ERROR_INVALID_VALUE;
+    Heap& heap = *heaps_[(address - base_) / stride_];
+    const auto found = heap.allocations.find(address);
+    if (found == heap.allocations.end() || !found->second.imports) return CUDA_ERROR_INVALID_VALUE;
+    if (found->second.imports > 1) --found->second.imports;
+    else drop(heap, found);
+    return CUDA_SUCCESS;
+}
+
+// Its addresses are again what they were. If the system refuses that they stay as they are, and are used no more.
+void AddressSpace::unmap_import(Heap& heap, const Allocation& allocation) noexcept {
+    Area& area = heap.pooled;
+    const uint64_t end = allocation.mapped + allocation.mapped_bytes;
+    void* const at = bytes_at(allocation.mapped);
+    if (mmap(at, allocation.mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        return;
+    madvise(at, allocation.mapped_bytes, MADV_DONTDUMP);
+    const uint64_t committed = area.base + area.committed;
+    if (!guard_ && allocation.mapped < committed &&
+        mprotect(at, std::min(end, committed) - allocation.mapped, PROT_READ | PROT_WRITE) != 0)
+        return;
+    heap.imported -= area.ranges.size_of(allocation.block);
+    area.ranges.give(allocation.block);
 }
 
 CUresult AddressSpace::take_segment(int device, Pool* pool, uint64_t bytes, uint64_t* address) {
@@ -235,7 +376,7 @@ void AddressSpace::give_segment(uint64_t address) noexcept {
 
 uint64_t AddressSpace::used(int device) const noexcept {
     host::Lock hold(lock);
-    return std::min(capacity_, heaps_[size_t(device)]->ranges.taken());
+    return std::min(capacity_, heaps_[size_t(device)]->taken());
 }
 
 void AddressSpace::free_host(uint64_t address, const HostRange& range) noexcept {

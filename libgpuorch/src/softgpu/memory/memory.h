@@ -2,8 +2,12 @@
 // they belong to, and where new device memory comes from.
 //
 // All devices share one reservation of addresses, cut into equal parts, so the device of an address is found by a
-// division. A part is larger than the device's memory. Pages are committed as the heap grows, and are returned to the
-// system when a large block is freed. With guards (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an
+// division. A part is larger than the device's memory, and has two *areas*: one of anonymous memory for pools, and one of
+// a shared file for cuMemAlloc, whose blocks other processes can import. (The first touch of a page of a file takes 1.6
+// times as long, and giving it back twice as long.) Where a file can't be had there is one area, and nothing can be
+// exported. Imported memory is mapped into the anonymous area, and counts as no memory of this process's devices.
+//
+// Pages are committed as the heap grows, and are returned to the system when a large block is freed. With guards (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an
 // unreadable page is on either side, and a block ends where its last page does.
 //
 // `lock` is a leaf: it is taken inside the machine's lock or alone, and while it is held only mmap, mprotect and
@@ -18,6 +22,7 @@
 #include <vector>
 
 #include "host/host.h"
+#include "host/shared_file.h"
 #include "softgpu/memory/range_allocator.h"
 
 namespace gpo::softgpu {
@@ -30,6 +35,7 @@ struct Place {
     Kind kind = unknown;
     bool ordered = false;            // stream-ordered: whether it is there is known when the stream gets there
     bool registered = false;         // host: the caller's memory
+    bool imported = false;           // device: another process's
     int ordinal = -1;                // device
     uint64_t base = 0, size = 0;
     unsigned flags = 0;              // host: CU_MEMHOSTALLOC_* or CU_MEMHOSTREGISTER_*
@@ -42,6 +48,17 @@ struct Place {
         return kind != unknown && address >= base && address - base <= size && bytes <= size - (address - base);
     }
 };
+
+/// What a CUipcMemHandle of the software GPU has.
+struct MemoryHandle {
+    static constexpr uint32_t kMagic = 0x4d50'5347;   // "GSPM"
+    uint32_t magic = kMagic, reserved = 0;
+    host::SharedFileName file;
+    uint64_t start = 0;              // of the process
+    uint64_t offset = 0, bytes = 0;  // in the file
+    uint64_t address = 0;            // there; the importer's is the same modulo the largest alignment
+};
+static_assert(sizeof(MemoryHandle) <= sizeof(CUipcMemHandle));
 
 class AddressSpace {
 public:
@@ -67,6 +84,13 @@ public:
     /// runs; the second, which may come after the block went with its context, gives it back. With `lock` held.
     CUresult call_free(uint64_t address, uint64_t* id);
     void reach_free(uint64_t address, uint64_t id) noexcept;
+
+    /// Of a block of allocate(), any address in it. NOT_SUPPORTED: there is no file.
+    CUresult export_block(uint64_t address, MemoryHandle* handle) const noexcept;
+    /// Maps another process's block, or counts one more import of what is mapped in this context already.
+    /// INVALID_HANDLE: there is no such block. Throws std::bad_alloc.
+    CUresult import_block(int device, CUcontext, const MemoryHandle&, uint64_t* address);
+    CUresult end_import(uint64_t address) noexcept;
 
     CUresult host_allocate(CUcontext, uint64_t bytes, unsigned flags, void** address);
     CUresult host_release(void* address);
@@ -97,11 +121,23 @@ private:
         CUcontext context = nullptr;
         Pool* pool = nullptr;        // a segment
         bool freed = false;          // by a call that its stream hasn't reached
+        uint32_t imports = 0;        // of another process's memory: how often
+        uint64_t mapped = 0, mapped_bytes = 0;   // likewise: its pages
+        host::SharedFileName file;   // likewise, as:
+        uint64_t offset = 0;
+        bool freeable() const noexcept { return !pool && !freed && !imports; }
+    };
+    struct Area {
+        RangeAllocator ranges;
+        uint64_t base = 0, bytes = 0, committed = 0;   // everything below base + committed may be touched (no guard)
+        bool holds(uint64_t address) const noexcept { return address - base < bytes; }
     };
     struct Heap {
-        RangeAllocator ranges;
+        Area pooled, plain;              // plain: of the file; without one everything is in `pooled`
         std::map<uint64_t, Allocation> allocations;
-        uint64_t base = 0, committed = 0;   // everything below base + committed may be touched (no guard)
+        uint64_t imported = 0;           // bytes of the areas that hold other processes' memory
+        uint64_t taken() const noexcept { return pooled.ranges.taken() + plain.ranges.taken() - imported; }
+        Area& area_of(uint64_t address) noexcept { return plain.holds(address) ? plain : pooled; }
     };
     struct HostRange {
         uint64_t size = 0, mapped = 0;      // mapped: bytes to unmap, 0 for malloc'ed or the caller's memory
@@ -118,11 +154,16 @@ private:
     };
     CUresult take(Heap&, Allocation, uint64_t* address);
     void drop(Heap&, std::map<uint64_t, Allocation>::iterator) noexcept;
-    bool commit(Heap&, uint64_t address, uint64_t bytes) noexcept;
+    bool commit(Area&, uint64_t address, uint64_t bytes) noexcept;
+    bool map_file() noexcept;
+    void return_pages(bool of_file, uint64_t first, uint64_t last) noexcept;
+    void unmap_import(Heap&, const Allocation&) noexcept;
     void free_host(uint64_t address, const HostRange&) noexcept;
 
     uint64_t base_ = 0, span_ = 0, stride_ = 0, capacity_ = 0;
     bool guard_ = false;
+    host::SharedFile file_;          // its byte 0 is at base_
+    uint64_t plain_offset_ = 0;      // in each device's part; 0: there is no file
     uint64_t ids_ = 0;
     uint64_t pinned_ = 0, pinned_limit_ = 0;
     std::vector<std::unique_ptr<Heap>> heaps_;
