@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "buckets.h"
 #include "executor.h"
+#include "interprocess.h"
 #include "metrics.h"
 #include "peers.h"
 #include "pipeline.h"
@@ -308,6 +309,12 @@ typedef struct gpo_api {
     gpo_status (*peers_make_id)(void *buffer, size_t capacity, size_t *needed);
     gpo_status (*peers_join)(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
     gpo_status (*peers_abort)(gpo_peers_t peers);
+    gpo_status (*memory_export)(gpo_device_t device, uint64_t address, void *buffer, size_t capacity, size_t *needed);
+    gpo_status (*memory_import)(gpo_device_t device, const void *exported, size_t bytes, const char *label,
+                                uint64_t *address, uint64_t *size);
+    gpo_status (*event_export)(gpo_event_t event, void *buffer, size_t capacity, size_t *needed);
+    gpo_status (*event_import)(gpo_device_t device, const void *exported, size_t bytes, const char *label,
+                               gpo_event_t *event);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -21,6 +21,7 @@ extern "C" {
 
 #define GPO_EVENT_TIMING 1        /* records GPU times; an event without them costs the GPU less */
 #define GPO_EVENT_BLOCKING_SYNC 2 /* a thread that waits for the event sleeps at once and doesn't spin first */
+#define GPO_EVENT_INTERPROCESS 4  /* other processes can import it (interprocess.h); not with GPO_EVENT_TIMING */
 
 typedef struct gpo_event_options {
     uint32_t struct_size;
@@ -28,7 +29,9 @@ typedef struct gpo_event_options {
     const char *label;
 } gpo_event_options;
 
-/* Creates an event, which is not recorded yet. `options` may be NULL: no timing. */
+/* Creates an event, which is not recorded yet. `options` may be NULL: no timing.
+ * GPO_INVALID_ARGUMENT: GPO_EVENT_INTERPROCESS and GPO_EVENT_TIMING are both set
+ * GPO_NOT_SUPPORTED: GPO_EVENT_INTERPROCESS in a deterministic runtime */
 GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options *options, gpo_event_t *event);
 /* Destroys an event. Threads in gpo_event_wait return GPO_CANCELLED. Streams that wait for a recording of the event go
  * on waiting for it, and entries that gpo_event_notify promised still come. */

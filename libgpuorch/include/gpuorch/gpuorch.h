@@ -8,6 +8,7 @@
  *     event.h       points in a stream
  *     timeline.h    a counter on which streams and the host wait for one another
  *     memory.h      pinned arenas, device pools, copies, fills
+ *     interprocess.h  memory and events that processes of one host share
  *     module.h      kernels and their launch
  *     completion.h  completion queues: the host learns that GPU work is done
  *     executor.h    callbacks when GPU work is done; host functions in the order of a stream

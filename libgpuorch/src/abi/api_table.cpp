@@ -236,6 +236,10 @@ constexpr gpo_api kApi = {
     gpo_peers_make_id,
     gpo_peers_join,
     gpo_peers_abort,
+    gpo_memory_export,
+    gpo_memory_import,
+    gpo_event_export,
+    gpo_event_import,
 };
 
 }  // namespace

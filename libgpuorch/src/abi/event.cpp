@@ -12,7 +12,8 @@ GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options
     return abi::call(__func__, [&] {
         required(event, "event");
         const gpo_event_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC, "options.flags");
+        refuse_unknown_flags(read.flags, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC | GPO_EVENT_INTERPROCESS,
+                             "options.flags");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             auto made = make<Event>(pinned->context_ref(), read.flags, read.label);
@@ -70,6 +71,31 @@ GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void** native) {
         Pin<Event> pinned(event);
         *native = pinned->native();
         return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_event_export(gpo_event_t event, void* buffer, size_t capacity, size_t* needed) {
+    return abi::call(__func__, [&] {
+        Pin<Event> pinned(event);
+        return abi::blame(*pinned, [&] {
+            write_exported(pinned->export_event(), buffer, capacity, needed);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_event_import(gpo_device_t device, const void* exported, size_t bytes, const char* label,
+                                    gpo_event_t* event) {
+    return abi::call(__func__, [&] {
+        if (!exported) fail(GPO_INVALID_ARGUMENT, "exported is NULL");
+        required(event, "event");
+        Pin<Device> on(device);
+        return abi::blame(*on, [&] {
+            const Exported read = read_exported(on->context(), Exported::event, exported, bytes);
+            auto made = make<Event>(on->context_ref(), read, label);
+            *event = on->runtime().publish<gpo_event_t>(*made);
+            return GPO_SUCCESS;
+        });
     });
 }
 

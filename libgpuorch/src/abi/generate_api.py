@@ -81,6 +81,7 @@ def main():
 #include "advice.h"
 #include "buckets.h"
 #include "executor.h"
+#include "interprocess.h"
 #include "metrics.h"
 #include "peers.h"
 #include "pipeline.h"

@@ -162,6 +162,34 @@ GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address) {
     });
 }
 
+GPO_API gpo_status gpo_memory_export(gpo_device_t device, uint64_t address, void* buffer, size_t capacity,
+                                     size_t* needed) {
+    return abi::call(__func__, [&] {
+        Pin<Device> on(device);
+        return abi::blame(*on, [&] {
+            write_exported(Registry::of(on->runtime()).export_allocation(on->context(), address), buffer, capacity,
+                           needed);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_memory_import(gpo_device_t device, const void* exported, size_t bytes, const char* label,
+                                     uint64_t* address, uint64_t* size) {
+    return abi::call(__func__, [&] {
+        if (!exported) fail(GPO_INVALID_ARGUMENT, "exported is NULL");
+        required(address, "address");
+        required(size, "size");
+        Pin<Device> on(device);
+        return abi::blame(*on, [&] {
+            const Exported read = read_exported(on->context(), Exported::memory, exported, bytes);
+            *address = Registry::of(on->runtime()).import(on->context(), read, label);
+            *size = read.bytes;
+            return GPO_SUCCESS;
+        });
+    });
+}
+
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info* info) {
     return abi::call(__func__, [&] {
         required(info, "info");

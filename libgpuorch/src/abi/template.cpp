@@ -61,6 +61,7 @@ gpo_status add_event(const char* function, gpo_template_t graph_template, const 
     return add(function, graph_template, node, [&](Template& to) {
         Pin<Event> pinned(event);
         require_device(to, *pinned);
+        pinned->require_own("a template's node");
         return to.add(nodes_of(after, after_count), EventWork{pinned->native(), wait}, pinned->label(), pinned.ref());
     });
 }

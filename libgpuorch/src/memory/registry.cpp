@@ -9,11 +9,20 @@
 
 namespace gpo {
 
+// Device memory: of this process, or, with a mapping, of another one. Inside a DriverScope.
+static void give_back(Context& context, uint64_t address, CUdeviceptr mapping) noexcept {
+    BlockingCalls& calls = Streams::of(context).blocking_calls();
+    if (mapping) calls.end_import(mapping);
+    else calls.free_memory(address);
+}
+
 // Of device memory. The memory stays in the registry's map until it is freed, since graphs use it as any other.
 class WaitingMemoryFree final : public WaitingFree {
 public:
-    WaitingMemoryFree(Context& context, RangeMap& ranges, const void* owner, const Range& memory, const char* label)
-        : WaitingFree(context, memory.start, memory.bytes()), ranges_(ranges), owner_(owner), label_(label) {}
+    WaitingMemoryFree(Context& context, RangeMap& ranges, const void* owner, const Range& memory, const char* label,
+                      CUdeviceptr mapping)
+        : WaitingFree(context, memory.start, memory.bytes()), ranges_(ranges), owner_(owner), label_(label),
+          mapping_(mapping) {}
 
     FixedText<160> describe() const noexcept override {
         return fixed_text<160>("device memory", *label_ ? " `" : "", label_, *label_ ? "`, " : ", ", bytes(),
@@ -22,13 +31,14 @@ public:
     void free() noexcept override {
         ranges_.erase(start(), owner_);
         DriverTry scope(context());
-        if (scope.entered()) Streams::of(context()).blocking_calls().free_memory(start());
+        if (scope.entered()) give_back(context(), start(), mapping_);
     }
 
 private:
     RangeMap& ranges_;
     const void* const owner_;
     const char* const label_;
+    const CUdeviceptr mapping_;
 };
 
 void Registry::register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags) {
@@ -145,6 +155,57 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
     return address;
 }
 
+Exported Registry::export_allocation(Context& context, uint64_t address) {
+    uint64_t bytes = 0;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = allocations_.find(address);
+        if (found == allocations_.end()) {
+            if (const Range range = device.find(address); range && range.tag == kPieceTag)
+                fail(GPO_INVALID_ARGUMENT, "the memory at ", hex(address),
+                     " is of a pool, whose memory can't be exported: that of gpo_memory_allocate can");
+            if (const Range range = device.find(address); range && range.tag == kAllocatedTag)
+                fail(GPO_INVALID_ARGUMENT, hex(address), " is inside of an allocation, whose start is ",
+                     hex(range.start));
+            fail_no_allocation(address);
+        }
+        if (found->second.context.get() != &context)
+            fail(GPO_INVALID_ARGUMENT, "the allocation at ", hex(address), " is of another device");
+        if (found->second.mapping)
+            fail(GPO_INVALID_ARGUMENT, "the memory at ", hex(address),
+                 " is imported: the process that allocated it can export it");
+        bytes = found->second.bytes;
+    }
+    return export_memory(context, address, bytes);
+}
+
+uint64_t Registry::import(Context& context, const Exported& exported, const char* label) {
+    const char* name = label && *label ? runtime_.intern(label) : "";
+    DriverScope scope(context);
+    const MappedMemory made = map_memory(context, exported);
+    try {
+        {
+            // The driver counts the imports of what it has mapped already, and so does this.
+            std::lock_guard lock(lock_);
+            const auto found = allocations_.find(made.address);
+            if (found != allocations_.end() && found->second.mapping == made.mapping &&
+                found->second.context.get() == &context) {
+                ++found->second.imports;
+                return made.address;
+            }
+        }
+        insert_device({made.address, made.address + exported.bytes, kAllocatedTag, this});
+        std::lock_guard lock(lock_);
+        allocations_.insert_or_assign(
+            made.address, Allocation{Ref<Context>(&context), exported.bytes, name, made.mapping, 1});
+    } catch (...) {
+        device.erase(made.address, this);
+        Streams::of(context).blocking_calls().end_import(made.mapping);
+        throw;
+    }
+    return made.address;
+}
+
 void Registry::insert_owned(uint64_t address, uint64_t bytes, bool host_memory, const char* owner) {
     const Range range{address, address + bytes, kOwnedTag, this};
     if (host_memory) host.insert(range);
@@ -171,7 +232,24 @@ void Registry::fail_no_allocation(uint64_t address) const {
     fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
 }
 
+// Of memory that was imported more than once: true where others of its imports are left.
+bool Registry::end_one_import(Context& context, uint64_t address) {
+    CUdeviceptr mapping = 0;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = allocations_.find(address);
+        if (found == allocations_.end() || found->second.context.get() != &context || found->second.imports < 2)
+            return false;
+        --found->second.imports;
+        mapping = found->second.mapping;
+    }
+    DriverTry scope(context);
+    if (scope.entered()) Streams::of(context).blocking_calls().end_import(mapping);   // the others keep it mapped
+    return true;
+}
+
 void Registry::free(Context& context, uint64_t address) {
+    if (end_one_import(context, address)) return;
     decltype(allocations_)::node_type node;
     {
         std::lock_guard lock(lock_);
@@ -184,9 +262,11 @@ void Registry::free(Context& context, uint64_t address) {
     const Range memory{address, address + node.mapped().bytes, kAllocatedTag, this};
     try {
         const auto waiting_free = [&] {
-            return std::make_unique<WaitingMemoryFree>(context, device, this, memory, node.mapped().label);
+            return std::make_unique<WaitingMemoryFree>(context, device, this, memory, node.mapped().label,
+                                                       node.mapped().mapping);
         };
-        if (!holds_.defer(address, memory.bytes(), waiting_free)) free_behind_streams(context, memory);
+        if (!holds_.defer(address, memory.bytes(), waiting_free))
+            free_behind_streams(context, memory, node.mapped().mapping);
     } catch (...) {
         std::lock_guard lock(lock_);
         allocations_.insert(std::move(node));
@@ -194,12 +274,11 @@ void Registry::free(Context& context, uint64_t address) {
     }
 }
 
-void Registry::free_behind_streams(Context& context, const Range& memory) {
+void Registry::free_behind_streams(Context& context, const Range& memory, CUdeviceptr mapping) {
     device.erase(memory.start, this);
     try {
-        Streams& streams = Streams::of(context);
-        streams.when_all_pass([at = memory.start, &calls = streams.blocking_calls()](bool ok) {
-            if (ok) calls.free_memory(at);
+        Streams::of(context).when_all_pass([at = memory.start, mapping, &context](bool ok) {
+            if (ok) give_back(context, at, mapping);
         });
     } catch (...) {
         try {
@@ -237,9 +316,12 @@ void Registry::shut_down() noexcept {
         DriverTry scope(*allocation.context);
         if (!scope.entered()) continue;
         if (++lines <= kMostLines)
-            report("never freed: device memory", *allocation.label ? " `" : "", allocation.label,
-                   *allocation.label ? "`" : "", ", ", allocation.bytes, " bytes at ", hex(address));
-        allocation.context->table().cuMemFree(address);
+            report("never freed: ", allocation.mapping ? "imported" : "device", " memory",
+                   *allocation.label ? " `" : "", allocation.label, *allocation.label ? "`" : "", ", ",
+                   allocation.bytes, " bytes at ", hex(address));
+        const driver::Table& table = allocation.context->table();
+        if (!allocation.mapping) table.cuMemFree(address);
+        for (uint64_t import = 0; import < allocation.imports; ++import) table.cuIpcCloseMemHandle(allocation.mapping);
     }
     for (auto& [address, registration] : registrations_) {
         DriverTry scope(*registration.context);

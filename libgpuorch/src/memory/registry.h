@@ -7,6 +7,7 @@
 #include <string>
 
 #include "device/context.h"
+#include "memory/exported_memory.h"
 #include "memory/holds.h"
 #include "memory/ranges.h"
 
@@ -32,7 +33,11 @@ public:
     void unregister_host(void* memory);
 
     uint64_t allocate(Context& context, uint64_t bytes, const char* label);
+    /// Also ends an import.
     void free(Context& context, uint64_t address);
+    Exported export_allocation(Context& context, uint64_t address);
+    /// `exported` was read (read_exported).
+    uint64_t import(Context& context, const Exported& exported, const char* label);
 
     /// Memory that users can't free, since it is of an object: `owner` says which. Pinned host memory, or the device's.
     /// Throws std::bad_alloc, and then has had no effect.
@@ -68,10 +73,13 @@ private:
         Ref<Context> context;
         uint64_t bytes;
         const char* label;
+        CUdeviceptr mapping = 0;   // of another process's memory
+        uint64_t imports = 0;      // likewise: how often it was imported, and that wasn't ended
     };
 
     [[noreturn]] void fail_no_allocation(uint64_t address) const;
-    void free_behind_streams(Context& context, const Range& memory);
+    void free_behind_streams(Context& context, const Range& memory, CUdeviceptr mapping);
+    bool end_one_import(Context& context, uint64_t address);
 
     Runtime& runtime_;
     Holds& holds_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/options.h"
+#include "device/exported.h"
 #include "peers/file_transport.h"
 #include "peers/mpi_transport.h"
 #include "peers/nccl_engine.h"
@@ -187,11 +188,6 @@ std::function<void()> watch(Runtime& runtime) {
     return [&runtime] {
         if (runtime.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     };
-}
-
-void refuse_deterministic() {
-    if (host::detail::scheduled())
-        fail(GPO_NOT_SUPPORTED, "the runtime is deterministic, and other processes are not in its schedule");
 }
 
 }  // namespace

@@ -28,6 +28,22 @@ private:
     const CUdeviceptr address_;
 };
 
+// Of another process's memory: cuIpcCloseMemHandle.
+class ImportEnd final : public BlockingCall {
+public:
+    ImportEnd(Context& context, CUdeviceptr mapping) noexcept : BlockingCall(context), mapping_(mapping) {}
+
+private:
+    void call(bool ok) noexcept override {
+        if (ok) {
+            const SerialisingScope serialising(context().runtime(), Serialising::device_allocation);
+            context().table().cuIpcCloseMemHandle(mapping_);
+        }
+        delete this;
+    }
+    const CUdeviceptr mapping_;
+};
+
 }  // namespace
 
 void HostMemoryFree::call(bool ok) noexcept {
@@ -124,6 +140,10 @@ void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
     if (context_.table().cuMemFreeAsync(address, frees_) == CUDA_SUCCESS) return;
     // Without memory to put it off, the memory goes with the context.
     if (auto* call = new (std::nothrow) MemoryFree(context_, address)) call->make();
+}
+
+void BlockingCalls::end_import(CUdeviceptr mapping) noexcept {
+    if (auto* call = new (std::nothrow) ImportEnd(context_, mapping)) call->make();
 }
 
 // --- calls that are put off ---

@@ -116,6 +116,9 @@ public:
     /// Inside a DriverScope. Frees device memory without waiting for resident work: where there is such work, or after
     /// free_without_waiting(), in the order of a stream of the library's own.
     void free_memory(CUdeviceptr address) noexcept;
+    /// Likewise: unmaps another process's memory, now or when there is no resident work. Without memory to put that
+    /// off the mapping goes with the context.
+    void end_import(CUdeviceptr mapping) noexcept;
 
     /// How many calls were put off and aren't made yet.
     uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }

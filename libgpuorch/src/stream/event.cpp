@@ -1,11 +1,16 @@
 #include "stream/event.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "completion/queue.h"
 #include "stream/streams.h"
 
 namespace gpo {
+
+// At whether the process that has made a recording is there.
+static constexpr uint64_t kLooksEvery = 20'000'000;   // ns
 
 // A recording that was held on its stream, or is waited for by a stream that is held itself: it has an event of its
 // own, since the user's may be recorded again before that stream is let go.
@@ -100,6 +105,11 @@ public:
 private:
     void record(Stream& stream) {
         const uint64_t capture = stream.capture();
+        if (event_->shared_) [[unlikely]] {
+            if (capture)
+                fail(GPO_CAPTURE_REFUSED, event_->describe(), " is of several processes: no capture can record it");
+            event_->shared_->note();
+        }
         gpo::issue(stream, EventWork{event_->native(), false});
         event_->capture_.store(capture, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
@@ -255,13 +265,208 @@ struct Claimed {
     Stream& stream;
 };
 
+// --- of several processes ---
+
+// The streams that wait for recordings of other processes. A stream that waits for a process that has ended would wait
+// for ever: it fails, and then the driver's waits are ended by a recording of our own. The others that wait for the same
+// recording look as often as this, and have failed their streams by then.
+class Event::Watch final : public Counted, private Errand {
+public:
+    explicit Watch(Event& event) noexcept : event_(event) {}
+    /// Throws std::bad_alloc.
+    void add(Ref<Wait> wait);
+    void remove(const Wait& wait) noexcept;
+
+private:
+    static constexpr uint64_t kEndsAfter = 2 * kLooksEvery;
+    void run() noexcept override;
+    void fail_all(const ErrorPtr& error) noexcept;
+    void end_waits() noexcept;
+    void look_again(uint64_t after) noexcept;
+
+    Event& event_;                   // a reference to it is held while this is posted
+    host::Mutex lock_;               // a leaf
+    std::vector<Ref<Wait>> waits_;   // under lock_, as:
+    bool posted_ = false;
+    bool ending_ = false;            // the errand's
+};
+
+// A stream's, until it has passed the wait.
+class Event::Wait final : public CompletionHandler {
+public:
+    Wait(Ref<Watch> watch, Stream& stream) : watch_(std::move(watch)), stream_(&stream) {}
+    void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
+    Stream& stream() const noexcept { return *stream_; }
+
+private:
+    const Ref<Watch> watch_;
+    const Ref<Stream> stream_;
+};
+
+void Event::Watch::add(Ref<Wait> wait) {
+    {
+        std::lock_guard lock(lock_);
+        waits_.push_back(std::move(wait));
+        if (std::exchange(posted_, true)) return;
+    }
+    event_.retain();
+    event_.runtime().errands().post(*this, host::now() + kLooksEvery);
+}
+
+void Event::Watch::remove(const Wait& wait) noexcept {
+    Ref<Wait> removed;   // released under no lock
+    std::lock_guard lock(lock_);
+    for (Ref<Wait>& one : waits_) {
+        if (one.get() != &wait) continue;
+        std::swap(one, waits_.back());
+        removed = std::move(waits_.back());
+        waits_.pop_back();
+        return;
+    }
+}
+
+void Event::Watch::look_again(uint64_t after) noexcept {
+    const Ref<Event> event = Ref<Event>::adopt(&event_);
+    {
+        std::lock_guard lock(lock_);
+        posted_ = !waits_.empty() && !event_.runtime().shutting_down() && !event_.context().lost();
+        if (!posted_) return;
+    }
+    event_.retain();
+    event_.runtime().errands().post(*this, host::now() + after);
+}
+
+void Event::Watch::run() noexcept {
+    try {
+        if (ending_) {
+            ending_ = false;
+            end_waits();
+        } else if (event_.lost()) {
+            fail_all(event_.loss());
+            ending_ = true;
+            return look_again(kEndsAfter);
+        }
+    } catch (...) {
+        // There is no memory, now; or the device is lost, and its streams with it.
+    }
+    look_again(kLooksEvery);
+}
+
+void Event::Watch::fail_all(const ErrorPtr& error) noexcept {
+    for (size_t next = 0;; ++next) {
+        Ref<Wait> wait;
+        {
+            std::lock_guard lock(lock_);
+            if (next >= waits_.size()) return;
+            wait = waits_[next];
+        }
+        wait->stream().fail_work(error);
+    }
+}
+
+// A later recording that is complete ends all waits for earlier ones.
+void Event::Watch::end_waits() noexcept {
+    struct Overwrite final : Operation {
+        explicit Overwrite(Event& event) : Operation("record event", event.label(), false), event(&event) {}
+        bool plain() const noexcept override { return true; }
+        void issue(Stream& stream) override { gpo::issue(stream, EventWork{event->native(), false}); }
+        std::unique_ptr<Operation> held_copy() const override { return std::make_unique<Overwrite>(*event); }
+        const Ref<Event> event;
+    };
+    try {
+        if (!event_.shared_->lost()) return;   // somebody has recorded it anew
+        Ref<Stream> stream = Streams::of(event_.context()).idle();
+        const Claimed claimed(*stream);
+        Overwrite overwrite(event_);
+        stream->submit(overwrite);
+    } catch (...) {
+        ending_ = true;   // it is tried again
+    }
+}
+
+ErrorPtr Event::loss() const { return shared_->loss(describe().c_str()); }
+
+// Whether the newest recording will never be complete. It may have been completed just before its process ended.
+bool Event::lost() {
+    if (shared_->lost()) return true;
+    const uint64_t now = host::now();
+    if (now - looked_.load(std::memory_order_relaxed) < kLooksEvery) return false;
+    looked_.store(now, std::memory_order_relaxed);
+    if (!shared_->recorder_has_ended()) return false;
+    {
+        DriverScope scope(*context_);
+        const CUresult result = context_->table().cuEventQuery(native_);
+        if (result != CUDA_ERROR_NOT_READY) {
+            context_->check(result, "cuEventQuery");
+            return false;
+        }
+    }
+    shared_->set_lost();
+    return shared_->lost();
+}
+
+// A wait was put on the stream. Throws where nobody can watch it.
+void Event::watch_wait(Stream& stream) {
+    {
+        DriverScope scope(*context_);
+        if (context_->table().cuEventQuery(native_) != CUDA_ERROR_NOT_READY && !shared_->lost()) return;
+    }
+    auto wait = make<Wait>(watch_, stream);
+    watch_->add(wait);
+    try {
+        stream.mark(wait);
+    } catch (...) {
+        watch_->remove(*wait);
+        throw;
+    }
+}
+
+Exported Event::export_event() {
+    if (!shared_)
+        fail(GPO_INVALID_ARGUMENT, describe(), " was made without GPO_EVENT_INTERPROCESS, and can't be exported");
+    if (shared_->imported())
+        fail(GPO_INVALID_ARGUMENT, describe(), " is imported: the process that made it can export it");
+    Exported made = begin_export(*context_, Exported::event);
+    const DriverScope scope(*context_);
+    CUipcEventHandle handle{};
+    context_->check(context_->table().cuIpcGetEventHandle(&handle, native_), "cuIpcGetEventHandle");
+    std::memcpy(made.handle, handle.reserved, sizeof made.handle);
+    made.file = shared_->name();
+    seal(made);
+    return made;
+}
+
+void Event::require_own(const char* what) const {
+    if (shared_) fail(GPO_NOT_SUPPORTED, what, ": ", describe(), " is of several processes");
+}
+
 Event::Event(Ref<Context> context, uint32_t flags, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
+    if (flags_ & GPO_EVENT_INTERPROCESS) {
+        if (timing())
+            fail(GPO_INVALID_ARGUMENT, "options.flags has GPO_EVENT_TIMING, which events of several processes don't have");
+        refuse_deterministic();
+        shared_ = SharedRecordings::create();
+        watch_ = make<Watch>(*this);
+        recorded_.store(true, std::memory_order_relaxed);   // by whom is the driver's to know
+    }
     DriverScope scope(*context_);
     context_->check(context_->table().cuEventCreate(
                         &native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
-                                      (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u)),
+                                      (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u) |
+                                      (shared_ ? unsigned{CU_EVENT_INTERPROCESS} : 0u)),
                     "cuEventCreate");
+}
+
+Event::Event(Ref<Context> context, const Exported& exported, const char* label)
+    : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(GPO_EVENT_INTERPROCESS),
+      shared_(SharedRecordings::open(exported)), watch_(make<Watch>(*this)), recorded_(true) {
+    CUipcEventHandle handle{};
+    static_assert(sizeof handle.reserved == sizeof exported.handle);
+    std::memcpy(handle.reserved, exported.handle, sizeof handle.reserved);
+    DriverScope scope(*context_);
+    const CUresult result = context_->table().cuIpcOpenEventHandle(&native_, handle);
+    if (result != CUDA_SUCCESS) fail_import(*context_, exported, result, "cuIpcOpenEventHandle");
 }
 
 Event::~Event() {
@@ -282,6 +487,13 @@ gpo_status Event::record(Stream& stream) {
 gpo_status Event::put_wait(Stream& stream) {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
+    if (shared_ && shared_->lost()) [[unlikely]] throw Failure(loss());
+    const gpo_status status = submit_wait(stream);
+    if (shared_ && status == GPO_SUCCESS) [[unlikely]] watch_wait(stream);
+    return status;
+}
+
+gpo_status Event::submit_wait(Stream& stream) {
     WaitEvent operation(*this);
     try {
         return stream.submit(operation);
@@ -359,6 +571,7 @@ gpo_status Event::query() {
     refuse_unusable("query");
     DriverScope scope(*context_);
     const CUresult result = context_->table().cuEventQuery(native_);
+    if (shared_ && (result == CUDA_ERROR_NOT_READY || shared_->lost()) && lost()) [[unlikely]] throw Failure(loss());
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
     context_->check(result, "cuEventQuery");
     return GPO_SUCCESS;
@@ -385,6 +598,10 @@ gpo_status Event::wait(uint64_t deadline) {
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
+    if (shared_ && shared_->lost()) [[unlikely]] {
+        failed = loss();
+        return GPO_SUCCESS;
+    }
     try {
         Ref<Stream> stream = Streams::of(*context_).idle();
         Claimed claimed(*stream);
@@ -398,6 +615,7 @@ gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
             throw;
         }
         if (status != GPO_SUCCESS) claimed.occupy();
+        else if (shared_) watch_wait(*stream);
         return status;
     } catch (const NeverPossible& dropped) {
         failed = dropped.error();

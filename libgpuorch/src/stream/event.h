@@ -3,6 +3,7 @@
 
 #include "device/context.h"
 #include "gpuorch/event.h"
+#include "stream/shared_recordings.h"
 #include "stream/stream.h"
 
 namespace gpo {
@@ -12,6 +13,11 @@ class Recording;
 class Event final : public Beginning {
 public:
     Event(Ref<Context> context, uint32_t flags, const char* label);
+    /// Another process's. `exported` was read (read_exported).
+    Event(Ref<Context> context, const Exported& exported, const char* label);
+    Exported export_event();
+    /// Throws Failure(GPO_NOT_SUPPORTED) of an event of several processes.
+    void require_own(const char* what) const;
 
     Context& context() const noexcept { return *context_; }
     CUevent native() const noexcept override { return native_; }
@@ -43,7 +49,13 @@ public:
 private:
     friend class RecordEvent;
     friend class WaitEvent;
+    class Watch;
+    class Wait;
     ~Event() override;
+    gpo_status submit_wait(Stream& stream);
+    bool lost();
+    ErrorPtr loss() const;
+    void watch_wait(Stream& stream);
     [[noreturn]] void refuse_capture(const char* what) const;
     void refuse_unusable(const char* what);
     uint64_t begin_recording() noexcept {
@@ -62,6 +74,9 @@ private:
     CUevent native_ = nullptr;
     const Ref<Context> context_;
     const uint32_t flags_;
+    std::unique_ptr<SharedRecordings> shared_;   // of several processes; else NULL
+    Ref<Watch> watch_;                           // likewise
+    std::atomic<uint64_t> looked_{0};            // likewise: when at the process of the newest recording
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
     std::atomic<uint64_t> begun_{0};  // recordings, held ones included: who records it on two streams at once may

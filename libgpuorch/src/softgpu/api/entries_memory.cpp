@@ -205,7 +205,8 @@ CUresult CUDAAPI export_memory(CUipcMemHandle* exported, CUdeviceptr address) {
         require(exported != nullptr);
         current_context(machine);
         MemoryHandle handle;
-        require(machine.memory.export_block(address, &handle));
+        const CUresult result = machine.memory.export_block(address, &handle);
+        require(result == CUDA_SUCCESS, result);
         std::memset(exported->reserved, 0, sizeof exported->reserved);
         std::memcpy(exported->reserved, &handle, sizeof handle);
         return CUDA_SUCCESS;
