@@ -1,6 +1,6 @@
 // Groups of several processes, by a file, an id and MPI: all kinds of collectives, ranks that disagree, and ranks that
 // die, leave, hang or abort. The first process starts the others, which are told their rank, and looks at how they end.
-// With NCCL there are two ranks, each with a GPU of its own.
+// With NCCL there are two ranks, each with a GPU of its own; `two` are two ranks with the same GPU.
 // RUN: GPUORCH_DEVICE=soft file collectives
 // RUN: GPUORCH_DEVICE=soft id collectives
 // RUN: GPUORCH_DEVICE=soft mpi collectives
@@ -21,6 +21,14 @@
 // RUN: GPUORCH_DEVICE=soft mpi late
 // RUN: GPUORCH_DEVICE=soft file missing
 // RUN: GPUORCH_DEVICE=soft file left_behind
+// RUN: GPUORCH_DEVICE=soft id symmetric
+// RUN: GPUORCH_DEVICE=soft two symmetric
+// RUN: GPUORCH_DEVICE=soft mpi symmetric
+// RUN: GPUORCH_DEVICE=soft id symmetric_differs
+// RUN: GPUORCH_DEVICE=soft id symmetric_dies
+// RUN: GPUORCH_DEVICE=cuda two symmetric
+// RUN: GPUORCH_DEVICE=cuda two symmetric_differs
+// RUN: GPUORCH_DEVICE=cuda two symmetric_dies
 // RUN: GPUORCH_DEVICE=soft no_mpi
 // RUN: GPUORCH_DEVICE=cuda nccl orders_differ
 // RUN: GPUORCH_DEVICE=cuda nccl rank_stopped
@@ -486,11 +494,157 @@ int rank_late(Rank& r) {
     return others_lose(r, "rank 1 hasn't come, or hangs: collective 20001 of the group has waited");
 }
 
+// --- symmetric memory ---
+
+constexpr uint64_t kOwn = 32768, kCounter = 65600, kBytes = 100'000;
+constexpr uint32_t kBlocks = 4, kThreads = 256;
+constexpr const char* kExchangeSource = R"(
+#include <gpuorch/device/peer.cuh>
+
+// Each block puts what it has made into the memory of the next rank, and waits for that of the rank before.
+extern "C" __global__ void exchange(gpo::symmetric memory, int *status, unsigned turn, unsigned long long limit_ns)
+{
+    const unsigned next = (memory.rank + 1) % memory.ranks, block = blockIdx.x, thread = threadIdx.x;
+    const gpo::bound limit = gpo::nanoseconds(limit_ns);
+    unsigned *own = gpo::pointer<unsigned>(memory, memory.rank, 32768 + block * 1024);
+    own[thread] = turn * 1000000 + memory.rank * 10000 + block * 1000 + thread;
+    __syncthreads();
+    int bad = gpo::block_put_signal(memory, next, block * 1024, own, 1024, 65536 + block * 8, turn, gpo::signal_set);
+    if (!bad) bad = gpo::block_wait(memory, 65536 + block * 8, gpo::wait_at_least, turn, limit);
+    if (!bad && thread == 0) bad = gpo::fetch_add(memory, 0, 65600, 1);
+    const int met = gpo::barrier(memory, limit);
+    if (thread == 0) status[block] = bad ? bad : met;
+}
+)";
+
+gpo_symmetric_options symmetric_options(uint64_t alignment) {
+    auto options = sized<gpo_symmetric_options>();
+    options.alignment = alignment;
+    options.label = "pages";
+    return options;
+}
+
+struct Shared {
+    Rank& r;
+    gpo_symmetric_t memory = nullptr;
+    gpo_kernel_t exchange = compile(r.device, kExchangeSource, "exchange");
+
+    explicit Shared(Rank& r, uint64_t alignment = 0) : r(r) {
+        const auto options = symmetric_options(alignment);
+        EXPECT_OK(gpo_symmetric_allocate(r.peers, kBytes, &options, &memory));
+    }
+    uint64_t address(uint32_t rank) const {
+        uint64_t address = 0;
+        EXPECT_OK(gpo_symmetric_get_address(memory, rank, &address));
+        return address;
+    }
+    /// Each block's status.
+    std::vector<int32_t> run(uint32_t turn, uint64_t limit_ns) {
+        struct {
+            char bytes[GPO_SYMMETRIC_HANDLE_BYTES];
+        } handle;
+        EXPECT_OK(gpo_symmetric_get_device_handle(memory, r.rank, &handle, sizeof handle, nullptr));
+        const uint64_t status = r.allocate(kBlocks * 4);
+        const void* arguments[] = {&handle, &status, &turn, &limit_ns};
+        const uint32_t sizes[] = {sizeof handle, sizeof status, sizeof turn, sizeof limit_ns};
+        auto shape = sized<gpo_launch>();
+        shape.grid[0] = kBlocks;
+        shape.block[0] = kThreads;
+        auto launch = sized<gpo_rank_launch>();
+        launch.stream = r.stream;
+        launch.kernel = exchange;
+        launch.launch = &shape;
+        launch.arguments = arguments;
+        launch.sizes = sizes;
+        launch.argument_count = 4;
+        const gpo_rank_launch twice[] = {launch, launch};
+        EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_peers_launch(r.peers, twice, sizeof launch, 2));
+        EXPECT(has(last_message(), "1 ranks in this process"));
+        EXPECT_OK(gpo_peers_launch(r.peers, &launch, sizeof launch, 1));
+        return r.read<int32_t>(status, kBlocks);
+    }
+};
+
+int symmetric(Rank& r) {
+    for (const uint64_t alignment : {uint64_t{0}, uint64_t{1} << 20}) {
+        Shared shared(r, alignment);
+        auto info = sized<gpo_symmetric_info>();
+        EXPECT_OK(gpo_symmetric_get_info(shared.memory, &info));
+        EXPECT(info.ranks == r.ranks && info.bytes == kBytes && info.native_atomics == 1);
+        EXPECT(shared.address(r.rank) % (alignment ? alignment : 256) == 0);
+        const uint32_t next = (r.rank + 1) % r.ranks, before = (r.rank + r.ranks - 1) % r.ranks;
+        for (uint32_t rank = 0; rank < r.ranks; ++rank)
+            EXPECT(r.read<char>(shared.address(rank), kBytes) == std::vector<char>(kBytes));
+        barrier(r);   // all have looked
+        for (uint32_t turn = 1; turn <= 20; ++turn) {
+            EXPECT(shared.run(turn, 20'000'000'000) == std::vector<int32_t>(kBlocks, 0));
+            const auto words = r.read<uint32_t>(shared.address(r.rank), kBlocks * kThreads);
+            for (uint32_t i = 0; i < words.size(); ++i)
+                EXPECT(words[i] == turn * 1'000'000 + before * 10'000 + i / kThreads * 1000 + i % kThreads);
+            EXPECT(r.read<uint32_t>(shared.address(next), 1)[0] == turn * 1'000'000 + r.rank * 10'000);
+            EXPECT(r.read<uint64_t>(shared.address(0) + kCounter, 1)[0] == uint64_t{turn} * kBlocks * r.ranks);
+            barrier(r);
+        }
+        char handle[GPO_SYMMETRIC_HANDLE_BYTES];
+        EXPECT_STATUS(GPO_INVALID_ARGUMENT,
+                      gpo_symmetric_get_device_handle(shared.memory, next, handle, sizeof handle, nullptr));
+        EXPECT(has(last_message(), "is of another process"));
+        EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_symmetric_reset(shared.memory, next, r.stream));
+        EXPECT_OK(gpo_symmetric_reset(shared.memory, r.rank, r.stream));
+        barrier(r);
+        EXPECT(shared.run(21, 20'000'000'000) == std::vector<int32_t>(kBlocks, 0));
+        barrier(r);
+        EXPECT_OK(gpo_symmetric_destroy(shared.memory));
+    }
+    return r.end();
+}
+
+// The last rank does; all fail alike, and the group goes on.
+int symmetric_differs(Rank& r) {
+    const uint32_t last = r.ranks - 1;
+    const std::string name = "rank " + std::to_string(last);
+    const auto refuse = [&](gpo_status status, uint64_t bytes, uint64_t alignment, const std::string& what) {
+        const auto options = symmetric_options(r.rank == last ? alignment : 0);
+        gpo_symmetric_t memory = nullptr;
+        EXPECT_STATUS(status, gpo_symmetric_allocate(r.peers, r.rank == last ? bytes : kBytes, &options, &memory));
+        EXPECT(has(last_message(), what) && memory == nullptr);
+    };
+    refuse(GPO_INVALID_ARGUMENT, kBytes + 1, 0, "bytes of " + name + " is 100001, and that of rank 0 is 100000");
+    refuse(GPO_INVALID_ARGUMENT, kBytes, 4096, "the alignment of " + name + " is 4096");
+    refuse(GPO_INVALID_ARGUMENT, kBytes, 100, "options.alignment is 100");
+    refuse(GPO_INVALID_ARGUMENT, 0, 0, "bytes is 0");
+    const auto options = symmetric_options(0);
+    gpo_symmetric_t memory = nullptr;
+    EXPECT_STATUS(GPO_OUT_OF_MEMORY, gpo_symmetric_allocate(r.peers, uint64_t{1} << 47, &options, &memory));
+    Shared shared(r);
+    EXPECT(shared.run(1, 20'000'000'000) == std::vector<int32_t>(kBlocks, 0));
+    barrier(r);
+    EXPECT_OK(gpo_symmetric_destroy(shared.memory));
+    return r.end();
+}
+
+// The last rank does. Its memory stays, and waits for its kernels end by their bounds.
+int symmetric_dies(Rank& r) {
+    const uint32_t last = r.ranks - 1;
+    Shared shared(r);
+    EXPECT_OK(gpo_fill(r.stream, shared.address(r.rank) + kOwn, r.rank + 1, 4, 100));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    barrier(r);
+    if (r.rank == last) raise(SIGKILL);
+    gpo_symmetric_t none = nullptr;
+    EXPECT_STATUS(GPO_PEER_LOST, gpo_symmetric_allocate(r.peers, kBytes, nullptr, &none));
+    EXPECT(has(last_message(), "rank " + std::to_string(last) + " has died"));
+    EXPECT(r.read<uint32_t>(shared.address(last) + kOwn, 100) == std::vector<uint32_t>(100, last + 1));
+    for (const int32_t status : shared.run(1, 100'000'000)) EXPECT(status == GPO_TIMEOUT);
+    EXPECT_OK(gpo_symmetric_destroy(shared.memory));
+    return r.end();
+}
+
 struct Scenario {
     const char* name;
     int (*rank)(Rank&);
     int64_t timeout_ns;
-    int code_of_one;   // of rank 2, with NCCL of rank 1, as in_child gives it
+    int code_of_one;   // as in_child gives it, of the rank that one_of() names
 };
 constexpr int64_t kSecond = 1'000'000'000;
 const Scenario kScenarios[] = {
@@ -501,6 +655,8 @@ const Scenario kScenarios[] = {
     {"stopped", stopped, kSecond, -SIGKILL},       {"leaves", leaves, 30 * kSecond, 0},
     {"shuts_down", shuts_down, 30 * kSecond, 0},   {"aborts", aborts, 30 * kSecond, 0},
     {"cancels", cancels, 30 * kSecond, 0},         {"late", late, kSecond, 0},
+    {"symmetric", symmetric, 30 * kSecond, 0},     {"symmetric_differs", symmetric_differs, 30 * kSecond, 0},
+    {"symmetric_dies", symmetric_dies, 30 * kSecond, -SIGKILL},
     {"orders_differ", orders_differ, 30 * kSecond, 0},
     {"rank_stopped", rank_stopped, kSecond, -SIGKILL},
     {"rank_late", rank_late, kSecond, 0},
@@ -525,13 +681,18 @@ std::vector<uint8_t> bytes_of(const std::string& hex) {
     return out;
 }
 
-uint32_t ranks_of(const std::string& by) { return by == "nccl" ? 2 : kRanks; }
+bool joins_by_id(const std::string& by) { return by == "id" || by == "nccl" || by == "two"; }
+uint32_t ranks_of(const std::string& by) { return by == "nccl" || by == "two" ? 2 : kRanks; }
+uint32_t one_of(const Scenario& scenario, const std::string& by) {
+    if (scenario.rank == symmetric_dies) return ranks_of(by) - 1;
+    return ranks_of(by) == 2 ? 1 : 2;
+}
 
 int be_rank(const Scenario& scenario, const std::string& by, const char* place, const char* rank) {
     auto options = sized<gpo_join_options>();
     options.timeout_ns = scenario.timeout_ns;
     options.label = "all";
-    const std::vector<uint8_t> id = by == "id" || by == "nccl" ? bytes_of(place) : std::vector<uint8_t>();
+    const std::vector<uint8_t> id = joins_by_id(by) ? bytes_of(place) : std::vector<uint8_t>();
     if (by == "mpi") {
         options.by = GPO_JOIN_MPI;
     } else {
@@ -541,6 +702,7 @@ int be_rank(const Scenario& scenario, const std::string& by, const char* place, 
         options.rank = static_cast<uint32_t>(std::atoi(rank));
         options.ranks = ranks_of(by);
     }
+    if (by == "two") options.engine = GPO_ENGINE_HOST;   // NCCL refuses two ranks on one GPU
     if (by == "nccl") {
         options.engine = GPO_ENGINE_NCCL;
         setenv("CUDA_VISIBLE_DEVICES", rank, 1);
@@ -596,7 +758,7 @@ int run_ranks(const Scenario& scenario, const std::string& by) {
     EXPECT(needed == id.size());
     EXPECT_OK(gpo_peers_make_id(id.data(), id.size(), nullptr));
     const std::string place = by == "file" ? folder / "group" : hex_of(id);
-    const uint32_t ranks = ranks_of(by), one = by == "nccl" ? 1 : 2;
+    const uint32_t ranks = ranks_of(by), one = one_of(scenario, by);
     std::vector<pid_t> children;
     for (uint32_t rank = 0; rank < ranks; ++rank)
         children.push_back(start({own_program(), "rank", scenario.name, by, place, std::to_string(rank)}));

@@ -27,8 +27,16 @@
  *
  * Links
  *   Atomic operations on the memory of another device need links that have them natively, as NVLink does and PCIe as a
- *   rule doesn't: gpo_peers_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges
+ *   rule doesn't: gpo_symmetric_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges
  *   can't be used between devices. Signals that set a value, and barriers, only write and can be used.
+ *
+ * Several processes
+ *   In a group of processes of one host (gpo_peers_join) each process allocates the memory of its own rank, and has that
+ *   of the others in its own addresses (as by interprocess.h): gpo_symmetric_get_address tells where. The handle for
+ *   kernels is that of its own rank. Calls of gpo_symmetric_allocate are made by all processes, in the same order.
+ *   Each process destroys the memory when the kernels of all ranks that use its memory have ended: what another process
+ *   finds there afterwards is undefined. If a process dies, its memory stays for the others until they destroy theirs,
+ *   and waits for its kernels end by their bounds.
  */
 #ifndef GPUORCH_SYMMETRIC_H
 #define GPUORCH_SYMMETRIC_H
@@ -49,12 +57,16 @@ typedef struct gpo_symmetric_options {
 
 /* Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group. Any stream of these devices may use it
  * when the call returns. `options` may be NULL. The memory doesn't need the group any more: it stays when the group is
- * destroyed.
+ * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is zeroed.
+ * A failure there is that of all processes, and names the rank.
  *
- * GPO_INVALID_ARGUMENT: `bytes` or the alignment is out of range
- * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks
+ * GPO_INVALID_ARGUMENT: `bytes` or the alignment is out of range, or not the same in all processes
+ * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks. Or the
+ *     processes are on several hosts, or more than 32, or don't see each other's devices or process numbers
  * GPO_OUT_OF_MEMORY: a device has too little memory; the message names its rank, and nothing is allocated
- * Blocks on the GPUs while the memory is zeroed; not on work of other streams. Serialises the devices (runtime.h). */
+ * GPO_PEER_LOST: the group is broken; a process has died, or hasn't come within the group's timeout
+ * GPO_SHUT_DOWN: the runtime shuts down while other processes are waited for
+ * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
                                           gpo_symmetric_t *memory);
 
@@ -64,7 +76,8 @@ GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, con
 GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
 
 /* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on
- * the streams of all.
+ * the streams of all. The address is this process's, also of a rank of another process; there it is another one, and the
+ * alignment that was asked for is that of the process whose rank it is.
  * GPO_INVALID_ARGUMENT: there is no such rank */
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
 
@@ -74,13 +87,13 @@ GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t ra
 /* Writes the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. `buffer`,
  * `capacity` and `needed` are as for strings (types.h), without a terminator. The value stays the same for as long as
  * the memory lives, so it can be recorded in templates.
- * GPO_INVALID_ARGUMENT: there is no such rank */
+ * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's */
 GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
                                                    size_t *needed);
 
 /* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before
  * kernels use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
- * GPO_INVALID_ARGUMENT: there is no such rank; the stream is of another device than the rank
+ * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's; the stream is of another device than the rank
  * GPO_INVALID_HANDLE: the stream is of another runtime
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
@@ -93,7 +106,7 @@ typedef struct gpo_symmetric_info {
     uint64_t device_bytes;   /* that are allocated on each device, with what barriers need */
     uint32_t barrier_blocks; /* most blocks of a kernel whose blocks meet those of other ranks at barriers: as many as
                                 fit on the largest of the devices at once */
-    uint32_t reserved;
+    uint32_t native_atomics; /* 1: atomic operations on each other's memory are native for all ranks */
 } gpo_symmetric_info;
 /* Describes the memory. */
 GPO_API gpo_status gpo_symmetric_get_info(gpo_symmetric_t memory, gpo_symmetric_info *info);
@@ -117,7 +130,9 @@ typedef struct gpo_rank_launch {
 } gpo_rank_launch;
 
 /* Puts one kernel on a stream of each rank, on all of them or on none: element r of `launches`, of `count` in all, is
- * rank r's. The kernels may wait for each other. They may differ. `stride`: bytes from one element to the next,
+ * rank r's. In a group of several processes `count` is 1: the launch of this process's rank, which is its own. Nothing
+ * holds it together with those of the other processes, nor begins it at the same time: kernels that wait for other ranks
+ * need all processes to launch theirs, within the bounds of their waits. The kernels may wait for each other. They may differ. `stride`: bytes from one element to the next,
  * sizeof(gpo_rank_launch).
  *
  * No kernel begins before all of the streams have done what was put on them before: so the kernels begin at about the

@@ -859,7 +859,7 @@ inline constexpr StructField kStructFields<gpo_symmetric_info>[] = {
     GPO_FIELD(gpo_symmetric_info, alignment),
     GPO_FIELD(gpo_symmetric_info, device_bytes),
     GPO_FIELD(gpo_symmetric_info, barrier_blocks),
-    GPO_FIELD(gpo_symmetric_info, reserved),
+    GPO_FIELD(gpo_symmetric_info, native_atomics),
 };
 
 template <>

@@ -16,8 +16,14 @@ uint64_t digest_of(const Exported& exported) noexcept {
     return digest;
 }
 
-// Inside a DriverScope.
-bool sees(Context& context, const unsigned char* uuid) {
+}  // namespace
+
+void refuse_deterministic() {
+    if (host::detail::scheduled())
+        fail(GPO_NOT_SUPPORTED, "the runtime is deterministic, and other processes are not in its schedule");
+}
+
+int ordinal_of(Context& context, const unsigned char (&uuid)[16]) {
     const driver::Table& table = context.table();
     int count = 0;
     context.check(table.cuDeviceGetCount(&count), "cuDeviceGetCount");
@@ -25,17 +31,10 @@ bool sees(Context& context, const unsigned char* uuid) {
         CUdevice device = 0;
         CUuuid of{};
         if (table.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
-            table.cuDeviceGetUuid(&of, device) == CUDA_SUCCESS && std::memcmp(of.bytes, uuid, sizeof of.bytes) == 0)
-            return true;
+            table.cuDeviceGetUuid(&of, device) == CUDA_SUCCESS && std::memcmp(of.bytes, uuid, sizeof uuid) == 0)
+            return ordinal;
     }
-    return false;
-}
-
-}  // namespace
-
-void refuse_deterministic() {
-    if (host::detail::scheduled())
-        fail(GPO_NOT_SUPPORTED, "the runtime is deterministic, and other processes are not in its schedule");
+    return -1;
 }
 
 Exported begin_export(Context& context, Exported::Kind kind) {
@@ -86,7 +85,7 @@ Exported read_exported(Context& context, Exported::Kind kind, const void* bytes,
         fail(GPO_INVALID_ARGUMENT, "exported is of ", name_of(kind), " of this process, which has it already");
     refuse_lost(read);
     const DriverScope scope(context);
-    if (!sees(context, read.device))
+    if (ordinal_of(context, read.device) < 0)
         fail(GPO_NOT_SUPPORTED, "exported is of ", name_of(kind), " on a device that this process doesn't see");
     return read;
 }

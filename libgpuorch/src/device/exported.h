@@ -42,6 +42,8 @@ void write_exported(const Exported& exported, void* buffer, size_t capacity, siz
 
 /// Throws Failure where the bytes are none of this kind that this process can use with the context's driver.
 Exported read_exported(Context& context, Exported::Kind kind, const void* bytes, size_t count);
+/// The driver's number of the device with this UUID; -1: this process doesn't see it. Inside a DriverScope. Throws.
+int ordinal_of(Context& context, const unsigned char (&uuid)[16]);
 /// The process in words: "process 4711".
 std::string process_of(const Exported& exported);
 /// Throws Failure(GPO_PEER_LOST) if the process has ended.

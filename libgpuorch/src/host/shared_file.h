@@ -22,6 +22,10 @@ Process this_process() noexcept;
 /// True once the process has ended, whether or not its parent has asked for its exit status. Takes some microseconds.
 bool has_ended(const Process& process) noexcept;
 
+/// A text that two processes have alike if they are on one host and know each other by the same numbers: the host's boot,
+/// and the PID namespace.
+void describe_place(char* to, size_t size) noexcept;
+
 /// How another process finds a shared file.
 struct SharedFileName {
     int32_t process = 0, descriptor = -1;

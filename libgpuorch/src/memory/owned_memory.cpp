@@ -28,10 +28,12 @@ CUresult take_piece(Context& context, uint64_t bytes, bool host, uint64_t* addre
 // How a piece of host memory is freed, which was made before it; NULL for device memory.
 using HostFree = std::unique_ptr<HostMemoryFree>;
 
-// Inside a DriverScope.
-void give_piece(Context& context, uint64_t address, HostFree host) noexcept {
+// Inside a DriverScope. `mapping`: of another process's memory.
+void give_piece(Context& context, uint64_t address, HostFree host, CUdeviceptr mapping = 0) noexcept {
     if (host)
         host.release()->make();
+    else if (mapping)
+        Streams::of(context).blocking_calls().end_import(mapping);
     else
         Streams::of(context).blocking_calls().free_memory(address);
 }
@@ -39,8 +41,9 @@ void give_piece(Context& context, uint64_t address, HostFree host) noexcept {
 // Users' graphs may refer to the memory as to any other: until it is freed it stays in the registry.
 class OwnedFree final : public WaitingFree {
 public:
-    OwnedFree(Context& context, uint64_t start, uint64_t bytes, const FixedText<96>& owner)
-        : WaitingFree(context, start, bytes), registry_(Registry::of(context.runtime())), owner_(owner) {}
+    OwnedFree(Context& context, uint64_t start, uint64_t bytes, const FixedText<96>& owner, CUdeviceptr mapping = 0)
+        : WaitingFree(context, start, bytes), registry_(Registry::of(context.runtime())), owner_(owner),
+          mapping_(mapping) {}
     /// Once nothing can fail any more.
     void set_host(HostFree host) noexcept { host_ = std::move(host); }
 
@@ -51,13 +54,14 @@ public:
     void free() noexcept override {
         registry_.erase_owned(start(), host_ != nullptr);
         DriverTry scope(context());
-        if (scope.entered()) give_piece(context(), start(), std::move(host_));
+        if (scope.entered()) give_piece(context(), start(), std::move(host_), mapping_);
     }
 
 private:
     Registry& registry_;
     HostFree host_;
     const FixedText<96> owner_;
+    const CUdeviceptr mapping_;
 };
 
 }  // namespace
@@ -79,9 +83,29 @@ uint64_t OwnedMemory::allocate(uint64_t bytes, bool host) {
         give_piece(*context_, address, std::move(host_free));
         throw;
     }
+    keep(made);
+    return address;
+}
+
+uint64_t OwnedMemory::import(const Exported& exported) {
+    std::list<Holds::Ready> made(1);
+    DriverScope scope(*context_);
+    const MappedMemory mapped = map_memory(*context_, exported);
+    try {
+        made.front() = Holds::make_ready(
+            std::make_unique<OwnedFree>(*context_, mapped.address, exported.bytes, owner_, mapped.mapping));
+        Registry::of(context_->runtime()).insert_owned(mapped.address, exported.bytes, false, owner_.c_str());
+    } catch (...) {
+        give_piece(*context_, mapped.address, nullptr, mapped.mapping);
+        throw;
+    }
+    keep(made);
+    return mapped.address;
+}
+
+void OwnedMemory::keep(std::list<Holds::Ready>& made) noexcept {
     std::lock_guard lock(lock_);
     frees_.splice(frees_.end(), made);
-    return address;
 }
 
 OwnedMemory::~OwnedMemory() {

@@ -8,6 +8,7 @@
 #include <list>
 
 #include "device/context.h"
+#include "memory/exported_memory.h"
 #include "memory/holds.h"
 
 namespace gpo {
@@ -19,12 +20,15 @@ public:
 
     // Any thread. Throw Failure, std::bad_alloc.
     uint64_t allocate(uint64_t bytes) { return allocate(bytes, false); }
+    /// Another process's memory, for as long. `exported` was read (read_exported).
+    uint64_t import(const Exported& exported);
     /// Pinned for all devices, and mapped.
     void* allocate_host(uint64_t bytes) { return reinterpret_cast<void*>(allocate(bytes, true)); }
 
 private:
     ~OwnedMemory() override;
     uint64_t allocate(uint64_t bytes, bool host);
+    void keep(std::list<Holds::Ready>& made) noexcept;
 
     const Ref<Context> context_;
     const FixedText<96> owner_;

@@ -73,7 +73,6 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
 Peers::Peers(Ref<Context> context, const char* label)
     : Object(context->runtime(), Type::peers, label), contexts_{std::move(context)} {
     reach_each_other_ = native_atomics_ = false;
-    unreachable_ = "its ranks are in several processes, which don't reach each other's memory";
 }
 
 Peers::~Peers() { close(); }
@@ -85,6 +84,7 @@ void Peers::close() noexcept {
 Ref<Peers> Peers::join(Ref<Context> context, const gpo_join_options& options) {
     auto made = make<Peers>(context, options.label);
     made->hosted_ = peers::join(std::move(context), options, made->describe());
+    made->launcher_ = make<peers::Launcher>(made->contexts_, made->first_rank());
     return made;
 }
 
@@ -93,6 +93,7 @@ Ref<Peers> Peers::split(std::span<const uint32_t> ranks, const gpo_peers_options
     check_options(options);
     auto made = make<Peers>(contexts_.front(), options.label);
     made->hosted_ = peers::join_part(contexts_.front(), *hosted_, ranks, options.engine, made->describe());
+    made->launcher_ = make<peers::Launcher>(made->contexts_, made->first_rank());
     return made;
 }
 
@@ -154,9 +155,9 @@ void Peers::require_direct(const char* what) const {
 }
 
 gpo_status Peers::launch(std::span<const peers::RankLaunch> launches) {
-    if (hosted_) require_direct("a launch on all ranks");
-    if (launches.size() != ranks())
-        fail(GPO_INVALID_ARGUMENT, "count is ", launches.size(), ": ", describe(), " has ", ranks(), " ranks");
+    if (launches.size() != contexts_.size())
+        fail(GPO_INVALID_ARGUMENT, "count is ", launches.size(), ": ", describe(), " has ", contexts_.size(), " ranks",
+             hosted_ ? " in this process" : "");
     return launcher_->submit(launches);
 }
 

@@ -28,6 +28,8 @@ public:
     gpo_status submit(const gpo_collective& collective, std::span<const peers::Part> parts);
     /// The same of one kernel for each rank.
     gpo_status launch(std::span<const peers::RankLaunch> launches);
+    /// Of several processes; else NULL.
+    peers::HostedEngine* hosted() const noexcept { return hosted_.get(); }
     /// Throws Failure(GPO_NOT_SUPPORTED) if two devices can't reach each other's memory. `what` needs that.
     void require_direct(const char* what) const;
     const std::vector<Ref<Context>>& contexts() const noexcept { return contexts_; }

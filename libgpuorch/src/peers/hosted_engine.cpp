@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "completion/mark.h"
 
@@ -163,6 +164,18 @@ ErrorPtr HostedEngine::broken() const {
 std::unique_ptr<Transport> HostedEngine::split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check) {
     return transport_->split(ranks, deadline, check);
+}
+
+// Under calling_.
+Transport& HostedEngine::callers_transport(const std::function<void()>& check) {
+    if (const ErrorPtr error = broken()) throw Failure(error);
+    if (calls_) return *calls_;
+    std::vector<uint32_t> all(ranks_);
+    std::iota(all.begin(), all.end(), 0u);
+    const uint64_t deadline =
+        patience_ == host::kForever ? host::kForever : host::deadline_after(static_cast<int64_t>(patience_));
+    calls_ = split(all, deadline, check);
+    return *calls_;
 }
 
 // --- from streams ---

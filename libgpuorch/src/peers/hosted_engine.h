@@ -19,6 +19,7 @@
 #include "memory/owned_memory.h"
 #include "peers/engine.h"
 #include "peers/exchange.h"
+#include "peers/greeting.h"
 #include "peers/nccl_engine.h"
 #include "peers/progress.h"
 
@@ -48,6 +49,19 @@ public:
     void leave() noexcept;
     /// Why the group can't go on; or NULL.
     ErrorPtr broken() const;
+    /// What all ranks say of themselves in a call that all processes make, in the same order as other such calls: by a
+    /// transport of the callers' own, which the first one makes. Blocks until all are there. Throws Broken, Failure.
+    template <class Said>
+    std::vector<Said> exchange(const Said& own) {
+        const std::function<void()> check = look_for_shutdown(context_->runtime());
+        std::lock_guard lock(calling_);
+        try {
+            return greet(callers_transport(check), own, patience_, check);
+        } catch (...) {
+            calls_.reset();   // it may have half a message
+            throw;
+        }
+    }
     /// A transport of some of its ranks, this one among them. Throws Failure.
     std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check);
@@ -72,6 +86,7 @@ private:
     void move_by_nccl(Work& work);
     void announce(Work& work);
     ErrorPtr verdict() const;
+    Transport& callers_transport(const std::function<void()>& check);
     void copy(Work& work, std::span<const HostCopy> copies);
     void check(Work& work);
     void refuse_aborted();
@@ -97,6 +112,8 @@ private:
     uint64_t number_ = 0;                    // of that collective, in the group
     host::Mutex copying_;                    // a part that was dropped copies nothing more; taken under submit locks
 
+    host::Mutex calling_;                    // one caller at a time waits for the other processes
+    std::unique_ptr<Transport> calls_;       // under calling_
     mutable host::Mutex lock_;               // a leaf
     host::Condition changed_{host::Sleep::light};
     Work *first_ = nullptr, *last_ = nullptr;   // that wait for their turn: a reference to each. Under lock_, as:

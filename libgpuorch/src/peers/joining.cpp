@@ -6,6 +6,7 @@
 #include "core/options.h"
 #include "device/exported.h"
 #include "peers/file_transport.h"
+#include "peers/greeting.h"
 #include "peers/mpi_transport.h"
 #include "peers/nccl_engine.h"
 
@@ -53,26 +54,6 @@ struct NcclGreeting {
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
 };
-
-// Tells all ranks what each says of itself.
-template <class Said>
-std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience, const std::function<void()>& check) {
-    std::vector<Said> said(transport.ranks(), own);
-    std::vector<Transfer> transfers;
-    for (uint32_t other = 0; other < transport.ranks(); ++other) {
-        if (other == transport.rank()) continue;
-        for (const bool sends : {true, false}) {
-            Transfer transfer;
-            transfer.peer = other;
-            transfer.sends = sends;
-            transfer.bytes = reinterpret_cast<std::byte*>(&said[sends ? transport.rank() : other]);
-            transfer.size = sizeof(Said);
-            transfers.push_back(transfer);
-        }
-    }
-    complete(transport, transfers, patience, check);
-    return said;
-}
 
 Greeting own_greeting(Context& context, uint32_t engine, uint32_t flags) {
     Greeting own;
@@ -184,12 +165,6 @@ Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transpo
     return made;
 }
 
-std::function<void()> watch(Runtime& runtime) {
-    return [&runtime] {
-        if (runtime.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-    };
-}
-
 }  // namespace
 
 Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, const FixedText<96>& owner) {
@@ -205,7 +180,7 @@ Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, co
         fail(GPO_INVALID_ARGUMENT, "options.communicator is not NULL, and is for GPO_JOIN_MPI");
     refuse_deterministic();
     const uint64_t patience = patience_of(options.timeout_ns);
-    const std::function<void()> check = watch(context->runtime());
+    const std::function<void()> check = look_for_shutdown(context->runtime());
     const uint64_t deadline = deadline_of(patience);
     std::unique_ptr<Transport> transport;
     if (options.by == GPO_JOIN_MPI) {
@@ -232,7 +207,7 @@ Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span
     if (std::find(ranks.begin(), ranks.end(), whole.rank()) == ranks.end())
         fail(GPO_INVALID_ARGUMENT, "rank ", whole.rank(), ", which this process has, isn't in the list");
     // Also of a group that is broken: so those that are left go on without the others.
-    const std::function<void()> check = watch(context->runtime());
+    const std::function<void()> check = look_for_shutdown(context->runtime());
     auto transport = whole.split(ranks, deadline_of(whole.patience()), check);
     return begin(std::move(context), std::move(transport), engine, whole.checked() ? GPO_JOIN_CHECK_ORDER : 0,
                  whole.patience(), owner, check);

@@ -33,12 +33,13 @@ private:
     const std::vector<Stream*> streams_;                      // by rank; kept by GroupWork
 };
 
-Launcher::Launcher(std::span<const Ref<Context>> contexts)
-    : contexts_(contexts.begin(), contexts.end()), meeting_(contexts) {}
+Launcher::Launcher(std::span<const Ref<Context>> contexts, uint32_t first_rank)
+    : contexts_(contexts.begin(), contexts.end()), first_rank_(first_rank), meeting_(contexts) {}
 
-std::unique_ptr<Operation> Launcher::made(const RankLaunch& launch, uint32_t rank) const {
+std::unique_ptr<Operation> Launcher::made(const RankLaunch& launch, uint32_t place) const {
     Stream& stream = *launch.stream;
-    Context& context = *contexts_[rank];
+    Context& context = *contexts_[place];
+    const uint32_t rank = first_rank_ + place;
     const auto refuse = [&](gpo_status status, const auto&... why) {
         fail(status, "the stream of rank ", rank, ", ", stream.describe(), ", is ", why...);
     };

@@ -29,17 +29,18 @@ struct RankLaunch {
 
 class Launcher final : public Counted {
 public:
-    /// The ranks' devices. Throws.
-    explicit Launcher(std::span<const Ref<Context>> contexts);
+    /// The devices of this process's ranks, of which the first is `first_rank`. Throws.
+    explicit Launcher(std::span<const Ref<Context>> contexts, uint32_t first_rank = 0);
     /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure, std::bad_alloc.
     gpo_status submit(std::span<const RankLaunch> launches);
 
 private:
     class Work;
     ~Launcher() override = default;
-    std::unique_ptr<Operation> made(const RankLaunch& launch, uint32_t rank) const;
+    std::unique_ptr<Operation> made(const RankLaunch& launch, uint32_t place) const;
 
-    std::vector<Ref<Context>> contexts_;  // by rank
+    std::vector<Ref<Context>> contexts_;  // by rank, of this process's
+    const uint32_t first_rank_;
     host::Mutex lock_;                    // meeting_; taken under submit locks, and a leaf but for driver calls
     Meeting meeting_;
 };

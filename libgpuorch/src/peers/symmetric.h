@@ -1,15 +1,14 @@
 // Symmetric memory: as many bytes on each device of a group, which kernels of all of them use.
 //
-// Each device has one allocation: the user's bytes, and behind them the *words* of the barriers, which begin at the
-// same offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that
+// Each device has one allocation (peers/symmetric_memory.h): the user's bytes, and behind them the *words* of the
+// barriers, which begin at the same offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that
 // rank announces that it has come to a barrier, and one for how many barriers the block has passed.
 #pragma once
 
 #include <vector>
 
 #include "gpuorch/symmetric.h"
-#include "memory/owned_memory.h"
-#include "peers/group.h"
+#include "peers/symmetric_memory.h"
 
 namespace gpo {
 
@@ -29,11 +28,11 @@ static_assert(sizeof(SymmetricHandle) == GPO_SYMMETRIC_HANDLE_BYTES);
 
 class Symmetric final : public Object {
 public:
-    /// Allocates, and waits until it is zeroed. Throws Failure.
+    /// Allocates, and waits until it is zeroed; of several processes in all of them. Throws Failure.
     static Ref<Symmetric> create(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options);
-    Symmetric(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options);
+    Symmetric(Peers& peers, Ref<peers::SymmetricMemory> memory, const char* label);
 
-    // Throw Failure(GPO_INVALID_ARGUMENT): there is no such rank.
+    // Throw Failure(GPO_INVALID_ARGUMENT): there is no such rank, or, but for address(), it is another process's.
     uint64_t address(uint32_t rank) const;
     SymmetricHandle handle(uint32_t rank) const;
     /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
@@ -43,14 +42,12 @@ public:
 private:
     ~Symmetric() override = default;
     void require_rank(uint32_t rank) const;
-    uint64_t words_bytes() const noexcept { return uint64_t{handle_.blocks} * handle_.block_words * sizeof(uint32_t); }
-    uint64_t padded() const noexcept { return handle_.words + words_bytes(); }
+    Context& require_own(uint32_t rank) const;
 
-    const std::vector<Ref<Context>> contexts_;  // by rank
-    const uint64_t alignment_;
-    std::vector<Ref<OwnedMemory>> memory_;      // likewise
-    SymmetricHandle handle_;                    // of rank 0
-    uint64_t device_bytes_ = 0;
+    const std::vector<Ref<Context>> contexts_;   // of this process's ranks
+    const uint32_t first_rank_;
+    const Ref<peers::SymmetricMemory> memory_;
+    SymmetricHandle handle_;                     // of rank 0
 };
 
 template <>

@@ -1,0 +1,49 @@
+// Where the memory of a group's ranks comes from that is symmetric: what has it owns it, and tells its addresses. There
+// is one kind for the devices of one process, and one for processes of one host. Another one has another class here, and
+// is chosen in Symmetric::create.
+#pragma once
+
+#include <vector>
+
+#include "memory/owned_memory.h"
+#include "peers/group.h"
+
+namespace gpo::peers {
+
+/// What all ranks have alike.
+struct SymmetricLayout {
+    uint64_t bytes = 0, alignment = 0;   // as asked for
+    uint32_t ranks = 0;
+    uint32_t blocks = 0;                 // that have words of barriers, behind the bytes
+
+    static constexpr uint64_t kAlignment = 256;   // the driver's own, at least
+    uint64_t words() const noexcept;              // their offset
+    uint32_t block_words() const noexcept;        // u32 of a block, from one block to the next
+    uint64_t words_bytes() const noexcept { return uint64_t{blocks} * block_words() * sizeof(uint32_t); }
+    uint64_t padded() const noexcept { return words() + words_bytes(); }
+    /// What is allocated, so that an aligned address in it has all that behind it.
+    uint64_t allocated() const noexcept { return padded() + (alignment - kAlignment); }
+};
+
+class SymmetricMemory : public Counted {
+public:
+    const SymmetricLayout& layout() const noexcept { return layout_; }
+    /// In this process.
+    uint64_t address(uint32_t rank) const noexcept { return addresses_[rank]; }
+    /// Atomic operations on each other's memory are native for all ranks.
+    bool native_atomics() const noexcept { return native_atomics_; }
+
+    /// Of the devices of one process. Zeroed. Throws Failure.
+    static Ref<SymmetricMemory> of_one_process(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner);
+    /// Of processes of one host, all of which call it; what `wrong` says of the arguments of this one's call (NULL:
+    /// nothing) they all learn. Zeroed everywhere when it returns. Throws Failure, in all processes alike.
+    static Ref<SymmetricMemory> of_one_host(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
+                                            const ErrorPtr& wrong);
+
+protected:
+    SymmetricLayout layout_;
+    std::vector<uint64_t> addresses_;   // by rank
+    bool native_atomics_ = true;
+};
+
+}  // namespace gpo::peers
