@@ -95,7 +95,9 @@ VALUES = {
     ("gpo_peers_split", "count"): "1", ("gpo_peers_submit", "count"): "1",
     ("gpo_peers_submit", "stride"): "sizeof(gpo_rank_part)", ("*", "rank"): "w.rank",
     ("gpo_symmetric_allocate", "bytes"): "4096", ("gpo_peers_launch", "count"): "1",
-    ("gpo_peers_launch", "stride"): "sizeof(gpo_rank_launch)",
+    ("gpo_peers_launch", "stride"): "sizeof(gpo_rank_launch)", ("gpo_memory_export", "address"): "w.memory",
+    ("*", "exported"): "w.room.data()", ("gpo_memory_import", "bytes"): "GPO_EXPORT_BYTES",
+    ("gpo_event_import", "bytes"): "GPO_EXPORT_BYTES", ("gpo_event_export", "event"): "w.between",
 } | {
     (f"gpo_template_add_{node}", "graph_template"): "w.building()"
     for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter", "if", "while",
@@ -112,6 +114,8 @@ GOOD_CALL = {
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
     "gpo_peers_abort": "GPO_NOT_SUPPORTED",   # of one process
+    # Only another process could have exported something: tests/process/interprocess.cpp.
+    "gpo_memory_import": "GPO_INVALID_ARGUMENT", "gpo_event_import": "GPO_INVALID_ARGUMENT",
 }
 # What a call gives whose struct ends before its last field, where that field has to be there.
 SMALLER = {("gpo_template_add_copy", "copy"): "GPO_INVALID_ARGUMENT"}

@@ -300,6 +300,8 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     timed.flags = GPO_EVENT_TIMING;
     REQUIRE_OK(gpo_event_create(device, &timed, &timing));
     REQUIRE_OK(gpo_event_record(timing, stream));
+    timed.flags = GPO_EVENT_INTERPROCESS;
+    REQUIRE_OK(gpo_event_create(device, &timed, &between));
     void* piece = nullptr;
     REQUIRE_OK(gpo_arena_allocate(arena, 4096, 0, &piece));
     pinned.memory = static_cast<uint8_t*>(piece);

@@ -112,6 +112,7 @@ struct World : Objects {
     std::unique_ptr<Objects> other;  // another runtime's
     gpo_device_t second_device = nullptr;
     gpo_event_t timing = nullptr;    // recorded, and reached
+    gpo_event_t between = nullptr;   // of several processes
 
 #define GPO_STALE(type) gpo_##type##_t stale_##type, gone_##type
     GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);

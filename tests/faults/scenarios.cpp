@@ -1,5 +1,6 @@
 // The scenarios: straight walks through the API, each through a part of it.
 #include "faults/attempt.h"
+#include "faults/exporter.h"
 #include "faults/graph_scenarios.h"
 #include "faults/job_scenarios.h"
 #include "faults/peer_scenarios.h"
@@ -272,6 +273,40 @@ void held_events(Attempt& a) {
     if (STEP(a, gpo_timeline_signal(go, 1))) STEP(a, gpo_event_wait(behind, kPatience));
     STEP(a, gpo_event_record(before, held));
     STEP(a, gpo_event_wait(before, kPatience));
+}
+
+void interprocess(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    Event own, theirs;
+    uint64_t memory = 0, imported = 0, size = 0;
+    uint8_t exported[GPO_EXPORT_BYTES];
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    if (STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &memory))) {
+        STEP(a, gpo_memory_export(a.device, memory, exported, sizeof exported, nullptr));
+        STEP(a, gpo_memory_free(a.device, memory));
+    }
+    for (int turn = 0; turn < 2; ++turn)
+        if (STEP(a, gpo_memory_import(a.device, exporter().memory, GPO_EXPORT_BYTES, "theirs", &imported, &size))) {
+            CHECK(size == Exporter::kBytes);
+            STEP(a, gpo_fill(stream, imported, 1, 4, 100));
+            STEP(a, gpo_memory_free(a.device, imported));
+        }
+    auto options = sized<gpo_event_options>();
+    options.flags = GPO_EVENT_INTERPROCESS;
+    untouched(own, STEP(a, gpo_event_create(a.device, &options, own.out())));
+    if (own) STEP(a, gpo_event_export(own, exported, sizeof exported, nullptr));
+    untouched(theirs, STEP(a, gpo_event_import(a.device, exporter().event, GPO_EXPORT_BYTES, "theirs", theirs.out())));
+    for (const gpo_event_t event : {own.get(), theirs.get()}) {
+        if (!event) continue;
+        STEP(a, gpo_event_record(event, stream));
+        STEP(a, gpo_stream_wait_event(stream, event));
+        ASK(a, gpo_event_query(event));
+        STEP(a, gpo_event_wait(event, kPatience));
+        const uint64_t mark = a.next_mark();
+        if (STEP(a, gpo_event_notify(event, a.queue, mark))) a.accepted(mark);
+    }
+    a.notify(stream);
 }
 
 void timelines(Attempt& a) {
@@ -910,6 +945,7 @@ void joined_groups(Attempt& a) {
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
+    exporter();
     static const std::vector<Scenario> all{
         {"runtimes", runtimes},
         {"devices", devices},
@@ -918,6 +954,7 @@ const std::vector<Scenario>& scenarios() {
         {"streams", streams},
         {"events", events},
         {"held events", held_events},
+        {"interprocess", interprocess},
         {"timelines", timelines},
         {"queues", queues},
         {"memory", memory},

@@ -273,40 +273,50 @@ struct Claimed {
 class Event::Watch final : public Counted, private Errand {
 public:
     explicit Watch(Event& event) noexcept : event_(event) {}
-    /// Throws std::bad_alloc.
-    void add(Ref<Wait> wait);
+    void add(Waits& made) noexcept;
     void remove(const Wait& wait) noexcept;
 
 private:
     static constexpr uint64_t kEndsAfter = 2 * kLooksEvery;
     void run() noexcept override;
-    void fail_all(const ErrorPtr& error) noexcept;
+    template <class Visit>
+    void each(Visit visit);
     void end_waits() noexcept;
     void look_again(uint64_t after) noexcept;
 
     Event& event_;                   // a reference to it is held while this is posted
-    host::Mutex lock_;               // a leaf
-    std::vector<Ref<Wait>> waits_;   // under lock_, as:
+    host::Mutex lock_;       // a leaf
+    Waits waits_;            // under lock_, as:
     bool posted_ = false;
-    bool ending_ = false;            // the errand's
+    bool ending_ = false;    // the errand's
 };
 
-// A stream's, until it has passed the wait.
+// A stream's, until a mark behind the wait says that the stream has passed it.
 class Event::Wait final : public CompletionHandler {
 public:
     Wait(Ref<Watch> watch, Stream& stream) : watch_(std::move(watch)), stream_(&stream) {}
     void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
     Stream& stream() const noexcept { return *stream_; }
+    /// Once for good. Where that isn't possible now, the next look tries it again.
+    void mark() noexcept {
+        if (marked_.exchange(true, std::memory_order_relaxed)) return;
+        try {
+            stream_->mark(Ref<CompletionHandler>(this));
+        } catch (...) {
+            marked_.store(false, std::memory_order_relaxed);
+        }
+    }
 
 private:
     const Ref<Watch> watch_;
     const Ref<Stream> stream_;
+    std::atomic<bool> marked_{false};
 };
 
-void Event::Watch::add(Ref<Wait> wait) {
+void Event::Watch::add(Waits& made) noexcept {
     {
         std::lock_guard lock(lock_);
-        waits_.push_back(std::move(wait));
+        waits_.splice(waits_.end(), made);
         if (std::exchange(posted_, true)) return;
     }
     event_.retain();
@@ -314,15 +324,24 @@ void Event::Watch::add(Ref<Wait> wait) {
 }
 
 void Event::Watch::remove(const Wait& wait) noexcept {
-    Ref<Wait> removed;   // released under no lock
+    Waits removed;   // released under no lock
     std::lock_guard lock(lock_);
-    for (Ref<Wait>& one : waits_) {
-        if (one.get() != &wait) continue;
-        std::swap(one, waits_.back());
-        removed = std::move(waits_.back());
-        waits_.pop_back();
+    for (auto at = waits_.begin(); at != waits_.end(); ++at) {
+        if (at->get() != &wait) continue;
+        removed.splice(removed.end(), waits_, at);
         return;
     }
+}
+
+// Under no lock. Throws std::bad_alloc.
+template <class Visit>
+void Event::Watch::each(Visit visit) {
+    std::vector<Ref<Wait>> waits;
+    {
+        std::lock_guard lock(lock_);
+        waits.assign(waits_.begin(), waits_.end());
+    }
+    for (const Ref<Wait>& wait : waits) visit(*wait);
 }
 
 void Event::Watch::look_again(uint64_t after) noexcept {
@@ -342,26 +361,16 @@ void Event::Watch::run() noexcept {
             ending_ = false;
             end_waits();
         } else if (event_.lost()) {
-            fail_all(event_.loss());
+            const ErrorPtr loss = event_.loss();
+            each([&](Wait& wait) { wait.stream().fail_work(loss); });
             ending_ = true;
             return look_again(kEndsAfter);
         }
+        each([](Wait& wait) { wait.mark(); });
     } catch (...) {
         // There is no memory, now; or the device is lost, and its streams with it.
     }
     look_again(kLooksEvery);
-}
-
-void Event::Watch::fail_all(const ErrorPtr& error) noexcept {
-    for (size_t next = 0;; ++next) {
-        Ref<Wait> wait;
-        {
-            std::lock_guard lock(lock_);
-            if (next >= waits_.size()) return;
-            wait = waits_[next];
-        }
-        wait->stream().fail_work(error);
-    }
 }
 
 // A later recording that is complete ends all waits for earlier ones.
@@ -405,20 +414,24 @@ bool Event::lost() {
     return shared_->lost();
 }
 
-// A wait was put on the stream. Throws where nobody can watch it.
-void Event::watch_wait(Stream& stream) {
+// What it takes to watch a wait, before the wait is put on the stream. Throws std::bad_alloc.
+Event::Waits Event::prepare_watch(Stream& stream) {
+    Waits made;
+    if (shared_) [[unlikely]] made.push_back(make<Wait>(watch_, stream));
+    return made;
+}
+
+// A wait was put on the stream.
+void Event::watch_wait(Waits& made) noexcept {
+    if (made.empty()) [[likely]] return;
     {
-        DriverScope scope(*context_);
-        if (context_->table().cuEventQuery(native_) != CUDA_ERROR_NOT_READY && !shared_->lost()) return;
+        DriverTry scope(*context_);
+        if (!scope.entered()) return;   // the device is lost, and all its streams with it
+        if (context_->table().cuEventQuery(native_) == CUDA_SUCCESS && !shared_->lost()) return;
     }
-    auto wait = make<Wait>(watch_, stream);
-    watch_->add(wait);
-    try {
-        stream.mark(wait);
-    } catch (...) {
-        watch_->remove(*wait);
-        throw;
-    }
+    const Ref<Wait> wait = made.front();
+    watch_->add(made);
+    wait->mark();
 }
 
 Exported Event::export_event() {
@@ -488,8 +501,9 @@ gpo_status Event::put_wait(Stream& stream) {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
     if (shared_ && shared_->lost()) [[unlikely]] throw Failure(loss());
+    Waits watched = prepare_watch(stream);
     const gpo_status status = submit_wait(stream);
-    if (shared_ && status == GPO_SUCCESS) [[unlikely]] watch_wait(stream);
+    if (status == GPO_SUCCESS) watch_wait(watched);
     return status;
 }
 
@@ -605,6 +619,7 @@ gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     try {
         Ref<Stream> stream = Streams::of(*context_).idle();
         Claimed claimed(*stream);
+        Waits watched = prepare_watch(*stream);
         WaitEvent wait(*this);
         gpo_status status = stream->submit(wait);
         if (status != GPO_SUCCESS) return status;
@@ -615,7 +630,7 @@ gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
             throw;
         }
         if (status != GPO_SUCCESS) claimed.occupy();
-        else if (shared_) watch_wait(*stream);
+        else watch_wait(watched);
         return status;
     } catch (const NeverPossible& dropped) {
         failed = dropped.error();

@@ -1,6 +1,8 @@
 // Events of the user's.
 #pragma once
 
+#include <list>
+
 #include "device/context.h"
 #include "gpuorch/event.h"
 #include "stream/shared_recordings.h"
@@ -51,11 +53,13 @@ private:
     friend class WaitEvent;
     class Watch;
     class Wait;
+    using Waits = std::list<Ref<Wait>>;
     ~Event() override;
     gpo_status submit_wait(Stream& stream);
     bool lost();
     ErrorPtr loss() const;
-    void watch_wait(Stream& stream);
+    Waits prepare_watch(Stream& stream);
+    void watch_wait(Waits& made) noexcept;
     [[noreturn]] void refuse_capture(const char* what) const;
     void refuse_unusable(const char* what);
     uint64_t begin_recording() noexcept {
