@@ -91,6 +91,7 @@ pub const GPO_FORM_PIPELINE: u32 = 13;
 pub const GPO_FORM_BATCHED_COPIES: u32 = 14;
 pub const GPO_EVENT_TIMING: u32 = 1;
 pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
+pub const GPO_EVENT_INTERPROCESS: u32 = 4;
 pub const GPO_STREAM_BLOCKING: u32 = 1;
 pub const GPO_STREAM_LEARNS: u32 = 2;
 pub const GPO_STREAM_RESIDENT: u32 = 4;
@@ -133,6 +134,7 @@ pub const GPO_ORIGIN_QUEUE: u32 = 5;
 pub const GPO_EXECUTOR_CALLER: u32 = 1;
 pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
+pub const GPO_EXPORT_BYTES: u32 = 256;
 pub const GPO_METRICS_LATENCIES: u32 = 32;
 pub const GPO_METRICS_ERRORS: u32 = 96;
 pub const GPO_PEERS_MOST_RANKS: u32 = 16;
@@ -3685,7 +3687,7 @@ pub struct gpo_symmetric_info {
     pub alignment: u64,
     pub device_bytes: u64,
     pub barrier_blocks: u32,
-    pub reserved: u32,
+    pub native_atomics: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -3714,8 +3716,8 @@ const _: () = {
         "Offset of field: gpo_symmetric_info::barrier_blocks",
     ][::core::mem::offset_of!(gpo_symmetric_info, barrier_blocks) - 32usize];
     [
-        "Offset of field: gpo_symmetric_info::reserved",
-    ][::core::mem::offset_of!(gpo_symmetric_info, reserved) - 36usize];
+        "Offset of field: gpo_symmetric_info::native_atomics",
+    ][::core::mem::offset_of!(gpo_symmetric_info, native_atomics) - 36usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -5311,10 +5313,46 @@ pub struct gpo_api {
     pub peers_abort: ::core::option::Option<
         unsafe extern "C" fn(peers: gpo_peers_t) -> gpo_status,
     >,
+    pub memory_export: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            address: u64,
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub memory_import: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            exported: *const ::core::ffi::c_void,
+            bytes: usize,
+            label: *const ::core::ffi::c_char,
+            address: *mut u64,
+            size: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub event_export: ::core::option::Option<
+        unsafe extern "C" fn(
+            event: gpo_event_t,
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub event_import: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            exported: *const ::core::ffi::c_void,
+            bytes: usize,
+            label: *const ::core::ffi::c_char,
+            event: *mut gpo_event_t,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1848usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1880usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -6012,4 +6050,16 @@ const _: () = {
     [
         "Offset of field: gpo_api::peers_abort",
     ][::core::mem::offset_of!(gpo_api, peers_abort) - 1840usize];
+    [
+        "Offset of field: gpo_api::memory_export",
+    ][::core::mem::offset_of!(gpo_api, memory_export) - 1848usize];
+    [
+        "Offset of field: gpo_api::memory_import",
+    ][::core::mem::offset_of!(gpo_api, memory_import) - 1856usize];
+    [
+        "Offset of field: gpo_api::event_export",
+    ][::core::mem::offset_of!(gpo_api, event_export) - 1864usize];
+    [
+        "Offset of field: gpo_api::event_import",
+    ][::core::mem::offset_of!(gpo_api, event_import) - 1872usize];
 };

@@ -5,12 +5,16 @@ use crate::call::{call, status};
 use crate::device::Device;
 use crate::done::{Awaited, Done, Enqueued};
 use crate::error::{Error, ErrorKind, Result, failure};
-use crate::handle::{FOR_EVER, Owned, nanoseconds};
+use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Bytes of what a process exports for others: [`Event::export`] and
+/// [`DeviceBuffer::export`](crate::memory::DeviceBuffer::export).
+pub const EXPORT_BYTES: usize = sys::GPO_EXPORT_BYTES as usize;
 
 /// A point in a stream: the place of the event's newest recording. Clones are the same event.
 #[derive(Clone)]
@@ -27,6 +31,8 @@ builder! {
         timing: GPO_EVENT_TIMING,
         /// A thread that waits for the event sleeps at once and doesn't spin first.
         blocking_sync: GPO_EVENT_BLOCKING_SYNC,
+        /// Other processes can import the event ([`Event::export`]). Not with `timing`.
+        interprocess: GPO_EVENT_INTERPROCESS,
     }
 }
 
@@ -39,6 +45,18 @@ impl Device {
     /// For an event with options.
     pub fn event_builder(&self) -> EventBuilder<'_> {
         EventBuilder::new(self)
+    }
+
+    /// An event that another process of this host has exported ([`Event::export`]). Both processes may record it and
+    /// wait for it; a process tells the other one, by means of its own, that it has recorded the event.
+    /// [`ErrorKind::PeerLost`]: that process has ended, or ends before its recording is complete.
+    pub fn import_event(&self, exported: &[u8], label: Option<&str>) -> Result<Event> {
+        const FUNCTION: &str = "gpo_event_import";
+        let label = optional_c_string(label, FUNCTION)?;
+        let mut raw = std::ptr::null_mut();
+        let bytes = exported.as_ptr().cast();
+        call!(event_import(self.as_raw(), bytes, exported.len(), pointer(&label), &mut raw))?;
+        Ok(Event { inner: Arc::new(Owned { raw, parent: self.clone() }) })
     }
 }
 
@@ -87,6 +105,14 @@ impl Event {
         call!(event_get_elapsed(start.as_raw(), self.as_raw(), &mut elapsed))?;
         let later = |_| Error::new(ErrorKind::InvalidState, FUNCTION, format!("the start came {} ns later", -elapsed));
         u64::try_from(elapsed).map(Duration::from_nanos).map_err(later)
+    }
+
+    /// What another process of this host needs to import the event, which was made with
+    /// [`interprocess`](EventBuilder::interprocess). The event has to live for as long as the others'.
+    pub fn export(&self) -> Result<[u8; EXPORT_BYTES]> {
+        let mut exported = [0; EXPORT_BYTES];
+        call!(event_export(self.as_raw(), exported.as_mut_ptr().cast(), EXPORT_BYTES, std::ptr::null_mut()))?;
+        Ok(exported)
     }
 
     /// The event's `CUevent`. The library owns it: don't destroy it.

@@ -168,7 +168,7 @@ macro_rules! debug {
 debug! {
     PeerProperties { accessible, native_atomics, performance_rank }
     PeersInfo { ranks, direct, native_atomics, nccl_version, rank, collectives, direct_collectives, bytes }
-    SymmetricInfo { ranks, bytes, alignment, device_bytes, barrier_blocks }
+    SymmetricInfo { ranks, bytes, alignment, device_bytes, barrier_blocks, native_atomics }
     Statistics { live_objects, launches, copies, copied_bytes, completions, failures }
     StreamInfo { accepted, completed, held, priority, wrapped, replayed, learned }
     MemoryStatistics { in_use, reserved, peak_in_use, waiting, allocations, frees, driver_calls }

@@ -104,7 +104,7 @@ pub use completions::Completions;
 pub use device::{Device, DeviceBuilder, DeviceLimit};
 pub use done::{Completion, Done, Enqueued};
 pub use error::{Error, ErrorKind, NativeCode, Result};
-pub use event::{Event, EventBuilder};
+pub use event::{EXPORT_BYTES, Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
     BucketsStatistics, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo,

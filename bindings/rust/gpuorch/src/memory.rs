@@ -4,6 +4,7 @@ use crate::after::drop_after;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::EXPORT_BYTES;
 use crate::figures::MemoryInfo;
 use crate::handle::{Owned, c_string, pointer};
 use crate::pool::Pool;
@@ -216,6 +217,29 @@ impl Device {
         Ok(DeviceBuffer::new(len, address, || Home::Device(self.clone())))
     }
 
+    /// Memory that another process of this host has exported ([`DeviceBuffer::export`]), for as long as the buffer lives.
+    /// [`ErrorKind::InvalidArgument`] also where the memory isn't whole elements; [`ErrorKind::PeerLost`]: that process
+    /// has ended.
+    ///
+    /// # Safety
+    ///
+    /// The other process may write the memory at any time: the program orders what both do, by events for example. That
+    /// process must not free the memory before the buffer is dropped.
+    pub unsafe fn import_memory<T: Pod>(&self, exported: &[u8], label: Option<&str>) -> Result<DeviceBuffer<T>> {
+        const FUNCTION: &str = "gpo_memory_import";
+        let label = label.map(|label| c_string(label, FUNCTION)).transpose()?;
+        let (mut address, mut bytes) = (0, 0);
+        let from = exported.as_ptr().cast();
+        call!(memory_import(self.as_raw(), from, exported.len(), pointer(&label), &mut address, &mut bytes))?;
+        let element = size_of::<T>().max(1) as u64;
+        let buffer = DeviceBuffer::new((bytes / element) as usize, address, || Home::Device(self.clone()));
+        if bytes % element == 0 {
+            return Ok(buffer);
+        }
+        let message = format!("the memory has {bytes} bytes, which are no whole elements of {element}");
+        Err(Error::new(ErrorKind::InvalidArgument, FUNCTION, message))
+    }
+
     /// Says what kind of memory an address points to. The address may be of host or device memory, whoever allocated
     /// it.
     pub fn describe_memory(&self, address: u64) -> Result<MemoryInfo> {
@@ -252,6 +276,20 @@ pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
 }
 
 impl<T: Pod> DeviceBuffer<T> {
+    /// What another process of this host needs to import the memory ([`Device::import_memory`]). It must be a buffer of
+    /// [`Device::buffer`], and live for as long as the others'. [`ErrorKind::InvalidArgument`]: it is none, or empty.
+    pub fn export(&self) -> Result<[u8; EXPORT_BYTES]> {
+        const FUNCTION: &str = "gpo_memory_export";
+        let Some(Piece { address, home: Home::Device(device) }) = &self.memory.piece else {
+            let message = "only a buffer of a device, which isn't empty, can be exported";
+            return Err(Error::new(ErrorKind::InvalidArgument, FUNCTION, message));
+        };
+        let mut exported = [0; EXPORT_BYTES];
+        let to = exported.as_mut_ptr().cast();
+        call!(memory_export(device.as_raw(), *address, to, EXPORT_BYTES, std::ptr::null_mut()))?;
+        Ok(exported)
+    }
+
     fn new(len: usize, address: u64, home: impl FnOnce() -> Home) -> Self {
         let piece = (address != 0).then(|| Piece { address, home: home() });
         let memory = Memory { address, piece, users: Users::All, elsewhere: Mutex::default() };

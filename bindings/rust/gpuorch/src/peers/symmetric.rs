@@ -102,7 +102,8 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
     }
 
     /// Allocates the memory, zeroed. Any stream of the devices may use it then. Blocks on the GPUs while it is zeroed.
-    /// Serialises the devices.
+    /// Serialises the devices. In a group of several processes all of them call it, with the same size and alignment, and
+    /// a failure is that of all.
     ///
     /// - [`ErrorKind::InvalidArgument`]: there are no bytes, or more than 2^48; or the alignment is none of these.
     /// - [`ErrorKind::NotSupported`]: two devices can't reach each other's memory.
@@ -117,9 +118,12 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         let bytes = bytes_of::<T>(self.len, FUNCTION)?;
         call!(symmetric_allocate(self.peers.as_raw(), bytes, &options, &mut raw))?;
         let owned = Arc::new(Owned { raw, parent: self.peers.devices().to_vec() });
-        let memories = (0..).zip(&owned.parent).map(|(rank, device)| {
-            let address = address_of(raw, rank)?;
-            Ok(Memory::symmetric(address, device, &owned))
+        let mut info = sys::gpo_symmetric_info::new();
+        call!(symmetric_get_info(raw, &mut info))?;
+        // A rank of another process has its memory here, too.
+        let memories = (0..info.ranks).map(|rank| {
+            let device = owned.parent.get(rank as usize).unwrap_or(&owned.parent[0]);
+            Ok(Memory::symmetric(address_of(raw, rank)?, device, &owned))
         });
         let memories = memories.collect::<Result<_>>()?;
         Ok(Symmetric { inner: Arc::new(Inner { owned, memories, len: self.len }), element: PhantomData })

@@ -229,10 +229,14 @@ impl Calls {
             stream_pool_create: device.stream_pool().build();
             stream_pool_acquire: self.streams.acquire(0);
             event_create: device.event();
+            event_import: device.import_event(b"nothing", None);
             arena_create: device.arena();
             pool_create: device.pool();
             memory_allocate: device.buffer::<u8>(1);
             memory_describe: device.describe_memory(x.address());
+            memory_export: x.export();
+            // SAFETY: it is no memory.
+            memory_import: unsafe { device.import_memory::<u8>(b"nothing", None) };
             // SAFETY: the page lives on, and is used by no copy.
             host_register: unsafe { device.register_memory(page.as_mut_ptr().cast(), 4096, false) };
             // SAFETY: likewise.
@@ -280,6 +284,7 @@ impl Calls {
             event_wait: event.wait_for(later);
             event_get_elapsed: event.since(event);
             event_get_native: event.native();
+            event_export: event.export();
             event_then: pollster::block_on(event.done());
 
             timeline_get_value: timeline.value();
