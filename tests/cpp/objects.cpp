@@ -1013,6 +1013,19 @@ TEST("a graph of the program's becomes a template of its own") {
 
 // --- order ---
 
+TEST("what a process exports is no other's, and isn't imported by the process itself") {
+    Gpu gpu;
+    gpo_event_options options{};
+    options.flags = GPO_EVENT_INTERPROCESS;
+    const auto event = gpu.device.create_event(options), plain = gpu.device.create_event();
+    const auto x = gpu.device.allocate<int>(100);
+    const gpuorch::exported_bytes of_event = event.exported(), of_memory = x.exported();
+    REQUIRE(of_event != of_memory && of_memory == x.exported());
+    REQUIRE(status_of([&] { static_cast<void>(plain.exported()); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.import_event(of_event)); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.import_memory<int>(of_memory)); }) == GPO_INVALID_ARGUMENT);
+}
+
 TEST("streams wait for streams, events and timelines") {
     Gpu gpu;
     const auto other = gpu.device.create_stream(), third = gpu.device.create_stream();

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "device/exported.h"
 #include "support/gpu.h"
 
 namespace gpo::test {
@@ -85,4 +87,37 @@ TEST_CASE("another process exports memory and an event") {
     if (std::getenv(gpo::test::kVariable)) return gpo::test::be_exporter();
     CHECK(gpo::test::exporter().memory[0] != 0);
     CHECK(gpo::test::exporter().event[0] != 0);
+}
+
+TEST_CASE("what another driver, or another machine's device, has exported is refused by its name") {
+    using namespace gpo::test;
+    Gpu gpu;
+    gpo::Exported exported;
+    std::memcpy(&exported, exporter().memory, sizeof exported);
+    const auto import = [&](const gpo::Exported& from) {
+        gpo::Exported sealed = from;
+        gpo::seal(sealed);
+        uint64_t address = 0, size = 0;
+        const gpo_status status = gpo_memory_import(gpu.device, &sealed, sizeof sealed, nullptr, &address, &size);
+        if (status == GPO_SUCCESS) CHECK(gpo_memory_free(gpu.device, address) == GPO_SUCCESS);
+        return status;
+    };
+    const auto says = [](const std::string& part) {
+        auto error = sized<gpo_error>();
+        gpo_last_error(&error);
+        CHECK(std::string(error.message).find(part) != std::string::npos);
+    };
+    CHECK(import(exported) == GPO_SUCCESS);
+    gpo::Exported changed = exported;
+    std::strcpy(changed.driver, std::string(exported.driver) == "soft" ? "cuda" : "soft");
+    CHECK(import(changed) == GPO_INVALID_ARGUMENT);
+    says("of the driver `" + std::string(changed.driver) + "`, and the device is of `" + exported.driver + "`");
+    changed = exported;
+    changed.device[3] ^= 0x55;
+    CHECK(import(changed) == GPO_NOT_SUPPORTED);
+    says("a device that this process doesn't see");
+    changed = exported;
+    ++changed.process.start;   // its number was given again
+    CHECK(import(changed) == GPO_PEER_LOST);
+    says("process " + std::to_string(exported.process.number));
 }

@@ -293,6 +293,41 @@ static int memory_free(lua_State *L) {
     return piece_freed(L, s, array, 2, s->api->memory_free(HANDLE(device, gpo_device_t), array->address));
 }
 
+/* memory_export(array): what another process imports, as a string. */
+static int memory_export(lua_State *L) {
+    state *s = the_state(L);
+    const object *device = check_object(L, s, 1, CLASS_DEVICE);
+    char bytes[GPO_EXPORT_BYTES];
+    size_t needed = 0;
+    const uint64_t address = check_array(L, s, 2)->address;
+    const gpo_status status =
+        s->api->memory_export(HANDLE(device, gpo_device_t), address, bytes, sizeof bytes, &needed);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_pushlstring(L, bytes, needed);
+    return 1;
+}
+
+/* memory_import(type, exported [, label]): a device array of another process's memory. */
+static int memory_import(lua_State *L) {
+    state *s = the_state(L);
+    const object *device = check_object(L, s, 1, CLASS_DEVICE);
+    const enum element type = check_element_type(L, 2);
+    size_t length = 0;
+    const char *exported = luaL_checklstring(L, 3, &length);
+    const char *label = luaL_optstring(L, 4, NULL);
+    array_object *array = new_array(L, s, 1, MEMORY_DEVICE, type, 0, 0);
+    uint64_t address = 0, bytes = 0;
+    const gpo_status status =
+        s->api->memory_import(HANDLE(device, gpo_device_t), exported, length, label, &address, &bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    if (bytes % element_sizes[type]) {
+        s->api->memory_free(HANDLE(device, gpo_device_t), address);
+        return failure_with(L, s, GPO_INVALID_ARGUMENT, "the memory isn't whole elements of this type");
+    }
+    array->count = bytes / element_sizes[type];
+    return allocated(L, s, array, address);
+}
+
 static const char *const kinds[] = {"none", "pageable", "pinned", "device", "managed"};
 static const field info_fields[] = {WORD(gpo_memory_info, kind, kinds), FIELD(gpo_memory_info, device_ordinal, I32),
                                     FIELD(gpo_memory_info, start, U64), FIELD(gpo_memory_info, bytes, U64), FIELDS_END};
@@ -371,5 +406,6 @@ const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free
                                  {"statistics", pool_get_statistics}, {NULL, NULL}};
 const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
                                           {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
+                                          {"memory_export", memory_export},     {"memory_import", memory_import},
                                           {"memory_describe", memory_describe}, {"host_register", host_register},
                                           {"host_unregister", host_unregister}, {NULL, NULL}};

@@ -222,9 +222,32 @@ static int stream_pool_release(lua_State *L) {
 
 static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT_TIMING),
                                      FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
+                                     FLAG(gpo_event_options, "interprocess", GPO_EVENT_INTERPROCESS),
                                      FIELD(gpo_event_options, label, STRING), FIELDS_END};
 
 CREATE_METHOD(event_create, device, event, gpo_event_options, event_fields)
+
+/* export(): what another process imports, as a string. */
+static int event_export(lua_State *L) {
+    state *s = the_state(L);
+    char bytes[GPO_EXPORT_BYTES];
+    size_t needed = 0;
+    const gpo_status status = s->api->event_export(CHECK_HANDLE(1, event), bytes, sizeof bytes, &needed);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_pushlstring(L, bytes, needed);
+    return 1;
+}
+
+/* event_import(exported [, label]): another process's event. */
+static int event_import(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    size_t length = 0;
+    const char *exported = luaL_checklstring(L, 2, &length);
+    const char *label = luaL_optstring(L, 3, NULL);
+    object *event = new_object(L, s, CLASS_EVENT, 1);
+    return created(L, s, s->api->event_import(device, exported, length, label, (gpo_event_t *)&event->handle));
+}
 
 PAIR_METHOD(event_record, event, stream)
 
@@ -334,6 +357,7 @@ const luaL_Reg event_methods[] = {{"record", event_record},
                                   {"notify", event_notify},
                                   {"elapsed", event_get_elapsed},
                                   {"native", event_get_native},
+                                  {"export", event_export},
                                   {NULL, NULL}};
 const luaL_Reg timeline_methods[] = {{"signal", timeline_signal},
                                      {"fail", timeline_fail},
@@ -345,5 +369,6 @@ const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
                                           {"stream_wrap", stream_wrap},
                                           {"stream_pool_create", stream_pool_create},
                                           {"event_create", event_create},
+                                          {"event_import", event_import},
                                           {NULL, NULL}};
 const luaL_Reg runtime_timeline_methods[] = {{"timeline_create", timeline_create}, {NULL, NULL}};

@@ -281,9 +281,15 @@ function device:stream_wrap(native, options) end
 ---@return stream_pool?
 function device:stream_pool_create(options) end
 
----@param options? {timing: boolean?, blocking_sync: boolean?, label: string?}
+---@param options? {timing: boolean?, blocking_sync: boolean?, interprocess: boolean?, label: string?}
 ---@return event?
 function device:event_create(options) end
+
+--- an event that another process has exported
+---@param exported string
+---@param label? string
+---@return event?
+function device:event_import(exported, label) end
 
 --- pinned memory
 ---@param options? {write_combined: boolean?, max_bytes: integer?, slab_bytes: integer?, initial_bytes: integer?, numa_node: integer?, label: string?}
@@ -304,6 +310,18 @@ function device:memory_allocate(type, count, label) end
 ---@param memory array|gpuorch.exact
 ---@return true?
 function device:memory_free(memory) end
+
+--- what another process imports
+---@param memory array
+---@return string?
+function device:memory_export(memory) end
+
+--- a device array of memory that another process has exported
+---@param type gpuorch.element
+---@param exported string
+---@param label? string
+---@return array?
+function device:memory_import(type, exported, label) end
 
 ---@param memory array|gpuorch.exact
 ---@return table?
@@ -526,6 +544,10 @@ function event:record(stream) end
 
 ---@return boolean?
 function event:query() end
+
+--- what another process imports, of an event with `interprocess`
+---@return string?
+function event:export() end
 
 ---@param seconds? number
 ---@return boolean?

@@ -276,6 +276,9 @@ public:
     operator handle_type() && = delete;  // of an object that is about to destroy it
 };
 
+/// What a process exports for others (interprocess.h).
+using exported_bytes = std::array<std::uint8_t, GPO_EXPORT_BYTES>;
+
 class event : public owner<ref<gpo_event_t>, gpo_event_destroy> {
 public:
     using owner::owner;
@@ -293,6 +296,13 @@ public:
         std::int64_t time = 0;
         if (!detail::done(gpo_event_get_elapsed(get(), end, &time), GPO_NOT_READY)) return std::nullopt;
         return std::chrono::nanoseconds(time);
+    }
+
+    /// What another process imports (device::import_event), of an event with GPO_EVENT_INTERPROCESS.
+    exported_bytes exported() const {
+        exported_bytes bytes{};
+        check(gpo_event_export(get(), bytes.data(), bytes.size(), nullptr));
+        return bytes;
     }
 
     void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_event_notify(get(), queue, user_data)); }
@@ -434,6 +444,12 @@ public:
     device_ptr<T> get() const noexcept { return device_ptr<T>(address_); }
     operator device_ptr<T>() const noexcept { return get(); }
     std::uint64_t size() const noexcept { return size_; }
+    /// What another process imports (device::import_memory).
+    exported_bytes exported() const {
+        exported_bytes bytes{};
+        check(gpo_memory_export(device_, address_, bytes.data(), bytes.size(), nullptr));
+        return bytes;
+    }
     void swap(buffer& other) noexcept {
         std::swap(device_, other.device_);
         std::swap(address_, other.address_);
@@ -1782,6 +1798,16 @@ public:
         std::uint64_t address = 0;
         check(gpo_memory_allocate(get(), detail::bytes_of<T>(count), label, &address));
         return buffer<T>(get(), address, count);
+    }
+    /// Another process's memory, of as many elements as fit.
+    template <class T>
+    [[nodiscard]] buffer<T> import_memory(const exported_bytes& exported, const char* label = nullptr) const {
+        std::uint64_t address = 0, bytes = 0;
+        check(gpo_memory_import(get(), exported.data(), exported.size(), label, &address, &bytes));
+        return buffer<T>(get(), address, bytes / sizeof(T));
+    }
+    [[nodiscard]] event import_event(const exported_bytes& exported, const char* label = nullptr) const {
+        return detail::made<event>(gpo_event_import, get(), exported.data(), exported.size(), label);
     }
 
     /// Of the options the source is set here.

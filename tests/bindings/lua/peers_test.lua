@@ -31,6 +31,41 @@ local function with_two_processes(path, rank)
     assert(stream:wait(30))
     same(gpuorch.unpack("i32", there:to_string(stream)), 101 - rank)
     fails("GPO_NOT_SUPPORTED", peers.link, peers, rank, 1 - rank)
+    -- What rank 0 exports rank 1 imports, by a file.
+    local function meet()
+        assert(peers:barrier{stream})
+        assert(stream:wait(30))
+    end
+    local event
+    if rank == 0 then
+        event = assert(device:event_create{interprocess = true})
+        local file = assert(io.open(path .. ".exported", "wb"))
+        file:write(assert(device:memory_export(words)), assert(event:export()))
+        file:close()
+    end
+    meet()
+    if rank == 1 then
+        local file = assert(io.open(path .. ".exported", "rb"))
+        local exported = file:read "*a"
+        file:close()
+        os.remove(path .. ".exported")
+        local theirs = assert(device:memory_import("i32", exported:sub(1, 256), "theirs"))
+        event = assert(device:event_import(exported:sub(257), "step"))
+        same(#theirs, 100)
+        assert(stream:fill(theirs, 77))
+        assert(event:record(stream))
+    end
+    meet()
+    assert(event:wait(30))
+    if rank == 0 then same(words:to_string(stream), gpuorch.pack("i32", 77):rep(100)) end
+    -- And symmetric memory: each finds what the other has written.
+    local pages = assert(peers:allocate(400))
+    assert(stream:fill(pages:array(1 - rank, "i32"), 30 + rank))
+    meet()
+    same(pages:array(rank, "i32"):to_string(stream), gpuorch.pack("i32", 31 - rank):rep(100))
+    assert(pages:device_handle(rank))
+    fails("GPO_INVALID_ARGUMENT", pages.device_handle, pages, 1 - rank)
+    meet()
     if rank == 1 then return runtime:close() end
     -- The other leaves, whose part is missing.
     local failed, message, name = peers:barrier{stream}
