@@ -893,6 +893,7 @@ int main(int count, char** words) {
         if (scenario.name != given[1]) continue;
         if (given.size() == 5) return be_rank(scenario, given[2], words[4], words[5]);
         if (given[0] == "nccl") skip_without_nccl();
+        if (given[0] == "two") skip_without_device("two");
         return given[0] == "mpi" ? by_mpi(scenario) : run_ranks(scenario, given[0]);
     }
     EXPECT(false);

@@ -159,4 +159,15 @@ int in_child(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/// Looks for the device that the environment asks for in a process of its own: this one may begin with the driver anew.
+inline void skip_without_device(const char* name) {
+    const int code = in_child([] {
+        gpo_runtime_t runtime = nullptr;
+        gpo_device_t device = nullptr;
+        EXPECT_OK(gpo_runtime_create(nullptr, &runtime));
+        return gpo_device_open(runtime, nullptr, &device) == GPO_NO_DEVICE ? 2 : 0;
+    });
+    if (code == 2) end_skipped(name, "there is no such device");
+}
+
 }  // namespace gpo::test
