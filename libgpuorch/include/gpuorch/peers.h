@@ -94,8 +94,8 @@ GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uin
 typedef struct gpo_peers_info {
     uint32_t struct_size;
     uint32_t ranks;          /* how many */
-    uint32_t direct;         /* 1: every device reaches the memory of every other */
-    uint32_t native_atomics; /* 1: atomic operations on that memory are native for all of them */
+    uint32_t direct;         /* 1: every device reaches the memory of every other. 0 in groups of several processes */
+    uint32_t native_atomics; /* 1: atomic operations on that memory are native for all of them. 0 likewise */
     uint32_t nccl_version;   /* 22809 for 2.28.9; 0: the group doesn't use NCCL */
     uint32_t rank;           /* the first rank of this process */
     uint32_t local_ranks;    /* how many ranks this process has */

@@ -57,7 +57,7 @@ extern "C" {
 #define GPO_DEVICE_LOST 70 /* a kernel crashed or the context was destroyed: all devices of that driver are lost */
 #define GPO_FORKED 71      /* the process was forked after the library's first call: fork earlier, or exec */
 #define GPO_SHUT_DOWN 72   /* the runtime has shut down or is shutting down */
-#define GPO_PEER_LOST 73   /* a process of a group has died, left, hangs or can't go on: the message names its rank */
+#define GPO_PEER_LOST 73   /* another process has died, left its group, hangs or can't go on: the message names it */
 
 #define GPO_DRIVER_ERROR 80 /* another error of the driver: native_code is the CUresult */
 #define GPO_INTERNAL 81     /* a defect of the library: please report the message */
