@@ -289,8 +289,12 @@ void Table::visit_each(void (*visit)(const void*, Object&), const void* each) {
         Note* note;
         gpo_status status;
         if (number == 0 || !pin(number, Type::none, &note, &status)) continue;
-        visit(each, *s->object);
-        unpin(*s, *note);
+        struct Unpin {
+            ~Unpin() { unpin(slot, note); }
+            Slot& slot;
+            Note& note;
+        } unpinned{*s, *note};
+        visit(each, *s->object);   // may throw
     }
 }
 

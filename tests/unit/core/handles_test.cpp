@@ -69,6 +69,16 @@ TEST_CASE("a stale handle is refused, and the slot's new owner is untouched") {
     CHECK(fixture.gone == 1);
 }
 
+TEST_CASE("a visit of all objects that throws leaves none of them pinned") {
+    Fixture fixture;
+    const uint64_t handle = fixture.insert();
+    CHECK_THROWS_AS(fixture.runtime->for_each([](Object& object) {
+        if (object.type() == Type::event) throw std::bad_alloc();
+    }), std::bad_alloc);
+    CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
+    CHECK(fixture.gone == 1);
+}
+
 TEST_CASE("NULL, random and mistyped handles are invalid") {
     Fixture fixture;
     const uint64_t handle = fixture.insert();
