@@ -2,33 +2,12 @@
 
 #include <algorithm>
 
-#include "driver/driver.h"
-
 namespace gpo::peers {
 
 namespace {
 
-constexpr uint32_t kThreads = 256;
 constexpr uint64_t kAlignment = 256;          // of the pieces that ranks reduce, bytes
 constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces everything, in one phase
-
-constexpr const char* kSmall[kTypes] = {
-    "gpo_all_reduce_small_int8",    "gpo_all_reduce_small_uint8",    "gpo_all_reduce_small_int32",
-    "gpo_all_reduce_small_uint32",  "gpo_all_reduce_small_int64",    "gpo_all_reduce_small_uint64",
-    "gpo_all_reduce_small_float16", "gpo_all_reduce_small_bfloat16", "gpo_all_reduce_small_float32",
-    "gpo_all_reduce_small_float64", "gpo_all_reduce_small_float8_e4m3", "gpo_all_reduce_small_float8_e5m2"};
-
-
-Ref<Counted> load_kernels(Context& context) {
-    const std::string_view image = context.driver().combine_image;
-    auto module = make<Module>(Ref<Context>(&context), kernel::ImageBytes(image.data(), image.size()),
-                               Module::Lowered{}, "peers", nullptr);
-    auto made = make<PeerKernels>();
-    made->combine = make<Kernel>(module, module->function("gpo_combine"), "combine");
-    for (uint32_t type = 0; type < kTypes && !context.software(); ++type)
-        made->small[type] = make<Kernel>(module, module->function(kSmall[type]), "small all-reduce");
-    return made;
-}
 
 // Where kernels that exchange the data themselves are as fast as NCCL, measured on H200s (tests/bench/RESULTS.md).
 uint64_t small_bytes_of(size_t ranks) noexcept {
@@ -60,17 +39,9 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Rank& made = ranks_[rank];
         made.context = contexts[rank];
-        const Ref<Counted> kernels = made.context->keep(load_kernels);
-        made.kernels = Ref<const PeerKernels>(static_cast<const PeerKernels*>(kernels.get()));
+        made.kernels = kernels_of(*made.context);
+        made.blocks = most_combine_blocks(*made.context);
         DriverScope scope(*made.context);
-        const driver::Table& table = made.context->table();
-        int multiprocessors = 1;
-        CUdevice device = 0;
-        made.context->check(table.cuDeviceGet(&device, made.context->ordinal()), "cuDeviceGet");
-        made.context->check(
-            table.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-            "cuDeviceGetAttribute");
-        made.blocks = static_cast<uint32_t>(std::max(multiprocessors, 1)) * 4;
         if (!made.context->software()) made.context->take_event(false, &made.last);
     }
     if (!ranks_.front().context->software()) small_bytes_ = small_bytes_of(ranks_.size());
@@ -120,18 +91,10 @@ public:
     void combine(uint32_t on, uint64_t destination, FirstOf first_of, uint64_t bytes) {
         const Collective& c = collective_;
         if (bytes == 0) return;
-        uint64_t sources[GPO_PEERS_MOST_RANKS] = {};   // as many as a launch takes (driver/combine.cu)
+        uint64_t sources[kMostCombined] = {};
         for (uint32_t of = 0; of < c.ranks; ++of) sources[of] = first_of(of);
-        uint32_t ranks = c.ranks, type = c.type, reduction = c.reduction;
-        uint64_t count = bytes / c.element_bytes;
-        void* arguments[] = {&destination, sources, &ranks, &type, &reduction, &ranks, &count};
-        KernelWork work;
-        work.function = engine_.ranks_[on].kernels->combine->native();
-        work.grid[0] = static_cast<uint32_t>(
-            std::clamp<uint64_t>(bytes / (uint64_t{kThreads} * 16), 1, engine_.ranks_[on].blocks));
-        work.block[0] = kThreads;
-        work.arguments = arguments;
-        put(on, work);
+        const Rank& rank = engine_.ranks_[on];
+        put(on, Combine(*rank.kernels, rank.blocks, c, destination, {sources, c.ranks}, bytes).work());
     }
 
     void run();

@@ -11,18 +11,12 @@
 
 #include <vector>
 
-#include "kernel/kernel.h"
 #include "peers/engine.h"
+#include "peers/kernels.h"
 #include "peers/mailboxes.h"
 #include "peers/meeting.h"
 
 namespace gpo::peers {
-
-/// Of the module of a context.
-struct PeerKernels final : Counted {
-    Ref<Kernel> combine;
-    Ref<Kernel> small[kTypes];   // by type; NULL on software GPUs
-};
 
 class DirectEngine final : public StreamEngine {
 public:
