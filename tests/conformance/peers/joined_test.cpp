@@ -237,7 +237,7 @@ TEST_CASE("what can't be joined is refused, with the reason") {
     refused([](auto& options) { options.by = 0; }, "options.by is 0");
     refused([](auto& options) { options.by = 4; }, "options.by is 4");
     refused([](auto& options) { options.engine = GPO_ENGINE_DIRECT; }, "options.engine is 1");
-    refused([](auto& options) { options.flags = 1; }, "options.flags");
+    refused([](auto& options) { options.flags = 2; }, "options.flags");
     refused([](auto& options) { options.ranks = 0; }, "options.ranks is 0");
     refused([](auto& options) { options.ranks = 65; }, "options.ranks is 65");
     refused([](auto& options) { options.rank = 1; }, "options.rank is 1");
