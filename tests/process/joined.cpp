@@ -4,6 +4,8 @@
 // RUN: GPUORCH_DEVICE=soft file collectives
 // RUN: GPUORCH_DEVICE=soft id collectives
 // RUN: GPUORCH_DEVICE=soft mpi collectives
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=0 mpi collectives
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=1 mpi collectives
 // RUN: GPUORCH_DEVICE=soft id disagree
 // RUN: GPUORCH_DEVICE=soft mpi disagree
 // RUN: GPUORCH_DEVICE=soft id exits
@@ -19,6 +21,11 @@
 // RUN: GPUORCH_DEVICE=soft mpi aborts
 // RUN: GPUORCH_DEVICE=soft id cancels
 // RUN: GPUORCH_DEVICE=soft mpi late
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=1 mpi aborts
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=1 mpi cancels
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=1 mpi mixed
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=0 mpi resumes
+// RUN: GPUORCH_DEVICE=soft GPUORCH_MPI_DEVICE=1 mpi resumes
 // RUN: GPUORCH_DEVICE=soft file missing
 // RUN: GPUORCH_DEVICE=soft file left_behind
 // RUN: GPUORCH_DEVICE=soft id symmetric
@@ -457,6 +464,49 @@ int late(Rank& r) {
     return others_lose(r, "rank 2 hasn't come");
 }
 
+// One rank's MPI takes no device memory: all do without.
+int mixed(Rank& r) {
+    EXPECT(Rank::info(r.peers).mpi_device == 0);
+    all_reduces(r, 1000);
+    gathers(r, 1000);
+    return r.end();
+}
+
+// Rank 2 stops amid the data, and goes on when the others have given it up: their memory is left alone.
+int resumes(Rank& r) {
+    const uint64_t count = 4'000'000, own = r.memory_of(std::vector<int32_t>(count, 7)),
+                   all = r.allocate(count * 4 * r.ranks);
+    const auto gather = collective(GPO_COLLECTIVE_ALL_GATHER, count);
+    EXPECT_OK(r.submit(gather, own, all));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    if (r.rank == 2) {
+        const pid_t stopped = getpid(), waker = fork();
+        EXPECT(waker >= 0);
+        if (waker == 0) {
+            std::this_thread::sleep_for(std::chrono::seconds(3));
+            kill(stopped, SIGCONT);
+            _exit(0);
+        }
+        std::thread([peers = r.peers] {
+            while (Rank::info(peers).collectives < 3) std::this_thread::yield();   // that and one before
+            raise(SIGSTOP);
+        }).detach();
+    }
+    gpo_status status = GPO_SUCCESS;
+    for (int turn = 0; turn < 1000 && status == GPO_SUCCESS; ++turn) {
+        status = r.submit(gather, own, all);
+        if (status == GPO_SUCCESS) status = gpo_stream_wait(r.stream, kPatience);
+    }
+    EXPECT(status == GPO_PEER_LOST);
+    if (r.rank != 2) EXPECT(has(last_message(), "rank 2 hasn't come, or hangs"));
+    r.stream = r.new_stream();
+    EXPECT_OK(gpo_fill(r.stream, all, -5, 4, count * r.ranks));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    EXPECT(r.read<int32_t>(all, count * r.ranks) == std::vector<int32_t>(count * r.ranks, -5));
+    return r.end();
+}
+
 // --- with NCCL: rank 1 is the one ---
 
 // Where the order is checked. Then the group goes on.
@@ -657,6 +707,7 @@ const Scenario kScenarios[] = {
     {"cancels", cancels, 30 * kSecond, 0},         {"late", late, kSecond, 0},
     {"symmetric", symmetric, 30 * kSecond, 0},     {"symmetric_differs", symmetric_differs, 30 * kSecond, 0},
     {"symmetric_dies", symmetric_dies, 30 * kSecond, -SIGKILL},
+    {"mixed", mixed, 30 * kSecond, 0},             {"resumes", resumes, kSecond, 0},
     {"orders_differ", orders_differ, 30 * kSecond, 0},
     {"rank_stopped", rank_stopped, kSecond, -SIGKILL},
     {"rank_late", rank_late, kSecond, 0},
@@ -707,10 +758,19 @@ int be_rank(const Scenario& scenario, const std::string& by, const char* place, 
         options.engine = GPO_ENGINE_NCCL;
         setenv("CUDA_VISIBLE_DEVICES", rank, 1);
     }
+    const char* of_all = getenv("GPUORCH_MPI_DEVICE");
+    const std::string device = of_all ? of_all : "";
+    if (scenario.rank == mixed) {
+        const char* own = getenv("OMPI_COMM_WORLD_RANK");
+        EXPECT(own);
+        if (own == std::string("2")) setenv("GPUORCH_MPI_DEVICE", "0", 1);
+    }
     if (scenario.rank == orders_differ || scenario.rank == disagree) options.flags = GPO_JOIN_CHECK_ORDER;
     Rank r(options);
     EXPECT(r.ranks == ranks_of(by));
     EXPECT((Rank::info(r.peers).nccl_version != 0) == (by == "nccl"));
+    if (by != "mpi" || !device.empty())
+        EXPECT((Rank::info(r.peers).mpi_device != 0) == (by == "mpi" && device == "1" && scenario.rank != mixed));
     return scenario.rank(r);
 }
 

@@ -81,7 +81,7 @@ static const field info_fields[] = {
     FIELD(gpo_peers_info, native_atomics, BOOL), FIELD(gpo_peers_info, nccl_version, U32),
     FIELD(gpo_peers_info, rank, U32),         FIELD(gpo_peers_info, local_ranks, U32),
     FIELD(gpo_peers_info, collectives, U64),  FIELD(gpo_peers_info, direct_collectives, U64),
-    FIELD(gpo_peers_info, bytes, U64),        FIELDS_END};
+    FIELD(gpo_peers_info, bytes, U64),        FIELD(gpo_peers_info, mpi_device, BOOL), FIELDS_END};
 
 RECORD_METHOD(peers_get_info, peers, gpo_peers_info, info_fields)
 

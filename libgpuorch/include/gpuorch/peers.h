@@ -103,6 +103,8 @@ typedef struct gpo_peers_info {
     uint64_t collectives;    /* submitted, held ones included */
     uint64_t direct_collectives; /* of these, given to the direct engine */
     uint64_t bytes;          /* that ranks of this process have sent, by the collectives' counts */
+    uint32_t mpi_device;     /* 1: MPI gets the data in device memory (GPO_JOIN_MPI) */
+    uint32_t reserved1;
 } gpo_peers_info;
 /* Describes a group. */
 GPO_API gpo_status gpo_peers_get_info(gpo_peers_t peers, gpo_peers_info *info);
@@ -142,7 +144,14 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * The host engine (GPO_ENGINE_HOST) copies the data to pinned memory (8 MiB for a group), exchanges and reduces it
  * there, and copies the result back. It holds the stream meanwhile (stream.h), and nothing on the GPU waits. Reductions
  * combine the ranks in their order, on the host. So its collectives can't be captured or recorded
- * (GPO_CAPTURE_REFUSED), nor put on wrapped streams (GPO_NOT_SUPPORTED). */
+ * (GPO_CAPTURE_REFUSED), nor put on wrapped streams (GPO_NOT_SUPPORTED).
+ *
+ * CUDA-aware MPI: where the MPI of all processes takes addresses of device memory, the host engine copies the data to
+ * device memory of its own (64 MiB for a group), gives MPI the address of that, and combines there, in the same order;
+ * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the environment's
+ * GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, or has no memory for it, all do without.
+ * gpo_peers_info.mpi_device tells. It never gets the buffers of collectives: what MPI still does with the data of a
+ * collective that has failed, it does to the library's memory, which is kept until MPI is done, for good if it never is. */
 
 /* How the processes of a group find each other. */
 #define GPO_JOIN_MPI 1  /* they are the processes of an MPI communicator: rank and number are the communicator's */

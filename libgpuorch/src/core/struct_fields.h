@@ -446,6 +446,8 @@ inline constexpr StructField kStructFields<gpo_peers_info>[] = {
     GPO_FIELD(gpo_peers_info, collectives),
     GPO_FIELD(gpo_peers_info, direct_collectives),
     GPO_FIELD(gpo_peers_info, bytes),
+    GPO_FIELD(gpo_peers_info, mpi_device),
+    GPO_FIELD(gpo_peers_info, reserved1),
 };
 
 template <>

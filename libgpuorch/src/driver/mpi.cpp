@@ -21,6 +21,8 @@ constexpr std::array kNames = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}
 
 constexpr std::array kWithMpichsAbi = {"MPICH", "Intel(R) MPI", "MVAPICH"};   // in their versions' texts
 
+constexpr int kGpuIsCuda = 0;   // MPIX_GPU_SUPPORT_CUDA
+
 // MPICH's predefined handles (mpi.h).
 constexpr Mpi::Handle kMpichWorld = 0x44000000, kMpichByte = 0x4c00010d, kMpichErrorsReturn = 0x54000001;
 const auto kMpichNoStatus = reinterpret_cast<void*>(uintptr_t{1});
@@ -53,6 +55,8 @@ std::unique_ptr<Mpi> Mpi::load(std::string* why) {
     if (!library.required(#name, made->name, &tried)) return refuse(tried);
     GPO_MPI_FUNCTIONS(X)
 #undef X
+    library.optional("MPIX_Query_cuda_support", made->MPIX_Query_cuda_support);
+    library.optional("MPIX_GPU_query_support", made->MPIX_GPU_query_support);
     char version[8192] = {};   // more than any MPI_MAX_LIBRARY_VERSION_STRING
     int length = 0;
     if (made->MPI_Get_library_version(version, &length) != kSuccess) return refuse("it doesn't tell its version");
@@ -120,6 +124,15 @@ bool Mpi::begin(std::string* why) const {
     }
     multiple_.store(level >= kMultiple, std::memory_order_release);
     return begun_ = true;
+}
+
+bool Mpi::takes_device_addresses() const {
+    if (const char* given = environment::get("GPUORCH_MPI_DEVICE"); given && *given)
+        return environment::flag("GPUORCH_MPI_DEVICE");
+    const Calls calls(*this);
+    if (MPIX_Query_cuda_support) return MPIX_Query_cuda_support() == 1;
+    int supported = 0;
+    return MPIX_GPU_query_support && MPIX_GPU_query_support(kGpuIsCuda, &supported) == kSuccess && supported;
 }
 
 std::string Mpi::failure(int result, const char* function) const {

@@ -54,6 +54,8 @@ public:
     Handle errors_return() const noexcept { return errors_return_; }
     /// MPI_STATUS_IGNORE.
     void* no_status() const noexcept { return no_status_; }
+    /// Whether messages may be in device memory: as GPUORCH_MPI_DEVICE says, else as the MPI does. After begin().
+    bool takes_device_addresses() const;
     /// "Open MPI v4.1.4".
     const std::string& version() const noexcept { return version_; }
     /// "MPI_Isend: message truncated".
@@ -78,6 +80,9 @@ public:
 #define X(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
     GPO_MPI_FUNCTIONS(X)
 #undef X
+    // Extensions, NULL where the MPI hasn't them. The first: Open MPI and MPICH; the other: MPICH since 4.0.
+    int (*MPIX_Query_cuda_support)() = nullptr;
+    int (*MPIX_GPU_query_support)(int type, int* is_supported) = nullptr;
 
 private:
     static std::unique_ptr<Mpi> load(std::string* why);

@@ -7,10 +7,11 @@
 
 namespace gpo::peers {
 
-Exchange::Exchange(Transport& transport, std::byte* staging, uint64_t patience, Copies copies,
+Exchange::Exchange(Transport& transport, const Staging& staging, uint64_t patience, Copies copies, Combines combines,
                    std::function<void()> check)
-    : transport_(transport), rank_(transport.rank()), ranks_(transport.ranks()), sent_(staging),
-      received_(staging + kStaging), patience_(patience), copies_(std::move(copies)), check_(std::move(check)) {}
+    : transport_(transport), rank_(transport.rank()), ranks_(transport.ranks()), sent_(staging.at),
+      received_(staging.at + staging.half), half_(staging.half), device_(staging.device), patience_(patience),
+      copies_(std::move(copies)), combines_(std::move(combines)), check_(std::move(check)) {}
 
 void Exchange::run(const Collective& collective, const Part& part) {
     if (collective.bytes() == 0) return;
@@ -29,8 +30,8 @@ void Exchange::run(const Collective& collective, const Part& part) {
 
 // --- copies and transfers, a few at a time ---
 
-void Exchange::add_copy(bool to_host, std::byte* host, uint64_t device, uint64_t bytes) {
-    if (bytes) to_copy_.push_back({to_host, host, device, bytes});
+void Exchange::add_copy(bool in, std::byte* staging, uint64_t memory, uint64_t bytes) {
+    if (bytes) to_copy_.push_back({in, staging, memory, bytes});
 }
 
 void Exchange::copy() {
@@ -43,6 +44,7 @@ void Exchange::add_transfer(uint32_t peer, bool sends, std::byte* at, uint64_t b
     Transfer transfer;
     transfer.peer = peer;
     transfer.sends = sends;
+    transfer.device = device_;
     transfer.bytes = at;
     transfer.size = bytes;
     transfers_.push_back(transfer);
@@ -55,6 +57,12 @@ void Exchange::exchange() {
 
 void Exchange::combine(const Collective& collective, const std::vector<const std::byte*>& sources, std::byte* to,
                        uint64_t count) const {
+    if (device_) {
+        std::vector<uint64_t> addresses;
+        for (const std::byte* source : sources) addresses.push_back(reinterpret_cast<uint64_t>(source));
+        if (count) combines_(addresses, reinterpret_cast<uint64_t>(to), bytes(count));
+        return;
+    }
     gpo::combine::with_type(collective.type, [&]<class Element>(Element) {
         using Stored = typename Element::Stored;
         const auto runs = [&]<unsigned length>(uint64_t from) {

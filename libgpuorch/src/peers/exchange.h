@@ -1,5 +1,6 @@
-// What ranks of a group of processes send each other for a collective, and how they combine it: in the host's memory, a
-// chunk at a time.
+// What ranks of a group of processes send each other for a collective, and how they combine it: in memory of the group's
+// own (staging), a chunk at a time. That is the host's, or the device's where the transport takes that. What the
+// transport has been given it may use when the collective has failed: so it never gets the memory of callers.
 //
 // Every rank sends to every other directly, so that a rank which doesn't come is seen by all others. An all-reduce is a
 // reduce-scatter, in which each rank combines a piece of the chunk in the order of the ranks, and an all-gather of the
@@ -11,21 +12,28 @@
 
 namespace gpo::peers {
 
-/// Between the host's memory and the device's.
-struct HostCopy {
-    bool to_host;
-    std::byte* host;
-    uint64_t device, bytes;
+/// Between the caller's memory and the staging.
+struct StagingCopy {
+    bool in;                // to the staging
+    std::byte* staging;
+    uint64_t memory, bytes;
+};
+
+struct Staging {
+    std::byte* at = nullptr;     // 2 * half bytes
+    uint64_t half = 0;
+    Counted* device = nullptr;   // not NULL: device memory, which this owns
 };
 
 class Exchange {
 public:
-    static constexpr uint64_t kStaging = 4 << 20;   // bytes of each of two buffers
-
-    using Copies = std::function<void(std::span<const HostCopy>)>;
-    /// `staging`: 2 * kStaging bytes, which `copies` copies to and from, and has when it returns. `copies` and `check`
-    /// (see complete) may throw.
-    Exchange(Transport& transport, std::byte* staging, uint64_t patience, Copies copies, std::function<void()> check);
+    using Copies = std::function<void(std::span<const StagingCopy>)>;
+    /// Combines what all ranks have sent in device memory: `bytes` of it.
+    using Combines = std::function<void(std::span<const uint64_t> sources, uint64_t to, uint64_t bytes)>;
+    /// What `copies` and `combines` do is done when they return. `combines` is for staging on the device. They and
+    /// `check` (see complete) may throw.
+    Exchange(Transport& transport, const Staging& staging, uint64_t patience, Copies copies, Combines combines,
+             std::function<void()> check);
 
     /// All ranks have submitted the same. Throws what `complete`, `copies` and `check` throw.
     void run(const Collective& collective, const Part& part);
@@ -37,7 +45,7 @@ private:
     uint64_t bytes(uint64_t elements) const noexcept { return elements * element_; }
     std::byte* sent(uint64_t element) const noexcept { return sent_ + bytes(element); }
     std::byte* received(uint64_t element) const noexcept { return received_ + bytes(element); }
-    uint64_t per_chunk(uint64_t pieces) const noexcept { return kStaging / element_ / pieces; }
+    uint64_t per_chunk(uint64_t pieces) const noexcept { return half_ / element_ / pieces; }
     Piece piece_of(uint32_t rank, uint64_t count) const noexcept;
 
     void reduce_to(const Collective& collective, const Part& part);
@@ -47,7 +55,7 @@ private:
     void to_all(const Collective& collective, const Part& part);
     void send_receive(const Collective& collective, const Part& part);
 
-    void add_copy(bool to_host, std::byte* host, uint64_t device, uint64_t bytes);
+    void add_copy(bool in, std::byte* staging, uint64_t memory, uint64_t bytes);
     void copy();
     void add_transfer(uint32_t peer, bool sends, std::byte* from, uint64_t bytes);
     void exchange();
@@ -57,11 +65,14 @@ private:
     Transport& transport_;
     const uint32_t rank_, ranks_;
     std::byte *const sent_, *const received_;
+    const uint64_t half_;
+    Counted* const device_;
     const uint64_t patience_;
     const Copies copies_;
+    const Combines combines_;
     const std::function<void()> check_;
     uint64_t element_ = 1;             // bytes, of the collective at hand
-    std::vector<HostCopy> to_copy_;
+    std::vector<StagingCopy> to_copy_;
     std::vector<Transfer> transfers_;
 };
 

@@ -167,6 +167,7 @@ gpo_peers_info Peers::info() const {
     out.direct = reach_each_other_;
     out.native_atomics = native_atomics_;
     out.nccl_version = hosted_ && hosted_->nccl() ? static_cast<uint32_t>(hosted_->nccl()->version()) : nccl_version_;
+    out.mpi_device = hosted_ && hosted_->on_device();
     out.rank = first_rank();
     out.local_ranks = static_cast<uint32_t>(contexts_.size());
     out.collectives = collectives_.load(std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "completion/mark.h"
 
@@ -12,6 +13,7 @@ namespace gpo::peers {
 namespace {
 
 constexpr uint64_t kWatchesEvery = 20'000'000, kIdleWatchesEvery = 200'000'000;   // ns, at other ranks
+constexpr uint64_t kHalf = 4 << 20, kDeviceHalf = 32 << 20;   // bytes of staging, pinned and of the device; see Staging
 constexpr uint64_t kNewsPatience = 500'000'000;   // ns: until a rank that lives has told how far it has come
 
 CUstream make_stream(Context& context) {
@@ -106,7 +108,7 @@ HostedEngine::HostedEngine(Ref<Context> context, std::unique_ptr<Transport> tran
                            const FixedText<96>& owner)
     : context_(std::move(context)), rank_(transport->rank()), ranks_(transport->ranks()), patience_(patience),
       memory_(make<OwnedMemory>(context_, owner)),
-      staging_(static_cast<std::byte*>(memory_->allocate_host(2 * Exchange::kStaging))),
+      staging_{static_cast<std::byte*>(memory_->allocate_host(2 * kHalf)), kHalf},
       transport_(std::move(transport)), watch_(*transport_), announced_(ranks_) {
     copies_ = make_stream(*context_);
 }
@@ -116,9 +118,19 @@ HostedEngine::~HostedEngine() {
     if (scope.entered()) context_->table().cuStreamDestroy(copies_);
 }
 
-void HostedEngine::start(Ref<NcclEngine> nccl, bool checked) {
+DeviceStaging HostedEngine::make_device_staging(const Ref<Context>& context, const FixedText<96>& owner) {
+    DeviceStaging made;
+    made.kernels = kernels_of(*context);
+    made.combine_blocks = most_combine_blocks(*context);
+    made.memory = make<OwnedMemory>(context, owner);
+    made.at = reinterpret_cast<std::byte*>(made.memory->allocate(2 * kDeviceHalf));
+    return made;
+}
+
+void HostedEngine::start(Ref<NcclEngine> nccl, bool checked, DeviceStaging device) {
     nccl_ = std::move(nccl);
     checked_ = checked;
+    device_ = std::move(device);
     if (nccl_ && !checked_) progress_ = std::make_unique<Progress>(*transport_);
     Runtime& runtime = context_->runtime();
     runtime.errands().start();
@@ -213,6 +225,8 @@ void HostedEngine::part_dropped(Work& work, const ErrorPtr& error) noexcept {
 
 void HostedEngine::serve() noexcept {
     Runtime& runtime = context_->runtime();
+    std::optional<DriverTry> scope;   // MPI's own calls of the driver are for the current context
+    if (on_device()) scope.emplace(*context_);
     for (;;) {
         Ref<Work> work;
         try {
@@ -331,10 +345,20 @@ void HostedEngine::carry_out(Work& work) {
     if (!error && nccl_)
         move_by_nccl(work);
     else if (!error)
-        Exchange(*transport_, staging_, patience_, [&](std::span<const HostCopy> copies) { copy(work, copies); },
-                 [&] { check(work); })
-            .run(work.collective, work.part);
+        exchange(work);
     finish(work, error);
+}
+
+void HostedEngine::exchange(Work& work) {
+    const bool on_device = this->on_device() && (!work.collective.reduces() || ranks_ <= kMostCombined);
+    Exchange(
+        *transport_, on_device ? Staging{device_.at, kDeviceHalf, device_.memory.get()} : staging_, patience_,
+        [&](std::span<const StagingCopy> copies) { copy(work, copies, on_device); },
+        [&](std::span<const uint64_t> sources, uint64_t to, uint64_t bytes) {
+            combine(work.collective, sources, to, bytes);
+        },
+        [&] { check(work); })
+        .run(work.collective, work.part);
 }
 
 // All ranks have announced the same. A part that is dropped meanwhile waits for the end.
@@ -435,22 +459,34 @@ ErrorPtr HostedEngine::verdict() const {
     return nullptr;
 }
 
-void HostedEngine::copy(Work& work, std::span<const HostCopy> copies) {
+void HostedEngine::copy(Work& work, std::span<const StagingCopy> copies, bool on_device) {
     std::lock_guard copying(copying_);
     check(work);
     const DriverScope scope(*context_);
-    for (const HostCopy& one : copies) {
+    for (const StagingCopy& one : copies) {
         CopyWork record;
-        record.way = one.to_host ? CopyWork::Way::to_host : CopyWork::Way::to_device;
-        const auto host = reinterpret_cast<uint64_t>(one.host);
-        record.destination = one.to_host ? host : one.device;
-        record.source = one.to_host ? one.device : host;
+        record.way = on_device ? CopyWork::Way::on_device
+                     : one.in  ? CopyWork::Way::to_host
+                               : CopyWork::Way::to_device;
+        const auto staging = reinterpret_cast<uint64_t>(one.staging);
+        record.destination = one.in ? staging : one.memory;
+        record.source = one.in ? one.memory : staging;
         record.bytes = one.bytes;
         const Issued issued = issue(*context_, copies_, record);
         context_->check(issued.result, issued.function);
         context_->runtime().counters.copies.fetch_add(1, std::memory_order_relaxed);
         context_->runtime().counters.copied_bytes.fetch_add(one.bytes, std::memory_order_relaxed);
     }
+    context_->check(context_->table().cuStreamSynchronize(copies_), "cuStreamSynchronize");
+}
+
+// Of the staging's own: nothing of the caller's.
+void HostedEngine::combine(const Collective& collective, std::span<const uint64_t> sources, uint64_t to,
+                           uint64_t bytes) {
+    const DriverScope scope(*context_);
+    const Combine combine(*device_.kernels, device_.combine_blocks, collective, to, sources, bytes);
+    const Issued issued = issue(*context_, copies_, combine.work());
+    context_->check(issued.result, issued.function);
     context_->check(context_->table().cuStreamSynchronize(copies_), "cuStreamSynchronize");
 }
 

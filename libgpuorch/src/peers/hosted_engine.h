@@ -3,7 +3,8 @@
 // A collective holds its stream, as a host call does. When the work before it is done, it is *ready*, and the group's
 // thread (gpo-peers) exchanges the data: it copies a chunk to pinned memory, has it exchanged (peers/exchange.h), and
 // copies the result back, on a stream of its own. Then the caller's stream goes on. Nothing on the GPU waits for the
-// host.
+// host. Where the transport takes device memory (CUDA-aware MPI), the chunk is in device memory instead, and combined
+// there.
 //
 // The thread takes collectives in the order in which streams have accepted them, whatever is ready first: all processes
 // submit in the same order. Before the data the ranks exchange *announcements*: what each has submitted, or why it
@@ -20,20 +21,33 @@
 #include "peers/engine.h"
 #include "peers/exchange.h"
 #include "peers/greeting.h"
+#include "peers/kernels.h"
 #include "peers/nccl_engine.h"
 #include "peers/progress.h"
 
 namespace gpo::peers {
 
+/// What exchanging in device memory takes.
+struct DeviceStaging {
+    Ref<OwnedMemory> memory;
+    std::byte* at = nullptr;
+    Ref<const PeerKernels> kernels;
+    uint32_t combine_blocks = 0;
+};
+
 class HostedEngine final : public Engine, private Errand {
 public:
+    /// Throws Failure.
+    static DeviceStaging make_device_staging(const Ref<Context>& context, const FixedText<96>& owner);
     /// `patience`: nanoseconds, or host::kForever. Throws.
     HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
                  const FixedText<96>& owner);
     /// Begins to take collectives. With `nccl` the group's collectives are that engine's, and this one watches the
     /// other processes. `checked`: they are this one's all the same, for the sake of the announcements, and only the data
-    /// is moved by NCCL. Throws std::system_error.
-    void start(Ref<NcclEngine> nccl, bool checked);
+    /// is moved by NCCL. `device`: data goes through that; none: through pinned memory. Throws std::system_error.
+    void start(Ref<NcclEngine> nccl, bool checked, DeviceStaging device);
+    /// Whether the transport gets device memory.
+    bool on_device() const noexcept { return device_.at != nullptr; }
     NcclEngine* nccl() const noexcept { return nccl_.get(); }
     bool checked() const noexcept { return checked_; }
     /// What collectives are submitted to.
@@ -87,7 +101,9 @@ private:
     void announce(Work& work);
     ErrorPtr verdict() const;
     Transport& callers_transport(const std::function<void()>& check);
-    void copy(Work& work, std::span<const HostCopy> copies);
+    void exchange(Work& work);
+    void copy(Work& work, std::span<const StagingCopy> copies, bool on_device);
+    void combine(const Collective& collective, std::span<const uint64_t> sources, uint64_t to, uint64_t bytes);
     void check(Work& work);
     void refuse_aborted();
     void finish_nccl() noexcept;
@@ -100,10 +116,11 @@ private:
     const uint32_t rank_, ranks_;
     const uint64_t patience_;
     const Ref<OwnedMemory> memory_;
-    std::byte* const staging_;
+    const Staging staging_;
     CUstream copies_ = nullptr;              // a stream of its own
     Ref<NcclEngine> nccl_;                   // set before the thread starts, as:
     bool checked_ = false;
+    DeviceStaging device_;
 
     const std::unique_ptr<Transport> transport_;   // the thread's, but for split()
     Watch watch_;                            // the thread's

@@ -41,16 +41,23 @@ void check_ranks(const gpo_join_options& options, uint32_t most) {
 
 // What each process says of itself when all are there. The same layout in all.
 struct Greeting {
-    static constexpr uint32_t kVersion = 2;
+    static constexpr uint32_t kVersion = 3;
     uint32_t version = kVersion, engine = GPO_AUTO;
     uint32_t flags = 0;     // GPO_JOIN_*
     uint32_t nccl = 0;      // its version; 0: it can't be used
+    uint32_t on_device = 0; // its transport takes device memory
     char why_not[240] = {};
     uint8_t device[16] = {};
 };
 // What rank 0 tells of NCCL's group, and then each rank of how it came into that.
 struct NcclGreeting {
     driver::Nccl::UniqueId id{};
+    int32_t status = GPO_SUCCESS;
+    char why[252] = {};
+};
+
+// How each came to its memory for an exchange on the device.
+struct DeviceGreeting {
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
 };
@@ -149,9 +156,39 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
     return made;
 }
 
+// What all ranks have to exchange data in device memory; none if one has not.
+DeviceStaging device_staging(const Ref<Context>& context, Transport& transport, const std::vector<Greeting>& greetings,
+                             uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
+    const auto can = [](const Greeting& of) { return of.on_device != 0; };
+    DeviceStaging made;
+    std::string why = "its MPI doesn't take addresses of device memory";
+    if (std::none_of(greetings.begin(), greetings.end(), can)) return made;
+    const auto lacking = std::find_if_not(greetings.begin(), greetings.end(), can);
+    auto without = static_cast<size_t>(lacking - greetings.begin());
+    if (lacking == greetings.end()) {
+        DeviceGreeting own;
+        try {
+            made = HostedEngine::make_device_staging(context, owner);
+        } catch (const Failure& failure) {
+            own.status = failure.error()->status;
+            copy_text(own.why, failure.error()->sentence());
+        }
+        const std::vector<DeviceGreeting> all = greet(transport, own, patience, check);
+        const auto failed = std::find_if(all.begin(), all.end(), [](const DeviceGreeting& of) { return of.status != 0; });
+        if (failed == all.end()) return made;
+        without = static_cast<size_t>(failed - all.begin());
+        why = failed->why;
+    }
+    context->runtime().log(GPO_LOG_INFO, owner.c_str(), " has its data exchanged in the host's memory: rank ", without,
+                           ": ", why);
+    return {};
+}
+
 Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transport, uint32_t engine, uint32_t flags,
                         uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
-    const auto greetings = greet(*transport, own_greeting(*context, engine, flags), patience, check);
+    Greeting own = own_greeting(*context, engine, flags);
+    own.on_device = transport->takes_device_memory();
+    const auto greetings = greet(*transport, own, patience, check);
     check_greetings(greetings);
     Ref<NcclEngine> nccl;
     if (engine != GPO_ENGINE_HOST) {
@@ -160,8 +197,10 @@ Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transpo
         if (!nccl && engine == GPO_ENGINE_NCCL) fail(GPO_NOT_SUPPORTED, why);
         if (!nccl) context->runtime().log(GPO_LOG_INFO, owner.c_str(), " does without NCCL: ", why);
     }
+    DeviceStaging device;
+    if (!nccl) device = device_staging(context, *transport, greetings, patience, owner, check);
     auto made = make<HostedEngine>(std::move(context), std::move(transport), patience, owner);
-    made->start(std::move(nccl), flags & GPO_JOIN_CHECK_ORDER);
+    made->start(std::move(nccl), flags & GPO_JOIN_CHECK_ORDER, std::move(device));
     return made;
 }
 

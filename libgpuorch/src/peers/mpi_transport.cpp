@@ -57,6 +57,8 @@ struct MpiTransport::Message {
     Handle request = 0;
     size_t capacity = 0;
     std::unique_ptr<std::byte[]> bytes;
+    std::byte* at = nullptr;   // these, or device memory
+    Ref<Counted> device;       // whose owner this is
 };
 
 namespace {
@@ -271,19 +273,19 @@ std::unique_ptr<MpiTransport::Message> MpiTransport::message(size_t bytes) {
         out->bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
         out->capacity = bytes;
     }
+    out->at = out->bytes.get();
     return out;
 }
 
 void MpiTransport::begin(Message& message, bool sends, int peer, int tag, size_t bytes) const {
     const Mpi::Calls calls(mpi_);
     const Handle with = communicator_->handle;
-    std::byte* const at = message.bytes.get();
     const int count = static_cast<int>(bytes);
     message.request = 0;
     if (sends)
-        check(mpi_.MPI_Isend(at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Isend");
+        check(mpi_.MPI_Isend(message.at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Isend");
     else
-        check(mpi_.MPI_Irecv(at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Irecv");
+        check(mpi_.MPI_Irecv(message.at, count, mpi_.byte(), peer, tag, with, &message.request), "MPI_Irecv");
 }
 
 bool MpiTransport::is_done(Message& message) const {
@@ -296,7 +298,7 @@ bool MpiTransport::is_done(Message& message) const {
 // A small one.
 void MpiTransport::send(int to, int tag, const void* from, size_t bytes) {
     auto sent = message(bytes);
-    std::memcpy(sent->bytes.get(), from, bytes);
+    std::memcpy(sent->at, from, bytes);
     left_to_mpi_.emplace_back();   // the last that may fail
     try {
         begin(*sent, true, to, tag, bytes);
@@ -324,8 +326,13 @@ bool MpiTransport::advance(Transfer& transfer) {
     bool moved = false;
     if (!transfer.begun) {
         if (!transfer.sends && !arrived(*communicator_, peer, tag)) return false;
-        auto made = message(transfer.size);
-        if (transfer.sends) std::memcpy(made->bytes.get(), transfer.bytes, transfer.size);
+        auto made = message(transfer.device ? 0 : transfer.size);
+        if (transfer.device) {
+            made->at = transfer.bytes;
+            made->device = Ref<Counted>(transfer.device);
+        } else if (transfer.sends) {
+            std::memcpy(made->at, transfer.bytes, transfer.size);
+        }
         begin(*made, transfer.sends, peer, tag, transfer.size);
         transfer.request = reinterpret_cast<uintptr_t>(made.release());
         transfer.begun = true;
@@ -333,7 +340,8 @@ bool MpiTransport::advance(Transfer& transfer) {
     }
     auto* const at_work = reinterpret_cast<Message*>(transfer.request);
     if (!is_done(*at_work)) return moved;
-    if (!transfer.sends) std::memcpy(transfer.bytes, at_work->bytes.get(), transfer.size);
+    if (!transfer.sends && !transfer.device) std::memcpy(transfer.bytes, at_work->at, transfer.size);
+    at_work->device = nullptr;
     transfer.begun = false;
     transfer.done = transfer.size;
     transfer.complete = true;

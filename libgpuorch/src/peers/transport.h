@@ -18,12 +18,14 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/object.h"
 
 namespace gpo::peers {
 
 struct Transfer {
     uint32_t peer = 0;
     bool sends = false;
+    Counted* device = nullptr;   // not NULL: `bytes` is device memory, which this owns. See takes_device_memory()
     std::byte* bytes = nullptr;
     uint64_t size = 0;        // not 0
     // The transport's:
@@ -54,9 +56,12 @@ public:
     uint32_t rank() const noexcept { return rank_; }
     uint32_t ranks() const noexcept { return ranks_; }
 
+    /// Whether transfers may be of device memory. Such memory isn't copied: what is given up may still read and write it,
+    /// so its owner is kept until that has ended, for good if need be.
+    virtual bool takes_device_memory() const { return false; }
     /// Moves what can be moved now; true if that was something. Sets `complete`. Throws Failure.
     virtual bool advance(Transfer& transfer) = 0;
-    /// It will not be advanced any more, and its memory is the caller's again.
+    /// It will not be advanced any more, and its memory is the caller's again, unless it is a device's.
     virtual void give_up(Transfer& transfer) noexcept = 0;
     /// Of another rank. Takes some microseconds: to be asked now and then. Throws Failure.
     virtual Presence look_at(uint32_t rank) = 0;

@@ -2476,10 +2476,12 @@ pub struct gpo_peers_info {
     pub collectives: u64,
     pub direct_collectives: u64,
     pub bytes: u64,
+    pub mpi_device: u32,
+    pub reserved1: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_peers_info"][::core::mem::size_of::<gpo_peers_info>() - 56usize];
+    ["Size of gpo_peers_info"][::core::mem::size_of::<gpo_peers_info>() - 64usize];
     ["Alignment of gpo_peers_info"][::core::mem::align_of::<gpo_peers_info>() - 8usize];
     [
         "Offset of field: gpo_peers_info::struct_size",
@@ -2514,6 +2516,12 @@ const _: () = {
     [
         "Offset of field: gpo_peers_info::bytes",
     ][::core::mem::offset_of!(gpo_peers_info, bytes) - 48usize];
+    [
+        "Offset of field: gpo_peers_info::mpi_device",
+    ][::core::mem::offset_of!(gpo_peers_info, mpi_device) - 56usize];
+    [
+        "Offset of field: gpo_peers_info::reserved1",
+    ][::core::mem::offset_of!(gpo_peers_info, reserved1) - 60usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

@@ -167,7 +167,7 @@ macro_rules! debug {
 
 debug! {
     PeerProperties { accessible, native_atomics, performance_rank }
-    PeersInfo { ranks, direct, native_atomics, nccl_version, rank, collectives, direct_collectives, bytes }
+    PeersInfo { ranks, direct, native_atomics, nccl_version, rank, collectives, direct_collectives, bytes, mpi_device }
     SymmetricInfo { ranks, bytes, alignment, device_bytes, barrier_blocks, native_atomics }
     Statistics { live_objects, launches, copies, copied_bytes, completions, failures }
     StreamInfo { accepted, completed, held, priority, wrapped, replayed, learned }
