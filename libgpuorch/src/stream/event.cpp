@@ -297,8 +297,9 @@ public:
     Wait(Ref<Watch> watch, Stream& stream) : watch_(std::move(watch)), stream_(&stream) {}
     void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
     Stream& stream() const noexcept { return *stream_; }
-    /// Once for good. Where that isn't possible now, the next look tries it again.
-    void mark() noexcept {
+    /// Once for good. Where that isn't possible now, the next look tries it again. (Inlined, GCC 12 takes the list of waits
+    /// for empty and warns.)
+    [[gnu::noinline]] void mark() noexcept {
         if (marked_.exchange(true, std::memory_order_relaxed)) return;
         try {
             stream_->mark(Ref<CompletionHandler>(this));
