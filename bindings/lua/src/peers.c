@@ -308,8 +308,11 @@ COLLECTIVE_METHOD(barrier, BARRIER)
 
 /* --- symmetric memory --- */
 
+static const char *const memory_engines[] = {"auto", "direct", "nccl", "host", "nvshmem", NULL};
 static const field symmetric_fields[] = {FIELD(gpo_symmetric_options, alignment, U64),
-                                         FIELD(gpo_symmetric_options, label, STRING), FIELDS_END};
+                                         FIELD(gpo_symmetric_options, label, STRING),
+                                         WORD(gpo_symmetric_options, engine, memory_engines),
+                                         FLAG(gpo_symmetric_options, "remote", GPO_SYMMETRIC_REMOTE), FIELDS_END};
 
 /* After GPO_OUT_OF_MEMORY: as for other allocations, on each device of the group at 1. */
 static void reclaim_all(lua_State *L, state *s) {

@@ -1367,7 +1367,9 @@ function peers:launch(launches) end
 
 --- as many bytes on each device, zeroed
 ---@param bytes gpuorch.exact
----@param options? {alignment: gpuorch.exact?, label: string?}
+--- in a group of several processes by NVSHMEM, where all of them call it: `engine = "nvshmem"`. `remote`: the kernels are
+--- compiled with NVSHMEM's device library
+---@param options? {alignment: gpuorch.exact?, label: string?, engine: "auto"|"direct"|"nvshmem"?, remote: boolean?}
 ---@return symmetric?
 function peers:allocate(bytes, options) end
 

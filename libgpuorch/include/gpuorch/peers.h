@@ -56,6 +56,7 @@ extern "C" {
 #define GPO_ENGINE_DIRECT 1
 #define GPO_ENGINE_NCCL 2
 #define GPO_ENGINE_HOST 3 /* groups of several processes: through the host's memory, and MPI or shared memory */
+#define GPO_ENGINE_NVSHMEM 4 /* symmetric memory alone (symmetric.h) */
 
 typedef struct gpo_peers_options {
     uint32_t struct_size;

@@ -37,6 +37,23 @@
  *   Each process destroys the memory when the kernels of all ranks that use its memory have ended: what another process
  *   finds there afterwards is undefined. If a process dies, its memory stays for the others until they destroy theirs,
  *   and waits for its kernels end by their bounds.
+ *
+ * NVSHMEM
+ *   A group of several processes, of one host or of several, can have symmetric memory by NVSHMEM, NVIDIA's library
+ *   (engine = GPO_ENGINE_NVSHMEM), which
+ *   is loaded when it is first needed: libnvshmem_host.so.3, version 3.3 or newer, for CUDA 12 or 13 as the driver; the
+ *   environment's GPUORCH_NVSHMEM may name the file. NVIDIA's licence is accepted by whoever installs it. Each process has
+ *   the memory of its own rank, and addresses of those ranks' memory that its device reaches: of the same host, over
+ *   NVLink or PCIe. Kernels of this library's own headers need nothing else for these.
+ *     Ranks of other hosts have no address. Kernels reach them by NVSHMEM's device library: a program defines
+ *   GPUORCH_NVSHMEM before it includes gpuorch/device/peer.cuh, compiles with nvcc -rdc=true, links libnvshmem_device.a
+ *   of the version that is loaded into a cubin or fatbin, and says so by GPO_SYMMETRIC_REMOTE. Such modules get the state
+ *   of NVSHMEM from the library, when NVSHMEM begins or one of their kernels is asked for.
+ *     NVSHMEM begins with the first such memory of a process, and goes on until the process ends: it isn't finalised, and
+ *   the device's primary context stays. A process can use it with the same processes in the same order alone, and
+ *   with one device: groups of a part of them, or in another order, are refused. Where the program has begun NVSHMEM by
+ *   itself, the ranks have to be NVSHMEM's numbers of the processes. What NVSHMEM does itself waits for all processes
+ *   without a bound, if one dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes trouble.
  */
 #ifndef GPUORCH_SYMMETRIC_H
 #define GPUORCH_SYMMETRIC_H
@@ -48,11 +65,16 @@
 extern "C" {
 #endif
 
+/* The kernels that get device handles of this memory were compiled with GPUORCH_NVSHMEM: they reach all ranks. */
+#define GPO_SYMMETRIC_REMOTE 1
+
 typedef struct gpo_symmetric_options {
     uint32_t struct_size;
-    uint32_t flags;      /* 0: there are none yet */
+    uint32_t flags;      /* GPO_SYMMETRIC_REMOTE, or 0 */
     uint64_t alignment;  /* of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256 */
     const char *label;
+    uint32_t engine;     /* GPO_ENGINE_DIRECT, or GPO_ENGINE_NVSHMEM for a group of several processes; GPO_AUTO: direct */
+    uint32_t reserved;   /* 0 */
 } gpo_symmetric_options;
 
 /* Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group. Any stream of these devices may use it
@@ -60,25 +82,32 @@ typedef struct gpo_symmetric_options {
  * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is zeroed.
  * A failure there is that of all processes, and names the rank.
  *
- * GPO_INVALID_ARGUMENT: `bytes` or the alignment is out of range, or not the same in all processes
+ * GPO_INVALID_ARGUMENT: `bytes`, the alignment or another option is out of range, or not the same in all processes
  * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks. Or the
- *     processes are on several hosts, or more than 32, or don't see each other's devices or process numbers
- * GPO_OUT_OF_MEMORY: a device has too little memory; the message names its rank, and nothing is allocated
- * GPO_PEER_LOST: the group is broken; a process has died, or hasn't come within the group's timeout
+ *     processes are on several hosts, or don't see each other's devices or process numbers; or the group has more than 32
+ *     ranks. NVSHMEM can't be used, or has begun with other processes, or the group is of one process: the message says
+ *     what to do
+ * GPO_OUT_OF_MEMORY: a device has too little memory, or NVSHMEM's heap has; the message names its rank, and nothing is
+ *     allocated
+ * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted; a process has died, or hasn't come within the
+ *     group's timeout
  * GPO_SHUT_DOWN: the runtime shuts down while other processes are waited for
- * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. Serialises the devices (runtime.h). */
+ * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. By NVSHMEM one
+ * call at a time in a process. Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
                                           gpo_symmetric_t *memory);
 
 /* Destroys the handle. The memory is freed behind all work that was put on streams of the runtime before, resident ones
  * excepted: what these do with the memory must have ended. A template doesn't keep the memory alive: destroy the
- * template's graphs first. Blocks on nothing. */
+ * template's graphs first. Blocks on nothing. Memory of NVSHMEM is freed when all processes have destroyed it, in the next
+ * allocation: so other ranks may use this rank's part until they destroy it themselves. */
 GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
 
 /* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on
  * the streams of all. The address is this process's, also of a rank of another process; there it is another one, and the
  * alignment that was asked for is that of the process whose rank it is.
- * GPO_INVALID_ARGUMENT: there is no such rank */
+ * GPO_INVALID_ARGUMENT: there is no such rank
+ * GPO_NOT_SUPPORTED: by NVSHMEM, this process has no address of that rank's memory */
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
 
 /* Bytes of a device handle. */
@@ -87,7 +116,8 @@ GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t ra
 /* Writes the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. `buffer`,
  * `capacity` and `needed` are as for strings (types.h), without a terminator. The value stays the same for as long as
  * the memory lives, so it can be recorded in templates.
- * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's */
+ * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's
+ * GPO_NOT_SUPPORTED: by NVSHMEM, it has no address of some rank's memory, and GPO_SYMMETRIC_REMOTE wasn't set */
 GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
                                                    size_t *needed);
 

@@ -17,6 +17,7 @@ namespace gpo::environment {
     X(GPUORCH_NCCL, "path of libnccl, which groups of CUDA devices use for large collectives")                      \
     X(GPUORCH_MPI, "path of libmpi, which groups of several processes are joined by")                                 \
     X(GPUORCH_MPI_DEVICE, "1: MPI takes addresses of device memory; 0: it doesn't; else it is asked")                 \
+    X(GPUORCH_NVSHMEM, "path of libnvshmem_host, for symmetric memory of several processes")                          \
     X(GPUORCH_CUDADEVRT, "path of libcudadevrt.a, which kernels that launch kernels are linked with")               \
     X(GPUORCH_CUDA_VERSION, "1000 * major + 10 * minor: hide driver functions later than that")                     \
     X(GPUORCH_SOFT_DEVICES, "number of software GPUs, 1 to 64")                                                     \

@@ -851,6 +851,8 @@ inline constexpr StructField kStructFields<gpo_symmetric_options>[] = {
     GPO_FIELD(gpo_symmetric_options, flags),
     GPO_FIELD(gpo_symmetric_options, alignment),
     GPO_FIELD(gpo_symmetric_options, label),
+    GPO_FIELD(gpo_symmetric_options, engine),
+    GPO_FIELD(gpo_symmetric_options, reserved),
 };
 
 template <>

@@ -12,7 +12,7 @@ public:
         : Object(module->runtime(), Type::kernel, label), module_(std::move(module)), function_(function) {}
 
     Context& context() const noexcept { return module_->context(); }
-    const Module& module() const noexcept { return *module_; }
+    Module& module() const noexcept { return *module_; }
     Function& function() const noexcept { return function_; }
     CUfunction native() const noexcept { return function_.native; }
     const LaunchLimits& limits() const noexcept { return module_->limits(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/nvshmem.h"
 #include "kernel/names.h"
 #include "stream/streams.h"
 #include "trace/record.h"
@@ -32,15 +33,22 @@ bool blames_image(CUresult result) noexcept {
 
 class Unload final : public BlockingCall {
 public:
-    Unload(Context& context, CUmodule module) noexcept : BlockingCall(context), module_(module) {}
+    Unload(Context& context, CUmodule module, bool of_nvshmem) noexcept
+        : BlockingCall(context), module_(module), of_nvshmem_(of_nvshmem) {}
 
 private:
     void call(bool ok) noexcept override {
+        const driver::Nvshmem* const nvshmem = of_nvshmem_ ? driver::Nvshmem::running() : nullptr;
+        if (ok && nvshmem && nvshmem->nvshmemx_cumodule_finalize) {
+            const driver::Nvshmem::Calls calls(nvshmem->calls());
+            nvshmem->nvshmemx_cumodule_finalize(module_);
+        }
         if (ok && context().table().cuModuleUnload(module_) == CUDA_SUCCESS)
             serialised(context().runtime(), Serialising::module_load);
         delete this;
     }
     const CUmodule module_;
+    const bool of_nvshmem_;
 };
 
 uint32_t attribute(Context& context, CUdevice_attribute which) {
@@ -84,6 +92,25 @@ Module::Module(Ref<Context> context, kernel::ImageBytes image, Lowered lowered, 
     load(log);
 }
 
+void Module::begin_nvshmem() {
+    const driver::Nvshmem* const nvshmem = driver::Nvshmem::running();
+    if (!nvshmem) return;
+    std::lock_guard lock(nvshmem_lock_);
+    if (nvshmem_looked_) return;
+    const DriverScope scope(*context_);
+    CUdeviceptr state = 0;
+    size_t bytes = 0;
+    if (context_->table().cuModuleGetGlobal(&state, &bytes, native_, "nvshmemi_device_state_d") == CUDA_SUCCESS) {
+        const driver::Nvshmem::Calls calls(nvshmem->calls());
+        if (const int result = nvshmem->nvshmemx_cumodule_init(native_); result != driver::Nvshmem::kSuccess)
+            fail(GPO_NOT_SUPPORTED, describe(), ": nvshmemx_cumodule_init has failed (", result,
+                 "): it has to be linked with the device library of NVSHMEM ",
+                 driver::Nvshmem::version_text(nvshmem->version()), ", which the process has loaded");
+        nvshmem_begun_ = true;
+    }
+    nvshmem_looked_ = true;
+}
+
 void Module::load(std::string* log) {
     std::vector<char> info(kLogBytes), errors(kLogBytes);
     CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
@@ -113,7 +140,7 @@ void Module::load(std::string* log) {
 Module::~Module() {
     if (!native_ || host::forked()) return;
     try {
-        auto unload = std::make_unique<Unload>(*context_, native_);
+        auto unload = std::make_unique<Unload>(*context_, native_, nvshmem_begun_);
         Streams::of(*context_).when_all_pass([call = unload.get()](bool) { call->make(); });
         static_cast<void>(unload.release());
     } catch (...) {
@@ -209,6 +236,7 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
 // Beside a kernel that stays, the driver has launches wait for it once it was asked for a function that isn't loaded
 // (seen on an H200, driver 580): so it isn't asked then.
 Function& Module::function(std::string_view name) {
+    begin_nvshmem();
     DriverScope scope(*context_);
     {
         std::lock_guard lock(functions_lock_);

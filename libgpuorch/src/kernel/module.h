@@ -62,6 +62,10 @@ public:
     Function& function(std::string_view name);
     /// A variable. Throws Failure(GPO_NOT_FOUND).
     std::pair<CUdeviceptr, size_t> symbol(std::string_view name);
+    /// Gives a module that NVSHMEM's device library is linked into NVSHMEM's state, which its kernels need, if NVSHMEM runs.
+    /// function() does it, and for modules that are there already what begins NVSHMEM (peers/nvshmem_memory.h). Without
+    /// effect for other modules, and the second time. Throws Failure(GPO_NOT_SUPPORTED): NVSHMEM refuses it.
+    void begin_nvshmem();
 
 private:
     ~Module() override;
@@ -76,6 +80,8 @@ private:
     const kernel::ImageBytes image_;
     const Lowered lowered_;
     CUmodule native_ = nullptr;
+    host::Mutex nvshmem_lock_;
+    bool nvshmem_looked_ = false, nvshmem_begun_ = false;   // under it
     LaunchLimits limits_;
     host::Mutex functions_lock_;
     std::map<CUfunction, std::unique_ptr<Function>> functions_;   // entries stay for the module's life

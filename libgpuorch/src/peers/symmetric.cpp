@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 48;
 constexpr uint64_t kMostAlignment = 2 << 20;
-constexpr uint32_t kMostRanks = 32;   // that a handle has addresses for
 
 using peers::SymmetricLayout;
 using peers::SymmetricMemory;
@@ -25,7 +24,11 @@ FixedText<96> owner_of(const gpo_symmetric_options& options) {
 
 void check(uint64_t bytes, const gpo_symmetric_options& options) {
     constexpr uint64_t least = SymmetricLayout::kAlignment;
-    refuse_unknown_flags(options.flags, 0, "options.flags");
+    refuse_unknown_flags(options.flags, GPO_SYMMETRIC_REMOTE, "options.flags");
+    if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+    if (options.engine != GPO_AUTO && options.engine != GPO_ENGINE_DIRECT && options.engine != GPO_ENGINE_NVSHMEM)
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine,
+             ", and symmetric memory has GPO_ENGINE_DIRECT and GPO_ENGINE_NVSHMEM");
     const uint64_t alignment = options.alignment;
     if (alignment && (alignment < least || alignment > kMostAlignment || (alignment & (alignment - 1))))
         fail(GPO_INVALID_ARGUMENT, "options.alignment is ", alignment, ": it is a power of two from ", least, " to ",
@@ -37,8 +40,8 @@ void check(uint64_t bytes, const gpo_symmetric_options& options) {
 }  // namespace
 
 Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options) {
-    if (peers.ranks() > kMostRanks)
-        fail(GPO_NOT_SUPPORTED, "symmetric memory has at most ", kMostRanks, " ranks, and ", peers.describe(), " has ",
+    if (peers.ranks() > kMostSymmetricRanks)
+        fail(GPO_NOT_SUPPORTED, "symmetric memory has at most ", kMostSymmetricRanks, " ranks, and ", peers.describe(), " has ",
              peers.ranks());
     ErrorPtr wrong;
     try {
@@ -51,22 +54,35 @@ Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetr
     layout.bytes = bytes;
     layout.alignment = std::max(options.alignment, SymmetricLayout::kAlignment);
     layout.ranks = peers.ranks();
-    if (!peers.hosted()) peers.require_direct("symmetric memory");
-    auto memory = peers.hosted() ? SymmetricMemory::of_one_host(peers, layout, owner_of(options), wrong)
-                                 : SymmetricMemory::of_one_process(peers, layout, owner_of(options));
-    return make<Symmetric>(peers, std::move(memory), options.label);
+    Ref<SymmetricMemory> memory;
+    if (options.engine == GPO_ENGINE_NVSHMEM) {
+        if (wrong) throw Failure(wrong);
+        if (!peers.hosted())
+            fail(GPO_NOT_SUPPORTED, "GPO_ENGINE_NVSHMEM is for groups of several processes, and ", peers.describe(),
+                 " is of one");
+        memory = SymmetricMemory::of_nvshmem(peers, layout, owner_of(options));
+    } else if (peers.hosted()) {
+        memory = SymmetricMemory::of_one_host(peers, layout, owner_of(options), wrong);
+    } else {
+        peers.require_direct("symmetric memory");
+        memory = SymmetricMemory::of_one_process(peers, layout, owner_of(options));
+    }
+    return make<Symmetric>(peers, std::move(memory), options);
 }
 
-Symmetric::Symmetric(Peers& peers, Ref<SymmetricMemory> memory, const char* label)
-    : Object(peers.runtime(), Type::symmetric, label), contexts_(peers.contexts()), first_rank_(peers.first_rank()),
-      memory_(std::move(memory)) {
+Symmetric::Symmetric(Peers& peers, Ref<SymmetricMemory> memory, const gpo_symmetric_options& options)
+    : Object(peers.runtime(), Type::symmetric, options.label), contexts_(peers.contexts()),
+      first_rank_(peers.first_rank()), remote_(options.flags & GPO_SYMMETRIC_REMOTE), memory_(std::move(memory)) {
     const SymmetricLayout& layout = memory_->layout();
     handle_.bytes = layout.bytes;
     handle_.ranks = layout.ranks;
     handle_.words = layout.words();
     handle_.block_words = layout.block_words();
     handle_.blocks = layout.blocks;
-    for (uint32_t rank = 0; rank < layout.ranks; ++rank) handle_.addresses[rank] = memory_->address(rank);
+    for (uint32_t rank = 0; rank < layout.ranks; ++rank) {
+        handle_.addresses[rank] = memory_->address(rank);
+        handle_.remote += handle_.addresses[rank] == 0;
+    }
 }
 
 void Symmetric::require_rank(uint32_t rank) const {
@@ -84,11 +100,18 @@ Context& Symmetric::require_own(uint32_t rank) const {
 
 uint64_t Symmetric::address(uint32_t rank) const {
     require_rank(rank);
+    if (!handle_.addresses[rank])
+        fail(GPO_NOT_SUPPORTED, "rank ", first_rank_, " doesn't reach the memory of rank ", rank, " of ", describe(),
+             " by an address");
     return handle_.addresses[rank];
 }
 
 SymmetricHandle Symmetric::handle(uint32_t rank) const {
     require_own(rank);
+    for (uint32_t other = 0; handle_.remote && !remote_ && other < handle_.ranks; ++other)
+        if (!handle_.addresses[other])
+            fail(GPO_NOT_SUPPORTED, "rank ", rank, " doesn't reach the memory of rank ", other, " of ", describe(),
+                 " by an address: kernels compiled with GPUORCH_NVSHMEM reach it, which GPO_SYMMETRIC_REMOTE promises");
     SymmetricHandle out = handle_;
     out.rank = rank;
     return out;

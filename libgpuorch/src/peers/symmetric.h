@@ -1,4 +1,5 @@
-// Symmetric memory: as many bytes on each device of a group, which kernels of all of them use.
+// Symmetric memory: as many bytes on each device of a group, which kernels of all of them use. Of a group of several
+// processes a process has the memory of its own rank, and addresses of the others' (symmetric_memory.h).
 //
 // Each device has one allocation (peers/symmetric_memory.h): the user's bytes, and behind them the *words* of the
 // barriers, which begin at the same offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that
@@ -21,16 +22,20 @@ struct SymmetricHandle {
     uint64_t words = 0;         // offset of the barriers' words
     uint32_t blocks = 0;        // that have words
     uint32_t block_words = 0;   // u32 of a block, from one block to the next
-    uint64_t reserved[3] = {};
-    uint64_t addresses[32] = {};   // room for more than a group has: its size is ABI
+    uint64_t remote = 0;        // ranks without an address
+    uint64_t reserved[2] = {};
+    uint64_t addresses[32] = {};   // 0: none. Room for more than a group has: its size is ABI
 };
 static_assert(sizeof(SymmetricHandle) == GPO_SYMMETRIC_HANDLE_BYTES);
+
+/// That the handle has room for.
+inline constexpr uint32_t kMostSymmetricRanks = sizeof(SymmetricHandle::addresses) / sizeof(uint64_t);
 
 class Symmetric final : public Object {
 public:
     /// Allocates, and waits until it is zeroed; of several processes in all of them. Throws Failure.
     static Ref<Symmetric> create(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options);
-    Symmetric(Peers& peers, Ref<peers::SymmetricMemory> memory, const char* label);
+    Symmetric(Peers& peers, Ref<peers::SymmetricMemory> memory, const gpo_symmetric_options& options);
 
     // Throw Failure(GPO_INVALID_ARGUMENT): there is no such rank, or, but for address(), it is another process's.
     uint64_t address(uint32_t rank) const;
@@ -46,6 +51,7 @@ private:
 
     const std::vector<Ref<Context>> contexts_;   // of this process's ranks
     const uint32_t first_rank_;
+    const bool remote_;                          // kernels reach by NVSHMEM what has no address
     const Ref<peers::SymmetricMemory> memory_;
     SymmetricHandle handle_;                     // of rank 0
 };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "peers/greeting.h"
+#include "peers/nvshmem_memory.h"
+
 namespace gpo::peers {
 
 namespace {
@@ -201,6 +204,20 @@ private:
     ErrorPtr failed_;             // what this process can't, or NULL
 };
 
+// --- NVSHMEM ---
+
+class OfNvshmem final : public SymmetricMemory {
+public:
+    OfNvshmem(const SymmetricLayout& layout, Ref<NvshmemMemory> memory) : memory_(std::move(memory)) {
+        layout_ = layout;
+        native_atomics_ = false;   // it doesn't tell
+        for (uint32_t rank = 0; rank < layout.ranks; ++rank) addresses_.push_back(memory_->address(rank));
+    }
+
+private:
+    const Ref<NvshmemMemory> memory_;
+};
+
 }  // namespace
 
 uint64_t SymmetricLayout::words() const noexcept { return round_up(bytes, kAlignment); }
@@ -216,6 +233,18 @@ Ref<SymmetricMemory> SymmetricMemory::of_one_process(Peers& peers, SymmetricLayo
 Ref<SymmetricMemory> SymmetricMemory::of_one_host(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
                                                   const ErrorPtr& wrong) {
     return Allocating(peers, layout, owner, wrong).run();
+}
+
+Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner) {
+    const Ref<Context>& context = peers.contexts().front();
+    layout.blocks = most_resident_blocks(*context);
+    Ref<NvshmemMemory> made;
+    peers.meet([&](Transport& transport, uint64_t patience, const std::function<void()>& check) {
+        for (const uint32_t of_rank : greet(transport, layout.blocks, patience, check))
+            layout.blocks = std::max(layout.blocks, of_rank);
+        made = NvshmemMemory::allocate(context, transport, layout.allocated(), layout.alignment, patience, check, owner);
+    });
+    return make<OfNvshmem>(layout, std::move(made));
 }
 
 }  // namespace gpo::peers

@@ -1,6 +1,6 @@
 // Where the memory of a group's ranks comes from that is symmetric: what has it owns it, and tells its addresses. There
-// is one kind for the devices of one process, and one for processes of one host. Another one has another class here, and
-// is chosen in Symmetric::create.
+// is one kind for the devices of one process, one for processes of one host, and one for processes with NVSHMEM. It is
+// chosen in Symmetric::create.
 #pragma once
 
 #include <vector>
@@ -30,7 +30,7 @@ public:
     const SymmetricLayout& layout() const noexcept { return layout_; }
     /// In this process.
     uint64_t address(uint32_t rank) const noexcept { return addresses_[rank]; }
-    /// Atomic operations on each other's memory are native for all ranks.
+    /// Atomic operations on each other's memory are known to be native for all ranks.
     bool native_atomics() const noexcept { return native_atomics_; }
 
     /// Of the devices of one process. Zeroed. Throws Failure.
@@ -39,6 +39,9 @@ public:
     /// nothing) they all learn. Zeroed everywhere when it returns. Throws Failure, in all processes alike.
     static Ref<SymmetricMemory> of_one_host(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
                                             const ErrorPtr& wrong);
+    /// Of processes that use NVSHMEM, all of which call it (nvshmem_memory.h): ranks that this process doesn't reach have
+    /// no address, 0. Throws Failure.
+    static Ref<SymmetricMemory> of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner);
 
 protected:
     SymmetricLayout layout_;

@@ -280,6 +280,24 @@ TEST_CASE("what is wrong with symmetric memory is named") {
         CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
         CHECK(has(refused(), "options.alignment is " + std::to_string(alignment)));
     }
+    options.alignment = 0;
+    const auto other = [&](gpo_status status, uint32_t engine, uint32_t flags, uint32_t reserved, const char* what) {
+        options.engine = engine;
+        options.flags = flags;
+        options.reserved = reserved;
+        CHECK_STATUS(status, gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
+        CHECK(has(refused(), what));
+    };
+    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_NCCL, 0, 0, "options.engine is 2");
+    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_HOST, 0, 0, "options.engine is 3");
+    other(GPO_INVALID_ARGUMENT, 5, 0, 0, "options.engine is 5");
+    other(GPO_NOT_SUPPORTED, GPO_ENGINE_NVSHMEM, 0, 0, "groups of several processes");
+    other(GPO_INVALID_ARGUMENT, 0, 2, 0, "options.flags");
+    other(GPO_INVALID_ARGUMENT, 0, 0, 1, "options.reserved");
+    options.reserved = 0;
+    options.engine = GPO_ENGINE_DIRECT;
+    options.flags = GPO_SYMMETRIC_REMOTE;   // kernels that could do more
+    CHECK_OK(gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
     memory = rig.symmetric(64, "board");
     uint64_t address = 0, handle[GPO_SYMMETRIC_HANDLE_BYTES / 8] = {};
     size_t needed = 0;

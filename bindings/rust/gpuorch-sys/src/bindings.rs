@@ -141,6 +141,7 @@ pub const GPO_PEERS_MOST_RANKS: u32 = 16;
 pub const GPO_ENGINE_DIRECT: u32 = 1;
 pub const GPO_ENGINE_NCCL: u32 = 2;
 pub const GPO_ENGINE_HOST: u32 = 3;
+pub const GPO_ENGINE_NVSHMEM: u32 = 4;
 pub const GPO_JOIN_MPI: u32 = 1;
 pub const GPO_JOIN_FILE: u32 = 2;
 pub const GPO_JOIN_ID: u32 = 3;
@@ -215,6 +216,7 @@ pub const GPO_SCHEDULER_READY: u32 = 0;
 pub const GPO_SCHEDULER_RUNNING: u32 = 1;
 pub const GPO_SCHEDULER_DRAINING: u32 = 2;
 pub const GPO_SCHEDULER_STOPPING: u32 = 3;
+pub const GPO_SYMMETRIC_REMOTE: u32 = 1;
 pub const GPO_SYMMETRIC_HANDLE_BYTES: u32 = 320;
 pub const GPO_STEAL_BYTES: u32 = 384;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
@@ -3664,12 +3666,14 @@ pub struct gpo_symmetric_options {
     pub flags: u32,
     pub alignment: u64,
     pub label: *const ::core::ffi::c_char,
+    pub engine: u32,
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_symmetric_options",
-    ][::core::mem::size_of::<gpo_symmetric_options>() - 24usize];
+    ][::core::mem::size_of::<gpo_symmetric_options>() - 32usize];
     [
         "Alignment of gpo_symmetric_options",
     ][::core::mem::align_of::<gpo_symmetric_options>() - 8usize];
@@ -3685,6 +3689,12 @@ const _: () = {
     [
         "Offset of field: gpo_symmetric_options::label",
     ][::core::mem::offset_of!(gpo_symmetric_options, label) - 16usize];
+    [
+        "Offset of field: gpo_symmetric_options::engine",
+    ][::core::mem::offset_of!(gpo_symmetric_options, engine) - 24usize];
+    [
+        "Offset of field: gpo_symmetric_options::reserved",
+    ][::core::mem::offset_of!(gpo_symmetric_options, reserved) - 28usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

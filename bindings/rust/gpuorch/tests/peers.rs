@@ -276,6 +276,10 @@ fn what_can_not_be_a_group_is_refused() -> Result<()> {
     assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains("ranks 0 and 1"), "{error}");
     assert_eq!(kind(Peers::new([&w.device, &other.device])), ErrorKind::InvalidHandle);
     assert_eq!(kind(Peers::builder([&w.device]).engine(Engine::Host).build()), ErrorKind::InvalidArgument);
+    let alone = Peers::new([&w.device])?;
+    assert_eq!(kind(alone.symmetric::<u32>(8).engine(Engine::Nvshmem).remote().build()), ErrorKind::NotSupported);
+    assert_eq!(kind(alone.symmetric::<u32>(8).engine(Engine::Host).build()), ErrorKind::InvalidArgument);
+    assert_eq!(alone.symmetric::<u32>(8).engine(Engine::Direct).build()?.on(0).all().len(), 8);
     assert_eq!(kind(Peers::builder([&w.device]).label("a\0b").build()), ErrorKind::InvalidArgument);
     let id = PeersId::new()?;
     assert_eq!(kind(w.device.join_by_id(&id, 1, 1).join()), ErrorKind::InvalidArgument);

@@ -76,12 +76,30 @@
  *   for so long.
  *   peer_invalid: the handle is none, there is no such rank, a range isn't inside the memory, a signal's offset is no
  *   multiple of 8, or a packet's none of 16; or the grid has more blocks than the memory has barriers for (gpo_symmetric_info.barrier_blocks).
+ *   peer_not_reached: the kernel's device has no address of that rank's memory, and GPUORCH_NVSHMEM isn't defined.
  *   Nothing has happened then.
+ *
+ * Ranks of other hosts, by NVSHMEM (gpuorch/symmetric.h)
+ *   A program that defines GPUORCH_NVSHMEM before it includes this header, and is compiled by nvcc -rdc=true and linked
+ *   with libnvshmem_device, reaches them too: by nvshmem_putmem and the like, which one thread calls. Then
+ *   - the source of put and put_signal, and the destination of get, have to be symmetric memory of the own rank, or
+ *     registered with NVSHMEM (nvshmemx_buffer_register);
+ *   - a signal is ordered behind earlier puts to the same rank alone, of the thread that puts: the first of the warp or
+ *     block in their forms. A quiet before it orders what was put to others, and a barrier is ordered behind all that the
+ *     block's threads have done;
+ *   - pointer gives NULL;
+ *   - every kernel of the module needs NVSHMEM to run, also one that comes to no such rank.
+ *   Ranges that are shared by device/steal.cuh are for ranks with an address.
  */
 #ifndef GPUORCH_DEVICE_PEER_CUH
 #define GPUORCH_DEVICE_PEER_CUH
 
 #include <gpuorch/device/bound.cuh>
+
+#ifdef GPUORCH_NVSHMEM
+#include <nvshmem.h>
+#include <nvshmemx.h>
+#endif
 
 namespace gpo {
 
@@ -90,7 +108,8 @@ enum peer_status {
     peer_success = 0,
     peer_timeout = 2, /* the bound of a wait has passed */
     peer_end = 4,     /* of a shared range (device/steal.cuh): no more numbers */
-    peer_invalid = 10
+    peer_invalid = 10,
+    peer_not_reached = 14 /* the rank's memory has no address here */
 };
 
 enum signal_operation { signal_set, signal_add };
@@ -107,8 +126,9 @@ struct symmetric {
     unsigned long long words;         /* offset of the barriers' u32 words, behind the memory */
     unsigned blocks;                  /* that have words */
     unsigned block_words;             /* of a block: one for each rank, then the number of barriers it has passed */
-    unsigned long long reserved[3];
-    unsigned long long addresses[32]; /* of each rank's memory */
+    unsigned long long remote;        /* how many ranks have no address */
+    unsigned long long reserved[2];
+    unsigned long long addresses[32]; /* of each rank's memory; 0: there is none here */
 };
 static_assert(sizeof(symmetric) == 320, "the host's layout");
 
@@ -127,14 +147,91 @@ __device__ inline bool has_word(const symmetric& memory, unsigned rank, unsigned
     return has(memory, rank, offset, 8) && offset % 8 == 0;
 }
 
+/* Whether kernels use the rank's memory by its address. */
+__device__ inline bool is_near(const symmetric& memory, unsigned rank) { return memory.addresses[rank] != 0; }
+
+/* Of a rank that there is: success, or why nothing can be done there. */
+__device__ inline int reaches(const symmetric& memory, unsigned rank) {
+#ifdef GPUORCH_NVSHMEM
+    return peer_success;
+#else
+    return is_near(memory, rank) ? peer_success : peer_not_reached;
+#endif
+}
+
 template <class T = void>
 __device__ inline T* pointer(const symmetric& memory, unsigned rank, unsigned long long offset) {
-    return has(memory, rank, offset, 0) ? (T*)(memory.addresses[rank] + offset) : nullptr;
+    return has(memory, rank, offset, 0) && is_near(memory, rank) ? (T*)(memory.addresses[rank] + offset) : nullptr;
 }
 
 __device__ inline unsigned long long* word_at(const symmetric& memory, unsigned rank, unsigned long long offset) {
     return (unsigned long long*)(memory.addresses[rank] + offset);
 }
+
+/* -- ranks without an address --
+ * NVSHMEM names memory of another rank by the address of the same byte in one's own. What isn't compiled with it never
+ * gets here: reaches() has refused. */
+namespace far {
+#ifdef GPUORCH_NVSHMEM
+__device__ inline void* at(const symmetric& memory, unsigned long long offset) {
+    return (void*)(memory.addresses[memory.rank] + offset);
+}
+__device__ inline void put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                           unsigned long long bytes) {
+    if (bytes) nvshmem_putmem(at(memory, offset), source, bytes, (int)rank);
+}
+__device__ inline void get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
+                           unsigned long long bytes) {
+    if (bytes) nvshmem_getmem(destination, at(memory, offset), bytes, (int)rank);
+}
+__device__ inline void send(const symmetric& memory, unsigned rank, unsigned long long offset,
+                            unsigned long long value, bool adds) {
+    nvshmem_fence();
+    nvshmemx_signal_op((uint64_t*)at(memory, offset), value, adds ? NVSHMEM_SIGNAL_ADD : NVSHMEM_SIGNAL_SET, (int)rank);
+}
+__device__ inline void put_send(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
+                                unsigned long long bytes, unsigned long long signal_offset, unsigned long long value,
+                                bool adds) {
+    if (bytes == 0) return send(memory, rank, signal_offset, value, adds);
+    nvshmem_fence();
+    nvshmem_putmem_signal(at(memory, offset), source, bytes, (uint64_t*)at(memory, signal_offset), value,
+                          adds ? NVSHMEM_SIGNAL_ADD : NVSHMEM_SIGNAL_SET, (int)rank);
+}
+__device__ inline unsigned long long fetch_add(const symmetric& memory, unsigned rank, unsigned long long offset,
+                                               unsigned long long value) {
+    return nvshmem_uint64_atomic_fetch_add((uint64_t*)at(memory, offset), value, (int)rank);
+}
+__device__ inline void store(const symmetric& memory, unsigned rank, unsigned long long offset,
+                             unsigned long long value) {
+    nvshmem_uint64_p((uint64_t*)at(memory, offset), value, (int)rank);
+}
+__device__ inline void store(const symmetric& memory, unsigned rank, unsigned long long offset, unsigned value) {
+    nvshmem_uint32_p((uint32_t*)at(memory, offset), value, (int)rank);
+}
+__device__ inline void quiet() { nvshmem_quiet(); }
+/* A network card has written what was seen in `word`: what it wrote before is seen from now on. nvshmem_test does that
+ * if its comparison holds: nobody writes the complement of what was seen. */
+__device__ inline void seen(const unsigned long long* word, unsigned long long value) {
+    nvshmem_uint64_test((uint64_t*)word, NVSHMEM_CMP_NE, ~value);
+}
+/* The same, of words that were seen by loads of their own. */
+__device__ inline void met(unsigned* word) { nvshmem_uint32_test(word, NVSHMEM_CMP_GE, 0u); }
+#else
+__device__ inline void put(const symmetric&, unsigned, unsigned long long, const void*, unsigned long long) {}
+__device__ inline void get(void*, const symmetric&, unsigned, unsigned long long, unsigned long long) {}
+__device__ inline void send(const symmetric&, unsigned, unsigned long long, unsigned long long, bool) {}
+__device__ inline void put_send(const symmetric&, unsigned, unsigned long long, const void*, unsigned long long,
+                                unsigned long long, unsigned long long, bool) {}
+__device__ inline unsigned long long fetch_add(const symmetric&, unsigned, unsigned long long, unsigned long long) {
+    return 0;
+}
+template <class T>
+__device__ inline void store(const symmetric&, unsigned, unsigned long long, T) {}
+__device__ inline void quiet() {}
+__device__ inline void seen(const unsigned long long*, unsigned long long) {}
+__device__ inline void met(unsigned*) {}
+#endif
+}  // namespace far
 
 /* -- copies -- */
 
@@ -235,6 +332,10 @@ __device__ inline void move_in(void* destination, const symmetric& memory, unsig
 __device__ inline int put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
                           unsigned long long bytes) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    if (!is_near(memory, rank)) {
+        far::put(memory, rank, offset, source, bytes);
+        return reaches(memory, rank);
+    }
     move_out(memory, rank, offset, source, bytes, thread_mover());
     return peer_success;
 }
@@ -243,22 +344,32 @@ __device__ inline int warp_put(const symmetric& memory, unsigned rank, unsigned 
                                unsigned long long bytes, unsigned mask = __activemask()) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
     __syncwarp(mask);
-    move_out(memory, rank, offset, source, bytes, warp_mover(mask));
+    if (is_near(memory, rank))
+        move_out(memory, rank, offset, source, bytes, warp_mover(mask));
+    else if (atomic::elected(mask))
+        far::put(memory, rank, offset, source, bytes);
     __syncwarp(mask);
-    return peer_success;
+    return reaches(memory, rank);
 }
 __device__ inline int block_put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
                                 unsigned long long bytes) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
     __syncthreads();
-    move_out(memory, rank, offset, source, bytes, block_mover());
+    if (is_near(memory, rank))
+        move_out(memory, rank, offset, source, bytes, block_mover());
+    else if (atomic::thread_in_block() == 0)
+        far::put(memory, rank, offset, source, bytes);
     __syncthreads();
-    return peer_success;
+    return reaches(memory, rank);
 }
 
 __device__ inline int get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
                           unsigned long long bytes) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
+    if (!is_near(memory, rank)) {
+        far::get(destination, memory, rank, offset, bytes);
+        return reaches(memory, rank);
+    }
     move_in(destination, memory, rank, offset, bytes, thread_mover());
     return peer_success;
 }
@@ -266,58 +377,71 @@ __device__ inline int warp_get(void* destination, const symmetric& memory, unsig
                                unsigned long long bytes, unsigned mask = __activemask()) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
     __syncwarp(mask);
-    move_in(destination, memory, rank, offset, bytes, warp_mover(mask));
+    if (is_near(memory, rank))
+        move_in(destination, memory, rank, offset, bytes, warp_mover(mask));
+    else if (atomic::elected(mask))
+        far::get(destination, memory, rank, offset, bytes);
     __syncwarp(mask);
-    return peer_success;
+    return reaches(memory, rank);
 }
 __device__ inline int block_get(void* destination, const symmetric& memory, unsigned rank, unsigned long long offset,
                                 unsigned long long bytes) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
     __syncthreads();
-    move_in(destination, memory, rank, offset, bytes, block_mover());
+    if (is_near(memory, rank))
+        move_in(destination, memory, rank, offset, bytes, block_mover());
+    else if (atomic::thread_in_block() == 0)
+        far::get(destination, memory, rank, offset, bytes);
     __syncthreads();
-    return peer_success;
+    return reaches(memory, rank);
 }
 
 /* -- signals -- */
 
-__device__ inline void send(unsigned long long* word, unsigned long long value, signal_operation operation) {
-    if (operation == signal_add)
-        atomic::add_release_system(word, value);
+__device__ inline void send(const symmetric& memory, unsigned rank, unsigned long long offset,
+                            unsigned long long value, signal_operation operation) {
+    if (!is_near(memory, rank))
+        far::send(memory, rank, offset, value, operation == signal_add);
+    else if (operation == signal_add)
+        atomic::add_release_system(word_at(memory, rank, offset), value);
     else
-        atomic::store_release_system(word, value);
+        atomic::store_release_system(word_at(memory, rank, offset), value);
 }
 
 __device__ inline int signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
                              unsigned long long value, signal_operation operation = signal_set) {
     if (!has_word(memory, rank, signal_offset)) return peer_invalid;
-    send(word_at(memory, rank, signal_offset), value, operation);
-    return peer_success;
+    send(memory, rank, signal_offset, value, operation);
+    return reaches(memory, rank);
 }
 __device__ inline int warp_signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
                                   unsigned long long value, signal_operation operation = signal_set,
                                   unsigned mask = __activemask()) {
     if (!has_word(memory, rank, signal_offset)) return peer_invalid;
     __syncwarp(mask);
-    if (atomic::elected(mask)) send(word_at(memory, rank, signal_offset), value, operation);
+    if (atomic::elected(mask)) send(memory, rank, signal_offset, value, operation);
     __syncwarp(mask);
-    return peer_success;
+    return reaches(memory, rank);
 }
 __device__ inline int block_signal(const symmetric& memory, unsigned rank, unsigned long long signal_offset,
                                    unsigned long long value, signal_operation operation = signal_set) {
     if (!has_word(memory, rank, signal_offset)) return peer_invalid;
     __syncthreads();
-    if (atomic::thread_in_block() == 0) send(word_at(memory, rank, signal_offset), value, operation);
+    if (atomic::thread_in_block() == 0) send(memory, rank, signal_offset, value, operation);
     __syncthreads();
-    return peer_success;
+    return reaches(memory, rank);
 }
 
 __device__ inline int put_signal(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
                                  unsigned long long bytes, unsigned long long signal_offset, unsigned long long value,
                                  signal_operation operation = signal_set) {
     if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
+    if (!is_near(memory, rank)) {
+        far::put_send(memory, rank, offset, source, bytes, signal_offset, value, operation == signal_add);
+        return reaches(memory, rank);
+    }
     move_out(memory, rank, offset, source, bytes, thread_mover());
-    send(word_at(memory, rank, signal_offset), value, operation);
+    send(memory, rank, signal_offset, value, operation);
     return peer_success;
 }
 __device__ inline int warp_put_signal(const symmetric& memory, unsigned rank, unsigned long long offset,
@@ -325,19 +449,31 @@ __device__ inline int warp_put_signal(const symmetric& memory, unsigned rank, un
                                       unsigned long long value, signal_operation operation = signal_set,
                                       unsigned mask = __activemask()) {
     if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
-    warp_put(memory, rank, offset, source, bytes, mask);
-    if (atomic::elected(mask)) send(word_at(memory, rank, signal_offset), value, operation);
+    if (is_near(memory, rank)) {
+        warp_put(memory, rank, offset, source, bytes, mask);
+        if (atomic::elected(mask)) send(memory, rank, signal_offset, value, operation);
+    } else {
+        __syncwarp(mask);
+        if (atomic::elected(mask))
+            far::put_send(memory, rank, offset, source, bytes, signal_offset, value, operation == signal_add);
+    }
     __syncwarp(mask);
-    return peer_success;
+    return reaches(memory, rank);
 }
 __device__ inline int block_put_signal(const symmetric& memory, unsigned rank, unsigned long long offset,
                                        const void* source, unsigned long long bytes, unsigned long long signal_offset,
                                        unsigned long long value, signal_operation operation = signal_set) {
     if (!has(memory, rank, offset, bytes) || !has_word(memory, rank, signal_offset)) return peer_invalid;
-    block_put(memory, rank, offset, source, bytes);
-    if (atomic::thread_in_block() == 0) send(word_at(memory, rank, signal_offset), value, operation);
+    if (is_near(memory, rank)) {
+        block_put(memory, rank, offset, source, bytes);
+        if (atomic::thread_in_block() == 0) send(memory, rank, signal_offset, value, operation);
+    } else {
+        __syncthreads();
+        if (atomic::thread_in_block() == 0)
+            far::put_send(memory, rank, offset, source, bytes, signal_offset, value, operation == signal_add);
+    }
     __syncthreads();
-    return peer_success;
+    return reaches(memory, rank);
 }
 
 /* -- waits -- */
@@ -353,12 +489,17 @@ __device__ inline bool compares(unsigned long long seen, comparison how, unsigne
     }
 }
 
-__device__ inline int await(const unsigned long long* word, comparison how, unsigned long long value, bound limit,
-                            unsigned long long& seen) {
+/* A word of the own memory. */
+__device__ inline int await(const symmetric& memory, unsigned long long offset, comparison how,
+                            unsigned long long value, bound limit, unsigned long long& seen) {
+    const unsigned long long* const word = word_at(memory, memory.rank, offset);
     patience waiting(limit);
     for (;;) {
         seen = atomic::load_acquire_system(word);
-        if (compares(seen, how, value)) return peer_success;
+        if (compares(seen, how, value)) {
+            if (memory.remote) far::seen(word, seen);
+            return peer_success;
+        }
         if (waiting.over()) return peer_timeout;
         waiting.give_way();
     }
@@ -372,7 +513,7 @@ __device__ inline int wait(const symmetric& memory, unsigned long long signal_of
                            unsigned long long value, bound limit, unsigned long long* seen = nullptr) {
     if (!can_wait(memory, signal_offset, how)) return peer_invalid;
     unsigned long long last = 0;
-    const int status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, last);
+    const int status = await(memory, signal_offset, how, value, limit, last);
     if (seen) *seen = last;
     return status;
 }
@@ -383,7 +524,7 @@ __device__ inline int warp_wait(const symmetric& memory, unsigned long long sign
     __syncwarp(mask);
     int status = peer_success;
     unsigned long long last = 0;
-    if (atomic::elected(mask)) status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, last);
+    if (atomic::elected(mask)) status = await(memory, signal_offset, how, value, limit, last);
     status = atomic::from_first(mask, status);
     last = atomic::from_first(mask, last);
     if (seen) *seen = last;
@@ -398,7 +539,7 @@ __device__ inline int block_wait(const symmetric& memory, unsigned long long sig
     int status = peer_success;
     if (atomic::thread_in_block() == 0) {
         unsigned long long value_seen = 0;
-        status = await(word_at(memory, memory.rank, signal_offset), how, value, limit, value_seen);
+        status = await(memory, signal_offset, how, value, limit, value_seen);
         last = value_seen;
     }
     const bool late = __syncthreads_or(status) != 0;
@@ -410,9 +551,11 @@ __device__ inline int block_wait(const symmetric& memory, unsigned long long sig
 __device__ inline int fetch_add(const symmetric& memory, unsigned rank, unsigned long long offset,
                                 unsigned long long value, unsigned long long* before = nullptr) {
     if (!has_word(memory, rank, offset)) return peer_invalid;
-    const unsigned long long was = atomic::fetch_add_relaxed_system(word_at(memory, rank, offset), value);
+    const unsigned long long was = is_near(memory, rank)
+                                       ? atomic::fetch_add_relaxed_system(word_at(memory, rank, offset), value)
+                                       : far::fetch_add(memory, rank, offset, value);
     if (before) *before = was;
-    return peer_success;
+    return reaches(memory, rank);
 }
 
 /* -- packets -- */
@@ -426,6 +569,11 @@ __device__ inline int put_packet(const symmetric& memory, unsigned rank, unsigne
                                  unsigned long long data, unsigned number) {
     if (!has_packet(memory, rank, offset)) return peer_invalid;
     const unsigned long long tag = (unsigned long long)number << 32;
+    if (!is_near(memory, rank)) {
+        far::store(memory, rank, offset, tag | (unsigned)data);
+        far::store(memory, rank, offset + 8, tag | (unsigned)(data >> 32));
+        return reaches(memory, rank);
+    }
     atomic::store_pair_relaxed_system(word_at(memory, rank, offset), tag | (unsigned)data, tag | (unsigned)(data >> 32));
     return peer_success;
 }
@@ -450,18 +598,21 @@ __device__ inline int wait_packet(const symmetric& memory, unsigned long long of
 /* -- order -- */
 
 __device__ inline int quiet() {
+    far::quiet();
     atomic::fence_system();
     return peer_success;
 }
 /* Each lane's fence is behind the writes of all, and before what any of them writes next. */
 __device__ inline int warp_quiet(unsigned mask = __activemask()) {
     __syncwarp(mask);
+    far::quiet();
     atomic::fence_system();
     __syncwarp(mask);
     return peer_success;
 }
 __device__ inline int block_quiet() {
     __syncthreads();
+    far::quiet();
     atomic::fence_system();
     __syncthreads();
     return peer_success;
@@ -478,13 +629,22 @@ __device__ inline unsigned* barrier_words(const symmetric& memory, unsigned rank
 __device__ inline int barrier(const symmetric& memory, bound limit) {
     const unsigned long long block = atomic::block_in_grid();
     if (!is_symmetric(memory) || atomic::blocks_in_grid() > memory.blocks) return peer_invalid;
+    if (memory.remote) {
+#ifdef GPUORCH_NVSHMEM
+        far::quiet(); /* of each thread, before all of them meet */
+#else
+        return peer_not_reached;
+#endif
+    }
     unsigned* const own = barrier_words(memory, memory.rank, block);
     unsigned* const passed = own + memory.ranks;
     __syncthreads();
     const unsigned meeting = atomic::load_relaxed(passed) + 1;
     const mover self = block_mover();
     for (unsigned rank = self.index; rank < memory.ranks; rank += self.count)
-        if (rank != memory.rank)
+        if (!is_near(memory, rank))
+            far::store(memory, rank, memory.words + (block * memory.block_words + memory.rank) * 4, meeting);
+        else if (rank != memory.rank)
             atomic::store_release_system(barrier_words(memory, rank, block) + memory.rank, meeting);
     patience waiting(limit);
     bool late = false;
@@ -494,6 +654,7 @@ __device__ inline int barrier(const symmetric& memory, bound limit) {
             if (late) break;
             waiting.give_way();
         }
+    if (memory.remote && !late) far::met(own);
     if (__syncthreads_or(late)) return peer_timeout;
     if (self.index == 0) atomic::store_relaxed(passed, meeting);
     return peer_success;

@@ -19,6 +19,8 @@ pub enum Engine {
     Nccl,
     /// Copies to the host's memory, and MPI or shared memory. For groups of several processes.
     Host,
+    /// NVIDIA's library for memory that the kernels of several processes use: for [`Peers::symmetric`] alone.
+    Nvshmem,
 }
 
 impl Engine {
@@ -27,6 +29,7 @@ impl Engine {
             Self::Direct => sys::GPO_ENGINE_DIRECT,
             Self::Nccl => sys::GPO_ENGINE_NCCL,
             Self::Host => sys::GPO_ENGINE_HOST,
+            Self::Nvshmem => sys::GPO_ENGINE_NVSHMEM,
         }
     }
 }

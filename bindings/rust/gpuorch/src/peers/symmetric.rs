@@ -1,6 +1,6 @@
 //! Memory that the kernels of all devices of a group use.
 
-use super::Peers;
+use super::{Engine, Peers};
 use crate::arguments::{Argument, Parameter};
 use crate::call::call;
 use crate::device::Device;
@@ -66,8 +66,8 @@ pub struct Symmetric<T: Pod> {
 
 struct Inner {
     owned: Arc<Owned<sys::gpo_symmetric_t, Vec<Device>>>,
-    /// Of each rank.
-    memories: Vec<Memory>,
+    /// Of each rank; nothing of one that this process has no address of.
+    memories: Vec<Option<Memory>>,
     len: usize,
 }
 
@@ -77,6 +77,8 @@ pub struct SymmetricBuilder<'a, T> {
     peers: &'a Peers,
     len: usize,
     alignment: u64,
+    engine: u32,
+    flags: u32,
     label: Option<String>,
     element: PhantomData<fn() -> T>,
 }
@@ -84,7 +86,8 @@ pub struct SymmetricBuilder<'a, T> {
 impl Peers {
     /// For memory of `len` elements on each device.
     pub fn symmetric<T: Pod>(&self, len: usize) -> SymmetricBuilder<'_, T> {
-        SymmetricBuilder { peers: self, len, alignment: u64::from(sys::GPO_AUTO), label: None, element: PhantomData }
+        let (alignment, engine) = (u64::from(sys::GPO_AUTO), sys::GPO_AUTO);
+        SymmetricBuilder { peers: self, len, alignment, engine, flags: 0, label: None, element: PhantomData }
     }
 }
 
@@ -101,12 +104,25 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         self
     }
 
+    /// [`Engine::Nvshmem`] for a group of several processes, which all of them build with; or [`Engine::Direct`], as by
+    /// default.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine.raw();
+        self
+    }
+
+    /// Kernels that get the memory are compiled with NVSHMEM's device library, and reach ranks of other hosts by it.
+    pub fn remote(mut self) -> Self {
+        self.flags |= sys::GPO_SYMMETRIC_REMOTE;
+        self
+    }
+
     /// Allocates the memory, zeroed. Any stream of the devices may use it then. Blocks on the GPUs while it is zeroed.
     /// Serialises the devices. In a group of several processes all of them call it, with the same size and alignment, and
     /// a failure is that of all.
     ///
     /// - [`ErrorKind::InvalidArgument`]: there are no bytes, or more than 2^48; or the alignment is none of these.
-    /// - [`ErrorKind::NotSupported`]: two devices can't reach each other's memory.
+    /// - [`ErrorKind::NotSupported`]: two devices can't reach each other's memory; or NVSHMEM can't be used.
     /// - [`ErrorKind::OutOfMemory`]: a device has too little memory. The message names its rank.
     pub fn build(self) -> Result<Symmetric<T>> {
         const FUNCTION: &str = "gpo_symmetric_allocate";
@@ -114,6 +130,8 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         let mut options = sys::gpo_symmetric_options::new();
         options.label = pointer(&label);
         options.alignment = self.alignment;
+        options.engine = self.engine;
+        options.flags = self.flags;
         let mut raw = null_mut();
         let bytes = bytes_of::<T>(self.len, FUNCTION)?;
         call!(symmetric_allocate(self.peers.as_raw(), bytes, &options, &mut raw))?;
@@ -123,7 +141,11 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         // A rank of another process has its memory here, too.
         let memories = (0..info.ranks).map(|rank| {
             let device = owned.parent.get(rank as usize).unwrap_or(&owned.parent[0]);
-            Ok(Memory::symmetric(address_of(raw, rank)?, device, &owned))
+            match address_of(raw, rank) {
+                Ok(address) => Ok(Some(Memory::symmetric(address, device, &owned))),
+                Err(error) if error.kind() == ErrorKind::NotSupported => Ok(None),
+                Err(error) => Err(error),
+            }
         });
         let memories = memories.collect::<Result<_>>()?;
         Ok(Symmetric { inner: Arc::new(Inner { owned, memories, len: self.len }), element: PhantomData })
@@ -203,10 +225,13 @@ pub struct SymmetricRank<'a, T: Pod> {
 }
 
 impl<'a, T: Pod> SymmetricRank<'a, T> {
-    /// All of it, as memory of the rank's device.
+    /// All of it, as memory of the rank's device. Panics if this process has no address of it (NVSHMEM's, of another host).
     pub fn all(&self) -> DeviceSlice<'a, T> {
         let inner = &*self.memory.inner;
-        DeviceSlice::of(&inner.memories[self.rank as usize], inner.len)
+        let Some(memory) = &inner.memories[self.rank as usize] else {
+            panic!("this process has no address of the memory of rank {}", self.rank)
+        };
+        DeviceSlice::of(memory, inner.len)
     }
 
     /// A part of it. Panics if the range isn't within it.
@@ -256,13 +281,14 @@ unsafe impl<T: Pod> Argument<Symmetric<T>> for SymmetricRank<'_, T> {
             MemoryUser::Stream(stream) => (stream.device(), "gpo_stream_launch_kernel"),
             MemoryUser::Node(device) => (device, "gpo_template_add_kernel"),
         };
-        for memory in &inner.memories {
+        for memory in inner.memories.iter().flatten() {
             match user {
                 MemoryUser::Stream(stream) => memory.given_to(stream, function)?,
                 MemoryUser::Node(device) => memory.given_to_node(device, function)?,
             }
         }
-        if !inner.owned.parent[self.rank as usize].is_same(device)? {
+        let own = inner.owned.parent.get(self.rank as usize).unwrap_or(&inner.owned.parent[0]);
+        if !own.is_same(device)? {
             let rank = self.rank;
             let message = format!("the symmetric memory of rank {rank} is for kernels of another device");
             return Err(Error::new(ErrorKind::InvalidArgument, function, message));
