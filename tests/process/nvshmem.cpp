@@ -180,9 +180,9 @@ void ping_pong(Rank& r) {
         EXPECT(address != 0 && (rank != r.rank || address % 4096 == 0));
     }
     uint8_t none[GPO_SYMMETRIC_HANDLE_BYTES];
-    EXPECT_STATUS(GPO_NOT_SUPPORTED,
+    EXPECT_STATUS(GPO_INVALID_ARGUMENT,
                   gpo_symmetric_get_device_handle(memory, 1 - r.rank, none, sizeof none, nullptr));
-    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_symmetric_reset(memory, 1 - r.rank, r.stream));
+    EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_symmetric_reset(memory, 1 - r.rank, r.stream));
     EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_symmetric_reset(memory, 2, r.stream));
     r.play(memory, 50);
     const gpo_symmetric_t second = r.allocate(65536);
