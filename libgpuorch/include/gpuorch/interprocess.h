@@ -32,6 +32,8 @@
  *   If a process ends before a recording that it made is complete, whoever waits for that recording learns it within a
  *   tenth of a second: the host's waits, queries and notifies with GPO_PEER_LOST, which names the process, and streams
  *   that wait fail with it. So do later ones, until somebody records the event anew.
+ *   CUDA's driver doesn't end waits that are on a GPU already: there the stream has failed, and gpo_stream_wait on it and a
+ *   shutdown of the runtime come to their timeouts. The software GPU ends them.
  *   An event of several processes can't be recorded or waited for in a capture, nor be in a template.
  */
 #ifndef GPUORCH_INTERPROCESS_H
