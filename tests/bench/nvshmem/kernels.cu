@@ -61,6 +61,7 @@ extern "C" __global__ void all_calls(gpo::symmetric memory, unsigned* result) {
     for (unsigned part = 1; part <= 3; ++part)
         for (unsigned i = lane; i < 256; i += blockDim.x)
             check(static_cast<volatile unsigned*>(own)[part * 1024 + i] == i * 2 + other);
+    check(gpo::barrier(memory, limit()) == peer_success);   // before it is overwritten
     // put_signal that adds
     if (lane == 0)
         check(gpo::put_signal(memory, other, 4096, page + 256, 1024, 8, 1, gpo::signal_add) == peer_success);
