@@ -39,6 +39,8 @@ bool filtered() {
 const char* excuse(std::string_view function, uint32_t devices, bool parameters_told) {
     if (devices < 2 && (function == "gpo_device_enable_peer" || function == "gpo_device_disable_peer"))
         return "needs two devices";
+    if (function == "gpo_memory_import" || function == "gpo_event_import")
+        return "needs two processes: process/interprocess sees it succeed";
     if (!parameters_told && function == "gpo_kernel_get_parameter")
         return "this driver can't tell the parameters of a kernel";
     return nullptr;
