@@ -99,3 +99,14 @@ fn a_stream_that_learns_computes_what_another_does_and_says_what_it_has_learned(
     assert_eq!(w.device.stream_builder().learns().blocking().build().unwrap_err().kind(), ErrorKind::NotSupported);
     Ok(())
 }
+
+#[test]
+fn what_is_exported_is_for_other_processes() -> Result<()> {
+    let w = world();
+    let event = w.device.event_builder().interprocess().build()?;
+    let exported = event.export()?;
+    assert_eq!(exported, event.export()?);
+    assert!(w.device.import_event(&exported, None).is_err());
+    assert_eq!(w.device.event()?.export().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    Ok(())
+}
