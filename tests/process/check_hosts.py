@@ -29,8 +29,9 @@ def skip(why):
 def inside():
     """In the namespaces of one host: makes the other, and runs what there is on both."""
     subprocess.run(["hostname", "host-a"], check=True)
-    other = subprocess.Popen(["unshare", "--net", "--uts", "sh", "-c", "hostname host-b && echo there && exec sleep 600"],
-                             stdout=subprocess.PIPE, text=True)
+    # It is there until its input ends, at the latest with this process.
+    other = subprocess.Popen(["unshare", "--net", "--uts", "sh", "-c", "hostname host-b && echo there && exec cat"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         other.stdout.readline()
         there = ["nsenter", "--target", str(other.pid), "--net", "--uts"]
@@ -47,7 +48,10 @@ def inside():
             agent.write_text(f"#!/bin/sh\nshift\nexec {' '.join(there)} sh -c \"$*\"\n")
             agent.chmod(0o755)
             for scenario, what in SCENARIOS.items():
-                run(scenario, what, {**NETWORK, **{name: str(agent) for name in machine.MPIRUN_ENVIRONMENT}})
+                told = pathlib.Path(folder, scenario)   # what ranks tell each other beside the group
+                told.mkdir()
+                run(scenario, what, {**NETWORK, **{name: str(agent) for name in machine.MPIRUN_ENVIRONMENT},
+                                     "GPUORCH_TEST_TOLD": str(told)})
     finally:
         other.kill()
         other.wait()

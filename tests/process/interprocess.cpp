@@ -389,6 +389,11 @@ int exporter_dies_partner(const Line& line) {
     return 1;
 }
 
+bool is_asleep(pid_t thread) {
+    const std::string stat = read_whole("/proc/self/task/" + std::to_string(thread) + "/stat");
+    return stat.substr(stat.rfind(')') + 2, 1) == "S";
+}
+
 // All ways to wait for a recording that nobody completes. `partner` has made it, and is killed.
 void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_STATUS(GPO_NOT_READY, gpo_event_query(event));
@@ -397,7 +402,7 @@ void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_OK(gpo_event_notify(event, a.queue, 9));
     std::chrono::steady_clock::time_point killed;
     std::thread killer([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));   // as a rule the other thread waits by then
+        while (!is_asleep(getpid())) std::this_thread::yield();   // the first thread: it waits for the event
         killed = std::chrono::steady_clock::now();
         partner.kill_it();
     });

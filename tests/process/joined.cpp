@@ -44,6 +44,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -300,6 +301,23 @@ int collectives(Rank& r) {
     return r.end();
 }
 
+// --- what ranks tell each other beside the group: files, in a folder that the first process has made ---
+
+constexpr const char* kTold = "GPUORCH_TEST_TOLD";
+
+std::string told(const std::string& what, uint32_t rank) {
+    return std::string(std::getenv(kTold)) + "/" + what + "-" + std::to_string(rank);
+}
+void tell(const Rank& r, const std::string& what) { std::ofstream(told(what, r.rank)).flush(); }
+void hear(const std::string& what, const std::vector<uint32_t>& ranks) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const uint32_t rank : ranks)
+        while (access(told(what, rank).c_str(), F_OK) != 0) {
+            EXPECT(std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(kPatience));
+            std::this_thread::yield();
+        }
+}
+
 // --- ranks that disagree ---
 
 int disagree(Rank& r) {
@@ -331,12 +349,14 @@ int disagree(Rank& r) {
 int others_lose(Rank& r, const std::string& why, gpo_status own = GPO_PEER_LOST) {
     const uint64_t data = r.allocate(4096);
     const gpo_status first = r.submit(sum_of(10), data, data);   // it may be known already
+    tell(r, "submitted");
     if (first == GPO_SUCCESS) {
         EXPECT(has(r.fails_with(own), why));
         r.stream = r.new_stream();
     }
     EXPECT_STATUS(own, r.submit(sum_of(10), data, data));
     EXPECT(has(last_message(), why));
+    tell(r, "lost");
     return r.end();
 }
 
@@ -426,12 +446,12 @@ int aborts(Rank& r) {
     const bool own = r.rank == 2;
     if (own)
         std::thread([peers = r.peers] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));   // as a rule all others wait by then
+            hear("submitted", {0, 1, 2});
             EXPECT_OK(gpo_peers_abort(peers));
         }).detach();
-    // Rank 3 comes long after that, and is waited for.
+    // Rank 3 comes when the others have learned it.
     if (r.rank == 3) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+        hear("lost", {0, 1, 2});
         return others_lose(r, "rank 2 has aborted the group");
     }
     return others_lose(r, own ? "aborted" : "rank 2 has aborted the group", own ? GPO_CANCELLED : GPO_PEER_LOST);
@@ -460,7 +480,7 @@ int cancels(Rank& r) {
 // Rank 2 comes too late for the others' patience.
 int late(Rank& r) {
     barrier(r);
-    if (r.rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(3000));
+    if (r.rank == 2) hear("lost", {0, 1, 3});
     return others_lose(r, "rank 2 hasn't come");
 }
 
@@ -483,7 +503,7 @@ int resumes(Rank& r) {
         const pid_t stopped = getpid(), waker = fork();
         EXPECT(waker >= 0);
         if (waker == 0) {
-            std::this_thread::sleep_for(std::chrono::seconds(3));
+            hear("filled", {0, 1, 3});
             kill(stopped, SIGCONT);
             _exit(0);
         }
@@ -502,7 +522,8 @@ int resumes(Rank& r) {
     r.stream = r.new_stream();
     EXPECT_OK(gpo_fill(r.stream, all, -5, 4, count * r.ranks));
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    tell(r, "filled");
+    hear("filled", {2});   // it has gone on, and all that it had begun is given up there too
     EXPECT(r.read<int32_t>(all, count * r.ranks) == std::vector<int32_t>(count * r.ranks, -5));
     return r.end();
 }
@@ -540,7 +561,7 @@ int rank_late(Rank& r) {
         EXPECT_OK(gpo_memory_free(r.device, data));
     }
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
-    if (r.rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(4000));
+    if (r.rank == 1) hear("lost", {0});
     return others_lose(r, "rank 1 hasn't come, or hangs: collective 20001 of the group has waited");
 }
 
@@ -945,6 +966,8 @@ int no_mpi() {
 
 int main(int count, char** words) {
     const std::vector<std::string> given(words + 1, words + count);
+    std::optional<Folder> folder;
+    if (!std::getenv(kTold)) setenv(kTold, folder.emplace().path.c_str(), 1);
     if (given == std::vector<std::string>{"no_mpi"}) return no_mpi();
     if (given == std::vector<std::string>{"file", "missing"}) return missing();
     if (given == std::vector<std::string>{"file", "left_behind"}) return left_behind();
