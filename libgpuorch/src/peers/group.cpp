@@ -1,8 +1,6 @@
 #include "peers/group.h"
 
 #include <algorithm>
-#include <mutex>
-#include <numeric>
 
 #include "core/options.h"
 #include "peers/joining.h"
@@ -97,25 +95,6 @@ Ref<Peers> Peers::split(std::span<const uint32_t> ranks, const gpo_peers_options
     made->hosted_ = peers::join_part(contexts_.front(), *hosted_, ranks, options.engine, made->describe());
     made->launcher_ = make<peers::Launcher>(made->contexts_, made->first_rank());
     return made;
-}
-
-// A transport of its own, for that of the collectives is their thread's.
-void Peers::meet(const Meet& act) {
-    std::lock_guard lock(meeting_lock_);
-    if (const ErrorPtr error = hosted_->broken()) throw Failure(error);
-    const uint64_t patience = hosted_->patience();
-    const std::function<void()> check = [this] {
-        if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        if (const ErrorPtr error = hosted_->broken()) throw Failure(error);
-    };
-    if (!meeting_) {
-        std::vector<uint32_t> all(ranks());
-        std::iota(all.begin(), all.end(), 0u);
-        const uint64_t deadline =
-            patience == host::kForever ? host::kForever : host::deadline_after(static_cast<int64_t>(patience));
-        meeting_ = hosted_->split(all, deadline, check);
-    }
-    act(*meeting_, patience, check);
 }
 
 void Peers::abort() {

@@ -33,11 +33,6 @@ public:
     /// Throws Failure(GPO_NOT_SUPPORTED) if two devices can't reach each other's memory. `what` needs that.
     void require_direct(const char* what) const;
     const std::vector<Ref<Context>>& contexts() const noexcept { return contexts_; }
-    bool of_several_processes() const noexcept { return bool{hosted_}; }
-    /// What its processes do together apart from collectives, one at a time: they talk by the transport. `patience` and
-    /// `check`: as for peers::complete. Of several processes. Throws Failure, and what `act` throws.
-    using Meet = std::function<void(peers::Transport&, uint64_t patience, const std::function<void()>& check)>;
-    void meet(const Meet& act);
     gpo_peers_info info() const;
     /// Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_SUPPORTED).
     gpo_peer_properties link(uint32_t from, uint32_t to) const;
@@ -58,8 +53,6 @@ private:
 
     const std::vector<Ref<Context>> contexts_;   // by rank, of this process's
     Ref<peers::HostedEngine> hosted_;            // of several processes; else NULL
-    host::Mutex meeting_lock_;
-    std::unique_ptr<peers::Transport> meeting_;  // made when the processes meet first. Under meeting_lock_
     Ref<peers::DirectEngine> direct_;            // NULL: not used; likewise
     Ref<peers::Engine> nccl_;
     Ref<peers::Launcher> launcher_;

@@ -178,9 +178,24 @@ std::unique_ptr<Transport> HostedEngine::split(std::span<const uint32_t> ranks, 
     return transport_->split(ranks, deadline, check);
 }
 
+void HostedEngine::meet(const Meet& act) {
+    const std::function<void()> shutdown = look_for_shutdown(context_->runtime());
+    const std::function<void()> check = [&] {
+        shutdown();
+        if (const ErrorPtr error = broken()) throw Failure(error);
+    };
+    std::lock_guard lock(calling_);
+    try {
+        check();
+        act(callers_transport(check), check);
+    } catch (...) {
+        calls_.reset();   // it may have half a message
+        throw;
+    }
+}
+
 // Under calling_.
 Transport& HostedEngine::callers_transport(const std::function<void()>& check) {
-    if (const ErrorPtr error = broken()) throw Failure(error);
     if (calls_) return *calls_;
     std::vector<uint32_t> all(ranks_);
     std::iota(all.begin(), all.end(), 0u);
@@ -374,8 +389,14 @@ void HostedEngine::move_by_nccl(Work& work) {
             watch_.look();
             if (const ErrorPtr error = nccl_->look()) throw Failure(error);
         }
-    } catch (const Failure& failure) {
-        nccl_->abort(failure.error());
+    } catch (...) {
+        try {
+            throw;
+        } catch (const Failure& failure) {
+            nccl_->abort(failure.error());
+        } catch (const std::exception&) {
+            nccl_->abort(bare_error(GPO_OUT_OF_MEMORY));
+        }
         table.cuStreamSynchronize(copies_);
         throw;
     }

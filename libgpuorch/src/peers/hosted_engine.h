@@ -43,8 +43,8 @@ public:
     HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
                  const FixedText<96>& owner);
     /// Begins to take collectives. With `nccl` the group's collectives are that engine's, and this one watches the
-    /// other processes. `checked`: they are this one's all the same, for the sake of the announcements, and only the data
-    /// is moved by NCCL. `device`: data goes through that; none: through pinned memory. Throws std::system_error.
+    /// other processes. `checked`: they are this one's all the same, for the sake of the announcements, and only the
+    /// data is moved by NCCL. `device`: data goes through that; none: through pinned memory. Throws std::system_error.
     void start(Ref<NcclEngine> nccl, bool checked, DeviceStaging device);
     /// Whether the transport gets device memory.
     bool on_device() const noexcept { return device_.at != nullptr; }
@@ -67,15 +67,15 @@ public:
     /// transport of the callers' own, which the first one makes. Blocks until all are there. Throws Broken, Failure.
     template <class Said>
     std::vector<Said> exchange(const Said& own) {
-        const std::function<void()> check = look_for_shutdown(context_->runtime());
-        std::lock_guard lock(calling_);
-        try {
-            return greet(callers_transport(check), own, patience_, check);
-        } catch (...) {
-            calls_.reset();   // it may have half a message
-            throw;
-        }
+        std::vector<Said> said;
+        meet([&](Transport& transport, const std::function<void()>& check) {
+            said = greet(transport, own, patience_, check);
+        });
+        return said;
     }
+    /// Likewise for several exchanges in one call. `check`: as for peers::complete. Throws what `act` throws.
+    using Meet = std::function<void(Transport&, const std::function<void()>& check)>;
+    void meet(const Meet& act);
     /// A transport of some of its ranks, this one among them. Throws Failure.
     std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check);

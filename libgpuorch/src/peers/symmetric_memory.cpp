@@ -239,10 +239,13 @@ Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout l
     const Ref<Context>& context = peers.contexts().front();
     layout.blocks = most_resident_blocks(*context);
     Ref<NvshmemMemory> made;
-    peers.meet([&](Transport& transport, uint64_t patience, const std::function<void()>& check) {
+    HostedEngine& engine = *peers.hosted();
+    const uint64_t patience = engine.patience();
+    engine.meet([&](Transport& transport, const std::function<void()>& check) {
         for (const uint32_t of_rank : greet(transport, layout.blocks, patience, check))
             layout.blocks = std::max(layout.blocks, of_rank);
-        made = NvshmemMemory::allocate(context, transport, layout.allocated(), layout.alignment, patience, check, owner);
+        made = NvshmemMemory::allocate(context, transport, layout.allocated(), layout.alignment, patience, check,
+                                       owner);
     });
     return make<OfNvshmem>(layout, std::move(made));
 }
