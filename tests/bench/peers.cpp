@@ -1,4 +1,5 @@
-// Groups of devices: copies between devices, and collectives against NCCL called by hand. Rows need two devices or more.
+// Groups of devices: copies between devices, and collectives against NCCL called by hand. Rows need two devices or
+// more.
 // LINK: objects
 #include <algorithm>
 #include <cstdint>
@@ -593,7 +594,8 @@ private:
                 const uint64_t piece = gradients_[rank] + uint64_t{bucket} * count_ * sizeof(float);
                 const void* arguments[] = {&piece, &count_, &turns_};
                 if (does != Does::sums)
-                    CHECK_GPO(gpo_stream_launch_kernel(on_.streams[rank], kernels_[rank], &whole, arguments, nullptr, 3));
+                    CHECK_GPO(gpo_stream_launch_kernel(on_.streams[rank], kernels_[rank], &whole, arguments, nullptr,
+                                                       3));
                 if (does == Does::both_at_once) follow(sums_[rank], on_.streams[rank], events_[rank][bucket]);
                 parts[rank].stream = does == Does::both_at_once ? sums_[rank] : on_.streams[rank];
                 parts[rank].send = parts[rank].receive = piece;

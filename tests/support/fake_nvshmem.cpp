@@ -1,7 +1,7 @@
-// A libnvshmem_host.so.3 for tests: symmetric heaps of 64 MiB in shared memory of one host, which kernels of software GPUs
-// use as any memory. It checks what NVSHMEM would: versions of structs, calls that all PEs have to make alike. Environment:
-// FAKE_NVSHMEM_VERSION (30800); FAKE_NVSHMEM_INIT, FAKE_NVSHMEM_MODULE: what beginning returns, and a module's;
-// FAKE_NVSHMEM_FAR=1: no PE reaches another.
+// A libnvshmem_host.so.3 for tests: symmetric heaps of 64 MiB in shared memory of one host, which kernels of software
+// GPUs use as any memory. It checks what NVSHMEM would: versions of structs, calls that all PEs have to make alike.
+// Environment: FAKE_NVSHMEM_VERSION (30800); FAKE_NVSHMEM_INIT, FAKE_NVSHMEM_MODULE: what beginning returns, and a
+// module's; FAKE_NVSHMEM_FAR=1: no PE reaches another.
 // fake_nvshmem_modules() says how many modules have got the state, and gave it back.
 #include <fcntl.h>
 #include <sched.h>

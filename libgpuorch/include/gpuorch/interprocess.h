@@ -11,8 +11,8 @@
  *     gpo_memory_free(device, address);
  *
  * The processes have the same user, the same driver and the same host, and see each other's process numbers (one PID
- * namespace). Nothing is left behind in the file system, however they end. The bytes are no secret, and give no right to
- * another user. Groups of several processes (peers.h) pass such bytes themselves: gpo_symmetric_allocate.
+ * namespace). Nothing is left behind in the file system, however they end. The bytes are no secret, and give no right
+ * to another user. Groups of several processes (peers.h) pass such bytes themselves: gpo_symmetric_allocate.
  *
  * Memory
  *   What one process writes another one sees once it knows that the write is done: by an event, as below, or as it
@@ -24,16 +24,16 @@
  * Events
  *   An event that is made with GPO_EVENT_INTERPROCESS (event.h) can be exported. It is one event, of both processes:
  *   each may record it, query it, wait for it, be notified, and have its streams wait for it.
- *   Such functions refer to the newest recording that the driver has been given, of whichever process. Processes have no
- *   common order: a process tells the other one, by means of its own, that it has recorded the event, and the other one
- *   waits for the event after that. A recording that is held (stream.h) counts for the other processes only once the
- *   stream has gone on. When a recording is complete, all recordings before it count as complete too.
+ *   Such functions refer to the newest recording that the driver has been given, of whichever process. Processes have
+ *   no common order: a process tells the other one, by means of its own, that it has recorded the event, and the other
+ *   one waits for the event after that. A recording that is held (stream.h) counts for the other processes only once
+ *   the stream has gone on. When a recording is complete, all recordings before it count as complete too.
  *   A failure of the work before a recording is known in the process of that work alone.
  *   If a process ends before a recording that it made is complete, whoever waits for that recording learns it within a
  *   tenth of a second: the host's waits, queries and notifies with GPO_PEER_LOST, which names the process, and streams
  *   that wait fail with it. So do later ones, until somebody records the event anew.
- *   CUDA's driver doesn't end waits that are on a GPU already: there the stream has failed, and gpo_stream_wait on it and a
- *   shutdown of the runtime come to their timeouts. The software GPU ends them.
+ *   CUDA's driver doesn't end waits that are on a GPU already: there the stream has failed, and gpo_stream_wait on it
+ *   and a shutdown of the runtime come to their timeouts. The software GPU ends them.
  *   An event of several processes can't be recorded or waited for in a capture, nor be in a template.
  */
 #ifndef GPUORCH_INTERPROCESS_H

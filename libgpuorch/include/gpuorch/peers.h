@@ -16,17 +16,17 @@
  *   A collective is put on all of its streams at once, or on none. Each stream does its part behind what was put on it
  *   before; work that is put on it later finds the rank's result, and may change the rank's buffers. If one of the
  *   streams is held (stream.h), the collective is held on all of them. If a held collective is cancelled or fails on
- *   one stream, it never runs, and its other streams fail with the same status. Different threads may submit collectives over the
- *   same streams: all streams get them in the same order.
+ *   one stream, it never runs, and its other streams fail with the same status. Different threads may submit
+ *   collectives over the same streams: all streams get them in the same order.
  *
  * Recording
  *   Streams that are being recorded into graph templates (template.h) take collectives as they take other work, if all
- *   streams of the collective are being recorded. They may be in one recording, in which the others wait for an event of
- *   the first. Or each device has a template of its own: that starts faster, and the program has to launch the graphs of
- *   all ranks each time, for the ranks wait for each other on the GPU.
- *   Launches of a recorded collective must not overlap with other launches of the same one: put them on the same streams,
- *   or behind each other. Software GPUs and collectives that the direct engine makes of several operations can only be in
- *   one recording.
+ *   streams of the collective are being recorded. They may be in one recording, in which the others wait for an event
+ *   of the first. Or each device has a template of its own: that starts faster, and the program has to launch the
+ *   graphs of all ranks each time, for the ranks wait for each other on the GPU.
+ *   Launches of a recorded collective must not overlap with other launches of the same one: put them on the same
+ *   streams, or behind each other. Software GPUs and collectives that the direct engine makes of several operations can
+ *   only be in one recording.
  *
  * Engines
  *   direct   the library's own kernels and copies, which use memory of other devices directly. Reductions combine the
@@ -34,9 +34,9 @@
  *   NCCL     NVIDIA's library, loaded when it is first needed (libnccl.so.2, version 2.19 or newer; the environment's
  *            GPUORCH_NCCL may name the file). The same order in every run isn't promised.
  *   host     for groups of several processes (below): copies to the host's memory, and MPI or shared memory.
- *   NCCL's kernels take multiprocessors from kernels that run at the same time; the direct engine leaves most of the moving to
- *   copy engines. On two H200s a step of 2 ms of kernels, with sums of 256 MiB beside them, took 2.13 ms with the direct engine
- *   and 2.54 ms with NCCL.
+ *   NCCL's kernels take multiprocessors from kernels that run at the same time; the direct engine leaves most of the
+ *   moving to copy engines. On two H200s a step of 2 ms of kernels, with sums of 256 MiB beside them, took 2.13 ms with
+ *   the direct engine and 2.54 ms with NCCL.
  *   A group of one process has the first two where both can be used. Where engine is GPO_AUTO, small all-reduces and
  *   barriers are direct, and NCCL does the rest. Without NCCL, and on software GPUs, all is direct.
  */
@@ -78,8 +78,8 @@ typedef struct gpo_peers_options {
 GPO_API gpo_status gpo_peers_create(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
                                     gpo_peers_t *peers);
 
-/* Destroys a group's handle. Collectives that were submitted go on, and recorded ones can be launched. It may block until
- * NCCL's collectives of the group are done. Then the process leaves a group of several
+/* Destroys a group's handle. Collectives that were submitted go on, and recorded ones can be launched. It may block
+ * until NCCL's collectives of the group are done. Then the process leaves a group of several
  * processes, and for the others the group is broken (GPO_PEER_LOST) as soon as they need it. */
 GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 
@@ -137,10 +137,10 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * by timeout_ns, unless the MPI ends them first: `mpirun` ends all processes when one of them dies.
  *
  * With NCCL the order in which the driver gets the collectives counts: streams of one group that are held have to be
- * released in the order in which the collectives were submitted. When a process has died, has left, or has kept the others
- * waiting for timeout_ns and half a second, what waits on the GPU ends: streams that have work of the group fail, and so do
- * waits and notifies behind that work. A process that hangs isn't noticed in collectives that were recorded into graphs.
- * Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
+ * released in the order in which the collectives were submitted. When a process has died, has left, or has kept the
+ * others waiting for timeout_ns and half a second, what waits on the GPU ends: streams that have work of the group
+ * fail, and so do waits and notifies behind that work. A process that hangs isn't noticed in collectives that were
+ * recorded into graphs. Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
  *
  * The host engine (GPO_ENGINE_HOST) copies the data to pinned memory (8 MiB for a group), exchanges and reduces it
  * there, and copies the result back. It holds the stream meanwhile (stream.h), and nothing on the GPU waits. Reductions
@@ -149,10 +149,11 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  *
  * CUDA-aware MPI: where the MPI of all processes takes addresses of device memory, the host engine copies the data to
  * device memory of its own (64 MiB for a group), gives MPI the address of that, and combines there, in the same order;
- * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the environment's
- * GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, or has no memory for it, all do without.
+ * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the
+ * environment's GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, or has no memory for it, all do without.
  * gpo_peers_info.mpi_device tells. It never gets the buffers of collectives: what MPI still does with the data of a
- * collective that has failed, it does to the library's memory, which is kept until MPI is done, for good if it never is. */
+ * collective that has failed, it does to the library's memory, which is kept until MPI is done, for good if it never
+ * is. */
 
 /* How the processes of a group find each other. */
 #define GPO_JOIN_MPI 1  /* they are the processes of an MPI communicator: rank and number are the communicator's */
@@ -172,8 +173,8 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
 GPO_API gpo_status gpo_peers_make_id(void *buffer, size_t capacity, size_t *needed);
 
 /* For programs that are being developed: the ranks tell each other what they have submitted before NCCL carries it out,
- * and a collective that differs fails as said above. Then collectives hold their streams and can't be recorded, as with the
- * host engine, which always does this. Groups that are split off do it too. */
+ * and a collective that differs fails as said above. Then collectives hold their streams and can't be recorded, as with
+ * the host engine, which always does this. Groups that are split off do it too. */
 #define GPO_JOIN_CHECK_ORDER 1
 
 typedef struct gpo_join_options {

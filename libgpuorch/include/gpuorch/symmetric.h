@@ -31,9 +31,9 @@
  *   can't be used between devices. Signals that set a value, and barriers, only write and can be used.
  *
  * Several processes
- *   In a group of processes of one host (gpo_peers_join) each process allocates the memory of its own rank, and has that
- *   of the others in its own addresses (as by interprocess.h): gpo_symmetric_get_address tells where. The handle for
- *   kernels is that of its own rank. Calls of gpo_symmetric_allocate are made by all processes, in the same order.
+ *   In a group of processes of one host (gpo_peers_join) each process allocates the memory of its own rank, and has
+ *   that of the others in its own addresses (as by interprocess.h): gpo_symmetric_get_address tells where. The handle
+ *   for kernels is that of its own rank. Calls of gpo_symmetric_allocate are made by all processes, in the same order.
  *   Each process destroys the memory when the kernels of all ranks that use its memory have ended: what another process
  *   finds there afterwards is undefined. If a process dies, its memory stays for the others until they destroy theirs,
  *   and waits for its kernels end by their bounds.
@@ -42,15 +42,15 @@
  *   A group of several processes, of one host or of several, can have symmetric memory by NVSHMEM, NVIDIA's library
  *   (engine = GPO_ENGINE_NVSHMEM), which
  *   is loaded when it is first needed: libnvshmem_host.so.3, version 3.3 or newer, for CUDA 12 or 13 as the driver; the
- *   environment's GPUORCH_NVSHMEM may name the file. NVIDIA's licence is accepted by whoever installs it. Each process has
- *   the memory of its own rank, and addresses of those ranks' memory that its device reaches: of the same host, over
- *   NVLink or PCIe. Kernels of this library's own headers need nothing else for these.
+ *   environment's GPUORCH_NVSHMEM may name the file. NVIDIA's licence is accepted by whoever installs it. Each process
+ *   has the memory of its own rank, and addresses of those ranks' memory that its device reaches: of the same host,
+ *   over NVLink or PCIe. Kernels of this library's own headers need nothing else for these.
  *     Ranks of other hosts have no address. Kernels reach them by NVSHMEM's device library: a program defines
  *   GPUORCH_NVSHMEM before it includes gpuorch/device/peer.cuh, compiles with nvcc -rdc=true, links libnvshmem_device.a
- *   of the version that is loaded into a cubin or fatbin, and says so by GPO_SYMMETRIC_REMOTE. Such modules get the state
- *   of NVSHMEM from the library, when NVSHMEM begins or one of their kernels is asked for.
- *     NVSHMEM begins with the first such memory of a process, and goes on until the process ends: it isn't finalised, and
- *   the device's primary context stays. A process can use it with the same processes in the same order alone, and
+ *   of the version that is loaded into a cubin or fatbin, and says so by GPO_SYMMETRIC_REMOTE. Such modules get the
+ *   state of NVSHMEM from the library, when NVSHMEM begins or one of their kernels is asked for.
+ *     NVSHMEM begins with the first such memory of a process, and goes on until the process ends: it isn't finalised,
+ *   and the device's primary context stays. A process can use it with the same processes in the same order alone, and
  *   with one device: groups of a part of them, or in another order, are refused. Where the program has begun NVSHMEM by
  *   itself, the ranks have to be NVSHMEM's numbers of the processes. What NVSHMEM does itself waits for all processes
  *   without a bound, if one dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes trouble.
@@ -73,39 +73,39 @@ typedef struct gpo_symmetric_options {
     uint32_t flags;      /* GPO_SYMMETRIC_REMOTE, or 0 */
     uint64_t alignment;  /* of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256 */
     const char *label;
-    uint32_t engine;     /* GPO_ENGINE_DIRECT, or GPO_ENGINE_NVSHMEM for a group of several processes; GPO_AUTO: direct */
+    uint32_t engine;     /* GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; GPO_AUTO: direct */
     uint32_t reserved;   /* 0 */
 } gpo_symmetric_options;
 
 /* Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group. Any stream of these devices may use it
  * when the call returns. `options` may be NULL. The memory doesn't need the group any more: it stays when the group is
- * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is zeroed.
- * A failure there is that of all processes, and names the rank.
+ * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is
+ * zeroed. A failure there is that of all processes, and names the rank.
  *
  * GPO_INVALID_ARGUMENT: `bytes`, the alignment or another option is out of range, or not the same in all processes
  * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks. Or the
- *     processes are on several hosts, or don't see each other's devices or process numbers; or the group has more than 32
- *     ranks. NVSHMEM can't be used, or has begun with other processes, or the group is of one process: the message says
- *     what to do
+ *     processes are on several hosts, or don't see each other's devices or process numbers; or the group has more than
+ *     32 ranks. NVSHMEM can't be used, or has begun with other processes, or the group is of one process: the message
+ *     says what to do
  * GPO_OUT_OF_MEMORY: a device has too little memory, or NVSHMEM's heap has; the message names its rank, and nothing is
  *     allocated
  * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted; a process has died, or hasn't come within the
  *     group's timeout
  * GPO_SHUT_DOWN: the runtime shuts down while other processes are waited for
- * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. By NVSHMEM one
- * call at a time in a process. Serialises the devices (runtime.h). */
+ * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. By NVSHMEM
+ * one call at a time in a process. Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
                                           gpo_symmetric_t *memory);
 
 /* Destroys the handle. The memory is freed behind all work that was put on streams of the runtime before, resident ones
  * excepted: what these do with the memory must have ended. A template doesn't keep the memory alive: destroy the
- * template's graphs first. Blocks on nothing. Memory of NVSHMEM is freed when all processes have destroyed it, in the next
- * allocation: so other ranks may use this rank's part until they destroy it themselves. */
+ * template's graphs first. Blocks on nothing. Memory of NVSHMEM is freed when all processes have destroyed it, in the
+ * next allocation: so other ranks may use this rank's part until they destroy it themselves. */
 GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
 
 /* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on
- * the streams of all. The address is this process's, also of a rank of another process; there it is another one, and the
- * alignment that was asked for is that of the process whose rank it is.
+ * the streams of all. The address is this process's, also of a rank of another process; there it is another one, and
+ * the alignment that was asked for is that of the process whose rank it is.
  * GPO_INVALID_ARGUMENT: there is no such rank
  * GPO_NOT_SUPPORTED: by NVSHMEM, this process has no address of that rank's memory */
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
@@ -123,7 +123,8 @@ GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint3
 
 /* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before
  * kernels use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
- * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's; the stream is of another device than the rank
+ * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's; the stream is of another device than the
+ *     rank
  * GPO_INVALID_HANDLE: the stream is of another runtime
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
@@ -161,9 +162,9 @@ typedef struct gpo_rank_launch {
 
 /* Puts one kernel on a stream of each rank, on all of them or on none: element r of `launches`, of `count` in all, is
  * rank r's. In a group of several processes `count` is 1: the launch of this process's rank, which is its own. Nothing
- * holds it together with those of the other processes, nor begins it at the same time: kernels that wait for other ranks
- * need all processes to launch theirs, within the bounds of their waits. The kernels may wait for each other. They may differ. `stride`: bytes from one element to the next,
- * sizeof(gpo_rank_launch).
+ * holds it together with those of the other processes, nor begins it at the same time: kernels that wait for other
+ * ranks need all processes to launch theirs, within the bounds of their waits. The kernels may wait for each other.
+ * They may differ. `stride`: bytes from one element to the next, sizeof(gpo_rank_launch).
  *
  * No kernel begins before all of the streams have done what was put on them before: so the kernels begin at about the
  * same time, and two launches on the same streams never overlap, on any device. All blocks of each kernel are on the

@@ -1,8 +1,8 @@
 // NVSHMEM (libnvshmem_host.so.3), loaded when it is first needed. Its headers aren't needed: what is used of it has not
 // changed since 3.3, and the types below are as its headers document them.
 //
-// A process has one world of NVSHMEM: its processing elements (PEs) are the same processes until the end. NVSHMEM's calls
-// may not be made by two threads at once, and those that all PEs have to make wait for the others for ever.
+// A process has one world of NVSHMEM: its processing elements (PEs) are the same processes until the end. NVSHMEM's
+// calls may not be made by two threads at once, and those that all PEs have to make wait for the others for ever.
 #pragma once
 
 #include <cuda.h>

@@ -2,8 +2,8 @@
 // and memory of one that others open.
 //
 // A shared file lives in memory alone (memfd_create), for as long as any process has it open or mapped. Another process
-// of the same user opens it through /proc by the process that made it and that process's descriptor. Both may be another
-// thing's by then, so the file's last page has a random *key*, which is compared before anything is touched.
+// of the same user opens it through /proc by the process that made it and that process's descriptor. Both may be
+// another thing's by then, so the file's last page has a random *key*, which is compared before anything is touched.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ Process this_process() noexcept;
 /// True once the process has ended, whether or not its parent has asked for its exit status. Takes some microseconds.
 bool has_ended(const Process& process) noexcept;
 
-/// A text that two processes have alike if they are on one host and know each other by the same numbers: the host's boot,
-/// and the PID namespace.
+/// A text that two processes have alike if they are on one host and know each other by the same numbers: the host's
+/// boot, and the PID namespace.
 void describe_place(char* to, size_t size) noexcept;
 
 /// How another process finds a shared file.

@@ -62,9 +62,9 @@ public:
     Function& function(std::string_view name);
     /// A variable. Throws Failure(GPO_NOT_FOUND).
     std::pair<CUdeviceptr, size_t> symbol(std::string_view name);
-    /// Gives a module that NVSHMEM's device library is linked into NVSHMEM's state, which its kernels need, if NVSHMEM runs.
-    /// function() does it, and for modules that are there already what begins NVSHMEM (peers/nvshmem_memory.h). Without
-    /// effect for other modules, and the second time. Throws Failure(GPO_NOT_SUPPORTED): NVSHMEM refuses it.
+    /// Gives a module that NVSHMEM's device library is linked into NVSHMEM's state, which its kernels need, if NVSHMEM
+    /// runs. function() does it, and for modules that are there already what begins NVSHMEM (peers/nvshmem_memory.h).
+    /// Without effect for other modules, and the second time. Throws Failure(GPO_NOT_SUPPORTED): NVSHMEM refuses it.
     void begin_nvshmem();
 
 private:

@@ -5,8 +5,9 @@
 // for what isn't on its way, and no number of multiprocessors is needed. Reductions take the ranks in their order: an
 // all-reduce reduces a piece of the data on each rank, and then each rank copies the pieces of the others.
 //
-// On CUDA devices a small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h). They
-// wait for each other on the GPU, as NCCL's do: each is on its way when the others are, and needs few multiprocessors.
+// On CUDA devices a small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h).
+// They wait for each other on the GPU, as NCCL's do: each is on its way when the others are, and needs few
+// multiprocessors.
 #pragma once
 
 #include <vector>

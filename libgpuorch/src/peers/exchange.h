@@ -1,6 +1,6 @@
-// What ranks of a group of processes send each other for a collective, and how they combine it: in memory of the group's
-// own (staging), a chunk at a time. That is the host's, or the device's where the transport takes that. What the
-// transport has been given it may use when the collective has failed: so it never gets the memory of callers.
+// What ranks of a group of processes send each other for a collective, and how they combine it: in memory of the
+// group's own (staging), a chunk at a time. That is the host's, or the device's where the transport takes that. What
+// the transport has been given it may use when the collective has failed: so it never gets the memory of callers.
 //
 // Every rank sends to every other directly, so that a rank which doesn't come is seen by all others. An all-reduce is a
 // reduce-scatter, in which each rank combines a piece of the chunk in the order of the ranks, and an all-gather of the

@@ -174,7 +174,8 @@ DeviceStaging device_staging(const Ref<Context>& context, Transport& transport, 
             copy_text(own.why, failure.error()->sentence());
         }
         const std::vector<DeviceGreeting> all = greet(transport, own, patience, check);
-        const auto failed = std::find_if(all.begin(), all.end(), [](const DeviceGreeting& of) { return of.status != 0; });
+        const auto failed =
+            std::find_if(all.begin(), all.end(), [](const DeviceGreeting& of) { return of.status != 0; });
         if (failed == all.end()) return made;
         without = static_cast<size_t>(failed - all.begin());
         why = failed->why;

@@ -5,9 +5,9 @@
 // one of the next communicator. Groups of one communicator have different tags.
 //
 // What MPI has been given it may use until it says otherwise, and it can't be asked to let go of what it sends. So
-// messages go through memory of the transport's own, and what is given up leaves that to MPI, for good if need be. Device
-// memory MPI gets itself (Transfer::device), and what is given up holds its owner for as long. A receive is begun when
-// its message is there: then few are ever given up.
+// messages go through memory of the transport's own, and what is given up leaves that to MPI, for good if need be.
+// Device memory MPI gets itself (Transfer::device), and what is given up holds its owner for as long. A receive is
+// begun when its message is there: then few are ever given up.
 #pragma once
 
 #include <list>

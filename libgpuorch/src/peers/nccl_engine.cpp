@@ -295,8 +295,8 @@ void NcclEngine::warm_up_all() {
     check_ = nullptr;
 }
 
-// Under lock_. Waits until NCCL has done what it was asked for. The communicator of a group that is broken is aborted by
-// whoever has the lock.
+// Under lock_. Waits until NCCL has done what it was asked for. The communicator of a group that is broken is aborted
+// by whoever has the lock.
 void NcclEngine::settle(Nccl::Result result, const char* function) {
     if (result != Nccl::kSuccess && result != Nccl::kInProgress) check(result, function);
     Pauses pauses;
@@ -436,7 +436,9 @@ NcclEngine::Standing NcclEngine::standing() noexcept {
         }
         if (!watched.since) return false;
         if (!reached(watched.done)) {
-            if (!standing_.waits_since) standing_.waits_since = watched.since, standing_.number = watched.number;
+            if (standing_.waits_since) return false;
+            standing_.waits_since = watched.since;
+            standing_.number = watched.number;
             return false;
         }
         spare_.push_back(watched);   // there is room

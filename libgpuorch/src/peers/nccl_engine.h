@@ -1,5 +1,5 @@
-// The engine that leaves collectives to NCCL: one communicator for each rank of this process, which are all ranks, or one
-// of a group of several processes (*joined*).
+// The engine that leaves collectives to NCCL: one communicator for each rank of this process, which are all ranks, or
+// one of a group of several processes (*joined*).
 //
 // NCCL allows one thread at a time to use a communicator, and launches what a group's calls ask for when the group
 // ends. What it sets up for a kind of collective when it first does one, it does by calls that can't be recorded and
@@ -9,9 +9,9 @@
 // A joined communicator is nonblocking: what NCCL doesn't do at once is asked for again and again, and can be ended
 // meanwhile. When a process is lost, the communicator is aborted: the others' kernels end, with no result.
 //
-// NCCL's kernels wait for ever for a rank that doesn't come. So a joined engine *watches* collectives by two events: the
-// stream has come to it, and it is done. Whoever watches the other processes compares how far all have come. Of those that
-// are recorded into graphs nothing is seen.
+// NCCL's kernels wait for ever for a rank that doesn't come. So a joined engine *watches* collectives by two events:
+// the stream has come to it, and it is done. Whoever watches the other processes compares how far all have come. Of
+// those that are recorded into graphs nothing is seen.
 #pragma once
 
 #include <functional>
@@ -37,11 +37,11 @@ public:
     // --- of a joined one, for the thread that watches the other processes ---
     /// Does each kind once with the other processes. Throws as the constructor.
     void warm_up_all();
-    /// The group is broken: what is on its way ends, the streams that may wait for it fail, and nothing is submitted any
-    /// more.
+    /// The group is broken: what is on its way ends, the streams that may wait for it fail, and nothing is submitted
+    /// any more.
     void abort(const ErrorPtr& error) noexcept;
-    /// Gives the communicator back once all that is on its way has ended. False: it hasn't yet. Nothing is submitted any
-    /// more.
+    /// Gives the communicator back once all that is on its way has ended. False: it hasn't yet. Nothing is submitted
+    /// any more.
     bool finish() noexcept;
     /// What has failed meanwhile; or NULL.
     ErrorPtr look() noexcept;

@@ -11,8 +11,8 @@
 // noted, and freed in the next allocation if all processes have let go of it: destroying needs no order, and waits for
 // nobody. What is left is freed with the process.
 //
-// Each step that can fail in one process alone ends with a greeting: so all processes succeed, or all fail with the same
-// words. But while NVSHMEM itself waits for a process that has died meanwhile, it waits for ever.
+// Each step that can fail in one process alone ends with a greeting: so all processes succeed, or all fail with the
+// same words. But while NVSHMEM itself waits for a process that has died meanwhile, it waits for ever.
 #pragma once
 
 #include <functional>

@@ -41,8 +41,8 @@ void check(uint64_t bytes, const gpo_symmetric_options& options) {
 
 Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetric_options& options) {
     if (peers.ranks() > kMostSymmetricRanks)
-        fail(GPO_NOT_SUPPORTED, "symmetric memory has at most ", kMostSymmetricRanks, " ranks, and ", peers.describe(), " has ",
-             peers.ranks());
+        fail(GPO_NOT_SUPPORTED, "symmetric memory has at most ", kMostSymmetricRanks, " ranks, and ", peers.describe(),
+             " has ", peers.ranks());
     ErrorPtr wrong;
     try {
         check(bytes, options);

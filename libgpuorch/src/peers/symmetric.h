@@ -2,8 +2,9 @@
 // processes a process has the memory of its own rank, and addresses of the others' (symmetric_memory.h).
 //
 // Each device has one allocation (peers/symmetric_memory.h): the user's bytes, and behind them the *words* of the
-// barriers, which begin at the same offset on all devices. A block of a kernel has a stretch of words on each rank: one for each rank, in which that
-// rank announces that it has come to a barrier, and one for how many barriers the block has passed.
+// barriers, which begin at the same offset on all devices. A block of a kernel has a stretch of words on each rank: one
+// for each rank, in which that rank announces that it has come to a barrier, and one for how many barriers the block
+// has passed.
 #pragma once
 
 #include <vector>

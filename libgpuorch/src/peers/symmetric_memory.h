@@ -1,6 +1,5 @@
-// Where the memory of a group's ranks comes from that is symmetric: what has it owns it, and tells its addresses. There
-// is one kind for the devices of one process, one for processes of one host, and one for processes with NVSHMEM. It is
-// chosen in Symmetric::create.
+// Symmetric memory and its owner: allocated by one process for all of its devices, by processes of the same host that
+// import each other's, or by NVSHMEM. Symmetric::create chooses.
 #pragma once
 
 #include <vector>
@@ -39,8 +38,8 @@ public:
     /// nothing) they all learn. Zeroed everywhere when it returns. Throws Failure, in all processes alike.
     static Ref<SymmetricMemory> of_one_host(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
                                             const ErrorPtr& wrong);
-    /// Of processes that use NVSHMEM, all of which call it (nvshmem_memory.h): ranks that this process doesn't reach have
-    /// no address, 0. Throws Failure.
+    /// Of processes that use NVSHMEM, all of which call it (nvshmem_memory.h): ranks that this process doesn't reach
+    /// have no address, 0. Throws Failure.
     static Ref<SymmetricMemory> of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner);
 
 protected:

@@ -56,8 +56,8 @@ public:
     uint32_t rank() const noexcept { return rank_; }
     uint32_t ranks() const noexcept { return ranks_; }
 
-    /// Whether transfers may be of device memory. Such memory isn't copied: what is given up may still read and write it,
-    /// so its owner is kept until that has ended, for good if need be.
+    /// Whether transfers may be of device memory. Such memory isn't copied: what is given up may still read and write
+    /// it, so its owner is kept until that has ended, for good if need be.
     virtual bool takes_device_memory() const { return false; }
     /// Moves what can be moved now; true if that was something. Sets `complete`. Throws Failure.
     virtual bool advance(Transfer& transfer) = 0;

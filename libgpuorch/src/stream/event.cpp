@@ -268,8 +268,9 @@ struct Claimed {
 // --- of several processes ---
 
 // The streams that wait for recordings of other processes. A stream that waits for a process that has ended would wait
-// for ever: it fails, and then the driver's waits are ended by a recording of our own. The others that wait for the same
-// recording look as often as this, and have failed their streams by then.
+// for ever: it fails, and then a recording of our own ends the waits of the software GPU. (CUDA's waits were seen to
+// stay on an H200.) The other processes that wait look as often as this, and have failed
+// their streams by then.
 class Event::Watch final : public Counted, private Errand {
 public:
     explicit Watch(Event& event) noexcept : event_(event) {}
@@ -284,7 +285,7 @@ private:
     void end_waits() noexcept;
     void look_again(uint64_t after) noexcept;
 
-    Event& event_;                   // a reference to it is held while this is posted
+    Event& event_;           // a reference to it is held while this is posted
     host::Mutex lock_;       // a leaf
     Waits waits_;            // under lock_, as:
     bool posted_ = false;
@@ -297,8 +298,8 @@ public:
     Wait(Ref<Watch> watch, Stream& stream) : watch_(std::move(watch)), stream_(&stream) {}
     void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
     Stream& stream() const noexcept { return *stream_; }
-    /// Once for good. Where that isn't possible now, the next look tries it again. (Inlined, GCC 12 takes the list of waits
-    /// for empty and warns.)
+    /// Once for good. Where that isn't possible now, the next look tries it again. (Inlined, GCC 12 takes the list of
+    /// waits for empty and warns.)
     [[gnu::noinline]] void mark() noexcept {
         if (marked_.exchange(true, std::memory_order_relaxed)) return;
         try {
@@ -374,7 +375,7 @@ void Event::Watch::run() noexcept {
     look_again(kLooksEvery);
 }
 
-// A later recording that is complete ends all waits for earlier ones.
+// On software GPUs a later recording that is complete ends all waits for earlier ones.
 void Event::Watch::end_waits() noexcept {
     struct Overwrite final : Operation {
         explicit Overwrite(Event& event) : Operation("record event", event.label(), false), event(&event) {}
@@ -458,7 +459,8 @@ Event::Event(Ref<Context> context, uint32_t flags, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
     if (flags_ & GPO_EVENT_INTERPROCESS) {
         if (timing())
-            fail(GPO_INVALID_ARGUMENT, "options.flags has GPO_EVENT_TIMING, which events of several processes don't have");
+            fail(GPO_INVALID_ARGUMENT,
+                 "options.flags has GPO_EVENT_TIMING, which events of several processes don't have");
         refuse_deterministic();
         shared_ = SharedRecordings::create();
         watch_ = make<Watch>(*this);

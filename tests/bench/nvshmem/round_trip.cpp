@@ -1,5 +1,5 @@
-// Two processes, each with a GPU, and kernels with NVSHMEM's device library (kernels.cu): that all calls of peer.cuh move
-// what they should, and how long a put of 8 bytes with a signal takes there and back,
+// Two processes, each with a GPU, and kernels with NVSHMEM's device library (kernels.cu): that all calls of peer.cuh
+// move what they should, and how long a put of 8 bytes with a signal takes there and back,
 //     by address   peer.cuh, over the other rank's address
 //     by NVSHMEM   peer.cuh, as if the other rank had no address: what it does for ranks of other hosts
 //     NVSHMEM      nvshmem_putmem_signal and nvshmem_signal_wait_until
@@ -180,7 +180,8 @@ int main(int count, char** words) {
     for (int rank = 0; rank < 2; ++rank) {
         ranks[rank] = fork();
         if (ranks[rank] != 0) continue;
-        setenv("GPUORCH_DEVICE", rank ? "cuda:1" : "cuda:0", 1);   // each sees both: NVSHMEM reaches none that it doesn't see
+        // Each sees both: NVSHMEM reaches none that it doesn't see.
+        setenv("GPUORCH_DEVICE", rank ? "cuda:1" : "cuda:0", 1);
         std::exit(be_rank(rank, path, folder));
     }
     int wrong = 0;

@@ -200,7 +200,8 @@ __device__ inline void store16(uint4* at, uint4 value) {
 #endif
 }
 
-/* Two words at once: one memory transaction, in which each word is atomic and relaxed. The address is a multiple of 16. */
+/* Two words at once: one memory transaction, in which each word is atomic and relaxed. The address is a multiple of
+ * 16. */
 __device__ inline void store_pair_relaxed_system(u64* at, u64 first, u64 second) {
 #if defined(__GPUORCH_SOFT__)
     store_relaxed_system(at, first);

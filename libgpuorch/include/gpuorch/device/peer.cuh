@@ -56,12 +56,12 @@
  *   put_signal   put(), and then signal().
  *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which
  *                may be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
- *   put_packet   Writes 8 bytes of data and the number of 32 bits that tells them apart from what was there before, in one
- *                store: a *packet*, of 16 bytes at a multiple of 16. It arrives in half the time of a put_signal, which has to
- *                wait until its data has arrived before it sets the word. It orders nothing else.
+ *   put_packet   Writes 8 bytes of data and the number of 32 bits that tells them apart from what was there before, in
+ *                one store: a *packet*, of 16 bytes at a multiple of 16. It arrives in half the time of a put_signal,
+ *                which has to wait until its data has arrived before it sets the word. It orders nothing else.
  *   wait_packet  Looks at a packet in the caller's own memory until its number is `number`, and gives its data. Returns
- *                peer_timeout when the bound has passed. Before the next packet is put into the same place, this one must
- *                have been seen. Modelled on the LL protocols of NCCL and MSCCL++.
+ *                peer_timeout when the bound has passed. Before the next packet is put into the same place, this one
+ *                must have been seen. Modelled on the LL protocols of NCCL and MSCCL++.
  *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed:
  *                it orders nothing; a quiet() before it does.
  *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it
@@ -75,7 +75,8 @@
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
  *   for so long.
  *   peer_invalid: the handle is none, there is no such rank, a range isn't inside the memory, a signal's offset is no
- *   multiple of 8, or a packet's none of 16; or the grid has more blocks than the memory has barriers for (gpo_symmetric_info.barrier_blocks).
+ *   multiple of 8, or a packet's none of 16; or the grid has more blocks than the memory has barriers for
+ *   (gpo_symmetric_info.barrier_blocks).
  *   peer_not_reached: the kernel's device has no address of that rank's memory, and GPUORCH_NVSHMEM isn't defined.
  *   Nothing has happened then.
  *
@@ -85,8 +86,8 @@
  *   - the source of put and put_signal, and the destination of get, have to be symmetric memory of the own rank, or
  *     registered with NVSHMEM (nvshmemx_buffer_register);
  *   - a signal is ordered behind earlier puts to the same rank alone, of the thread that puts: the first of the warp or
- *     block in their forms. A quiet before it orders what was put to others, and a barrier is ordered behind all that the
- *     block's threads have done;
+ *     block in their forms. A quiet before it orders what was put to others, and a barrier is ordered behind all that
+ *     the block's threads have done;
  *   - pointer gives NULL;
  *   - every kernel of the module needs NVSHMEM to run, also one that comes to no such rank.
  *   Ranges that are shared by device/steal.cuh are for ranks with an address.
@@ -574,7 +575,8 @@ __device__ inline int put_packet(const symmetric& memory, unsigned rank, unsigne
         far::store(memory, rank, offset + 8, tag | (unsigned)(data >> 32));
         return reaches(memory, rank);
     }
-    atomic::store_pair_relaxed_system(word_at(memory, rank, offset), tag | (unsigned)data, tag | (unsigned)(data >> 32));
+    atomic::store_pair_relaxed_system(word_at(memory, rank, offset), tag | (unsigned)data,
+                                      tag | (unsigned)(data >> 32));
     return peer_success;
 }
 

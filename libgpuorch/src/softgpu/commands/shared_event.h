@@ -1,7 +1,7 @@
 // An event of several processes: two counters in memory that they share.
 //
-// Each recording has a number, one more than the recording before, whichever process made it. The event is complete when
-// its newest recording is. A recording counts as complete as soon as a later one is.
+// Each recording has a number, one more than the recording before, whichever process made it. The event is complete
+// when its newest recording is. A recording counts as complete as soon as a later one is.
 #pragma once
 
 #include <cuda.h>

@@ -2,13 +2,14 @@
 // they belong to, and where new device memory comes from.
 //
 // All devices share one reservation of addresses, cut into equal parts, so the device of an address is found by a
-// division. A part is larger than the device's memory, and has two *areas*: one of anonymous memory for pools, and one of
-// a shared file for cuMemAlloc, whose blocks other processes can import. (The first touch of a page of a file takes 1.6
-// times as long, and giving it back twice as long.) Where a file can't be had there is one area, and nothing can be
+// division. A part is larger than the device's memory, and has two *areas*: one of anonymous memory for pools, and one
+// of a shared file for cuMemAlloc, whose blocks other processes can import. (The first touch of a page of a file takes
+// 1.6 times as long, and giving it back twice as long.) Where a file can't be had there is one area, and nothing can be
 // exported. Imported memory is mapped into the anonymous area, and counts as no memory of this process's devices.
 //
-// Pages are committed as the heap grows, and are returned to the system when a large block is freed. With guards (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an
-// unreadable page is on either side, and a block ends where its last page does.
+// Pages are committed as the heap grows, and are returned to the system when a large block is freed. With guards
+// (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an unreadable page is on either side, and a block ends
+// where its last page does.
 //
 // `lock` is a leaf: it is taken inside the machine's lock or alone, and while it is held only mmap, mprotect and
 // madvise are called.
