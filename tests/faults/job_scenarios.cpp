@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "driver/driver.h"
 #include "support/files.h"
+#include "support/setting.h"
 
 namespace gpo::test {
 
@@ -203,28 +203,6 @@ void tuned_pipeline(Attempt& a) {
 }
 
 namespace {
-
-/// Sets an environment variable for its life.
-class Setting {
-public:
-    Setting(const char* name, const std::string& value) : name_(name), before_(now()) {
-        setenv(name, value.c_str(), 1);
-    }
-    ~Setting() {
-        if (before_) setenv(name_, before_->c_str(), 1);
-        else unsetenv(name_);
-    }
-    Setting(const Setting&) = delete;
-    Setting& operator=(const Setting&) = delete;
-
-private:
-    std::optional<std::string> now() const {
-        const char* value = std::getenv(name_);
-        return value ? std::optional<std::string>(value) : std::nullopt;
-    }
-    const char* const name_;
-    const std::optional<std::string> before_;
-};
 
 /// Where the compiler puts its files while this lives: it takes them all away.
 class Workshop {

@@ -2,7 +2,6 @@
 // on each.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -10,27 +9,15 @@
 
 #include "support/gpu.h"
 #include "support/report.h"
+#include "support/setting.h"
 
 namespace gpo::test {
 
 using Peers = Owned<gpo_peers_t, gpo_peers_destroy>;
 
 /// Eight software GPUs for the runtimes that are made while it lives; GPUs of CUDA are as many as there are.
-class EightDevices {
-public:
-    EightDevices() {
-        if (const char* value = std::getenv("GPUORCH_SOFT_DEVICES")) before_ = value;
-        setenv("GPUORCH_SOFT_DEVICES", "8", 1);
-    }
-    ~EightDevices() {
-        if (before_.empty()) unsetenv("GPUORCH_SOFT_DEVICES");
-        else setenv("GPUORCH_SOFT_DEVICES", before_.c_str(), 1);
-    }
-    EightDevices(const EightDevices&) = delete;
-    EightDevices& operator=(const EightDevices&) = delete;
-
-private:
-    std::string before_;
+struct EightDevices {
+    Setting devices_of_runtime{"GPUORCH_SOFT_DEVICES", "8"};
 };
 
 /// Device memory of any device, freed when it goes.

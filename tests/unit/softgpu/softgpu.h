@@ -17,23 +17,14 @@
 #include "driver/driver.h"
 #include "softgpu/image/seal.h"
 #include "support/files.h"
+#include "support/setting.h"
 
 namespace softgpu_test {
 
 #define OK(call) REQUIRE((call) == CUDA_SUCCESS)
 #define IS(call, code) CHECK((call) == (code))
 
-/// Sets an environment variable for its life.
-class Setting {
-public:
-    Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-    ~Setting() { unsetenv(name_); }
-    Setting(const Setting&) = delete;
-    Setting& operator=(const Setting&) = delete;
-
-private:
-    const char* name_;
-};
+using gpo::test::Setting;
 
 /// A shared object that lies beside the program, as its linker made it.
 inline std::vector<char> unsealed_image(const std::string& name) {
