@@ -40,6 +40,7 @@ VALUES = {
     ("gpo_status_name", "status"): "GPO_SUCCESS", ("gpo_status_text", "status"): "GPO_SUCCESS",
     ("gpo_timeline_fail", "status"): "GPO_FAILED", ("gpo_device_set_limit", "value"): "w.printf_bytes",
     ("gpo_fill", "value"): "1", ("gpo_fill_rows", "value"): "1", ("gpo_stream_wait_timeline", "value"): "0",
+    ("gpo_pipeline_get_share", "device"): "0",
     ("gpo_timeline_wait", "value"): "0", ("gpo_cq_drain", "capacity"): "1",
     ("gpo_cq_drain", "stride"): "sizeof(gpo_completion)", ("gpo_copy_batch", "stride"): "sizeof(gpo_copy)",
     ("gpo_copy_batch", "count"): "1", ("gpo_copy_to_device", "source"): "w.pinned.data()",

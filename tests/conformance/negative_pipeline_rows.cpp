@@ -68,6 +68,12 @@ std::vector<Row> pipeline_rows() {
         options("a result above 1 MiB", [](auto& o) { o.result_bytes = (1 << 20) + 1; }),
         options("scratch of 2^63", [](auto& o) { o.scratch_bytes = uint64_t{1} << 63; }),
         options("a granule of 2^63", [](auto& o) { o.granule = uint64_t{1} << 63; }),
+        options("devices without their number", [](auto& o) { o.device_count = 2; }),
+        options("65 devices", [](auto& o) {
+            static const gpo_device_t none[65] = {};
+            o.devices = none, o.device_count = 65; }),
+        options("something in a reserved field", [](auto& o) { o.reserved = 1; }),
+        stage("a kernel and a list of kernels", [](auto& s) { s.kernels = &s.kernel; }),
         stage("a stage of kind 0", [](auto& s) { s.kind = 0; }),
         stage("a stage of an unknown kind", [](auto& s) { s.kind = 3; }),
         stage("a kernel stage without its kernel", [](auto& s) { s.kernel = nullptr; }, Needs::nothing, GPO_INVALID_HANDLE),

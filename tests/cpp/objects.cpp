@@ -1320,6 +1320,47 @@ TEST("a stage may be a callable, several stages run one after the other") {
     REQUIRE(output == std::vector<float>(2048, 11.0f));
 }
 
+TEST("a pipeline over two devices has a kernel and values of each, and says what each did") {
+    setenv("GPUORCH_SOFT_DEVICES", "2", 1);
+    const gpuorch::runtime runtime;
+    unsetenv("GPUORCH_SOFT_DEVICES");
+    gpo_device_options second{};
+    second.ordinal = 1;
+    const gpuorch::device devices[] = {runtime.open_device(), runtime.open_device(second)};
+    const gpuorch::kernel kernels_of[] = {devices[0].compile(kernels).kernel("invert"),
+                                          devices[1].compile(kernels).kernel("invert")};
+    const gpo_device_t handles[] = {devices[0], devices[1]};
+    auto options = Inverter::settings();
+    options.devices = handles;
+    options.device_count = 2;
+    const auto stage = [&](std::vector<gpo_kernel_t> each, const std::vector<unsigned char>& masks) {
+        return gpuorch::kernel_stage(std::move(each), chunk::input, chunk::output, chunk::input_bytes, chunk::result,
+                                     chunk::index, gpuorch::per_device(masks))
+            .block(64)
+            .grid(2);
+    };
+    auto pipeline = devices[0].create_pipeline({stage({kernels_of[0], kernels_of[1]}, {255, 15})}, options);
+    const auto input = numbers(50000);
+    std::vector<unsigned char> output(50000);
+    bool right = true;
+    const auto result = pipeline.run(
+        gpuorch::from_memory(input), gpuorch::to_memory(output).take([&](const gpo_chunk& taken) {
+            const unsigned char mask = taken.device == 0 ? 255 : 15;
+            for (std::uint64_t i = taken.offset; i < taken.offset + taken.bytes; ++i)
+                right = right && output[i] == static_cast<unsigned char>(input[i] ^ mask);
+        }));
+    REQUIRE(right && result.chunks == 13);
+    REQUIRE(pipeline.share(0).chunks + pipeline.share(1).chunks == 13);
+    REQUIRE(pipeline.share(0).chunks > 0 && pipeline.share(1).bytes_in > 0);
+    REQUIRE(status_of([&] { pipeline.share(2); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(says(error_of([&] { devices[0].create_pipeline({stage({kernels_of[0]}, {1, 2})}, options); }).what(),
+                 "one kernel for each device"));
+    REQUIRE(says(error_of([&] {
+                     devices[0].create_pipeline({stage({kernels_of[0], kernels_of[1]}, {1})}, options);
+                 }).what(),
+                 "one value for each device"));
+}
+
 TEST("an exception in a source, a stage or a sink ends the run, and the next one goes") {
     Inverter gpu;
     const auto input = numbers(30000);

@@ -1,6 +1,6 @@
 // Pipelines that end early, under explored schedules: by failure, by cancelling, because somebody has enough, at a
 // random chunk and a random point of the schedule. Whatever the order of things, each chunk was taken once and in order
-// or not at all, the result says how many, the end is told once, all buffers are given back, and the pipeline can be
+// or not at all, whichever of the devices it was on, the result says how many, the end is told once, all buffers are given back, and the pipeline can be
 // run again. GPUORCH_TEST_SEED=n runs one again.
 #include <algorithm>
 #include <atomic>
@@ -196,14 +196,11 @@ public:
         auto options = sized<gpo_runtime_options>();
         options.completion_mode = draw(2) ? GPO_COMPLETION_LATENCY : GPO_COMPLETION_BALANCED;
         REQUIRE_OK(gpo_runtime_create(&options, &runtime_));
-        REQUIRE_OK(gpo_device_open(runtime_, nullptr, &device_));
+        open_devices();
         REQUIRE_OK(gpo_cq_create(runtime_, nullptr, &queue_));
         REQUIRE_OK(gpo_executor_create(runtime_, nullptr, &executor_));
-        REQUIRE_OK(gpo_arena_create(device_, nullptr, &arena_));
+        REQUIRE_OK(gpo_arena_create(devices_.front(), nullptr, &arena_));
         REQUIRE_OK(gpo_timeline_create(runtime_, nullptr, &rig_.never));
-        Module module;
-        REQUIRE_OK(gpo_module_load_builtin(device_, module.out()));
-        REQUIRE_OK(gpo_module_get_kernel(module, "gpo_histogram_u8", kernel_.out()));
         data_.reserve(1);   // of no bytes it has an address all the same
         data_.resize(draw(8) ? draw(12 * kChunk) : draw(3) * kChunk);
         for (uint8_t& byte : data_) byte = static_cast<uint8_t>(rig_.random());
@@ -216,20 +213,19 @@ public:
     }
 
     void run() {
-        uint64_t free_before = 0, free_after = 0, total = 0;
-        REQUIRE_OK(gpo_device_get_memory(device_, &free_before, &total));
+        const std::vector<uint64_t> before = free_memory();
         create();
         first_run();
         if (first_.end == End::other_destroys) return end();
         // A driver that doesn't know its context has lost it.
-        if (first_.end == End::driver_fails && gpo_device_wait(device_, 0) == GPO_DEVICE_LOST) {
+        const auto lost = [](gpo_device_t device) { return gpo_device_wait(device, 0) == GPO_DEVICE_LOST; };
+        if (first_.end == End::driver_fails && std::any_of(devices_.begin(), devices_.end(), lost)) {
             CHECK_OK(gpo_pipeline_destroy(rig_.pipeline));
             return end();
         }
         second_run();
         REQUIRE_OK(gpo_pipeline_destroy(rig_.pipeline));
-        REQUIRE_OK(gpo_device_get_memory(device_, &free_after, &total));
-        CHECK(free_after == free_before);
+        CHECK(free_memory() == before);
         auto metrics = sized<gpo_metrics>();
         REQUIRE_OK(gpo_runtime_get_metrics(runtime_, &metrics));
         CHECK(metrics.pipeline_pinned == 0);
@@ -242,7 +238,28 @@ public:
 private:
     uint64_t draw(uint64_t below) { return rig_.random() % below; }
 
+    /// Up to two of them, with the kernel on each.
+    void open_devices() {
+        for (uint32_t count = 1 + static_cast<uint32_t>(draw(2)); devices_.size() < count;) {
+            auto options = sized<gpo_device_options>();
+            options.ordinal = static_cast<uint32_t>(devices_.size());
+            REQUIRE_OK(gpo_device_open(runtime_, &options, &devices_.emplace_back()));
+            Module module;
+            REQUIRE_OK(gpo_module_load_builtin(devices_.back(), module.out()));
+            REQUIRE_OK(gpo_module_get_kernel(module, "gpo_histogram_u8", kernels_.emplace_back().out()));
+        }
+    }
+
+    std::vector<uint64_t> free_memory() const {
+        std::vector<uint64_t> bytes(devices_.size());
+        uint64_t total = 0;
+        for (size_t i = 0; i < devices_.size(); ++i)
+            REQUIRE_OK(gpo_device_get_memory(devices_[i], &bytes[i], &total));
+        return bytes;
+    }
+
     void create() {
+        const std::vector<gpo_kernel_t> kernels(kernels_.begin(), kernels_.end());
         auto stages = std::vector{sized<gpo_stage>(), sized<gpo_stage>()};
         constexpr uint32_t kinds[] = {GPO_STAGE_RESULT, GPO_STAGE_INPUT, GPO_STAGE_INPUT_BYTES};
         gpo_stage_argument arguments[3];
@@ -251,7 +268,8 @@ private:
             arguments[i].kind = kinds[i];
         }
         stages[0].kind = GPO_STAGE_KERNEL;
-        stages[0].kernel = kernel_;
+        if (kernels.size() == 1) stages[0].kernel = kernels.front();
+        else stages[0].kernels = kernels.data();
         stages[0].block[0] = 32;
         stages[0].bytes_per_block = kChunk;
         stages[0].arguments = arguments;
@@ -272,7 +290,11 @@ private:
         options.progress_user = &rig_;
         options.progress_ns = 1;
         options.executor = draw(3) == 0 ? executor_ : nullptr;
-        REQUIRE_OK(gpo_pipeline_create(device_, &options, &rig_.pipeline));
+        if (devices_.size() > 1) {
+            options.devices = devices_.data();
+            options.device_count = static_cast<uint32_t>(devices_.size());
+        }
+        REQUIRE_OK(gpo_pipeline_create(devices_.front(), &options, &rig_.pipeline));
     }
 
     void* pinned() {
@@ -408,6 +430,15 @@ private:
         CHECK(result.bytes_in >= account.taken_bytes);
         CHECK(result.bytes_in <= account.staged_bytes);
         if (account.end != End::driver_fails) CHECK(result.bytes_in == account.staged_bytes);
+        uint64_t chunks = 0, bytes = 0;
+        for (uint32_t device = 0; device < devices_.size(); ++device) {
+            auto share = sized<gpo_pipeline_share>();
+            REQUIRE_OK(gpo_pipeline_get_share(rig_.pipeline, device, &share));
+            chunks += share.chunks;
+            bytes += share.bytes_in;
+        }
+        CHECK(chunks == account.taken);
+        CHECK(bytes == account.taken_bytes);
         if (status == GPO_SUCCESS) {
             const uint64_t all = account.end == End::source_ends && account.reached ? account.given : data_.size();
             if (account.end == End::sink_ends && account.reached)
@@ -474,7 +505,7 @@ private:
     static void told(void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); }
 
     void end() {
-        kernel_.reset();
+        kernels_.clear();
         REQUIRE_OK(gpo_runtime_shutdown(runtime_, kPatience));
         CHECK_OK(gpo_cq_destroy(queue_));
         CHECK(told_ == accepted_);
@@ -483,12 +514,12 @@ private:
 
     Rig rig_;
     gpo_runtime_t runtime_ = nullptr;
-    gpo_device_t device_ = nullptr;
+    std::vector<gpo_device_t> devices_;
     gpo_cq_t queue_ = nullptr;
     gpo_executor_t executor_ = nullptr;
     gpo_arena_t arena_ = nullptr;
     uint8_t *pinned_in_ = nullptr, *pinned_out_ = nullptr;
-    Kernel kernel_;
+    std::vector<Kernel> kernels_;
     Files files_;
     std::string in_, out_;
     std::vector<uint8_t> data_, memory_;

@@ -619,6 +619,42 @@ void pipelines(Attempt& a) {
             });
         }
     }
+    auto share = sized<gpo_pipeline_share>();
+    a.ask("share", [&] {
+        const gpo_status status = gpo_pipeline_get_share(pipeline, 0, &share);
+        return status == GPO_INVALID_STATE ? GPO_SUCCESS : status;   // no run could be started
+    });
+    STEP(a, gpo_pipeline_destroy(pipeline.release()));
+}
+
+// One run over two devices.
+void shared_pipelines(Attempt& a) {
+    if (!a.open()) return;
+    auto second = sized<gpo_device_options>();
+    second.ordinal = 1;
+    Device other;
+    untouched(other, STEP(a, gpo_device_open(a.runtime, &second, other.out())));
+    if (!other) return;
+    static uint8_t in[6 * 4096], out[sizeof in];
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = enqueue_nothing;
+    const gpo_device_t devices[] = {a.device, other};
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.slots = 1;
+    options.stage_stride = sizeof(gpo_stage);
+    options.stage_count = 1;
+    options.stages = &stage;
+    options.devices = devices;
+    options.device_count = 2;
+    Pipeline pipeline;
+    untouched(pipeline, STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out())));
+    if (!pipeline) return;
+    const gpo_source source = from_memory(in, sizeof in);
+    const gpo_sink sink = to_memory(out, sizeof out);
+    auto result = sized<gpo_pipeline_result>();
+    if (STEP(a, gpo_pipeline_start(pipeline, &source, &sink))) STEP(a, gpo_pipeline_wait(pipeline, kPatience, &result));
     STEP(a, gpo_pipeline_destroy(pipeline.release()));
 }
 
@@ -962,6 +998,7 @@ const std::vector<Scenario>& scenarios() {
         {"kernels", kernels},
         {"modules", modules},
         {"pipelines", pipelines},
+        {"pipelines over two devices", shared_pipelines},
         {"buckets", buckets, 150},
         {"resident work", resident_work, 60},
         {"device queues", device_queues},

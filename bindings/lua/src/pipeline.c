@@ -66,14 +66,15 @@ static void drop_failure(state *s, pipeline_context *p) {
 static const field stage_fields[] = {
     FIELD(gpo_stage, block, THREE), FIELD(gpo_stage, grid, THREE), FIELD(gpo_stage, bytes_per_block, U64),
     FIELD(gpo_stage, dynamic_shared_bytes, U64), FIELD(gpo_stage, max_blocks, U32), FIELD(gpo_stage, label, STRING),
-    OTHER("kernel"), OTHER("arguments"), OTHER("enqueue"), FIELDS_END};
+    OTHER("kernel"), OTHER("kernels"), OTHER("arguments"), OTHER("enqueue"), FIELDS_END};
 static const field option_fields[] = {
     FLAG(gpo_pipeline_options, "times", GPO_PIPELINE_TIMES), FIELD(gpo_pipeline_options, chunk_bytes, U64),
     FIELD(gpo_pipeline_options, granule, U64), FIELD(gpo_pipeline_options, slots, U32),
     FIELD(gpo_pipeline_options, output_numerator, U32), FIELD(gpo_pipeline_options, output_denominator, U32),
     FIELD(gpo_pipeline_options, scratch_bytes, U64), FIELD(gpo_pipeline_options, result_bytes, U64),
     FIELD(gpo_pipeline_options, max_pinned_bytes, U64), FIELD(gpo_pipeline_options, progress_ns, U64),
-    FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"), FIELDS_END};
+    FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"),
+    OTHER("devices"), FIELDS_END};
 
 /* What a word stands for in a kernel's arguments: the first four an address, the rest a number. */
 static const char *const argument_words[] = {"", "input", "output", "scratch", "result",
@@ -121,9 +122,42 @@ static int cannot_call(const pipeline_context *p) {
 static const char *const no_calls =
     "in a runtime with a schedule_seed functions of Lua's are called in an executor only: option 'executor'";
 
+/* The value on top of the stack; the array that it is, or nil, is left in the table at `anchor`. Gives what is wrong. */
+static const char *read_value(lua_State *L, state *s, int anchor, const parameter *p, void *value) {
+    array_object *array = NULL;
+    if (lua_isnil(L, -1) && p->kind != PARAMETER_POINTER) return "it is missing";
+    const char *problem = read_parameter(L, s, lua_gettop(L), p, value, &array);
+    if (problem || !array) return problem;
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    return NULL;
+}
+
+/* {device = {value, ...}} on top of the stack: a value for each device. */
+static const char *read_device_values(lua_State *L, state *s, int anchor, const parameter *p, uint32_t devices,
+                                      gpo_stage_argument *argument) {
+    const int index = lua_gettop(L);
+    lua_getfield(L, index, "device");
+    if (!lua_istable(L, -1) || lua_rawlen(L, -1) > devices) return "a table 'device' with a value for each device expected";
+    char *values = lua_newuserdata(L, (size_t)devices * p->size);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    for (uint32_t i = 0; i < devices; ++i) {
+        lua_rawgeti(L, index + 1, (int)i + 1);
+        const char *problem = read_value(L, s, anchor, p, values + (size_t)i * p->size);
+        if (problem) return lua_pushfstring(L, "device %d: %s", (int)i, problem);
+        lua_pop(L, 1);
+    }
+    argument->kind = GPO_STAGE_DEVICE_VALUE;
+    argument->value = values;
+    argument->bytes = p->size;
+    lua_settop(L, index);
+    return NULL;
+}
+
 /* The arguments of the stage on top of the stack; the memory for them is left in the table at `anchor`. */
 static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, const kernel_object *kernel,
-                           gpo_stage *stage) {
+                           uint32_t devices, gpo_stage *stage) {
     lua_getfield(L, stage_index, "arguments");
     const int arguments = lua_gettop(L);
     const uint32_t given = lua_istable(L, arguments) ? (uint32_t)lua_rawlen(L, arguments) : 0;
@@ -139,7 +173,6 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
     for (uint32_t i = 0; i < kernel->count; ++i) {
         const parameter *p = &kernel->parameters[i];
         char *value = block + array_bytes + p->offset;
-        array_object *array = NULL;
         lua_rawgeti(L, arguments, (int)i + 1);
         list[i].struct_size = sizeof *list;
         const char *problem = NULL;
@@ -149,9 +182,10 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
             const char *word = lua_tostring(L, -1);
             list[i].kind = argument_kind(word);
             if (!list[i].kind || !fits(list[i].kind, p)) problem = wrong_word(L, p, word);
+        } else if (lua_istable(L, -1)) {
+            problem = read_device_values(L, s, anchor, p, devices, &list[i]);
         } else {
-            problem = lua_isnil(L, -1) && p->kind != PARAMETER_POINTER
-                          ? "it is missing" : read_parameter(L, s, lua_gettop(L), p, value, &array);
+            problem = read_value(L, s, anchor, p, value);
         }
         if (problem) {
             char name[32];
@@ -160,9 +194,6 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
         if (list[i].kind == GPO_STAGE_VALUE) {
             list[i].value = value;
             list[i].bytes = p->size;
-            lua_pushvalue(L, -1);
-            if (array) lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
-            else lua_pop(L, 1);
         }
         lua_pop(L, 1);
     }
@@ -172,8 +203,43 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
     stage->argument_count = kernel->count;
 }
 
+/* The kernel on top of the stack; it is left in the table at `anchor`. */
+static const kernel_object *stage_kernel(lua_State *L, state *s, int anchor, int number) {
+    const kernel_object *kernel = test_object(L, s, -1, CLASS_KERNEL);
+    if (!kernel) luaL_error(L, "stage %d: a kernel or a function 'enqueue' expected", number + 1);
+    check_object(L, s, lua_gettop(L), CLASS_KERNEL);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    return kernel;
+}
+
+/* The kernels of the stage at `index`, one for each device. All have the first one's parameters. */
+static const kernel_object *read_kernels(lua_State *L, state *s, int index, int anchor, int number, uint32_t devices,
+                                         gpo_stage *stage) {
+    lua_getfield(L, index, "kernels");
+    const int list = lua_gettop(L);
+    if (!lua_istable(L, list) || lua_rawlen(L, list) != devices)
+        luaL_error(L, "stage %d: option 'kernels': one for each of %d devices expected", number + 1, (int)devices);
+    gpo_kernel_t *kernels = lua_newuserdata(L, sizeof *kernels * devices);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    const kernel_object *first = NULL;
+    for (uint32_t i = 0; i < devices; ++i) {
+        lua_rawgeti(L, list, (int)i + 1);
+        const kernel_object *kernel = stage_kernel(L, s, anchor, number);
+        if (!first) first = kernel;
+        if (kernel->count != first->count || memcmp(kernel->sizes, first->sizes, first->count * sizeof *first->sizes) != 0)
+            luaL_error(L, "stage %d: kernel %d has other parameters than the first", number + 1, (int)i + 1);
+        kernels[i] = HANDLE(&kernel->base, gpo_kernel_t);
+        lua_pop(L, 1);
+    }
+    stage->kernels = kernels;
+    lua_pop(L, 1);
+    return first;
+}
+
 /* The stage on top of the stack. */
-static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipeline_context *p, int number, gpo_stage *stage) {
+static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipeline_context *p, int number,
+                       uint32_t devices, gpo_stage *stage) {
     const int index = lua_gettop(L);
     *stage = (gpo_stage){.struct_size = sizeof *stage, .kind = GPO_STAGE_KERNEL};
     if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
@@ -193,14 +259,39 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
         return;
     }
     lua_getfield(L, index, "kernel");
-    const kernel_object *kernel = test_object(L, s, -1, CLASS_KERNEL);
-    if (!kernel) luaL_error(L, "stage %d: a kernel or a function 'enqueue' expected", number + 1);
-    check_object(L, s, lua_gettop(L), CLASS_KERNEL);
-    stage->kernel = HANDLE(&kernel->base, gpo_kernel_t);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
-    read_arguments(L, s, index, anchor, kernel, stage);
+    const kernel_object *kernel;
+    if (lua_isnil(L, -1) && devices > 1) {
+        kernel = read_kernels(L, s, index, anchor, number, devices, stage);
+    } else {
+        kernel = stage_kernel(L, s, anchor, number);
+        stage->kernel = HANDLE(&kernel->base, gpo_kernel_t);
+    }
+    read_arguments(L, s, index, anchor, kernel, devices, stage);
     lua_settop(L, index);
+}
+
+/* The devices of the options in argument 2; their list is left on the stack. How many devices the pipeline has. */
+static uint32_t read_devices(lua_State *L, state *s, const object *first, gpo_pipeline_options *options) {
+    lua_getfield(L, 2, "devices");
+    if (lua_isnil(L, -1)) return 1;
+    if (!lua_istable(L, -1)) luaL_error(L, "option 'devices': a table of devices expected");
+    const int list = lua_gettop(L);
+    const size_t count = lua_rawlen(L, list);
+    if (count == 0 || count > MOST_DEVICES) luaL_error(L, "option 'devices': 1 to 64 expected");
+    gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * count);
+    for (size_t i = 0; i < count; ++i) {
+        lua_rawgeti(L, list, (int)i + 1);
+        const object *device = test_object(L, s, lua_gettop(L), CLASS_DEVICE);
+        if (!device || !is_open(s, device))
+            luaL_error(L, "option 'devices': number %d: a device that is open expected", (int)i + 1);
+        if (device->runtime != first->runtime)
+            luaL_error(L, "option 'devices': number %d: the device is of another runtime", (int)i + 1);
+        devices[i] = HANDLE(device, gpo_device_t);
+        lua_pop(L, 1);
+    }
+    options->devices = devices;
+    options->device_count = (uint32_t)count;
+    return (uint32_t)count;
 }
 
 static int create_pipeline(lua_State *L, state *s, object *device, pipeline_object *pipeline,
@@ -209,6 +300,8 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     const int index = lua_gettop(L);
     lua_newtable(L); /* what arguments point to; the pipeline keeps it, for its kernels and arrays */
     keep(L, index, PIPELINE_ARGUMENTS, index + 1);
+    const uint32_t devices = read_devices(L, s, device, options);
+    if (options->devices) keep(L, index, PIPELINE_DEVICES, index + 2);
     lua_getfield(L, 2, "stages");
     if (!lua_istable(L, -1)) return luaL_error(L, "option 'stages': a table of stages expected");
     const int stages = lua_gettop(L), count = (int)lua_rawlen(L, stages);
@@ -216,7 +309,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     gpo_stage *list = lua_newuserdata(L, sizeof *list * (size_t)(count + 1));
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, stages, i + 1);
-        read_stage(L, s, index, index + 1, p, i, &list[i]);
+        read_stage(L, s, index, index + 1, p, i, devices, &list[i]);
         lua_pop(L, 1);
     }
     options->stages = list;
@@ -546,7 +639,23 @@ PLAIN_METHOD(pipeline_cancel, pipeline)
 
 RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_fields)
 
-const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait},
+static const field share_fields[] = {
+    FIELD(gpo_pipeline_share, chunks, U64),      FIELD(gpo_pipeline_share, bytes_in, U64),
+    FIELD(gpo_pipeline_share, copy_in_ns, U64),  FIELD(gpo_pipeline_share, copy_out_ns, U64),
+    FIELD(gpo_pipeline_share, kernel_ns, U64),   FIELD(gpo_pipeline_share, copy_hidden_ns, U64), FIELDS_END};
+
+/* share(device): which chunks have `device` for theirs. */
+static int pipeline_get_share(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_pipeline_t pipeline = CHECK_HANDLE(1, pipeline);
+    gpo_pipeline_share share = {.struct_size = sizeof share};
+    const gpo_status status = s->api->pipeline_get_share(pipeline, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &share);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, share_fields, &share);
+    return 1;
+}
+
+const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait}, {"share", pipeline_get_share},
                                      {"notify", pipeline_notify}, {"cancel", pipeline_cancel},
                                      {"progress", pipeline_get_progress}, {NULL, NULL}};
 const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

@@ -7,9 +7,10 @@
 #pragma GCC visibility push(hidden)
 
 #define MOST_STAGES 64
+#define MOST_DEVICES 64
 
 enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_REST,
-       PIPELINE_STAGES, PIPELINE_ARGUMENTS = PIPELINE_STAGES + MOST_STAGES };
+       PIPELINE_STAGES, PIPELINE_ARGUMENTS = PIPELINE_STAGES + MOST_STAGES, PIPELINE_DEVICES };
 
 /* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
 typedef struct pipeline_context {

@@ -21,7 +21,8 @@
 
 ---@class gpuorch.stage
 ---@field kernel kernel?
----@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset
+---@field kernels kernel[]? instead of `kernel`, in a pipeline over several devices: one for each
+---@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset; {device = {value, ...}} is another value on each device
 ---@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? instead of a kernel
 ---@field block gpuorch.three?
 ---@field grid gpuorch.three?
@@ -44,6 +45,7 @@
 ---@field progress fun(progress: table)?
 ---@field progress_ns integer?
 ---@field executor executor? runs the callbacks; without it they run while the script waits
+---@field devices device[]? several devices that share the work; the first is the one whose method this is
 ---@field label string?
 
 ---@class gpuorch.source one of path, descriptor, memory and fill
@@ -64,6 +66,7 @@
 ---@class gpuorch.chunk
 ---@field index integer
 ---@field slot integer
+---@field device integer where its stages run, from 0
 ---@field offset integer
 ---@field bytes integer
 ---@field output_offset integer
@@ -1467,6 +1470,11 @@ function pipeline:cancel() end
 
 ---@return table?
 function pipeline:progress() end
+
+--- what a device did in the run that ended last
+---@param device integer from 0
+---@return table?
+function pipeline:share(device) end
 
 local gpuorch = {}
 

@@ -315,6 +315,7 @@ typedef struct gpo_api {
     gpo_status (*event_export)(gpo_event_t event, void *buffer, size_t capacity, size_t *needed);
     gpo_status (*event_import)(gpo_device_t device, const void *exported, size_t bytes, const char *label,
                                gpo_event_t *event);
+    gpo_status (*pipeline_get_share)(gpo_pipeline_t pipeline, uint32_t device, gpo_pipeline_share *share);
 } gpo_api;
 
 #ifdef __cplusplus

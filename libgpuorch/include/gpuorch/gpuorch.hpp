@@ -1377,6 +1377,20 @@ inline constexpr part offset{GPO_STAGE_OFFSET};
 
 }  // namespace chunk
 
+/// An argument of a stage's kernel that is another one on each of the pipeline's devices: per_device(tables), with a
+/// container that has an element for each.
+template <class T>
+struct device_values {
+    std::vector<T> values;
+};
+template <class Container>
+[[nodiscard]] auto per_device(const Container& values) {
+    using T = std::decay_t<decltype(detail::kernel_argument(*std::begin(values)))>;
+    device_values<T> out;
+    for (const auto& value : values) out.values.push_back(detail::kernel_argument(value));
+    return out;
+}
+
 /// A stage of a pipeline, from kernel_stage or callback_stage. Copies share the callable.
 class stage {
 public:
@@ -1393,12 +1407,15 @@ private:
     friend class pipeline;
     template <class... Arguments>
     friend stage kernel_stage(gpo_kernel_t kernel, const Arguments&... arguments);
+    template <class... Arguments>
+    friend stage kernel_stage(std::vector<gpo_kernel_t> kernels, const Arguments&... arguments);
     template <class Callable>
     friend stage callback_stage(Callable&& callable);
 
     struct argument {
         std::uint32_t kind;
         std::vector<unsigned char> value;
+        std::size_t bytes = value.size();   // of one device
     };
     stage() = default;
     stage& set(std::uint32_t (&to)[3], dim3 from) {
@@ -1414,9 +1431,15 @@ private:
         const auto bytes = reinterpret_cast<const unsigned char*>(std::addressof(given));
         arguments_.push_back({GPO_STAGE_VALUE, {bytes, bytes + sizeof given}});
     }
+    template <class T>
+    void add(const device_values<T>& given) {
+        const auto bytes = reinterpret_cast<const unsigned char*>(given.values.data());
+        arguments_.push_back({GPO_STAGE_DEVICE_VALUE, {bytes, bytes + given.values.size() * sizeof(T)}, sizeof(T)});
+    }
 
     gpo_stage raw_{};  // its pointers are written when the pipeline is created
     std::vector<argument> arguments_;
+    std::vector<gpo_kernel_t> kernels_;
     std::shared_ptr<void> callable_;
     std::string label_;
 };
@@ -1429,6 +1452,15 @@ template <class... Arguments>
     made.raw_.kind = GPO_STAGE_KERNEL;
     made.raw_.kernel = kernel;
     (made.add(arguments), ...);
+    return made;
+}
+
+/// Of a pipeline over several devices: a kernel for each, in the order of gpo_pipeline_options.devices.
+///     kernel_stage({blur_here, blur_there}, chunk::input, chunk::output, per_device(tables))
+template <class... Arguments>
+[[nodiscard]] stage kernel_stage(std::vector<gpo_kernel_t> kernels, const Arguments&... arguments) {
+    stage made = kernel_stage(gpo_kernel_t{}, arguments...);
+    made.kernels_ = std::move(kernels);
     return made;
 }
 
@@ -1663,6 +1695,12 @@ public:
     }
     void cancel() const { check(gpo_pipeline_cancel(get())); }
     gpo_pipeline_progress progress() const { return detail::got(gpo_pipeline_get_progress, get()); }
+    /// What a device did in the run that ended last.
+    gpo_pipeline_share share(std::uint32_t device) const {
+        auto out = sized<gpo_pipeline_share>();
+        check(gpo_pipeline_get_share(get(), device, &out));
+        return out;
+    }
     void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_pipeline_notify(get(), queue, user_data)); }
     /// When the run has ended. See stream_ref::then.
     template <class Callable>
@@ -1681,13 +1719,18 @@ private:
         std::vector<std::vector<gpo_stage_argument>> arguments;
         std::vector<gpo_stage> raw;
         auto calls = std::make_unique<callables>();
+        const std::size_t devices = options.devices != nullptr ? options.device_count : 1;
         for (const stage& stage : stages) {
             arguments.emplace_back();
+            if (!stage.kernels_.empty() && stage.kernels_.size() != devices)
+                throw error(refused("a stage hasn't one kernel for each device of the pipeline"));
             for (const auto& argument : stage.arguments_) {
+                if (argument.kind == GPO_STAGE_DEVICE_VALUE && argument.value.size() != devices * argument.bytes)
+                    throw error(refused("an argument of a stage hasn't one value for each device of the pipeline"));
                 auto out = sized<gpo_stage_argument>();
                 out.kind = argument.kind;
                 out.value = argument.value.empty() ? nullptr : argument.value.data();
-                out.bytes = argument.value.size();
+                out.bytes = argument.bytes;
                 arguments.back().push_back(out);
             }
             gpo_stage out = sized(stage.raw_);
@@ -1695,6 +1738,7 @@ private:
             out.argument_stride = sizeof(gpo_stage_argument);
             out.argument_count = static_cast<std::uint32_t>(arguments.back().size());
             out.label = stage.label_.c_str();
+            out.kernels = stage.kernels_.empty() ? nullptr : stage.kernels_.data();
             raw.push_back(out);
             calls->stages.push_back(stage.callable_);
         }
@@ -1705,6 +1749,12 @@ private:
         made.executor_ = options.executor;
         made.callables_ = std::move(calls);
         return made;
+    }
+
+    static gpo_error refused(const char* message) noexcept {
+        gpo_error details = error::of_status(GPO_INVALID_ARGUMENT);
+        std::strncpy(details.message, message, sizeof details.message - 1);
+        return details;
     }
 
     /// Waits until nothing is called any more. An executor without threads is run here meanwhile: perhaps nobody else

@@ -13,6 +13,10 @@
  *            and passed to the sink's callback
  *   run      the work from gpo_pipeline_start until all data is through the sink, or until a failure
  *
+ * Several devices. A pipeline may have up to 64 devices, each with slots of its own. A chunk goes to the device that is
+ * likely to be done with it first, by how long each took for the chunks before: so a faster device gets more of them. The
+ * sink gets the chunks in order all the same.
+ *
  *     gpo_pipeline_create(device, &options, &pipeline);
  *     gpo_pipeline_start(pipeline, &source, &sink);
  *     gpo_pipeline_wait(pipeline, -1, NULL);
@@ -30,7 +34,7 @@ extern "C" {
 /* A chunk, as callbacks get it. Valid during the call. */
 typedef struct gpo_chunk {
     uint32_t struct_size;
-    uint32_t slot;           /* the slot that the chunk is in: 0 to slots - 1 */
+    uint32_t slot;           /* the slot that the chunk is in: 0 to slots - 1, of its device */
     uint64_t index;          /* number of the chunk, from 0 */
     uint64_t offset;         /* position of its first byte in the input */
     uint64_t bytes;          /* bytes of input; the last chunk may have fewer than the others */
@@ -42,6 +46,8 @@ typedef struct gpo_chunk {
     uint64_t result_address;
     const void *output;      /* host memory with output_bytes, for sink callbacks; NULL otherwise */
     const void *result;      /* host memory with result_bytes, for sink callbacks; NULL otherwise */
+    uint32_t device;         /* where its stages run: a place in gpo_pipeline_options.devices; 0 if there is one device */
+    uint32_t reserved;       /* 0 */
 } gpo_chunk;
 
 /* --- source --- */
@@ -105,12 +111,15 @@ typedef struct gpo_source {
 #define GPO_STAGE_OUTPUT_BYTES 6  /* uint64_t: bytes of output in this chunk */
 #define GPO_STAGE_INDEX 7         /* uint64_t: number of the chunk */
 #define GPO_STAGE_OFFSET 8        /* uint64_t: position of the chunk's first byte in the input */
+#define GPO_STAGE_DEVICE_VALUE 9  /* as VALUE, but another one on each device (such as the address of a table there):
+                                     `value` points to `bytes` bytes for each of the pipeline's devices, in their order
+                                     and one behind the other */
 
 typedef struct gpo_stage_argument {
     uint32_t struct_size;
-    uint32_t kind;      /* GPO_STAGE_VALUE to GPO_STAGE_OFFSET */
-    const void *value;  /* VALUE */
-    uint64_t bytes;     /* VALUE: 1 to 4096 */
+    uint32_t kind;      /* GPO_STAGE_VALUE to GPO_STAGE_DEVICE_VALUE */
+    const void *value;  /* VALUE, DEVICE_VALUE */
+    uint64_t bytes;     /* VALUE: 1 to 4096; DEVICE_VALUE: likewise, for each device */
 } gpo_stage_argument;
 
 /* Puts the stage's work for a chunk on `stream` and returns. It must not wait for the work. It may use another stream
@@ -121,7 +130,7 @@ typedef gpo_status (*gpo_stage_fn)(void *user, gpo_stream_t stream, const gpo_ch
 typedef struct gpo_stage {
     uint32_t struct_size;
     uint32_t kind;                        /* GPO_STAGE_KERNEL or GPO_STAGE_CALLBACK */
-    gpo_kernel_t kernel;                  /* KERNEL */
+    gpo_kernel_t kernel;                  /* KERNEL; NULL where `kernels` is given */
     uint32_t block[3];                    /* threads; all 0: as gpo_kernel_suggest_shape suggests */
     uint32_t grid[3];                     /* blocks; all 0: computed, input bytes / bytes_per_block, rounded up */
     uint64_t bytes_per_block;             /* input bytes for each block; 0: one byte for each thread. Must be 0 with a
@@ -135,6 +144,8 @@ typedef struct gpo_stage {
     gpo_stage_fn enqueue;                 /* CALLBACK */
     void *user;                           /* passed to `enqueue` */
     const char *label;
+    const gpo_kernel_t *kernels;          /* KERNEL, on several devices: one for each, in the order of
+                                             gpo_pipeline_options.devices */
 } gpo_stage;
 
 /* Short forms: initialisers of the structs above, for C and C++.
@@ -144,15 +155,17 @@ typedef struct gpo_stage {
  *                                       GPO_STAGE_ARGUMENT_VALUE(key)};
  *     gpo_stage stage = GPO_STAGE_FOR_KERNEL(kernel, arguments);
  *
- * `what` is the end of a constant's name above: INPUT for GPO_STAGE_INPUT, and so on to OFFSET. `variable` and
- * `arguments` are the variable and the array themselves, not pointers, and must exist until the pipeline is created.
- * Fields that the short form leaves 0 can be set afterwards. */
+ * `what` is the end of a constant's name above: INPUT for GPO_STAGE_INPUT, and so on to OFFSET. `variable`, `variables`
+ * (an array with an element for each device) and `arguments` are the variable and the arrays themselves, not pointers,
+ * and must exist until the pipeline is created. Fields that the short form leaves 0 can be set afterwards. */
 #define GPO_STAGE_ARGUMENT(what) {sizeof(gpo_stage_argument), GPO_STAGE_##what, NULL, 0}
 #define GPO_STAGE_ARGUMENT_VALUE(variable) \
     {sizeof(gpo_stage_argument), GPO_STAGE_VALUE, &(variable), sizeof(variable)}
+#define GPO_STAGE_ARGUMENT_DEVICE_VALUE(variables) \
+    {sizeof(gpo_stage_argument), GPO_STAGE_DEVICE_VALUE, (variables), sizeof((variables)[0])}
 #define GPO_STAGE_FOR_KERNEL(kernel, arguments)                                                        \
     {sizeof(gpo_stage), GPO_STAGE_KERNEL, (kernel), {0, 0, 0}, {0, 0, 0}, 0, 0,                        \
-     (arguments), sizeof((arguments)[0]), sizeof(arguments) / sizeof((arguments)[0]), 0, NULL, NULL, NULL}
+     (arguments), sizeof((arguments)[0]), sizeof(arguments) / sizeof((arguments)[0]), 0, NULL, NULL, NULL, NULL}
 
 /* --- sink --- */
 
@@ -214,7 +227,7 @@ typedef struct gpo_pipeline_options {
                                         first run measures which size is best (64 KiB to 64 MiB), and the pipeline
                                         remembers it */
     uint64_t granule;                /* all chunks except the last are multiples of it; 0: 4096; at most 1 TiB */
-    uint32_t slots;                  /* 1 to 1024; GPO_AUTO: 3, or up to 6 if host code takes part */
+    uint32_t slots;                  /* of each device, 1 to 1024; GPO_AUTO: 3, or up to 6 if host code takes part */
     uint32_t output_numerator;       /* output bytes = input bytes * numerator / denominator, rounded up; at most 4096
                                         times the input. Numerator 0 with a denominator: no output. Both 0: as many
                                         output bytes as input bytes */
@@ -225,7 +238,8 @@ typedef struct gpo_pipeline_options {
                                         element, else GPO_INVALID_ARGUMENT */
     uint64_t scratch_bytes;          /* scratch of a chunk, not cleared; at most 1 TiB */
     uint64_t result_bytes;           /* result of a chunk; at most 1 MiB */
-    uint64_t max_pinned_bytes;       /* most pinned memory for staging; GPO_AUTO: 1 GiB */
+    uint64_t max_pinned_bytes;       /* most pinned memory for staging, for all devices together; GPO_AUTO: 1 GiB for
+                                        each device */
     gpo_progress_fn progress;        /* may be NULL */
     void *progress_user;             /* passed to `progress` */
     uint64_t progress_ns;            /* least time between two calls of `progress`; 0: 100 ms */
@@ -235,11 +249,18 @@ typedef struct gpo_pipeline_options {
                                         the pipeline run them. If the executor is destroyed during a run, the run ends
                                         with GPO_CANCELLED. A thread that runs the executor must not wait for the
                                         pipeline, except by gpo_pipeline_then */
+    const gpo_device_t *devices;     /* several devices that share the work: `device_count` of them, all different and of
+                                        one runtime; the first is the `device` that gpo_pipeline_create gets. NULL: that
+                                        device alone */
+    uint32_t device_count;           /* 1 to 64; 0 if `devices` is NULL */
+    uint32_t reserved;               /* 0 */
 } gpo_pipeline_options;
 
 /* Creates a pipeline. All options are checked and copied, with the kernels' arguments. The first run makes buffers and
  * streams.
- * GPO_INVALID_ARGUMENT: a value is out of range; the message names it */
+ * GPO_INVALID_ARGUMENT: a value is out of range, a device is in the list twice, or a kernel is of another device than
+ *     its place says; the message names it
+ * GPO_INVALID_HANDLE: also a device or an executor of another runtime */
 GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options *options,
                                        gpo_pipeline_t *pipeline);
 
@@ -261,9 +282,10 @@ typedef struct gpo_pipeline_result {
     uint64_t chunks;
     uint64_t elapsed_ns;        /* from gpo_pipeline_start until the last chunk was through the sink */
     uint64_t chunk_bytes;       /* the size of chunks at the end of the run */
-    uint32_t slots;
+    uint32_t slots;             /* of each device */
     uint32_t tuned;             /* 1: a part of this run was spent on measuring chunk sizes */
-    uint64_t copy_in_ns;        /* with GPO_PIPELINE_TIMES: how long the copies in were busy on the GPU */
+    uint64_t copy_in_ns;        /* with GPO_PIPELINE_TIMES: how long the copies in were busy on the GPU; of several
+                                   devices this and the next three are sums */
     uint64_t copy_out_ns;       /* … the copies out */
     uint64_t kernel_ns;         /* … the kernels */
     uint64_t copy_hidden_ns;    /* the part of copy_in_ns + copy_out_ns in which the other direction or a kernel was
@@ -280,6 +302,25 @@ typedef struct gpo_pipeline_result {
  *     GPO_CANCELLED, GPO_LIMIT_EXCEEDED, GPO_DEVICE_LOST and others
  * Blocks until the timeout. */
 GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns, gpo_pipeline_result *result);
+
+/* A device's share of a run. */
+typedef struct gpo_pipeline_share {
+    uint32_t struct_size;
+    uint32_t reserved;          /* 0 */
+    uint64_t chunks;            /* that ran there and are through the sink */
+    uint64_t bytes_in;          /* input bytes of them */
+    uint64_t copy_in_ns;        /* with GPO_PIPELINE_TIMES: as in gpo_pipeline_result, of this device */
+    uint64_t copy_out_ns;
+    uint64_t kernel_ns;
+    uint64_t copy_hidden_ns;
+} gpo_pipeline_share;
+
+/* Tells which part of the work a device did in the run that ended last. `device` is its place in
+ * gpo_pipeline_options.devices; 0 for a pipeline of one device. Any thread may call it, also in a callback. Blocks on
+ * nothing.
+ * GPO_INVALID_ARGUMENT: the pipeline hasn't so many devices
+ * GPO_INVALID_STATE: no run has ended */
+GPO_API gpo_status gpo_pipeline_get_share(gpo_pipeline_t pipeline, uint32_t device, gpo_pipeline_share *share);
 
 /* Ends the run early: no further chunk is begun, chunks under way are finished and their output is dropped, and the
  * run's status is GPO_CANCELLED. Succeeds if no run is under way. Any thread may call it, also in a callback. */

@@ -240,6 +240,7 @@ constexpr gpo_api kApi = {
     gpo_memory_import,
     gpo_event_export,
     gpo_event_import,
+    gpo_pipeline_get_share,
 };
 
 }  // namespace

@@ -52,6 +52,15 @@ GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns
     });
 }
 
+GPO_API gpo_status gpo_pipeline_get_share(gpo_pipeline_t pipeline, uint32_t device, gpo_pipeline_share* share) {
+    return abi::call(__func__, [&] {
+        Pin<Pipeline> p(pipeline);
+        required(share, "share");
+        write_struct(share, p->share(device), "share");
+        return GPO_SUCCESS;
+    });
+}
+
 GPO_API gpo_status gpo_pipeline_cancel(gpo_pipeline_t pipeline) {
     return abi::call(__func__, [&] {
         Pin<Pipeline> p(pipeline);

@@ -503,6 +503,8 @@ inline constexpr StructField kStructFields<gpo_chunk>[] = {
     GPO_FIELD(gpo_chunk, result_address),
     GPO_FIELD(gpo_chunk, output),
     GPO_FIELD(gpo_chunk, result),
+    GPO_FIELD(gpo_chunk, device),
+    GPO_FIELD(gpo_chunk, reserved),
 };
 
 template <>
@@ -543,6 +545,7 @@ inline constexpr StructField kStructFields<gpo_stage>[] = {
     GPO_FIELD(gpo_stage, enqueue),
     GPO_FIELD(gpo_stage, user),
     GPO_FIELD(gpo_stage, label),
+    GPO_FIELD(gpo_stage, kernels),
 };
 
 template <>
@@ -589,6 +592,9 @@ inline constexpr StructField kStructFields<gpo_pipeline_options>[] = {
     GPO_FIELD(gpo_pipeline_options, progress_ns),
     GPO_FIELD(gpo_pipeline_options, label),
     GPO_FIELD(gpo_pipeline_options, executor),
+    GPO_FIELD(gpo_pipeline_options, devices),
+    GPO_FIELD(gpo_pipeline_options, device_count),
+    GPO_FIELD(gpo_pipeline_options, reserved),
 };
 
 template <>
@@ -607,6 +613,18 @@ inline constexpr StructField kStructFields<gpo_pipeline_result>[] = {
     GPO_FIELD(gpo_pipeline_result, kernel_ns),
     GPO_FIELD(gpo_pipeline_result, copy_hidden_ns),
     GPO_FIELD(gpo_pipeline_result, staged_bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_pipeline_share>[] = {
+    GPO_FIELD(gpo_pipeline_share, struct_size),
+    GPO_FIELD(gpo_pipeline_share, reserved),
+    GPO_FIELD(gpo_pipeline_share, chunks),
+    GPO_FIELD(gpo_pipeline_share, bytes_in),
+    GPO_FIELD(gpo_pipeline_share, copy_in_ns),
+    GPO_FIELD(gpo_pipeline_share, copy_out_ns),
+    GPO_FIELD(gpo_pipeline_share, kernel_ns),
+    GPO_FIELD(gpo_pipeline_share, copy_hidden_ns),
 };
 
 template <>

@@ -25,19 +25,63 @@ Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options)
     return pinned.ref();
 }
 
+constexpr uint32_t kMostDevices = 64;
+
+std::vector<std::unique_ptr<Lane>> make_lanes(const Device& first, gpo_device_t handle, const char* label,
+                                              const gpo_pipeline_options& options) {
+    if (options.reserved != 0) fail(GPO_INVALID_ARGUMENT, "options.reserved is ", options.reserved, ", not 0");
+    if ((options.devices == nullptr) != (options.device_count == 0))
+        fail(GPO_INVALID_ARGUMENT, "options.device_count is ", options.device_count, ", and options.devices is ",
+             options.devices ? "an array" : "NULL");
+    if (options.device_count > kMostDevices)
+        fail(GPO_INVALID_ARGUMENT, "options.device_count is ", options.device_count, ", not 1 to ", kMostDevices);
+    std::vector<std::unique_ptr<Lane>> lanes;
+    const std::string name = *label ? label : "pipeline";
+    if (!options.devices) {
+        lanes.push_back(std::make_unique<Lane>(first.context_ref(), handle, name));
+        return lanes;
+    }
+    for (uint32_t i = 0; i < options.device_count; ++i) {
+        const Pin<Device> device(options.devices[i]);
+        if (&device->runtime() != &first.runtime())
+            fail(GPO_INVALID_HANDLE, "options.devices[", i, "], ", device->describe(), ", is of another runtime");
+        if (i == 0 && &device->context() != &first.context())
+            fail(GPO_INVALID_ARGUMENT, "options.devices[0], ", device->describe(), ", is another device than ",
+                 first.describe());
+        for (uint32_t before = 0; before < i; ++before)
+            if (lanes[before]->context->ordinal() == device->context().ordinal())
+                fail(GPO_INVALID_ARGUMENT, "options.devices[", before, "] and options.devices[", i,
+                     "] are the same device");
+        lanes.push_back(std::make_unique<Lane>(
+            device->context_ref(), options.devices[i],
+            options.device_count == 1 ? name : text(name, "/", device->ordinal())));
+    }
+    return lanes;
+}
+
+std::vector<Ref<Context>> contexts_of(const std::vector<std::unique_ptr<Lane>>& lanes) {
+    std::vector<Ref<Context>> contexts;
+    for (const auto& lane : lanes) contexts.push_back(lane->context);
+    return contexts;
+}
+
 }  // namespace
 
 Pipeline::Crew::Crew(const std::string& name)
     : in(name + "-src", team_helpers()), out(name + "-snk", team_helpers()) {}
 
 Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
-    : Object(device.runtime(), Type::pipeline, options.label), context_(device.context_ref()),
-      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this,
-                                                          executor_of(device.runtime(), options)},
+    : Object(device.runtime(), Type::pipeline, options.label), lanes_(make_lanes(device, handle, label(), options)),
+      plan_(options, contexts_of(lanes_), device.runtime()),
+      owner_{&device.runtime(), this, executor_of(device.runtime(), options)},
       cancelled_(make_error(GPO_CANCELLED, "the run of ", describe(), " was cancelled")), flow_(make<Flow>()),
-      settled_(make<Settled>(flow_)), slots_(context_, handle, label()) {}
+      settled_(make<Settled>(flow_)), shares_(lanes_.size()) {
+    flow_->lanes.resize(lanes_.size());
+}
 
-Pipeline::~Pipeline() { slots_.close(); }
+Pipeline::~Pipeline() {
+    for (const auto& lane : lanes_) lane->slots.close();
+}
 
 // --- start ---
 
@@ -49,7 +93,8 @@ void Pipeline::start(const gpo_source& source, const gpo_sink& sink) {
     }
     std::unique_ptr<Run> run;
     try {
-        if (context_->lost()) throw Failure(context_->loss());
+        for (const auto& lane : lanes_)
+            if (lane->context->lost()) throw Failure(lane->context->loss());
         start_threads();
         run = make_run(source, sink);
     } catch (...) {
@@ -73,7 +118,9 @@ void Pipeline::begin(std::unique_ptr<Run> run) noexcept {
     flow.run = run_.get();
     flow.running = flow.busy = true;
     flow.stopping = flow.input_ended = false;
-    flow.submitted = flow.completed = flow.consumed = 0;
+    flow.submitted = flow.consumed = 0;
+    for (Flow::Lane& lane : flow.lanes) lane = {};
+    flow.turn = 0;
     flow.failure = nullptr;
     flow.bytes_in = flow.bytes_done = flow.chunks_done = 0;
     flow.bytes_total = run_->source->total();
@@ -85,8 +132,8 @@ void Pipeline::begin(std::unique_ptr<Run> run) noexcept {
 
 std::unique_ptr<pipeline::Run> Pipeline::make_run(const gpo_source& source, const gpo_sink& sink) {
     auto run = std::make_unique<Run>();
-    run->source = open_source(source, *context_, owner_, crew_->in);
-    run->sink = open_sink(sink, *context_, crew_->out);
+    run->source = open_source(source, *lanes_.front()->context, owner_, crew_->in);
+    run->sink = open_sink(sink, *lanes_.front()->context, crew_->out);
     run->take = sink.take;
     run->user = sink.user;
     choose_needs(*run);
@@ -106,32 +153,36 @@ void Pipeline::choose_needs(Run& run) {
                   : run.automatic          ? kHostSlots
                                            : kGivenSlots;
     needs.chunks = host_code ? needs.slots : std::max(2 * needs.slots, kLeastUnderWay);
-    if (needs.timing) run.ends.resize(needs.slots);
+    run.lanes.resize(lanes_.size());
+    if (needs.timing)
+        for (LaneTimes& lane : run.lanes) lane.ends.resize(needs.slots);
 
     if (run.automatic) {
         // Pinned memory takes time to make: where it is needed, chunks are larger than the trials' only where there is
         // much to stream.
         const bool staged = needs.stage_in || needs.stage_out;
-        uint64_t limit = !staged ? Tuning::kMost : run.source->total() >= kMuch ? kLargeStaged : Tuning::kLargeTrial;
+        const uint64_t total = run.source->total() / lanes_.size();  // of a device
+        uint64_t limit = !staged ? Tuning::kMost : total >= kMuch ? kLargeStaged : Tuning::kLargeTrial;
         needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
-        while (Slots::pinned_bytes(plan_, needs) > plan_.max_pinned_bytes && needs.chunk_bytes > plan_.granule) {
+        while (Slots::pinned_bytes(plan_, needs) > plan_.pinned_share() && needs.chunk_bytes > plan_.granule) {
             limit = needs.chunk_bytes / 2;
             needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
         }
-        flow_->tuning.begin(run.source->total(), plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
+        flow_->tuning.begin(total, plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
         needs.chunk_bytes = flow_->tuning.foreseen();
         // Buffers that grow make the run wait until the device is empty. Device memory alone is cheap, so there they
         // are made as large as the choice is likely to be.
         if (!needs.stage_in && !needs.stage_out && flow_->tuning.measuring())
             needs.chunk_bytes = std::max(
-                needs.chunk_bytes, std::min(kLikelyChunk, run.source->total() / 16) / plan_.granule * plan_.granule);
+                needs.chunk_bytes, std::min(kLikelyChunk, total / 16) / plan_.granule * plan_.granule);
     } else {
         needs.chunk_bytes = plan_.chunk_bytes;
     }
     const uint64_t pinned = Slots::pinned_bytes(plan_, needs);
-    if (pinned > plan_.max_pinned_bytes)
+    if (pinned > plan_.pinned_share())
         fail(GPO_LIMIT_EXCEEDED, needs.slots, " slots of ", needs.chunk_bytes, " bytes need ", pinned,
-             " bytes of pinned memory, and max_pinned_bytes is ", plan_.max_pinned_bytes);
+             " bytes of pinned memory", lanes_.size() > 1 ? text(" on each of ", lanes_.size(), " devices") : "",
+             ", and max_pinned_bytes is ", plan_.max_pinned_bytes);
 }
 
 void Pipeline::start_threads() {
@@ -225,6 +276,15 @@ gpo_pipeline_progress Pipeline::progress() {
     return progress_locked();
 }
 
+gpo_pipeline_share Pipeline::share(uint32_t device) {
+    if (device >= lanes_.size())
+        fail(GPO_INVALID_ARGUMENT, describe(), " has ", lanes_.size(), lanes_.size() == 1 ? " device" : " devices",
+             ", and none with number ", device);
+    host::Lock lock(flow_->lock);
+    if (shares_[device].struct_size == 0) fail(GPO_INVALID_STATE, "no run of ", describe(), " has ended");
+    return shares_[device];
+}
+
 gpo_pipeline_progress Pipeline::progress_locked() const noexcept {
     const Flow& flow = *flow_;
     gpo_pipeline_progress out{};
@@ -241,10 +301,9 @@ gpo_pipeline_progress Pipeline::progress_locked() const noexcept {
 // --- ending ---
 
 void Pipeline::stop_run(ErrorPtr error) noexcept {
-    Ref<Stream> stages;
+    Flow& flow = *flow_;
     {
-        host::Lock lock(flow_->lock);
-        Flow& flow = *flow_;
+        host::Lock lock(flow.lock);
         if (!flow.running || flow.stopping) return;
         flow.stopping = true;
         flow.failure = std::move(error);
@@ -252,13 +311,19 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
             flow.run->source->interrupt();
             flow.run->sink->interrupt();
         }
-        stages = flow.stages;
         flow.room.notify_all();
         flow.arrived.notify_all();
     }
     // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of
     // which the reading thread may be about to put on, are not to run without what they were to wait for.
-    if (stages) stages->held().fail(cancelled_);
+    for (Flow::Lane& lane : flow.lanes) {
+        Ref<Stream> stages;
+        {
+            host::Lock lock(flow.lock);
+            stages = lane.stages;
+        }
+        if (stages) stages->held().fail(cancelled_);
+    }
 }
 
 void Pipeline::stop() noexcept { stop_run(cancelled_); }
@@ -290,7 +355,7 @@ void Pipeline::dismiss() noexcept {
         flow_->dismissed = true;
         flow_->parked.notify_all();
     }
-    slots_.close();
+    for (const auto& lane : lanes_) lane->slots.close();
     if (!crew_) return;
     if (crew_->writer.is_current() || crew_->reader.is_current())
         runtime().errands().post(*crew_.release());
@@ -328,6 +393,7 @@ gpo_chunk Pipeline::describe_chunk(const Chunk& chunk) const noexcept {
     out.output_address = chunk.output;
     out.scratch_address = chunk.scratch;
     out.result_address = chunk.result;
+    out.device = chunk.device;
     return out;
 }
 

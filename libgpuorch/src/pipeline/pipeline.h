@@ -1,9 +1,12 @@
 // Pipelines: a source, stages on the device and a sink, in chunks, with copies and kernels overlapped.
 //
 // Threads. The *reading* thread fills chunks from the source, and puts each chunk's copy in, stages and copy out on
-// three streams. A mark behind the copy out notifies the *writing* thread, which hands chunks to the sink in order.
+// three streams of a device. A mark behind the copy out notifies the *writing* thread, which hands chunks to the sink in order.
 // Both have helper threads that move bytes (team.h). The first run starts the threads; they park between runs, and end
 // with the pipeline.
+//
+// Devices. A *lane* is a device with its slots. A chunk is put on the lane that is likely to be done with it first
+// (flow.cpp), and the writing thread takes the chunks by their numbers, wherever they are.
 //
 // End of a run. The writing thread ends the run when the reading thread has done all its work and every chunk is back
 // from the device. From then on nothing accesses the caller's memory or files. Two cases have no mark to rely on:
@@ -34,6 +37,26 @@ namespace gpo {
 
 namespace pipeline {
 
+/// A device with its slots: the reading thread's during a run.
+struct Lane {
+    Lane(Ref<Context> its, gpo_device_t device, std::string label)
+        : context(std::move(its)), slots(context, device, std::move(label)) {}
+    const Ref<Context> context;
+    Slots slots;
+    std::vector<Ref<Arrival>> arrivals;  // one for each record of a chunk
+    uint64_t arrivals_epoch = 0;
+};
+
+/// What the writing thread learns of a lane's times.
+struct LaneTimes {
+    EngineTimes engines;
+    uint64_t base_recorded_ns = 0;   // on the host's clock; written before the first chunk is submitted
+    int64_t base_ns = 0;             // of the base event, since the first one
+    struct Ends { int64_t stages, out; };
+    std::vector<Ends> ends;          // of the newest chunk in each slot
+    uint64_t chunks = 0, bytes_in = 0;
+};
+
 /// One run's own things. Made by start, ended by the writing thread.
 struct Run {
     std::unique_ptr<Source> source;
@@ -46,15 +69,14 @@ struct Run {
     // The reading thread's.
     uint64_t offset = 0, output_offset = 0, chunk_bytes = 0, staged_bytes = 0;
     uint64_t size_asked = 0;     // of the next chunk, where it was asked for and couldn't be had yet
+    uint64_t round_bytes = 0;    // … which is that of one chunk for each device
+    uint64_t capacity = 0;       // of an input buffer, on every device
     bool settled = false;        // it has waited until nothing is on the device; read once the input has ended
     // The writing thread's.
-    EngineTimes times;
+    std::vector<LaneTimes> lanes;
     bool times_known = false;
-    uint64_t base_recorded_ns = 0;   // on the host's clock; written before the first chunk is submitted
-    int64_t base_ns = 0;         // of the base event, since the first one
-    struct Ends { int64_t stages, out; };
-    std::vector<Ends> ends;          // of the newest chunk in each slot
-    int64_t newest_end_ns = 0;   // of the newest chunk, on the same clock
+    int64_t newest_end_ns = 0;   // of the newest chunk, by the device's events; where there is one device
+    uint64_t newest_seen_ns = 0; // … on the host's clock
     uint64_t bytes_out = 0, unstaged_bytes = 0, reported_ns = 0;
 };
 
@@ -74,6 +96,7 @@ public:
     /// `target->on_completed` is called when the run has ended; perhaps before this returns.
     void then(Ref<CompletionHandler> target);
     gpo_pipeline_progress progress();
+    gpo_pipeline_share share(uint32_t device);
 
     void close() noexcept override;
     void destroyed() noexcept override;
@@ -83,6 +106,7 @@ public:
 private:
     using Run = pipeline::Run;
     using Chunk = pipeline::Chunk;
+    using Lane = pipeline::Lane;
     /// The threads. Its end joins them; as an errand it ends.
     struct Crew final : Errand {
         explicit Crew(const std::string& name);
@@ -115,11 +139,16 @@ private:
     void read(Run& run) noexcept;
     void produce(Run& run);
     void prepare(Run& run, uint64_t chunk_bytes);
+    uint64_t next_size(Run& run, uint64_t index) noexcept;
     bool begin_fill(Run& run, uint64_t index, bool needed);
     bool finish_fill(Run& run, Chunk& chunk);
     void put_on_device(Run& run, Chunk& chunk);
     void run_stages(Chunk& chunk);
+    Chunk& chunk_at(const pipeline::Flow::Place& place) noexcept {
+        return lanes_[place.lane]->slots.record(place.number);
+    }
     void settle() noexcept;
+    void settle(Stream& stream) noexcept;
 
     // the writing thread (writing.cpp)
     static void writing(Ref<pipeline::Flow> flow, Pipeline* pipeline) noexcept;
@@ -128,7 +157,7 @@ private:
     void note_times(Run& run, Chunk& chunk);
     void report_progress(Run& run, bool last) noexcept;
     void end(Run& run) noexcept;
-    gpo_pipeline_result result_of(Run& run) noexcept;
+    void report_result(Run& run) noexcept;
 
     /// The first failure wins; NULL: no failure, but enough. Any thread.
     void stop_run(ErrorPtr error) noexcept;
@@ -137,15 +166,12 @@ private:
     gpo_pipeline_progress progress_locked() const noexcept;
     void dismiss() noexcept;
 
-    const Ref<Context> context_;
+    const std::vector<std::unique_ptr<Lane>> lanes_;    // one for each device
     const pipeline::Plan plan_;
     const pipeline::Owner owner_;
     const ErrorPtr cancelled_;                          // made ahead, for when nothing can be made
     const Ref<pipeline::Flow> flow_;
     const Ref<pipeline::Settled> settled_;
-    pipeline::Slots slots_;                             // the reading thread's during a run
-    std::vector<Ref<pipeline::Arrival>> arrivals_;      // likewise; one for each record of a chunk
-    uint64_t arrivals_epoch_ = 0;
 
     std::unique_ptr<Crew> crew_;
     std::unique_ptr<Run> run_;
@@ -153,6 +179,7 @@ private:
 
     // Of the run that ended last, under flow_->lock.
     gpo_pipeline_result result_{};
+    std::vector<gpo_pipeline_share> shares_;
     ErrorPtr error_;
     // Of the run that runs, under flow_->lock.
     std::vector<Notice> notices_;

@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kMostChunk = uint64_t{1} << 40, kMostScratch = uint64_t{1} << 40, kMostResult = uint64_t{1} << 20;
 constexpr uint32_t kMostExpansion = 4096;
 constexpr uint32_t kMostSlots = 1024, kMostStages = 64, kMostArguments = 4096;
+constexpr uint64_t kPinnedEach = uint64_t{1} << 30;  // of staging, for each device
 constexpr uint64_t kMostValue = 4096;  // bytes of one parameter: more than any device takes
 constexpr uint64_t kMostGrid = (uint64_t{1} << 31) - 1;
 
@@ -21,14 +22,16 @@ bool all_zero(const uint32_t (&shape)[3]) noexcept { return !shape[0] && !shape[
 
 }  // namespace
 
-KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runtime) {
-    Pin<Kernel> kernel(stage.kernel);
+KernelStage::KernelStage(const gpo_stage& stage, gpo_kernel_t given, uint32_t device, Context& context,
+                         Runtime& runtime) {
+    Pin<Kernel> kernel(given);
     if (&kernel->context() != &context)
-        fail(GPO_INVALID_ARGUMENT, kernel->describe(), " is of another device than the pipeline");
+        fail(GPO_INVALID_ARGUMENT, kernel->describe(), " is of another device than ",
+             stage.kernels ? text("options.devices[", device, "]") : "the pipeline");
     kernel_ = kernel.ref();
     if (stage.enqueue) fail(GPO_INVALID_ARGUMENT, "a kernel stage has an enqueue callback");
 
-    read_arguments(stage);
+    read_arguments(stage, device);
     launch_.struct_size = sizeof launch_;
     launch_.dynamic_shared_bytes = stage.dynamic_shared_bytes;
     launch_.label = stage.label ? runtime.intern(stage.label) : nullptr;
@@ -48,7 +51,7 @@ KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runt
 }
 
 // Copies the values; addresses and sizes of chunks are referred to when there is a chunk.
-void KernelStage::read_arguments(const gpo_stage& stage) {
+void KernelStage::read_arguments(const gpo_stage& stage, uint32_t device) {
     if (stage.argument_count > kMostArguments)
         fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
     const StructArray arguments(stage.arguments, stage.argument_stride, stage.argument_count, "stage.arguments",
@@ -57,14 +60,15 @@ void KernelStage::read_arguments(const gpo_stage& stage) {
     std::vector<uint32_t> bytes;
     for (uint32_t i = 0; i < stage.argument_count; ++i) {
         const gpo_stage_argument argument = arguments.read(i);
-        const bool is_value = argument.kind == GPO_STAGE_VALUE;
-        if (argument.kind > GPO_STAGE_OFFSET)
+        const bool is_value = argument.kind == GPO_STAGE_VALUE || argument.kind == GPO_STAGE_DEVICE_VALUE;
+        if (argument.kind > GPO_STAGE_DEVICE_VALUE)
             fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
         if (is_value && (!argument.value || argument.bytes == 0 || argument.bytes > kMostValue))
             fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "] is a value of ", argument.bytes, " bytes",
                  argument.value ? "" : " at NULL");
-        kinds_.push_back(argument.kind);
-        values.push_back(argument.value);
+        const uint64_t at = argument.kind == GPO_STAGE_DEVICE_VALUE ? device * argument.bytes : 0;
+        kinds_.push_back(is_value ? uint32_t{GPO_STAGE_VALUE} : argument.kind);
+        values.push_back(is_value ? static_cast<const char*>(argument.value) + at : nullptr);
         bytes.push_back(is_value ? static_cast<uint32_t>(argument.bytes) : sizeof(uint64_t));
     }
     arguments_.emplace(std::move(bytes));
@@ -106,12 +110,13 @@ void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
     if (stream.submit(operation) != GPO_SUCCESS) fail(GPO_LIMIT_EXCEEDED, "too much is held on ", stream.describe());
 }
 
-Plan::Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime)
-    : timing(options.flags & GPO_PIPELINE_TIMES), chunk_bytes(options.chunk_bytes),
+Plan::Plan(const gpo_pipeline_options& options, const std::vector<Ref<Context>>& contexts, Runtime& runtime)
+    : devices(static_cast<uint32_t>(contexts.size())), timing(options.flags & GPO_PIPELINE_TIMES),
+      chunk_bytes(options.chunk_bytes),
       granule(options.granule != 0 ? options.granule : 4096), slots(options.slots),
       numerator(options.output_numerator), denominator(options.output_denominator),
       scratch_bytes(options.scratch_bytes), result_bytes(options.result_bytes),
-      max_pinned_bytes(options.max_pinned_bytes != GPO_AUTO ? options.max_pinned_bytes : uint64_t{1} << 30),
+      max_pinned_bytes(options.max_pinned_bytes != GPO_AUTO ? options.max_pinned_bytes : devices * kPinnedEach),
       progress(options.progress), progress_user(options.progress_user),
       progress_ns(options.progress_ns != 0 ? options.progress_ns : 100'000'000) {
     refuse_unknown_flags(options.flags, GPO_PIPELINE_TIMES, "options.flags");
@@ -135,7 +140,14 @@ Plan::Plan(const gpo_pipeline_options& options, Context& context, Runtime& runti
         const gpo_stage asked = all.read(i);
         Stage stage;
         if (asked.kind == GPO_STAGE_KERNEL) {
-            stage.kernel = std::make_unique<KernelStage>(asked, context, runtime);
+            if (asked.kernel && asked.kernels)
+                fail(GPO_INVALID_ARGUMENT, "options.stages[", i, "] has a kernel and a list of kernels");
+            if (!asked.kernels && devices > 1)
+                fail(GPO_INVALID_ARGUMENT, "options.stages[", i, "].kernels is NULL, and the pipeline has ", devices,
+                     " devices");
+            for (uint32_t device = 0; device < devices; ++device)
+                stage.kernels.push_back(std::make_unique<KernelStage>(
+                    asked, asked.kernels ? asked.kernels[device] : asked.kernel, device, *contexts[device], runtime));
         } else if (asked.kind == GPO_STAGE_CALLBACK) {
             if (!asked.enqueue) fail(GPO_INVALID_ARGUMENT, "options.stages[", i, "].enqueue is NULL");
             stage.enqueue = asked.enqueue;

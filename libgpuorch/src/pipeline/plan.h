@@ -22,14 +22,14 @@ struct ChunkView {
 /// A kernel with its shape, and its arguments as they are put together for each chunk.
 class KernelStage {
 public:
-    /// Throws Failure(GPO_INVALID_ARGUMENT), handle failures.
-    KernelStage(const gpo_stage& stage, Context& context, Runtime& runtime);
+    /// The stage on one device: the pipeline's number `device`. Throws Failure(GPO_INVALID_ARGUMENT), handle failures.
+    KernelStage(const gpo_stage& stage, gpo_kernel_t kernel, uint32_t device, Context& context, Runtime& runtime);
 
     /// Puts the kernel on a stream for one chunk. Throws. One caller at a time.
     void enqueue(Stream& stream, const ChunkView& chunk);
 
 private:
-    void read_arguments(const gpo_stage& stage);
+    void read_arguments(const gpo_stage& stage, uint32_t device);
     void check();
 
     Ref<Kernel> kernel_;
@@ -41,13 +41,14 @@ private:
 };
 
 struct Stage {
-    std::unique_ptr<KernelStage> kernel;  // NULL: the callback
+    std::vector<std::unique_ptr<KernelStage>> kernels;  // one for each device; none: the callback
     gpo_stage_fn enqueue = nullptr;
     void* user = nullptr;
 };
 
 struct Plan {
-    Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime);
+    /// One context for each device.
+    Plan(const gpo_pipeline_options& options, const std::vector<Ref<Context>>& contexts, Runtime& runtime);
 
     uint64_t output_bytes(uint64_t input) const noexcept {
         const auto all = static_cast<unsigned __int128>(input) * numerator;
@@ -55,6 +56,10 @@ struct Plan {
     }
     bool has_output() const noexcept { return numerator != 0; }
 
+    /// Pinned memory that one device's slots may have.
+    uint64_t pinned_share() const noexcept { return max_pinned_bytes / devices; }
+
+    uint32_t devices;
     bool timing;
     uint64_t chunk_bytes, granule;  // chunk_bytes GPO_AUTO: to be found
     uint32_t slots;                 // GPO_AUTO: ours to choose

@@ -41,16 +41,17 @@ void Pipeline::read(Run& run) noexcept {
 
 void Pipeline::produce(Run& run) {
     prepare(run, run.needs.chunk_bytes);
-    if (run.needs.timing) {
-        run.base_recorded_ns = host::now();
-        slots_.record_base();
-    }
+    if (run.needs.timing)
+        for (size_t i = 0; i < lanes_.size(); ++i) {
+            run.lanes[i].base_recorded_ns = host::now();
+            lanes_[i]->slots.record_base();
+        }
     uint64_t begun = 0;
     for (uint64_t index = 0;; ++index) {
         for (; begun - index < run.source->ahead(); ++begun)
             if (!begin_fill(run, begun, begun == index)) break;
         if (begun == index) return;  // it is being stopped
-        Chunk& chunk = slots_.record(index);
+        Chunk& chunk = chunk_at(flow_->place(index));
         if (!finish_fill(run, chunk)) return;
         put_on_device(run, chunk);
     }
@@ -59,33 +60,48 @@ void Pipeline::produce(Run& run) {
 // Of a chunk that is needed waits until there is room. False: there is none for one that isn't, or the run is being
 // stopped.
 bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
-    const auto room = [&](uint64_t under_way) {
-        host::Lock lock(flow_->lock);
-        const auto decided = [&] { return flow_->stopping || index - flow_->consumed < under_way; };
-        if (needed) flow_->room.wait(lock, host::kForever, decided);
-        return decided() && !flow_->stopping;
-    };
-    if (!room(run.needs.chunks)) return false;
-    if (run.size_asked == 0) {
-        host::Lock lock(flow_->lock);
-        run.size_asked = run.automatic ? flow_->tuning.next() : plan_.chunk_bytes;
+    Flow& flow = *flow_;
+    Flow::Place place;
+    {
+        uint32_t lane = Flow::kNoLane;
+        host::Lock lock(flow.lock);
+        const auto decided = [&] { return flow.stopping || (lane = flow.next_lane()) != Flow::kNoLane; };
+        if (needed) flow.room.wait(lock, host::kForever, decided);
+        if (!decided() || flow.stopping) return false;
+        if (run.size_asked == 0) run.size_asked = next_size(run, index);
+        if (run.size_asked > run.capacity) {
+            // Buffers grow when nothing is in them.
+            if (!needed) return false;
+            flow.room.wait(lock, host::kForever, [&] { return flow.stopping || flow.consumed == index; });
+            if (flow.stopping) return false;
+            lock.unlock();
+            prepare(run, run.size_asked);
+            lock.lock();
+        }
+        place = flow.begin_on(lane, index);
     }
-    if (run.size_asked > slots_.capacity()) {
-        // Buffers grow when nothing is in them.
-        if (!needed || !room(1)) return false;
-        prepare(run, run.size_asked);
-    }
-    Chunk& chunk = slots_.chunk(index);
-    chunk.capacity = std::min(std::exchange(run.size_asked, 0), slots_.capacity());
-    if (!run.source->direct()) run.source->begin(slots_.staging_in(chunk), chunk.capacity);
+    Slots& slots = lanes_[place.lane]->slots;
+    Chunk& chunk = slots.chunk(place.number);
+    chunk.index = index;
+    chunk.device = place.lane;
+    chunk.capacity = std::min(std::exchange(run.size_asked, 0), run.capacity);
+    if (!run.source->direct()) run.source->begin(slots.staging_in(chunk), chunk.capacity);
     return true;
+}
+
+// Under the lock of the flow. One device's share of the work is what is tuned: a size holds for a round, which is one
+// chunk for each device.
+uint64_t Pipeline::next_size(Run& run, uint64_t index) noexcept {
+    if (!run.automatic) return plan_.chunk_bytes;
+    if (index % lanes_.size() == 0) run.round_bytes = flow_->tuning.next();
+    return run.round_bytes;
 }
 
 void Pipeline::prepare(Run& run, uint64_t chunk_bytes) {
     run.needs.chunk_bytes = chunk_bytes;
     for (;;) {
         try {
-            slots_.prepare(plan_, run.needs, crew_->in);
+            for (const auto& lane : lanes_) lane->slots.prepare(plan_, run.needs, crew_->in);
             break;
         } catch (const Failure& failure) {
             // A size that was ours to choose, and that there is no memory for.
@@ -96,26 +112,35 @@ void Pipeline::prepare(Run& run, uint64_t chunk_bytes) {
             flow_->tuning.restrict(less);
         }
     }
-    if (arrivals_.size() != run.needs.chunks || arrivals_epoch_ != slots_.epoch()) {
-        arrivals_.clear();
-        arrivals_.reserve(run.needs.chunks);
-        for (uint64_t i = 0; i < run.needs.chunks; ++i) arrivals_.push_back(make<Arrival>(flow_, &slots_.record(i)));
-        arrivals_epoch_ = slots_.epoch();
+    std::vector<Flow::Place> places(lanes_.size() * run.needs.chunks);
+    run.capacity = UINT64_MAX;
+    for (uint32_t i = 0; i < lanes_.size(); ++i) {
+        Lane& lane = *lanes_[i];
+        run.capacity = std::min(run.capacity, lane.slots.capacity());
+        if (lane.arrivals.size() != run.needs.chunks || lane.arrivals_epoch != lane.slots.epoch()) {
+            lane.arrivals.clear();
+            lane.arrivals.reserve(run.needs.chunks);
+            for (uint64_t number = 0; number < run.needs.chunks; ++number)
+                lane.arrivals.push_back(make<Arrival>(flow_, &lane.slots.record(number), i));
+            lane.arrivals_epoch = lane.slots.epoch();
+        }
+        if (plan_.has_stage_callbacks) lane.slots.stages_handle();
     }
-    if (plan_.has_stage_callbacks) slots_.stages_handle();
     host::Lock lock(flow_->lock);
-    flow_->stages = Ref<Stream>(&slots_.stages());
+    flow_->places.swap(places);
+    for (size_t i = 0; i < lanes_.size(); ++i) flow_->lanes[i].stages = Ref<Stream>(&lanes_[i]->slots.stages());
 }
 
 // False: the input has ended before this chunk.
 bool Pipeline::finish_fill(Run& run, Chunk& chunk) {
+    const Slots& slots = lanes_[chunk.device]->slots;
     chunk.offset = run.offset;
     if (const void* memory = run.source->direct()) {
         chunk.bytes = std::min(chunk.capacity, run.source->total() - run.offset);
         chunk.from = static_cast<const char*>(memory) + run.offset;
     } else {
         chunk.bytes = run.source->finish();
-        chunk.from = slots_.staging_in(chunk);
+        chunk.from = slots.staging_in(chunk);
         if (run.source->staged()) run.staged_bytes += chunk.bytes;
     }
     if (chunk.bytes == 0) return false;
@@ -125,32 +150,33 @@ bool Pipeline::finish_fill(Run& run, Chunk& chunk) {
     if (plan_.has_output() && run.sink->wants_output()) {
         run.sink->check_room(chunk.output_offset + chunk.output_bytes);
         void* const memory = run.sink->direct();
-        chunk.to = memory ? static_cast<char*>(memory) + chunk.output_offset : slots_.staging_out(chunk);
+        chunk.to = memory ? static_cast<char*>(memory) + chunk.output_offset : slots.staging_out(chunk);
     }
-    chunk.result_to = run.needs.results ? slots_.staging_result(chunk) : nullptr;
+    chunk.result_to = run.needs.results ? slots.staging_result(chunk) : nullptr;
     run.offset += chunk.bytes;
     run.output_offset += chunk.output_bytes;
     return true;
 }
 
 void Pipeline::put_on_device(Run& run, Chunk& chunk) {
+    Lane& lane = *lanes_[chunk.device];
     run.chunk_bytes = chunk.capacity;
     chunk.submitted_ns = host::now();
-    slots_.copy_in(chunk);
-    slots_.begin_stages(chunk, plan_);
+    lane.slots.copy_in(chunk);
+    lane.slots.begin_stages(chunk, plan_);
     run_stages(chunk);
     {
         host::Lock lock(flow_->lock);
         flow_->bytes_in += chunk.bytes;   // though a cancel may let none of it come out
     }
-    slots_.end_stages(chunk);
-    slots_.copy_out(chunk, plan_);
+    lane.slots.end_stages(chunk);
+    lane.slots.copy_out(chunk, plan_);
     {
         host::Lock lock(flow_->lock);
         ++flow_->submitted;
     }
     try {
-        slots_.out().mark(arrivals_[chunk.index % run.needs.chunks]);
+        lane.slots.out().mark(lane.arrivals[flow_->place(chunk.index).number % run.needs.chunks]);
     } catch (...) {
         host::Lock lock(flow_->lock);
         --flow_->submitted;
@@ -161,43 +187,47 @@ void Pipeline::put_on_device(Run& run, Chunk& chunk) {
 void Pipeline::run_stages(Chunk& chunk) {
     const ChunkView view{chunk.index, chunk.offset, chunk.bytes, chunk.output_bytes,
                          chunk.input, chunk.output, chunk.scratch, chunk.result};
+    Slots& slots = lanes_[chunk.device]->slots;
     for (const Stage& stage : plan_.stages) {
-        if (stage.kernel) {
-            stage.kernel->enqueue(slots_.stages(), view);
+        if (!stage.enqueue) {
+            stage.kernels[chunk.device]->enqueue(slots.stages(), view);
             continue;
         }
         const gpo_chunk described = describe_chunk(chunk);
         const gpo_status status = run_callback(owner_, "stage", [&] {
-            return stage.enqueue(stage.user, slots_.stages_handle(), &described);
+            return stage.enqueue(stage.user, slots.stages_handle(), &described);
         });
         if (status != GPO_SUCCESS) fail_callback(owner_, "stage", status);
     }
 }
 
-// After a stop: returns when nothing of the run is on the device any more.
+// After a stop: returns when nothing of the run is on a device any more.
 void Pipeline::settle() noexcept {
-    if (!slots_.has_streams()) return;
-    slots_.stages().held().cancel();
-    for (Stream* stream : {&slots_.in(), &slots_.stages(), &slots_.out()}) {
-        {
-            host::Lock lock(flow_->lock);
-            flow_->settled = 0;
-        }
-        try {
-            stream->mark(settled_);
-            host::Lock lock(flow_->lock);
-            flow_->room.wait(lock, host::kForever, [&] { return flow_->settled != 0; });
-        } catch (...) {
-            // No mark can be had: the driver refuses events, or there is no memory. Asking it is what is left.
-            for (;;) {
-                DriverTry scope(*context_);
-                if (!scope.entered() || stream->table().cuStreamQuery(stream->native()) != CUDA_ERROR_NOT_READY) break;
-                host::sleep_until(host::now() + 200'000);
-            }
-        }
-        stream->watched().seen_done(
-            stream->submission().accepted());  // or dropped, or failed: nothing of it is pending
+    for (const auto& lane : lanes_)
+        if (lane->slots.has_streams()) lane->slots.stages().held().cancel();
+    for (const auto& lane : lanes_)
+        if (lane->slots.has_streams())
+            for (Stream* stream : {&lane->slots.in(), &lane->slots.stages(), &lane->slots.out()}) settle(*stream);
+}
+
+void Pipeline::settle(Stream& stream) noexcept {
+    {
+        host::Lock lock(flow_->lock);
+        flow_->settled = 0;
     }
+    try {
+        stream.mark(settled_);
+        host::Lock lock(flow_->lock);
+        flow_->room.wait(lock, host::kForever, [&] { return flow_->settled != 0; });
+    } catch (...) {
+        // No mark can be had: the driver refuses events, or there is no memory. Asking it is what is left.
+        for (;;) {
+            DriverTry scope(stream.context());
+            if (!scope.entered() || stream.table().cuStreamQuery(stream.native()) != CUDA_ERROR_NOT_READY) break;
+            host::sleep_until(host::now() + 200'000);
+        }
+    }
+    stream.watched().seen_done(stream.submission().accepted());  // or dropped, or failed: nothing of it is pending
 }
 
 }  // namespace gpo

@@ -162,7 +162,7 @@ void Slots::make_streams() {
     const auto stream = [&](const char* part) {
         gpo_stream_options options{};
         options.struct_size = sizeof options;
-        const std::string label = *label_ ? text(label_, "/", part) : text("pipeline/", part);
+        const std::string label = text(label_, "/", part);
         options.label = label.c_str();
         auto made = make<Stream>(context_, device_, options);
         made->announce();
@@ -263,7 +263,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
     uint64_t all = 0;
     for (const auto& [pinned, bytes] : needs) all += std::max(pinned.bytes(), bytes);
     for (const auto& [pinned, bytes] : needs)   // what an earlier run had goes where both together were too much
-        if (all > plan.max_pinned_bytes && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free();
+        if (all > plan.pinned_share() && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free();
     for (const auto& [pinned, bytes] : needs) need_pinned(pinned, bytes, team);
 }
 
@@ -286,16 +286,15 @@ void Slots::free_buffers() noexcept {
     pinned_results_.free();
 }
 
-Chunk& Slots::chunk(uint64_t index) noexcept {
-    Chunk& chunk = *chunks_[index % chunks_.size()];
-    chunk.index = index;
-    chunk.slot = static_cast<uint32_t>(index % slots_used_);
+Chunk& Slots::chunk(uint64_t number) noexcept {
+    Chunk& chunk = record(number);
+    chunk.slot = static_cast<uint32_t>(number % slots_used_);
     const uint64_t base = device_memory_ + chunk.slot * stride_;
     chunk.input = base;
     chunk.output = has_output_ ? base + output_at_ : 0;
     chunk.scratch = has_scratch_ ? base + scratch_at_ : 0;
     chunk.result = has_result_ ? base + result_at_ : 0;
-    chunk.before = chunks_.size() > slots_used_ && index >= slots_used_ ? &record(index - slots_used_) : nullptr;
+    chunk.before = chunks_.size() > slots_used_ && number >= slots_used_ ? &record(number - slots_used_) : nullptr;
     chunk.stages.store(Chunk::kPending, std::memory_order_relaxed);
     chunk.dropped = chunk.error = nullptr;
     return chunk;

@@ -1,4 +1,4 @@
-// The buffers, streams and events that chunks use on the device.
+// The buffers, streams and events that chunks use on one device.
 //
 // A chunk uses three streams, one for each engine: copies in, stages, copies out. Events order them: the stages wait
 // for the copy in, and the copy out waits for the stages. If no host code looks at a slot between two chunks, more
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "pipeline/pinned_memory.h"
@@ -19,7 +20,7 @@ namespace gpo::pipeline {
 struct Chunk {
     uint64_t index = 0, offset = 0, bytes = 0, output_offset = 0, output_bytes = 0;
     uint64_t capacity = 0;                                        // bytes asked of the source
-    uint32_t slot = 0;
+    uint32_t device = 0, slot = 0;                                // the pipeline's device, and its slot there
     uint64_t input = 0, output = 0, scratch = 0, result = 0;      // device addresses
     const void* from = nullptr;                                   // host memory that it is copied from
     void* to = nullptr;                                           // … its output to; NULL: it stays
@@ -50,8 +51,9 @@ struct Needs {
 
 class Slots {
 public:
-    Slots(Ref<Context> context, gpo_device_t device, const char* label) noexcept
-        : context_(std::move(context)), device_(device), label_(label) {}
+    /// `label` is the beginning of the streams' labels.
+    Slots(Ref<Context> context, gpo_device_t device, std::string label) noexcept
+        : context_(std::move(context)), device_(device), label_(std::move(label)) {}
     ~Slots();
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
@@ -63,10 +65,10 @@ public:
     /// Pinned bytes that these needs take.
     static uint64_t pinned_bytes(const Plan& plan, const Needs& needs) noexcept;
 
-    /// The record of chunk number `index`, with its addresses set.
-    Chunk& chunk(uint64_t index) noexcept;
+    /// The record of chunk number `number` of those that this device gets, with its addresses set.
+    Chunk& chunk(uint64_t number) noexcept;
     /// The same, as it is.
-    Chunk& record(uint64_t index) noexcept { return *chunks_[index % chunks_.size()]; }
+    Chunk& record(uint64_t number) noexcept { return *chunks_[number % chunks_.size()]; }
     /// Changes when the records are others than before.
     uint64_t epoch() const noexcept { return epoch_; }
     uint64_t capacity() const noexcept {
@@ -113,7 +115,7 @@ private:
 
     const Ref<Context> context_;
     const gpo_device_t device_;
-    const char* const label_;
+    const std::string label_;
     Ref<Stream> in_, stages_, out_;
     uint64_t handle_ = 0;
 

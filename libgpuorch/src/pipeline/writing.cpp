@@ -31,16 +31,18 @@ void Pipeline::write(Run& run) noexcept {
     Flow& flow = *flow_;
     bool drop = false;
     for (uint64_t index = 0;; ++index) {
+        Flow::Place place;
         {
             host::Lock lock(flow.lock);
             flow.arrived.wait(lock, host::kForever, [&] {
-                return flow.consumed < flow.completed || (flow.input_ended && flow.completed == flow.submitted);
+                return flow.is_back(index) || (flow.input_ended && index == flow.submitted);
             });
             drop = flow.stopping;
-            if (flow.consumed == flow.completed) break;
+            if (!flow.is_back(index)) break;
+            place = flow.place(index);
         }
-        Chunk& chunk = slots_.record(index);
-        if (!chunk.error) slots_.seen_done(chunk);
+        Chunk& chunk = chunk_at(place);
+        if (!chunk.error) lanes_[place.lane]->slots.seen_done(chunk);
         if (!drop) {
             try {
                 consume(run, chunk);
@@ -52,12 +54,16 @@ void Pipeline::write(Run& run) noexcept {
         {
             host::Lock lock(flow.lock);
             ++flow.consumed;
+            ++flow.lanes[place.lane].consumed;
             if (!drop) {
+                ++run.lanes[place.lane].chunks;
+                run.lanes[place.lane].bytes_in += chunk.bytes;
                 flow.bytes_done += chunk.bytes;
                 ++flow.chunks_done;
                 flow.ended_ns = host::now();
-                if (run.automatic)
-                    flow.tuning.done(run.times_known ? run.newest_end_ns : static_cast<int64_t>(chunk.completed_ns));
+                run.newest_seen_ns = std::max(run.newest_seen_ns, chunk.completed_ns);
+                if (run.automatic && (index + 1) % lanes_.size() == 0)
+                    flow.tuning.done(run.times_known ? run.newest_end_ns : static_cast<int64_t>(run.newest_seen_ns));
             }
             flow.room.notify_one();
         }
@@ -88,29 +94,32 @@ void Pipeline::consume(Run& run, Chunk& chunk) {
 // when the one before it on its engine has ended (EngineTimes sees to that), what it waits for has too, and the host
 // had put it there.
 void Pipeline::note_times(Run& run, Chunk& chunk) {
-    DriverScope scope(*context_);
+    Slots& slots = lanes_[chunk.device]->slots;
+    LaneTimes& lane = run.lanes[chunk.device];
+    DriverScope scope(*lanes_[chunk.device]->context);
     const CUevent events[3] = {chunk.in_end, chunk.stages_end, chunk.out_end};
     int64_t ends[3] = {};
     for (int i = 0; i < 3; ++i) {
-        if (!slots_.elapsed(slots_.base(), events[i], &ends[i])) return;  // no times, but all else is well
-        ends[i] += run.base_ns;
+        if (!slots.elapsed(slots.base(), events[i], &ends[i])) return;  // no times, but all else is well
+        ends[i] += lane.base_ns;
     }
     const auto [in_end, stages_end, out_end] = ends;
-    int64_t in_begin = static_cast<int64_t>(chunk.submitted_ns - run.base_recorded_ns), stages_begin = in_end;
-    Run::Ends& before = run.ends[chunk.slot];
+    int64_t in_begin = static_cast<int64_t>(chunk.submitted_ns - lane.base_recorded_ns), stages_begin = in_end;
+    LaneTimes::Ends& before = lane.ends[chunk.slot];
     if (chunk.before) {
         in_begin = std::max(in_begin, before.stages);
         stages_begin = std::max(stages_begin, before.out);
     }
     before = {stages_end, out_end};
-    run.times.add(EngineTimes::kIn, std::min(in_begin, in_end), in_end);
-    run.times.add(EngineTimes::kKernel, std::min(stages_begin, stages_end), stages_end);
-    if (chunk.to || chunk.result_to) run.times.add(EngineTimes::kOut, std::min(stages_end, out_end), out_end);
+    EngineTimes& times = lane.engines;
+    times.add(EngineTimes::kIn, std::min(in_begin, in_end), in_end);
+    times.add(EngineTimes::kKernel, std::min(stages_begin, stages_end), stages_end);
+    if (chunk.to || chunk.result_to) times.add(EngineTimes::kOut, std::min(stages_end, out_end), out_end);
     run.newest_end_ns = out_end;
-    run.times_known = true;
-    if (in_end - run.base_ns > kBaseAge) {
-        run.base_ns = in_end;
-        slots_.move_base(chunk);
+    run.times_known = lanes_.size() == 1;
+    if (in_end - lane.base_ns > kBaseAge) {
+        lane.base_ns = in_end;
+        slots.move_base(chunk);
     }
 }
 
@@ -131,10 +140,10 @@ void Pipeline::report_progress(Run& run, bool last) noexcept {
     }
 }
 
-gpo_pipeline_result Pipeline::result_of(Run& run) noexcept {
-    run.times.finish();
+// Under the lock of the flow.
+void Pipeline::report_result(Run& run) noexcept {
     const Flow& flow = *flow_;
-    gpo_pipeline_result out{};
+    gpo_pipeline_result& out = result_ = {};
     out.struct_size = sizeof out;
     out.status = flow.failure ? flow.failure->status : GPO_SUCCESS;
     out.bytes_in = flow.bytes_in;
@@ -144,12 +153,19 @@ gpo_pipeline_result Pipeline::result_of(Run& run) noexcept {
     out.chunk_bytes = run.chunk_bytes != 0 ? run.chunk_bytes : run.needs.chunk_bytes;
     out.slots = run.needs.slots;
     out.tuned = run.automatic && flow.tuning.measured();
-    out.copy_in_ns = run.times.busy(EngineTimes::kIn);
-    out.copy_out_ns = run.times.busy(EngineTimes::kOut);
-    out.kernel_ns = run.times.busy(EngineTimes::kKernel);
-    out.copy_hidden_ns = run.times.hidden();
     out.staged_bytes = run.staged_bytes + run.unstaged_bytes;
-    return out;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        LaneTimes& lane = run.lanes[i];
+        gpo_pipeline_share& share = shares_[i] = {};
+        lane.engines.finish();
+        share.struct_size = sizeof share;
+        share.chunks = lane.chunks;
+        share.bytes_in = lane.bytes_in;
+        out.copy_in_ns += share.copy_in_ns = lane.engines.busy(EngineTimes::kIn);
+        out.copy_out_ns += share.copy_out_ns = lane.engines.busy(EngineTimes::kOut);
+        out.kernel_ns += share.kernel_ns = lane.engines.busy(EngineTimes::kKernel);
+        out.copy_hidden_ns += share.copy_hidden_ns = lane.engines.hidden();
+    }
 }
 
 void Pipeline::end(Run& run) noexcept {
@@ -161,7 +177,7 @@ void Pipeline::end(Run& run) noexcept {
         complete = !flow.failure;
         flow.stopping = true;  // a cancel comes too late from here on
         flow.run = nullptr;
-        flow.stages = nullptr;
+        for (Flow::Lane& lane : flow.lanes) lane.stages = nullptr;
     }
     if (complete) {
         try {
@@ -182,7 +198,7 @@ void Pipeline::end(Run& run) noexcept {
     Ref<Pipeline> self;
     {
         host::Lock lock(flow.lock);
-        result_ = result_of(run);
+        report_result(run);
         error_ = error = flow.failure;
         if (error) note_error(error);  // known before the wait for the run ends
         flow.running = false;

@@ -38,6 +38,51 @@ test("callbacks run where the executor is run, in order, each once, with what be
     same(table.concat(order), "12345")
 end)
 
+test("a pipeline over two devices has a kernel and values for each, and chunks say where they were", function()
+    local runtime, device = use()
+    local devices, kernels, tables = {device, assert(runtime:device_open{ordinal = 1})}, {}, {}
+    for i = 1, 2 do
+        local module = assert(devices[i]:module_compile[[
+            extern "C" __global__ void add(const unsigned *x, unsigned *y, unsigned long long bytes, const unsigned *table,
+                                           unsigned more) {
+                const unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < bytes / 4) y[i] = x[i] + table[0] + more;
+            }]])
+        kernels[i] = assert(module:kernel("add", "ptr ptr u64 ptr u32"))
+        tables[i] = assert(devices[i]:memory_allocate("u32", 1))
+        local stream = assert(devices[i]:stream_create())
+        assert(stream:fill(tables[i], i * 100))
+        assert(stream:wait())
+    end
+    local arguments = {"input", "output", "input_bytes", {device = tables}, {device = {1, 2}}}
+    local function create(change)
+        local options = {devices = devices, chunk_bytes = 4096,
+                         stages = {{kernels = kernels, arguments = arguments, block = 64, bytes_per_block = 256}}}
+        if change then change(options, options.stages[1]) end
+        return device:pipeline_create(options)
+    end
+    local pipeline, output, on = assert(create()), {}, {[0] = 0, [1] = 0}
+    assert(pipeline:start({memory = gpuorch.pack("u32", 7):rep(20 * 1024)}, {take = function(chunk)
+        on[chunk.device] = on[chunk.device] + 1
+        output[#output + 1] = chunk.output:to_string() == gpuorch.pack("u32", chunk.device == 0 and 108 or 209):rep(1024)
+    end}))
+    assert(pipeline:wait(30))
+    same(#output, 20)
+    for i = 1, 20 do same(output[i], true) end
+    same(on[0] > 0 and on[1] > 0, true)
+    same(pipeline:share(0).chunks, on[0])
+    same(pipeline:share(1).bytes_in, on[1] * 4096)
+    fails("GPO_INVALID_ARGUMENT", pipeline.share, pipeline, 2)
+    raises("one for each of 2 devices", create, function(_, stage) stage.kernels = {kernels[1]} end)
+    raises("a kernel or a function", create, function(_, stage) stage.kernels = {kernels[1], 5} end)
+    raises("with a value for each device", create, function(_, stage) stage.arguments = {"input", "output", "input_bytes", {}} end)
+    raises("device 1: it is missing", create,
+           function(_, stage) stage.arguments = {"input", "output", "input_bytes", tables[1], {device = {1}}} end)
+    raises("number 2: a device that is open", create, function(options) options.devices = {device, 1} end)
+    raises("1 to 64", create, function(options) options.devices = {} end)
+    fails("GPO_INVALID_ARGUMENT", create, function(options) options.devices = {device, device} end)
+end)
+
 test("a host call runs in the order of its stream, and its failure is the stream's", function()
     local runtime, _, stream = use()
     local executor = assert(runtime:executor_create())

@@ -354,6 +354,7 @@ call("pipeline_start", function(w) return w.pipeline:start{memory = ("a"):rep(10
 call("pipeline_notify", function(w) return w.pipeline:notify(w.cq, "the run") end)
 call("pipeline_wait", function(w) return w.pipeline:wait(10) end)
 call("pipeline_get_progress", function(w) return w.pipeline:progress() end)
+call("pipeline_get_share", function(w) return w.pipeline:share(0) end)
 call("pipeline_cancel", function(w) return w.pipeline:cancel() end)
 call("pipeline_then", function(w) return w.pipeline:then_(w.executor, function() end) end)
 call("stream_then", function(w) return w.stream:then_(w.executor, function() end) end)

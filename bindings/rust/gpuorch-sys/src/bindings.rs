@@ -190,6 +190,7 @@ pub const GPO_STAGE_INPUT_BYTES: u32 = 5;
 pub const GPO_STAGE_OUTPUT_BYTES: u32 = 6;
 pub const GPO_STAGE_INDEX: u32 = 7;
 pub const GPO_STAGE_OFFSET: u32 = 8;
+pub const GPO_STAGE_DEVICE_VALUE: u32 = 9;
 pub const GPO_SINK_NONE: u32 = 0;
 pub const GPO_SINK_MEMORY: u32 = 1;
 pub const GPO_SINK_FILE: u32 = 2;
@@ -2674,10 +2675,12 @@ pub struct gpo_chunk {
     pub result_address: u64,
     pub output: *const ::core::ffi::c_void,
     pub result: *const ::core::ffi::c_void,
+    pub device: u32,
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_chunk"][::core::mem::size_of::<gpo_chunk>() - 96usize];
+    ["Size of gpo_chunk"][::core::mem::size_of::<gpo_chunk>() - 104usize];
     ["Alignment of gpo_chunk"][::core::mem::align_of::<gpo_chunk>() - 8usize];
     [
         "Offset of field: gpo_chunk::struct_size",
@@ -2718,6 +2721,12 @@ const _: () = {
     [
         "Offset of field: gpo_chunk::result",
     ][::core::mem::offset_of!(gpo_chunk, result) - 88usize];
+    [
+        "Offset of field: gpo_chunk::device",
+    ][::core::mem::offset_of!(gpo_chunk, device) - 96usize];
+    [
+        "Offset of field: gpo_chunk::reserved",
+    ][::core::mem::offset_of!(gpo_chunk, reserved) - 100usize];
 };
 pub type gpo_source_fn = ::core::option::Option<
     unsafe extern "C" fn(
@@ -2829,10 +2838,11 @@ pub struct gpo_stage {
     pub enqueue: gpo_stage_fn,
     pub user: *mut ::core::ffi::c_void,
     pub label: *const ::core::ffi::c_char,
+    pub kernels: *const gpo_kernel_t,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 104usize];
+    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 112usize];
     ["Alignment of gpo_stage"][::core::mem::align_of::<gpo_stage>() - 8usize];
     [
         "Offset of field: gpo_stage::struct_size",
@@ -2876,6 +2886,9 @@ const _: () = {
     [
         "Offset of field: gpo_stage::label",
     ][::core::mem::offset_of!(gpo_stage, label) - 96usize];
+    [
+        "Offset of field: gpo_stage::kernels",
+    ][::core::mem::offset_of!(gpo_stage, kernels) - 104usize];
 };
 pub type gpo_sink_fn = ::core::option::Option<
     unsafe extern "C" fn(
@@ -2996,12 +3009,15 @@ pub struct gpo_pipeline_options {
     pub progress_ns: u64,
     pub label: *const ::core::ffi::c_char,
     pub executor: gpo_executor_t,
+    pub devices: *const gpo_device_t,
+    pub device_count: u32,
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_pipeline_options",
-    ][::core::mem::size_of::<gpo_pipeline_options>() - 120usize];
+    ][::core::mem::size_of::<gpo_pipeline_options>() - 136usize];
     [
         "Alignment of gpo_pipeline_options",
     ][::core::mem::align_of::<gpo_pipeline_options>() - 8usize];
@@ -3059,6 +3075,15 @@ const _: () = {
     [
         "Offset of field: gpo_pipeline_options::executor",
     ][::core::mem::offset_of!(gpo_pipeline_options, executor) - 112usize];
+    [
+        "Offset of field: gpo_pipeline_options::devices",
+    ][::core::mem::offset_of!(gpo_pipeline_options, devices) - 120usize];
+    [
+        "Offset of field: gpo_pipeline_options::device_count",
+    ][::core::mem::offset_of!(gpo_pipeline_options, device_count) - 128usize];
+    [
+        "Offset of field: gpo_pipeline_options::reserved",
+    ][::core::mem::offset_of!(gpo_pipeline_options, reserved) - 132usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -3128,6 +3153,51 @@ const _: () = {
     [
         "Offset of field: gpo_pipeline_result::staged_bytes",
     ][::core::mem::offset_of!(gpo_pipeline_result, staged_bytes) - 88usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pipeline_share {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub chunks: u64,
+    pub bytes_in: u64,
+    pub copy_in_ns: u64,
+    pub copy_out_ns: u64,
+    pub kernel_ns: u64,
+    pub copy_hidden_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_pipeline_share",
+    ][::core::mem::size_of::<gpo_pipeline_share>() - 56usize];
+    [
+        "Alignment of gpo_pipeline_share",
+    ][::core::mem::align_of::<gpo_pipeline_share>() - 8usize];
+    [
+        "Offset of field: gpo_pipeline_share::struct_size",
+    ][::core::mem::offset_of!(gpo_pipeline_share, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_pipeline_share::reserved",
+    ][::core::mem::offset_of!(gpo_pipeline_share, reserved) - 4usize];
+    [
+        "Offset of field: gpo_pipeline_share::chunks",
+    ][::core::mem::offset_of!(gpo_pipeline_share, chunks) - 8usize];
+    [
+        "Offset of field: gpo_pipeline_share::bytes_in",
+    ][::core::mem::offset_of!(gpo_pipeline_share, bytes_in) - 16usize];
+    [
+        "Offset of field: gpo_pipeline_share::copy_in_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_share, copy_in_ns) - 24usize];
+    [
+        "Offset of field: gpo_pipeline_share::copy_out_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_share, copy_out_ns) - 32usize];
+    [
+        "Offset of field: gpo_pipeline_share::kernel_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_share, kernel_ns) - 40usize];
+    [
+        "Offset of field: gpo_pipeline_share::copy_hidden_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_share, copy_hidden_ns) - 48usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -5367,10 +5437,17 @@ pub struct gpo_api {
             event: *mut gpo_event_t,
         ) -> gpo_status,
     >,
+    pub pipeline_get_share: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            device: u32,
+            share: *mut gpo_pipeline_share,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1880usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1888usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -6080,4 +6157,7 @@ const _: () = {
     [
         "Offset of field: gpo_api::event_import",
     ][::core::mem::offset_of!(gpo_api, event_import) - 1872usize];
+    [
+        "Offset of field: gpo_api::pipeline_get_share",
+    ][::core::mem::offset_of!(gpo_api, pipeline_get_share) - 1880usize];
 };

@@ -31,7 +31,7 @@ structs! {
     gpo_executor_statistics, gpo_host_call, gpo_metrics, gpo_device_metrics, gpo_memory_statistics, gpo_arena_options,
     gpo_memory_info, gpo_pool_options, gpo_copy, gpo_copy_2d, gpo_compile_options, gpo_kernel_attributes, gpo_launch,
     gpo_chunk, gpo_source, gpo_stage_argument, gpo_stage, gpo_sink, gpo_pipeline_progress, gpo_pipeline_options,
-    gpo_pipeline_result, gpo_trace_options, gpo_trace_info, gpo_template_options, gpo_template_statistics,
+    gpo_pipeline_result, gpo_pipeline_share, gpo_trace_options, gpo_trace_info, gpo_template_options, gpo_template_statistics,
     gpo_graph_options, gpo_setting, gpo_graph_update_report, gpo_condition, gpo_bucket_work, gpo_buckets_options,
     gpo_buckets_statistics, gpo_queue_options, gpo_queue_info,
     gpo_tenant_options, gpo_answer, gpo_handler, gpo_scheduler_options, gpo_scheduler_info, gpo_handler_info,

@@ -64,6 +64,9 @@ figures! {
     /// What memory is in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
     MemoryStatistics(gpo_memory_statistics) {}
 
+    /// A device's part of a pipeline's run: fields of [`gpo_pipeline_share`](sys::gpo_pipeline_share).
+    RunShare(gpo_pipeline_share) {}
+
     /// What kind of memory an address points to: fields of [`gpo_memory_info`](sys::gpo_memory_info).
     MemoryInfo(gpo_memory_info) {}
 
@@ -166,6 +169,7 @@ macro_rules! debug {
 }
 
 debug! {
+    RunShare { chunks, bytes_in, copy_in_ns, copy_out_ns, kernel_ns, copy_hidden_ns }
     PeerProperties { accessible, native_atomics, performance_rank }
     PeersInfo { ranks, direct, native_atomics, nccl_version, rank, collectives, direct_collectives, bytes, mpi_device }
     SymmetricInfo { ranks, bytes, alignment, device_bytes, barrier_blocks, native_atomics }

@@ -108,7 +108,7 @@ pub use event::{EXPORT_BYTES, Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
     BucketsStatistics, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo,
-    MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunSummary, Statistics,
+    MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunShare, RunSummary, Statistics,
     StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
 };
 pub use gpuorch_sys as sys;

@@ -3,8 +3,8 @@
 mod world;
 
 use gpuorch::pipeline::{
-    Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, ResultBlock, Scratch, Sink, Source,
-    Stage,
+    Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch,
+    Sink, Source, Stage,
 };
 use gpuorch::{Completions, DeviceBuffer, ErrorKind, Failed, Pipeline, Result, Runtime, Slice};
 use std::io::{Read, Seek, Write};
@@ -419,5 +419,59 @@ fn a_run_is_cancelled_dropped_or_somebody_elses() -> Result<()> {
     while pipeline.start(Source::memory(vec![1u8]), Sink::none()).is_err() {
         std::thread::yield_now();
     }
+    Ok(())
+}
+
+/// Every byte through a table of its device's.
+const MAPPED: &str = r#"
+extern "C" __global__ void mapped(const unsigned char *x, unsigned long long n, unsigned char *y, unsigned long long m,
+                                  const unsigned char *table, unsigned char more) {
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n && i < m; i += gridDim.x * blockDim.x)
+        y[i] = table[x[i]] + more;
+}
+"#;
+
+#[test]
+fn a_pipeline_over_two_devices_has_a_kernel_and_buffers_on_each() -> Result<()> {
+    type Parameters = (Slice<u8>, Slice<u8>, DeviceBuffer<u8>, u8);
+    let runtime = Runtime::new()?;
+    let devices = (0..2).map(|ordinal| runtime.device(ordinal).open()).collect::<Result<Vec<_>>>()?;
+    let mut kernels = Vec::new();
+    let mut tables = Vec::new();
+    for (device, add) in devices.iter().zip(1u8..) {
+        // SAFETY: it stays below both counts, and a table has an entry for each byte.
+        kernels.push(unsafe { device.compile(MAPPED)?.kernel("mapped")?.bind::<Parameters>()? });
+        let entries: Vec<u8> = (0..=255u8).map(|byte| byte.wrapping_add(add)).collect();
+        let table = device.buffer(256)?;
+        let stream = device.stream()?;
+        stream.write(&entries, &table)?;
+        stream.wait()?;
+        tables.push(table);
+    }
+    let stage = Stage::kernels(&kernels, (Input, Output, PerDevice(tables), PerDevice(vec![10u8, 20]))).block(64);
+    let pipeline = devices[0].pipeline().devices(&devices).stage(stage).chunk_bytes(64 << 10).build()?;
+    assert_eq!(pipeline.devices().len(), 2);
+    let (sender, seen) = mpsc::channel();
+    let sink = Sink::callback(move |chunk| {
+        sender.send((chunk.device(), chunk.offset(), chunk.output().to_vec())).map(|()| Flow::Continue)
+    });
+    let finished = pipeline.start(Source::memory(data()), sink)?.wait()?;
+    let data = data();
+    let mut chunks = [0u64; 2];
+    for (device, offset, output) in seen {
+        let add = [11u8, 22][device as usize];
+        let input = &data[offset as usize..offset as usize + output.len()];
+        assert!(output.iter().zip(input).all(|(&out, &byte)| out == byte.wrapping_add(add)));
+        chunks[device as usize] += 1;
+    }
+    assert_eq!(chunks.iter().sum::<u64>(), finished.summary.chunks);
+    for (device, &chunks) in chunks.iter().enumerate() {
+        assert!(chunks > 0);
+        assert_eq!(pipeline.share(device)?.chunks, chunks);
+    }
+    assert_eq!(pipeline.share(2).map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::InvalidArgument));
+    let few = Stage::kernels(&kernels[..1], (Input, Output, PerDevice(Vec::<DeviceBuffer<u8>>::new()), 0u8));
+    let refused = devices[0].pipeline().devices(&devices).stage(few).build();
+    assert_eq!(refused.map(|_| ()).map_err(|error| error.kind()), Err(ErrorKind::InvalidArgument));
     Ok(())
 }

@@ -56,7 +56,12 @@ impl<'a> Chunk<'a> {
         self.raw.index
     }
 
-    /// The slot that the chunk is in: below the number of slots.
+    /// Which of the pipeline's devices it is on, from 0.
+    pub fn device(&self) -> u32 {
+        self.raw.device
+    }
+
+    /// The slot of its device that the chunk is in: below the number of slots.
     pub fn slot(&self) -> u32 {
         self.raw.slot
     }

@@ -11,7 +11,7 @@ pub use run::{Finished, Run};
 pub use sink::Sink;
 pub use source::{Fill, Source};
 pub use stage::{
-    Index, Input, InputBytes, Offset, Output, OutputBytes, ResultBlock, Scratch, Stage, StageArgument, StageArguments,
+    Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch, Stage, StageArgument, StageArguments,
 };
 
 use crate::call::call;
@@ -19,7 +19,7 @@ use crate::callback::contained;
 use crate::device::Device;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::figures::Progress;
+use crate::figures::{Progress, RunShare};
 use crate::handle::{Raw, optional_c_string, pointer};
 use chunk::Sizes;
 use gpuorch_sys as sys;
@@ -58,7 +58,7 @@ pub struct Pipeline {
 
 struct Inner {
     raw: sys::gpo_pipeline_t,
-    device: Device,
+    devices: Vec<Device>,
     sizes: Sizes,
     /// A [`Run`] that nobody has waited for or dropped: what would be told of two at once, nobody could tell apart.
     taken: AtomicBool,
@@ -98,6 +98,7 @@ unsafe extern "C" fn progressed(user: *mut c_void, progress: *const sys::gpo_pip
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PipelineBuilder<'a> {
     device: &'a Device,
+    devices: Vec<Device>,
     label: Option<String>,
     options: sys::gpo_pipeline_options,
     stages: Vec<Stage>,
@@ -109,7 +110,15 @@ impl Device {
     /// For a pipeline on this device.
     pub fn pipeline(&self) -> PipelineBuilder<'_> {
         let options = sys::gpo_pipeline_options::new();
-        PipelineBuilder { device: self, label: None, options, stages: Vec::new(), progress: None, executor: None }
+        PipelineBuilder {
+            device: self,
+            devices: Vec::new(),
+            label: None,
+            options,
+            stages: Vec::new(),
+            progress: None,
+            executor: None,
+        }
     }
 }
 
@@ -117,6 +126,13 @@ impl PipelineBuilder<'_> {
     /// The name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
+        self
+    }
+
+    /// Several devices that share the work; the first is the one whose pipeline this is. A chunk goes to the device that
+    /// is likely to be done with it first. Stages have a kernel for each ([`Stage::kernels`]).
+    pub fn devices<'d>(mut self, devices: impl IntoIterator<Item = &'d Device>) -> Self {
+        self.devices = devices.into_iter().cloned().collect();
         self
     }
 
@@ -138,7 +154,7 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// How many chunks are under way at the same time; by default as many as keep every engine busy.
+    /// How many chunks are under way at the same time on a device; by default as many as keep every engine busy.
     pub fn slots(mut self, count: u32) -> Self {
         self.options.slots = count;
         self
@@ -163,7 +179,7 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// The most pinned memory for staging; by default 1 GiB.
+    /// The most pinned memory for staging on all devices; by default 1 GiB for each.
     pub fn max_pinned_bytes(mut self, bytes: u64) -> Self {
         self.options.max_pinned_bytes = bytes;
         self
@@ -192,7 +208,10 @@ impl PipelineBuilder<'_> {
     /// Checks all options and makes the pipeline. The first run makes buffers and streams.
     pub fn build(mut self) -> Result<Pipeline> {
         let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
-        let arguments: Vec<_> = self.stages.iter().map(Stage::raw_arguments).collect();
+        let handles: Vec<_> = self.devices.iter().map(Device::as_raw).collect();
+        let devices = if self.devices.is_empty() { vec![self.device.clone()] } else { std::mem::take(&mut self.devices) };
+        let arguments = self.stages.iter().map(|stage| stage.raw_arguments(devices.len())).collect::<Result<Vec<_>>>()?;
+        let kernels = self.stages.iter().map(|stage| stage.raw_kernels(devices.len())).collect::<Result<Vec<_>>>()?;
         let mut buffers = Vec::new();
         for stage in &self.stages {
             buffers.extend(stage.buffers(self.device)?);
@@ -201,9 +220,9 @@ impl PipelineBuilder<'_> {
         let sizes = Sizes { result: self.options.result_bytes as usize, scratch: self.options.scratch_bytes as usize };
         let mut stages = Vec::with_capacity(self.stages.len());
         let mut calls = Vec::new();
-        for (stage, arguments) in self.stages.iter_mut().zip(&arguments) {
-            stages.push(stage.raw(arguments));
-            calls.extend(stage.take_call(self.device, sizes, &stage_failure));
+        for (stage, (arguments, kernels)) in self.stages.iter_mut().zip(arguments.iter().zip(&kernels)) {
+            stages.push(stage.raw(arguments, kernels));
+            calls.extend(stage.take_call(&devices, sizes, &stage_failure));
         }
         // Their addresses stay what they are: nothing is added any more.
         for (raw, call) in stages.iter_mut().filter(|stage| stage.kind == sys::GPO_STAGE_CALLBACK).zip(&mut calls) {
@@ -218,11 +237,15 @@ impl PipelineBuilder<'_> {
             self.options.progress_user = (&raw const **progress).cast_mut().cast();
         }
         self.options.executor = self.executor.as_ref().map_or(std::ptr::null_mut(), Executor::as_raw);
+        if !handles.is_empty() {
+            self.options.devices = handles.as_ptr();
+            self.options.device_count = handles.len() as u32;
+        }
         let mut raw = std::ptr::null_mut();
         call!(pipeline_create(self.device.as_raw(), &self.options, &mut raw))?;
         let inner = Inner {
             raw,
-            device: self.device.clone(),
+            devices,
             sizes,
             taken: AtomicBool::new(false),
             _stages: calls,
@@ -236,9 +259,21 @@ impl PipelineBuilder<'_> {
 }
 
 impl Pipeline {
-    /// The device that it runs on.
+    /// The device that it runs on; of several the first.
     pub fn device(&self) -> &Device {
-        &self.inner.device
+        &self.inner.devices[0]
+    }
+
+    /// The devices that it runs on.
+    pub fn devices(&self) -> &[Device] {
+        &self.inner.devices
+    }
+
+    /// What a device did in the run that ended last; `device` is its place in [`devices`](Self::devices).
+    pub fn share(&self, device: usize) -> Result<RunShare> {
+        let mut share = RunShare::empty();
+        call!(pipeline_get_share(self.as_raw(), u32::try_from(device).unwrap_or(u32::MAX), &mut share.0))?;
+        Ok(share)
     }
 
     /// Ends the run early: chunks under way are dropped, and the run ends with

@@ -17,18 +17,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Stage {
     raw: sys::gpo_stage,
     arguments: Vec<Passed>,
-    kernel: Option<Kernel>,
+    kernels: Vec<Kernel>,
     enqueue: Option<EnqueueFunction>,
 }
 
 type EnqueueFunction = Box<dyn FnMut(&Stream, &Chunk<'_>) -> Result<(), String> + Send>;
 
-/// What the library puts in the place of a parameter: its kind, the bytes of a value, and the buffer whose address that is.
+/// What the library puts in the place of a parameter: its kind, the bytes of a value or of one for each device, and the
+/// buffers whose addresses those are.
 #[doc(hidden)]
 pub struct Passed {
     kind: u32,
     value: Vec<u8>,
-    buffer: Option<Arc<dyn StageBuffer>>,
+    /// Values; 1 if it is the same on every device.
+    values: usize,
+    buffers: Vec<Arc<dyn StageBuffer>>,
+}
+
+impl Passed {
+    fn part(kind: u32) -> Self {
+        Self { kind, value: Vec::new(), values: 1, buffers: Vec::new() }
+    }
 }
 
 impl std::fmt::Debug for Passed {
@@ -67,8 +76,19 @@ impl Stage {
     pub fn kernel<P: Parameters>(kernel: &BoundKernel<P>, arguments: impl StageArguments<P>) -> Self {
         let mut raw = sys::gpo_stage::new();
         raw.kind = sys::GPO_STAGE_KERNEL;
-        raw.kernel = kernel.kernel().as_raw();
-        Self { raw, arguments: arguments.list(), kernel: Some(kernel.kernel().clone()), enqueue: None }
+        Self { raw, arguments: arguments.list(), kernels: vec![kernel.kernel().clone()], enqueue: None }
+    }
+
+    /// For a pipeline over several devices ([`PipelineBuilder::devices`](super::PipelineBuilder::devices)): a kernel for
+    /// each of them, in their order. An argument that is another one on each device is a [`PerDevice`].
+    pub fn kernels<'a, P: Parameters + 'a>(
+        kernels: impl IntoIterator<Item = &'a BoundKernel<P>>,
+        arguments: impl StageArguments<P>,
+    ) -> Self {
+        let mut raw = sys::gpo_stage::new();
+        raw.kind = sys::GPO_STAGE_KERNEL;
+        let kernels = kernels.into_iter().map(|kernel| kernel.kernel().clone()).collect();
+        Self { raw, arguments: arguments.list(), kernels, enqueue: None }
     }
 
     /// A closure that puts the chunk's work on the stream it gets, and returns. It must not wait for the work. An error
@@ -80,7 +100,7 @@ impl Stage {
         raw.kind = sys::GPO_STAGE_CALLBACK;
         let enqueue: EnqueueFunction =
             Box::new(move |stream, chunk| enqueue(stream, chunk).map_err(|error| error.to_string()));
-        Self { raw, arguments: Vec::new(), kernel: None, enqueue: Some(enqueue) }
+        Self { raw, arguments: Vec::new(), kernels: Vec::new(), enqueue: Some(enqueue) }
     }
 
     /// Threads of a block; by default the number with the best occupancy.
@@ -118,32 +138,45 @@ impl Stage {
         self
     }
 
-    /// The buffers that its kernel gets whatever the chunk. Refused if they aren't of the pipeline's runtime.
+    /// The buffers that its kernels get whatever the chunk. Refused if they aren't of the pipeline's runtime.
     pub(super) fn buffers(&self, device: &Device) -> crate::Result<Vec<Arc<dyn StageBuffer>>> {
-        let buffers: Vec<_> = self.arguments.iter().filter_map(|passed| passed.buffer.clone()).collect();
+        let buffers: Vec<_> = self.arguments.iter().flat_map(|passed| passed.buffers.iter().cloned()).collect();
         for buffer in &buffers {
             buffer.memory().reachable_from(device, "gpo_pipeline_create")?;
         }
         Ok(buffers)
     }
 
-    pub(super) fn raw_arguments(&self) -> Vec<sys::gpo_stage_argument> {
+    pub(super) fn raw_arguments(&self, devices: usize) -> crate::Result<Vec<sys::gpo_stage_argument>> {
         let raw = |passed: &Passed| {
             let mut raw = sys::gpo_stage_argument::new();
             raw.kind = passed.kind;
-            if passed.kind == sys::GPO_STAGE_VALUE {
-                raw.value = passed.value.as_ptr().cast();
-                raw.bytes = passed.value.len() as u64;
+            if passed.kind == sys::GPO_STAGE_DEVICE_VALUE && passed.values != devices {
+                return Err(refused(format!("an argument has {} values for {devices} devices", passed.values)));
             }
-            raw
+            if !passed.value.is_empty() {
+                raw.value = passed.value.as_ptr().cast();
+                raw.bytes = (passed.value.len() / passed.values) as u64;
+            }
+            Ok(raw)
         };
         self.arguments.iter().map(raw).collect()
     }
 
-    /// What the library is told, while `arguments` and this live.
-    pub(super) fn raw(&self, arguments: &[sys::gpo_stage_argument]) -> sys::gpo_stage {
+    /// The handles of its kernels, one for each device.
+    pub(super) fn raw_kernels(&self, devices: usize) -> crate::Result<Vec<sys::gpo_kernel_t>> {
+        if self.enqueue.is_none() && self.kernels.len() != devices {
+            return Err(refused(format!("a stage has {} kernels for {devices} devices", self.kernels.len())));
+        }
+        Ok(self.kernels.iter().map(Kernel::as_raw).collect())
+    }
+
+    /// What the library is told, while `arguments`, `kernels` and this live.
+    pub(super) fn raw(&self, arguments: &[sys::gpo_stage_argument], kernels: &[sys::gpo_kernel_t]) -> sys::gpo_stage {
         let mut raw = self.raw;
-        raw.kernel = self.kernel.as_ref().map_or(std::ptr::null_mut(), Kernel::as_raw);
+        if !kernels.is_empty() {
+            raw.kernels = kernels.as_ptr();
+        }
         raw.arguments = arguments.as_ptr();
         raw.argument_stride = size_of::<sys::gpo_stage_argument>() as u64;
         raw.argument_count = arguments.len() as u32;
@@ -153,19 +186,23 @@ impl Stage {
 
     pub(super) fn take_call(
         &mut self,
-        device: &Device,
+        devices: &[Device],
         sizes: Sizes,
         failure: &Arc<Mutex<Option<String>>>,
     ) -> Option<StageCall> {
         let function = self.enqueue.take()?;
-        Some(StageCall { function, device: device.clone(), sizes, failure: Arc::clone(failure) })
+        Some(StageCall { function, devices: devices.to_vec(), sizes, failure: Arc::clone(failure) })
     }
+}
+
+fn refused(message: String) -> crate::Error {
+    crate::Error::new(crate::ErrorKind::InvalidArgument, "gpo_pipeline_create", &message)
 }
 
 /// What the library's stage calls: as long as the pipeline.
 pub(super) struct StageCall {
     function: EnqueueFunction,
-    device: Device,
+    devices: Vec<Device>,
     sizes: Sizes,
     failure: Arc<Mutex<Option<String>>>,
 }
@@ -178,7 +215,7 @@ unsafe extern "C" fn enqueue(
 ) -> sys::gpo_status {
     // SAFETY: see above; the chunk is valid during the call.
     let (call, chunk) = unsafe { (&mut *user.cast::<StageCall>(), &*chunk) };
-    let stream = Stream::borrowed(stream, &call.device);
+    let stream = Stream::borrowed(stream, &call.devices[chunk.device as usize]);
     let chunk = Chunk::new(chunk, call.sizes, Some(&stream));
     match contained(|| (call.function)(&stream, &chunk)).unwrap_or_else(Err) {
         Ok(()) => sys::GPO_SUCCESS,
@@ -198,7 +235,8 @@ pub trait StageArgument<P: Parameter> {
 
 impl<T: Pod> StageArgument<T> for T {
     fn add_to(self, list: &mut Vec<Passed>) {
-        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value: bytemuck::bytes_of(&self).to_vec(), buffer: None });
+        let value = bytemuck::bytes_of(&self).to_vec();
+        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, values: 1, buffers: Vec::new() });
     }
 }
 
@@ -207,7 +245,7 @@ impl<T: Pod> StageArgument<T> for T {
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let value = self.address().to_ne_bytes().to_vec();
-        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, buffer: Some(self) });
+        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, values: 1, buffers: vec![self] });
     }
 }
 
@@ -234,6 +272,65 @@ impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for DeviceBuffer<T> {
     }
 }
 
+/// An argument that is another one on each of the pipeline's devices: a value for each, in their order, or a buffer.
+///
+/// ```
+/// use gpuorch::{DeviceBuffer, Slice, pipeline::*};
+/// # fn stage(maps: &[gpuorch::BoundKernel<(DeviceBuffer<u8>, DeviceBuffer<u8>, Slice<u8>)>],
+/// #     tables: Vec<DeviceBuffer<u8>>) -> Stage {
+/// Stage::kernels(maps, (Input, Output, PerDevice(tables)))
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PerDevice<T>(pub Vec<T>);
+
+impl<T: Pod> StageArgument<T> for PerDevice<T> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        list.push(Passed {
+            kind: sys::GPO_STAGE_DEVICE_VALUE,
+            value: bytemuck::cast_slice(&self.0).to_vec(),
+            values: self.0.len(),
+            buffers: Vec::new(),
+        });
+    }
+}
+
+/// A buffer on each device, which the pipeline owns.
+impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<Arc<DeviceBuffer<T>>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let addresses: Vec<u64> = self.0.iter().map(|buffer| buffer.address()).collect();
+        StageArgument::<u64>::add_to(PerDevice(addresses), list);
+        if let Some(passed) = list.last_mut() {
+            passed.buffers = self.0.into_iter().map(|buffer| buffer as Arc<dyn StageBuffer>).collect();
+        }
+    }
+}
+
+/// Likewise, with the length of each.
+impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for PerDevice<Arc<DeviceBuffer<T>>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let lengths = self.0.iter().map(|buffer| buffer.len() as u64).collect();
+        StageArgument::<DeviceBuffer<T>>::add_to(self, list);
+        StageArgument::<u64>::add_to(PerDevice(lengths), list);
+    }
+}
+
+/// Likewise, the pipeline's alone.
+impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<DeviceBuffer<T>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let shared = PerDevice(self.0.into_iter().map(Arc::new).collect());
+        StageArgument::<DeviceBuffer<T>>::add_to(shared, list);
+    }
+}
+
+/// Likewise, with the length of each.
+impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for PerDevice<DeviceBuffer<T>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let shared = PerDevice(self.0.into_iter().map(Arc::new).collect());
+        StageArgument::<Slice<T>>::add_to(shared, list);
+    }
+}
+
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {$(
         $(#[$doc])*
@@ -242,7 +339,7 @@ macro_rules! numbers {
 
         impl StageArgument<u64> for $name {
             fn add_to(self, list: &mut Vec<Passed>) {
-                list.push(Passed { kind: sys::$kind, value: Vec::new(), buffer: None });
+                list.push(Passed::part(sys::$kind));
             }
         }
     )*};
@@ -267,7 +364,7 @@ macro_rules! buffers {
 
         impl<T: Pod> StageArgument<DeviceBuffer<T>> for $name {
             fn add_to(self, list: &mut Vec<Passed>) {
-                list.push(Passed { kind: sys::$kind, value: Vec::new(), buffer: None });
+                list.push(Passed::part(sys::$kind));
             }
         }
     )*};

@@ -335,6 +335,9 @@ impl Calls {
                 let notified = queue.notify_pipeline(&self.pipeline, 5);
                 run.and_then(|run| run.wait().map_err(Error::from)).and(notified)
             };
+            pipeline_get_share: self.run().and_then(|run| run.wait().map_err(Error::from)).and_then(|_| {
+                self.pipeline.share(0)
+            });
             pipeline_cancel: self.pipeline.cancel();
             pipeline_get_progress: self.pipeline.progress();
             stream_wait: stream.wait_for(later);
