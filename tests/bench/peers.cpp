@@ -11,6 +11,7 @@
 #include "bench/pairs.h"
 #include "bench/raw.h"
 #include "driver/nccl.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::bench;
 using gpo::driver::Nccl;
@@ -650,6 +651,81 @@ void training_step(Row& row, uint32_t engine, bool against_the_longer) {
                  std::to_string(sums).substr(0, 5) + " ms (best blocks)");
 }
 
+// --- a pipeline over all devices ---
+
+const char* const kIterate = R"(
+extern "C" __global__ void iterate(const float *x, float *y, unsigned long long bytes, unsigned turns) {
+    const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+    if (i >= bytes / sizeof(float)) return;
+    float value = x[i];
+    for (unsigned turn = 0; turn < turns; ++turn) value = value * 0.5f + 1.0f;
+    y[i] = value;
+}
+)";
+
+void shared_pipeline(Row& row) {
+    constexpr uint64_t kChunk = kMiB;
+    Devices all(GPO_ENGINE_DIRECT);
+    const uint64_t bytes = row.size(256 * kMiB, uint64_t{4} * all.ranks() * kMiB);
+    const uint32_t turns = row.size(32768u, 4u);   // some 0.3 ms a chunk, fifteen times its copy
+    std::vector<float> in(bytes / sizeof(float)), out[2] = {in, in};
+    for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 1024);
+    std::vector<Module> modules(all.ranks());
+    std::vector<Kernel> owned(all.ranks());
+    std::vector<gpo_kernel_t> kernels;
+    for (uint32_t rank = 0; rank < all.ranks(); ++rank) {
+        auto options = sized<gpo_compile_options>();
+        options.source = kIterate;
+        CHECK_GPO(gpo_module_compile(all.devices[rank], &options, modules[rank].out()));
+        CHECK_GPO(gpo_module_get_kernel(modules[rank], "iterate", owned[rank].out()));
+        kernels.push_back(owned[rank]);
+    }
+    gpo_stage_argument arguments[] = {GPO_STAGE_ARGUMENT(INPUT), GPO_STAGE_ARGUMENT(OUTPUT),
+                                      GPO_STAGE_ARGUMENT(INPUT_BYTES), GPO_STAGE_ARGUMENT_VALUE(turns)};
+    gpo_stage stage = GPO_STAGE_FOR_KERNEL(nullptr, arguments);
+    stage.kernels = kernels.data();
+    stage.block[0] = 256;
+    stage.bytes_per_block = 256 * sizeof(float);
+    const std::vector<gpo_device_t> devices(all.devices.begin(), all.devices.end());
+    auto options = sized<gpo_pipeline_options>();
+    options.stages = &stage;
+    options.stage_stride = sizeof stage;
+    options.stage_count = 1;
+    options.chunk_bytes = kChunk;
+    options.devices = devices.data();
+    Pipeline pipelines[2];
+    for (uint32_t wide = 0; wide < 2; ++wide) {
+        options.device_count = wide ? all.ranks() : 1;
+        CHECK_GPO(gpo_pipeline_create(devices[0], &options, pipelines[wide].out()));
+    }
+    for (void* memory : {static_cast<void*>(in.data()), static_cast<void*>(out[0].data()),
+                         static_cast<void*>(out[1].data())})
+        CHECK_GPO(gpo_host_register(devices[0], memory, bytes, 0));
+    const gpo_source source = gpo::test::from_memory(in.data(), bytes);
+    const auto block = [&](uint32_t wide) {
+        const gpo_sink sink = gpo::test::to_memory(out[wide].data(), bytes);
+        auto result = sized<gpo_pipeline_result>();
+        CHECK_GPO(gpo_pipeline_start(pipelines[wide], &source, &sink));
+        CHECK_GPO(gpo_pipeline_wait(pipelines[wide], -1, &result));
+        return gigabytes_per_second(bytes, static_cast<double>(result.elapsed_ns)) / (wide ? all.ranks() : 1);
+    };
+    block(0), block(1);
+    row.pairs([&] { return block(0); }, [&] { return block(1); });
+    if (out[0] != out[1]) throw std::runtime_error("the output of all devices isn't that of one");
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t rank = 0; rank < all.ranks(); ++rank) {
+        auto share = sized<gpo_pipeline_share>();
+        CHECK_GPO(gpo_pipeline_get_share(pipelines[1], rank, &share));
+        least = std::min(least, share.chunks);
+        most = std::max(most, share.chunks);
+    }
+    row.note(std::to_string(all.ranks()) + " GPUs; of " + std::to_string(bytes / kChunk) + " chunks each did " +
+             std::to_string(least) + " to " + std::to_string(most) + " in the last run");
+    for (void* memory : {static_cast<void*>(in.data()), static_cast<void*>(out[0].data()),
+                         static_cast<void*>(out[1].data())})
+        CHECK_GPO(gpo_host_unregister(devices[0], memory));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -705,6 +781,12 @@ int main(int argc, char** argv) {
                .base = "each sum behind its kernel, and before the next",
                .devices = on_cuda},
               [](Row& row) { training_step(row, GPO_ENGINE_DIRECT, false); });
+    bench.row({.name = "shared_pipeline",
+               .what = "256 MiB through a pipeline over all devices, where the kernels take the time: for each device",
+               .unit = "GB/s",
+               .base = "the pipeline on one device",
+               .target = ratio_at_least(0.97)},
+              shared_pipeline);
     struct Size {
         const char* name;
         const char* what;
