@@ -271,6 +271,7 @@ int events() {
         gate.let_go();
         line.hear('d');
         EXPECT_OK(gpo_event_query(event));
+        line.say('q');
         // The other way round.
         line.hear('r');
         EXPECT_STATUS(GPO_NOT_READY, gpo_event_query(event));
@@ -280,9 +281,19 @@ int events() {
         line.say('w');
         EXPECT(a.all_are(data, static_cast<uint32_t>(2 * turn + 3), kWords));
     }
+    {
+        // Both destroy the event while it is recorded and waited for.
+        const Gate gate(a);
+        a.add(data, 1, kWords);
+        EXPECT_OK(gpo_event_record(event, a.stream));
+        line.say('r');
+        line.hear('w');
+        EXPECT_OK(gpo_event_destroy(event));
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        gate.let_go();
+    }
     EXPECT(partner.code() == 0);
-    EXPECT_OK(gpo_event_query(event));
-    EXPECT_OK(gpo_event_destroy(event));
+    EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
     a.free(data);
     a.shut_down();
     return 0;
@@ -298,9 +309,16 @@ int events_partner(const Line& line) {
     EXPECT_OK(gpo_event_query(event));
     EXPECT_OK(gpo_event_wait(event, 0));
     line.say('i');
-    const gpo_stream_t other = a.new_stream();
+    const gpo_stream_t other = a.new_stream(), held = a.new_stream();
+    gpo_timeline_t timeline = nullptr;
+    EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
     for (int turn = 0; turn < 3; ++turn) {
         line.hear('r');
+        // A stream that is held waits for what is the newest recording now, not for one that another stream knew.
+        EXPECT_OK(gpo_stream_wait_timeline(held, timeline, static_cast<uint64_t>(turn) + 1));
+        EXPECT_OK(gpo_stream_wait_event(held, event));
+        EXPECT_OK(gpo_timeline_signal(timeline, static_cast<uint64_t>(turn) + 1));
+        EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(held, 5'000'000));
         EXPECT_STATUS(GPO_NOT_READY, gpo_event_query(event));
         EXPECT_STATUS(GPO_TIMEOUT, gpo_event_wait(event, 5'000'000));
         EXPECT_OK(gpo_stream_wait_event(a.stream, event));
@@ -309,12 +327,14 @@ int events_partner(const Line& line) {
         line.say('w');
         EXPECT_OK(gpo_event_wait(event, kPatience));
         EXPECT(a.all_are(data, static_cast<uint32_t>(2 * turn + 2), kWords));
+        EXPECT_OK(gpo_stream_wait(held, kPatience));
         EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
         gpo_completion entry{};
         uint64_t count = 0;
         EXPECT_OK(gpo_cq_drain(a.queue, &entry, sizeof entry, 1, &count));
         EXPECT(count == 1 && entry.user_data == 5 && entry.status == GPO_SUCCESS);
         line.say('d');
+        line.hear('q');
         const Gate gate(a);
         a.add(data, 1, kWords);
         EXPECT_OK(gpo_event_record(event, a.stream));
@@ -337,7 +357,14 @@ int events_partner(const Line& line) {
     EXPECT_OK(gpo_template_destroy(step));
     Bytes none{};
     EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_event_export(event, none.bytes, sizeof none, nullptr));
+    void* native = nullptr;
+    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_event_get_native(event, &native));
+    line.hear('r');
+    EXPECT_OK(gpo_stream_wait_event(a.stream, event));
     EXPECT_OK(gpo_event_destroy(event));
+    line.say('w');
+    EXPECT(a.all_are(data, 8, kWords));
+    EXPECT_OK(gpo_timeline_destroy(timeline));
     a.free(data);
     a.shut_down();
     return 0;
