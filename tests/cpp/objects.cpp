@@ -1322,11 +1322,11 @@ TEST("a stage may be a callable, several stages run one after the other") {
 
 TEST("a pipeline over two devices has a kernel and values of each, and says what each did") {
     setenv("GPUORCH_SOFT_DEVICES", "2", 1);
-    const gpuorch::runtime runtime;
-    unsetenv("GPUORCH_SOFT_DEVICES");
+    const auto runtime = gpuorch::runtime::create();
     gpo_device_options second{};
     second.ordinal = 1;
     const gpuorch::device devices[] = {runtime.open_device(), runtime.open_device(second)};
+    unsetenv("GPUORCH_SOFT_DEVICES");
     const gpuorch::kernel kernels_of[] = {devices[0].compile(kernels).kernel("invert"),
                                           devices[1].compile(kernels).kernel("invert")};
     const gpo_device_t handles[] = {devices[0], devices[1]};
@@ -1353,12 +1353,11 @@ TEST("a pipeline over two devices has a kernel and values of each, and says what
     REQUIRE(pipeline.share(0).chunks + pipeline.share(1).chunks == 13);
     REQUIRE(pipeline.share(0).chunks > 0 && pipeline.share(1).bytes_in > 0);
     REQUIRE(status_of([&] { pipeline.share(2); }) == GPO_INVALID_ARGUMENT);
-    REQUIRE(says(error_of([&] { devices[0].create_pipeline({stage({kernels_of[0]}, {1, 2})}, options); }).what(),
-                 "one kernel for each device"));
-    REQUIRE(says(error_of([&] {
-                     devices[0].create_pipeline({stage({kernels_of[0], kernels_of[1]}, {1})}, options);
-                 }).what(),
-                 "one value for each device"));
+    const auto why = [&](const gpuorch::stage& wrong) -> std::string {
+        return error_of([&] { static_cast<void>(devices[0].create_pipeline({wrong}, options)); }).what();
+    };
+    REQUIRE(says(why(stage({kernels_of[0]}, {1, 2})), "one kernel for each device"));
+    REQUIRE(says(why(stage({kernels_of[0], kernels_of[1]}, {1})), "one value for each device"));
 }
 
 TEST("an exception in a source, a stage or a sink ends the run, and the next one goes") {
