@@ -106,6 +106,27 @@ TEST_CASE("the process that has exported memory or an event can't import it") {
     REQUIRE_OK(gpo_memory_free(gpu.device, memory));
 }
 
+TEST_CASE("an event of several processes can be recorded far more often than it has words") {
+    Gpu gpu;
+    const Event event = shared_event(gpu);
+    const Stream one = gpu.stream(), two = gpu.stream();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    words[0] = words[1] = 0;
+    for (uint32_t turn = 1; turn <= 5000; ++turn) {
+        const Stream& records = turn % 2 ? one : two;
+        const Stream& waits = turn % 2 ? two : one;
+        REQUIRE_OK(gpo_fill(records, words.address() + turn % 2 * 4, turn, 4, 1));
+        REQUIRE_OK(gpo_event_record(event, records));
+        if (turn % 3 == 0) REQUIRE_OK(gpo_stream_wait_event(waits, event));
+        if (turn % 100) continue;
+        REQUIRE_OK(gpo_event_wait(event, kPatience));
+        REQUIRE(words[turn % 2] == turn);
+        REQUIRE_OK(gpo_event_query(event));
+    }
+    CHECK_OK(gpo_stream_wait(one, kPatience));
+    CHECK_OK(gpo_stream_wait(two, kPatience));
+}
+
 TEST_CASE("an event of several processes does in one process what others do, without times and templates") {
     Gpu gpu;
     auto options = sized<gpo_event_options>();

@@ -73,7 +73,8 @@ GPO_API gpo_status gpo_event_get_elapsed(gpo_event_t start, gpo_event_t end, int
  * GPO_CAPTURE_REFUSED: the recording was made in a capture (see above) */
 GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
 
-/* Writes the CUevent behind the handle. The library owns it: don't destroy it. */
+/* Writes the CUevent behind the handle. The library owns it: don't destroy it.
+ * GPO_NOT_SUPPORTED: the event was made with GPO_EVENT_INTERPROCESS, or is imported */
 GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void **native);
 
 #ifdef __cplusplus

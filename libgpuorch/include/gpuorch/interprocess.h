@@ -27,14 +27,14 @@
  *   Such functions refer to the newest recording that the driver has been given, of whichever process. Processes have
  *   no common order: a process tells the other one, by means of its own, that it has recorded the event, and the other
  *   one waits for the event after that. A recording that is held (stream.h) counts for the other processes only once
- *   the stream has gone on. When a recording is complete, all recordings before it count as complete too.
+ *   the stream has gone on.
  *   A failure of the work before a recording is known in the process of that work alone.
  *   If a process ends before a recording that it made is complete, whoever waits for that recording learns it within a
  *   tenth of a second: the host's waits, queries and notifies with GPO_PEER_LOST, which names the process, and streams
  *   that wait fail with it. So do later ones, until somebody records the event anew.
- *   CUDA's driver doesn't end waits that are on a GPU already: there the stream has failed, and gpo_stream_wait on it
- *   and a shutdown of the runtime come to their timeouts. The software GPU ends them.
- *   An event of several processes can't be recorded or waited for in a capture, nor be in a template.
+ *   An event of several processes can't be recorded or waited for in a capture, nor be in a template, and has no
+ *   CUevent: it is a list of words in pinned memory. Of 1020 recordings one behind the other that aren't complete, the
+ *   next one waits for the oldest.
  */
 #ifndef GPUORCH_INTERPROCESS_H
 #define GPUORCH_INTERPROCESS_H

@@ -69,8 +69,11 @@ GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void** native) {
     return abi::call(__func__, [&] {
         required(native, "native");
         Pin<Event> pinned(event);
-        *native = pinned->native();
-        return GPO_SUCCESS;
+        return abi::blame(*pinned, [&] {
+            pinned->require_own("native event");
+            *native = pinned->native();
+            return GPO_SUCCESS;
+        });
     });
 }
 

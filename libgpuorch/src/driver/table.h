@@ -98,8 +98,6 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuEventDestroy, 12020, required)                    \
     X(cuEventSynchronize, 12020, required)                \
     Y(cuEventElapsedTime, 12020, required)                \
-    X(cuIpcGetEventHandle, 12020, required)               \
-    X(cuIpcOpenEventHandle, 12020, required)              \
     /* memory */                                          \
     X(cuMemGetInfo, 12020, required)                      \
     X(cuMemAlloc, 12020, required)                        \

@@ -108,9 +108,10 @@ private:
         if (event_->shared_) [[unlikely]] {
             if (capture)
                 fail(GPO_CAPTURE_REFUSED, event_->describe(), " is of several processes: no capture can record it");
-            event_->shared_->note();
+            event_->shared_->record(stream);
+        } else {
+            gpo::issue(stream, EventWork{event_->native(), false});
         }
-        gpo::issue(stream, EventWork{event_->native(), false});
         event_->capture_.store(capture, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
         event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
@@ -136,10 +137,12 @@ struct Unbound {};
 
 class WaitEvent final : public Operation {
 public:
-    explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
+    /// `ticket`: of an event of several processes, the recording that is meant.
+    explicit WaitEvent(Event& event, SharedRecordings::Ticket ticket = 0)
+        : Operation("wait for event", event.label()), event_(&event), ticket_(ticket) {}
     WaitEvent(const WaitEvent& other)
-        : Operation(other), event_(other.event_), recording_(other.recording_), bound_(other.bound_),
-          itself_(other.itself_), held_(true) {}
+        : Operation(other), event_(other.event_), ticket_(other.ticket_), recording_(other.recording_),
+          bound_(other.bound_), itself_(other.itself_), held_(true) {}
     bool plain() const noexcept override { return true; }
 
     bool may_join_capture() const noexcept override {
@@ -149,9 +152,10 @@ public:
     /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
     void bind() {
         recording_ = event_->newest();
+        if (event_->shared_ && recording_ && !recording_->pending() && !recording_->dropped()) recording_ = nullptr;
         if (!recording_ && event_->recorded_.load(std::memory_order_acquire)) {
             event_->refuse_unusable("wait");
-            if (event_->last_)
+            if (event_->last_ || event_->shared_)   // which its ticket says
                 itself_ = true;
             else
                 recording_ = event_->snapshot();
@@ -213,9 +217,11 @@ private:
     }
     void wait(Stream& stream, CUevent event) const {
         if (&event_->context() != &stream.context()) event_->context().require_alive();
+        if (event_->shared_ && event == event_->native()) [[unlikely]] return event_->shared_->wait(stream, ticket_);
         gpo::issue(stream, EventWork{event, true});
     }
     Ref<Event> event_;
+    const SharedRecordings::Ticket ticket_;
     Ref<Recording> recording_;   // what is meant, once that is bound
     bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
     const bool held_ = false;
@@ -268,34 +274,35 @@ struct Claimed {
 // --- of several processes ---
 
 // The streams that wait for recordings of other processes. A stream that waits for a process that has ended would wait
-// for ever: it fails, and then a recording of our own ends the waits of the software GPU. (CUDA's waits were seen to
-// stay on an H200.) The other processes that wait look as often as this, and have failed
-// their streams by then.
+// for ever: it fails, and then the recording's word lets its wait go. The other processes that wait look as often as
+// this, and have failed their streams by then.
+//
+// It also keeps the event until no stream of this process will access its words.
 class Event::Watch final : public Counted, private Errand {
 public:
     explicit Watch(Event& event) noexcept : event_(event) {}
     void add(Waits& made) noexcept;
     void remove(const Wait& wait) noexcept;
+    /// The event was destroyed.
+    void keep_until_idle() noexcept;
 
 private:
-    static constexpr uint64_t kEndsAfter = 2 * kLooksEvery;
+    static constexpr unsigned kReleasedAt = 3;   // looks: the first one fails the stream
     void run() noexcept override;
-    template <class Visit>
-    void each(Visit visit);
-    void end_waits() noexcept;
-    void look_again(uint64_t after) noexcept;
+    void post() noexcept;
+    void look_again() noexcept;
 
     Event& event_;           // a reference to it is held while this is posted
     host::Mutex lock_;       // a leaf
     Waits waits_;            // under lock_, as:
-    bool posted_ = false;
-    bool ending_ = false;    // the errand's
+    bool posted_ = false, keeping_ = false;
 };
 
 // A stream's, until a mark behind the wait says that the stream has passed it.
 class Event::Wait final : public CompletionHandler {
 public:
-    Wait(Ref<Watch> watch, Stream& stream) : watch_(std::move(watch)), stream_(&stream) {}
+    Wait(Ref<Watch> watch, Stream& stream, SharedRecordings::Ticket ticket, SharedRecordings::Recorder recorder)
+        : ticket(ticket), recorder(recorder), watch_(std::move(watch)), stream_(&stream) {}
     void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
     Stream& stream() const noexcept { return *stream_; }
     /// Once for good. Where that isn't possible now, the next look tries it again. (Inlined, GCC 12 takes the list of
@@ -309,11 +316,21 @@ public:
         }
     }
 
+    const SharedRecordings::Ticket ticket;
+    const SharedRecordings::Recorder recorder;
+    unsigned lost_looks = 0;   // the watch's errand's
+
 private:
     const Ref<Watch> watch_;
     const Ref<Stream> stream_;
     std::atomic<bool> marked_{false};
 };
+
+// Under no lock: it may run at once. posted_ was just set.
+void Event::Watch::post() noexcept {
+    event_.retain();
+    event_.runtime().errands().post(*this, host::now() + kLooksEvery);
+}
 
 void Event::Watch::add(Waits& made) noexcept {
     {
@@ -321,8 +338,16 @@ void Event::Watch::add(Waits& made) noexcept {
         waits_.splice(waits_.end(), made);
         if (std::exchange(posted_, true)) return;
     }
-    event_.retain();
-    event_.runtime().errands().post(*this, host::now() + kLooksEvery);
+    post();
+}
+
+void Event::Watch::keep_until_idle() noexcept {
+    {
+        std::lock_guard lock(lock_);
+        keeping_ = true;
+        if (std::exchange(posted_, true)) return;
+    }
+    post();
 }
 
 void Event::Watch::remove(const Wait& wait) noexcept {
@@ -335,105 +360,73 @@ void Event::Watch::remove(const Wait& wait) noexcept {
     }
 }
 
-// Under no lock. Throws std::bad_alloc.
-template <class Visit>
-void Event::Watch::each(Visit visit) {
-    std::vector<Ref<Wait>> waits;
-    {
-        std::lock_guard lock(lock_);
-        waits.assign(waits_.begin(), waits_.end());
-    }
-    for (const Ref<Wait>& wait : waits) visit(*wait);
-}
-
-void Event::Watch::look_again(uint64_t after) noexcept {
+void Event::Watch::look_again() noexcept {
     const Ref<Event> event = Ref<Event>::adopt(&event_);
     {
         std::lock_guard lock(lock_);
-        posted_ = !waits_.empty() && !event_.runtime().shutting_down() && !event_.context().lost();
+        const bool needed = !waits_.empty() || (keeping_ && !event_.shared_->idle());
+        posted_ = needed && !event_.runtime().shutting_down() && !event_.context().lost();
         if (!posted_) return;
     }
-    event_.retain();
-    event_.runtime().errands().post(*this, host::now() + after);
+    post();
 }
 
 void Event::Watch::run() noexcept {
     try {
-        if (ending_) {
-            ending_ = false;
-            end_waits();
-        } else if (event_.lost()) {
-            const ErrorPtr loss = event_.loss();
-            each([&](Wait& wait) { wait.stream().fail_work(loss); });
-            ending_ = true;
-            return look_again(kEndsAfter);
+        SharedRecordings& shared = *event_.shared_;
+        std::vector<Ref<Wait>> waits;
+        {
+            std::lock_guard lock(lock_);
+            waits.assign(waits_.begin(), waits_.end());
         }
-        each([](Wait& wait) { wait.mark(); });
+        for (const Ref<Wait>& wait : waits) {
+            if (!shared.lost(wait->ticket) && !shared.done(wait->ticket) && shared.has_ended(wait->recorder) &&
+                !shared.done(wait->ticket))   // it may have been completed just before its process ended
+                shared.set_lost(wait->ticket);
+            if (shared.lost(wait->ticket)) {
+                if (wait->lost_looks++ == 0)
+                    wait->stream().fail_work(shared.loss(event_.describe().c_str(), wait->recorder));
+                if (wait->lost_looks >= kReleasedAt) shared.release(wait->ticket);
+            }
+            wait->mark();
+        }
     } catch (...) {
         // There is no memory, now; or the device is lost, and its streams with it.
     }
-    look_again(kLooksEvery);
+    look_again();
 }
 
-// On software GPUs a later recording that is complete ends all waits for earlier ones.
-void Event::Watch::end_waits() noexcept {
-    struct Overwrite final : Operation {
-        explicit Overwrite(Event& event) : Operation("record event", event.label(), false), event(&event) {}
-        bool plain() const noexcept override { return true; }
-        void issue(Stream& stream) override { gpo::issue(stream, EventWork{event->native(), false}); }
-        std::unique_ptr<Operation> held_copy() const override { return std::make_unique<Overwrite>(*event); }
-        const Ref<Event> event;
-    };
-    try {
-        if (!event_.shared_->lost()) return;   // somebody has recorded it anew
-        Ref<Stream> stream = Streams::of(event_.context()).idle();
-        const Claimed claimed(*stream);
-        Overwrite overwrite(event_);
-        stream->submit(overwrite);
-    } catch (...) {
-        ending_ = true;   // it is tried again
-    }
+void Event::destroyed() noexcept {
+    stop();
+    if (shared_ && !shared_->idle()) watch_->keep_until_idle();
 }
 
-ErrorPtr Event::loss() const { return shared_->loss(describe().c_str()); }
+ErrorPtr Event::loss(SharedRecordings::Ticket ticket) const {
+    return shared_->loss(describe().c_str(), shared_->recorder(ticket));
+}
 
-// Whether the newest recording will never be complete. It may have been completed just before its process ended.
-bool Event::lost() {
-    if (shared_->lost()) return true;
+SharedRecordings::Ticket Event::newest_ticket() { return shared_ ? shared_->newest() : 0; }
+
+// Whether the recording will never be complete.
+bool Event::lost(SharedRecordings::Ticket ticket) {
+    if (shared_->lost(ticket)) return true;
+    if (shared_->done(ticket)) return false;
     const uint64_t now = host::now();
     if (now - looked_.load(std::memory_order_relaxed) < kLooksEvery) return false;
     looked_.store(now, std::memory_order_relaxed);
-    if (!shared_->recorder_has_ended()) return false;
-    {
-        DriverScope scope(*context_);
-        const CUresult result = context_->table().cuEventQuery(native_);
-        if (result != CUDA_ERROR_NOT_READY) {
-            context_->check(result, "cuEventQuery");
-            return false;
-        }
-    }
-    shared_->set_lost();
-    return shared_->lost();
+    // It may have been completed just before its process ended.
+    if (!shared_->has_ended(shared_->recorder(ticket)) || shared_->done(ticket)) return false;
+    shared_->set_lost(ticket);
+    return true;
 }
 
-// What it takes to watch a wait, before the wait is put on the stream. Throws std::bad_alloc.
-Event::Waits Event::prepare_watch(Stream& stream) {
+// What it takes to watch a wait, before the wait is put on the stream: nothing, if the recording is complete. Throws
+// std::bad_alloc.
+Event::Waits Event::prepare_watch(Stream& stream, SharedRecordings::Ticket ticket) {
     Waits made;
-    if (shared_) [[unlikely]] made.push_back(make<Wait>(watch_, stream));
+    if (shared_ && !shared_->done(ticket)) [[unlikely]]
+        made.push_back(make<Wait>(watch_, stream, ticket, shared_->recorder(ticket)));
     return made;
-}
-
-// A wait was put on the stream.
-void Event::watch_wait(Waits& made) noexcept {
-    if (made.empty()) [[likely]] return;
-    {
-        DriverTry scope(*context_);
-        if (!scope.entered()) return;   // the device is lost, and all its streams with it
-        if (context_->table().cuEventQuery(native_) == CUDA_SUCCESS && !shared_->lost()) return;
-    }
-    const Ref<Wait> wait = made.front();
-    watch_->add(made);
-    wait->mark();
 }
 
 Exported Event::export_event() {
@@ -442,10 +435,6 @@ Exported Event::export_event() {
     if (shared_->imported())
         fail(GPO_INVALID_ARGUMENT, describe(), " is imported: the process that made it can export it");
     Exported made = begin_export(*context_, Exported::event);
-    const DriverScope scope(*context_);
-    CUipcEventHandle handle{};
-    context_->check(context_->table().cuIpcGetEventHandle(&handle, native_), "cuIpcGetEventHandle");
-    std::memcpy(made.handle, handle.reserved, sizeof made.handle);
     made.file = shared_->name();
     seal(made);
     return made;
@@ -462,30 +451,27 @@ Event::Event(Ref<Context> context, uint32_t flags, const char* label)
             fail(GPO_INVALID_ARGUMENT,
                  "options.flags has GPO_EVENT_TIMING, which events of several processes don't have");
         refuse_deterministic();
-        shared_ = SharedRecordings::create();
+        shared_ = SharedRecordings::create(*context_);
         watch_ = make<Watch>(*this);
-        recorded_.store(true, std::memory_order_relaxed);   // by whom is the driver's to know
+        recorded_.store(true, std::memory_order_relaxed);   // perhaps by another process
     }
     DriverScope scope(*context_);
     context_->check(context_->table().cuEventCreate(
                         &native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
-                                      (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u) |
-                                      (shared_ ? unsigned{CU_EVENT_INTERPROCESS} : 0u)),
+                                      (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u)),
                     "cuEventCreate");
 }
 
 Event::Event(Ref<Context> context, const Exported& exported, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(GPO_EVENT_INTERPROCESS),
-      shared_(SharedRecordings::open(exported)), watch_(make<Watch>(*this)), recorded_(true) {
-    CUipcEventHandle handle{};
-    static_assert(sizeof handle.reserved == sizeof exported.handle);
-    std::memcpy(handle.reserved, exported.handle, sizeof handle.reserved);
+      shared_(SharedRecordings::open(*context_, exported)), watch_(make<Watch>(*this)), recorded_(true) {
     DriverScope scope(*context_);
-    const CUresult result = context_->table().cuIpcOpenEventHandle(&native_, handle);
-    if (result != CUDA_SUCCESS) fail_import(*context_, exported, result, "cuIpcOpenEventHandle");
+    context_->check(context_->table().cuEventCreate(&native_, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
 
 Event::~Event() {
+    // A shutdown didn't wait for all recordings, or the device is lost: the words stay mapped for good.
+    if (shared_ && !shared_->idle()) static_cast<void>(shared_.release());
     if (!native_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuEventDestroy(native_);
@@ -503,15 +489,16 @@ gpo_status Event::record(Stream& stream) {
 gpo_status Event::put_wait(Stream& stream) {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
-    if (shared_ && shared_->lost()) [[unlikely]] throw Failure(loss());
-    Waits watched = prepare_watch(stream);
-    const gpo_status status = submit_wait(stream);
-    if (status == GPO_SUCCESS) watch_wait(watched);
+    const SharedRecordings::Ticket ticket = newest_ticket();
+    if (shared_ && shared_->lost(ticket)) [[unlikely]] throw Failure(loss(ticket));
+    Waits watched = prepare_watch(stream, ticket);
+    const gpo_status status = submit_wait(stream, ticket);
+    if (status == GPO_SUCCESS && !watched.empty()) [[unlikely]] watch(watched);
     return status;
 }
 
-gpo_status Event::submit_wait(Stream& stream) {
-    WaitEvent operation(*this);
+gpo_status Event::submit_wait(Stream& stream, SharedRecordings::Ticket ticket) {
+    WaitEvent operation(*this, ticket);
     try {
         return stream.submit(operation);
     } catch (const Unbound&) {
@@ -586,10 +573,14 @@ bool Event::pending() {
 gpo_status Event::query() {
     if (pending()) return GPO_NOT_READY;
     refuse_unusable("query");
+    const SharedRecordings::Ticket ticket = newest_ticket();
+    if (shared_) [[unlikely]] {
+        if (lost(ticket)) throw Failure(loss(ticket));
+        if (shared_->done(ticket)) return GPO_SUCCESS;
+    }
     DriverScope scope(*context_);
     const CUresult result = context_->table().cuEventQuery(native_);
-    if (shared_ && (result == CUDA_ERROR_NOT_READY || shared_->lost()) && lost()) [[unlikely]] throw Failure(loss());
-    if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
+    if (result == CUDA_ERROR_NOT_READY || (shared_ && result == CUDA_SUCCESS)) return GPO_NOT_READY;
     context_->check(result, "cuEventQuery");
     return GPO_SUCCESS;
 }
@@ -610,20 +601,28 @@ gpo_status Event::wait(uint64_t deadline) {
     }
 }
 
+// A wait was put on its stream.
+void Event::watch(Waits& made) noexcept {
+    const Ref<Wait> wait = made.front();
+    watch_->add(made);
+    wait->mark();
+}
+
 // The event's point lies somewhere in a stream: a stream of the library's waits for the event, and is marked behind the
 // wait. Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
-    if (shared_ && shared_->lost()) [[unlikely]] {
-        failed = loss();
+    const SharedRecordings::Ticket ticket = newest_ticket();
+    if (shared_ && shared_->lost(ticket)) [[unlikely]] {
+        failed = loss(ticket);
         return GPO_SUCCESS;
     }
     try {
         Ref<Stream> stream = Streams::of(*context_).idle();
         Claimed claimed(*stream);
-        Waits watched = prepare_watch(*stream);
-        WaitEvent wait(*this);
+        Waits watched = prepare_watch(*stream, ticket);
+        WaitEvent wait(*this, ticket);
         gpo_status status = stream->submit(wait);
         if (status != GPO_SUCCESS) return status;
         try {
@@ -633,7 +632,7 @@ gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
             throw;
         }
         if (status != GPO_SUCCESS) claimed.occupy();
-        else watch_wait(watched);
+        else if (!watched.empty()) [[unlikely]] watch(watched);
         return status;
     } catch (const NeverPossible& dropped) {
         failed = dropped.error();

@@ -45,8 +45,8 @@ public:
     /// It won't be recorded any more.
     void set_last() noexcept { last_ = true; }
 
-    void destroyed() noexcept override { interrupted_.store(true, std::memory_order_release); }
-    void stop() noexcept override { destroyed(); }
+    void destroyed() noexcept override;
+    void stop() noexcept override { interrupted_.store(true, std::memory_order_release); }
 
 private:
     friend class RecordEvent;
@@ -55,11 +55,12 @@ private:
     class Wait;
     using Waits = std::list<Ref<Wait>>;
     ~Event() override;
-    gpo_status submit_wait(Stream& stream);
-    bool lost();
-    ErrorPtr loss() const;
-    Waits prepare_watch(Stream& stream);
-    void watch_wait(Waits& made) noexcept;
+    gpo_status submit_wait(Stream& stream, SharedRecordings::Ticket ticket);
+    bool lost(SharedRecordings::Ticket ticket);
+    ErrorPtr loss(SharedRecordings::Ticket ticket) const;
+    SharedRecordings::Ticket newest_ticket();
+    Waits prepare_watch(Stream& stream, SharedRecordings::Ticket ticket);
+    void watch(Waits& made) noexcept;
     [[noreturn]] void refuse_capture(const char* what) const;
     void refuse_unusable(const char* what);
     uint64_t begin_recording() noexcept {
@@ -75,12 +76,12 @@ private:
     bool pending();                          // the newest recording is held
     Ref<Recording> snapshot();               // a recording of the library's that is reached with the newest
 
-    CUevent native_ = nullptr;
+    CUevent native_ = nullptr;               // of several processes: never recorded
     const Ref<Context> context_;
     const uint32_t flags_;
     std::unique_ptr<SharedRecordings> shared_;   // of several processes; else NULL
     Ref<Watch> watch_;                           // likewise
-    std::atomic<uint64_t> looked_{0};            // likewise: when at the process of the newest recording
+    std::atomic<uint64_t> looked_{0};            // likewise: when at the process of a recording
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
     std::atomic<uint64_t> begun_{0};  // recordings, held ones included: who records it on two streams at once may

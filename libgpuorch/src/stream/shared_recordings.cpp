@@ -2,69 +2,142 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace gpo {
 
 namespace {
 
-constexpr uint64_t kBytes = 4096;
 constexpr unsigned kNumberBits = 22;   // no kernel of Linux has more processes
 
 uint64_t word_of(const host::Process& process) noexcept {
-    return process.start << (kNumberBits + 1) | static_cast<uint64_t>(process.number) << 1;
+    return process.start << kNumberBits | static_cast<uint64_t>(process.number);
+}
+
+host::Process process_of(uint64_t word) noexcept {
+    return {static_cast<int32_t>(word & ((1u << kNumberBits) - 1)), word >> kNumberBits};
 }
 
 }  // namespace
 
-SharedRecordings::SharedRecordings() : own_(word_of(host::this_process())) {}
+SharedRecordings::SharedRecordings(Context& context) : context_(&context), own_(word_of(host::this_process())) {}
 
-host::Process SharedRecordings::process_of(uint64_t word) noexcept {
-    return {static_cast<int32_t>(word >> 1 & ((1u << kNumberBits) - 1)), word >> (kNumberBits + 1)};
-}
-
-std::unique_ptr<SharedRecordings> SharedRecordings::create() {
-    std::unique_ptr<SharedRecordings> made(new SharedRecordings);
-    if (!made->file_.create(kBytes) || !(made->words_ = static_cast<Words*>(made->file_.map())))
+std::unique_ptr<SharedRecordings> SharedRecordings::create(Context& context) {
+    std::unique_ptr<SharedRecordings> made(new SharedRecordings(context));
+    if (!made->file_.create(sizeof(Words)))
         fail_errno(errno == ENOMEM || errno == EMFILE || errno == ENFILE ? GPO_OUT_OF_MEMORY : GPO_NOT_SUPPORTED, errno,
                    "memory that processes share");
+    made->map(made->file_);
     return made;
 }
 
-std::unique_ptr<SharedRecordings> SharedRecordings::open(const Exported& exported) {
-    std::unique_ptr<SharedRecordings> made(new SharedRecordings);
+std::unique_ptr<SharedRecordings> SharedRecordings::open(Context& context, const Exported& exported) {
+    std::unique_ptr<SharedRecordings> made(new SharedRecordings(context));
     host::SharedFile file;
-    if (!file.open(exported.file) || file.bytes() != kBytes) {
+    if (!file.open(exported.file) || file.bytes() != sizeof(Words)) {
         const int error = errno;
         refuse_lost(exported);
         fail_errno(GPO_INVALID_ARGUMENT, error,
                    text("of ", gpo::process_of(exported), ", which has destroyed the event, or is another user's"));
     }
-    if (!(made->words_ = static_cast<Words*>(file.map())))
-        fail_errno(GPO_OUT_OF_MEMORY, errno, "memory that processes share");
+    made->map(file);
     return made;
 }
 
+void SharedRecordings::map(host::SharedFile& file) {
+    words_ = static_cast<Words*>(file.map());
+    if (!words_) fail_errno(GPO_OUT_OF_MEMORY, errno, "memory that processes share");
+    const DriverScope scope(*context_);
+    const auto& table = context_->table();
+    context_->check(table.cuMemHostRegister(words_, sizeof(Words),
+                                            CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+                    "cuMemHostRegister");
+    const CUresult result = table.cuMemHostGetDevicePointer(&address_, words_, 0);
+    if (result == CUDA_SUCCESS) return;
+    table.cuMemHostUnregister(words_);
+    address_ = 0;
+    context_->check(result, "cuMemHostGetDevicePointer");
+}
+
 SharedRecordings::~SharedRecordings() {
-    if (words_) munmap(words_, kBytes);
+    if (address_ != 0) {
+        DriverTry scope(*context_);
+        // What the driver still has registered has to stay mapped.
+        if (scope.entered() && context_->table().cuMemHostUnregister(words_) != CUDA_SUCCESS) return;
+    }
+    if (words_) munmap(words_, sizeof(Words));
 }
 
-bool SharedRecordings::recorder_has_ended() const noexcept {
-    const uint64_t word = words_->recorder.load(std::memory_order_acquire);
-    if (word & kLost) return true;
-    return word != 0 && word != own_ && host::has_ended(process_of(word));
+CUdeviceptr SharedRecordings::word(Ticket ticket) const noexcept {
+    return address_ + static_cast<uint64_t>(reinterpret_cast<char*>(&slot(ticket).done) -
+                                            reinterpret_cast<char*>(words_));
 }
 
-void SharedRecordings::set_lost() noexcept {
-    uint64_t word = words_->recorder.load(std::memory_order_acquire);
-    // One that was recorded anew meanwhile isn't lost.
-    if (word && word != own_ && !(word & kLost)) words_->recorder.compare_exchange_strong(word, word | kLost);
+// `*after_another`: a recording of a process that is there has the word, and isn't complete.
+SharedRecordings::Ticket SharedRecordings::take(bool* after_another) {
+    std::lock_guard lock(lock_);
+    under_way_.reserve(under_way_.size() + 1);
+    if (under_way_.size() >= kSlots / 4) std::erase_if(under_way_, [this](Ticket ticket) { return done(ticket); });
+    Ticket ticket = 0;
+    while (ticket == 0) ticket = words_->tickets.fetch_add(1, std::memory_order_relaxed) + 1;
+    under_way_.push_back(ticket);
+    const Recorder before = recorder(ticket);
+    *after_another = before != 0 && !done(ticket - kSlots) && !has_ended(before);
+    slot(ticket).recorder.store(own_, std::memory_order_release);
+    return ticket;
 }
 
-ErrorPtr SharedRecordings::loss(const char* event) const noexcept {
-    return make_error(GPO_PEER_LOST, event, ": process ",
-                      process_of(words_->recorder.load(std::memory_order_acquire)).number,
+void SharedRecordings::note_newest(Ticket ticket) noexcept {
+    for (Ticket newest = words_->newest.load(std::memory_order_relaxed);
+         !reached(newest, ticket) && !words_->newest.compare_exchange_weak(newest, ticket);) {}
+}
+
+void SharedRecordings::record(Stream& stream) {
+    bool after_another = false;
+    const Ticket ticket = take(&after_another);
+    try {
+        const auto& table = stream.table();
+        if (after_another)
+            stream.context().check(table.cuStreamWaitValue32(stream.native(), word(ticket), ticket - kSlots,
+                                                             CU_STREAM_WAIT_VALUE_GEQ),
+                                   "cuStreamWaitValue32");
+        stream.context().check(
+            table.cuStreamWriteValue32(stream.native(), word(ticket), ticket, CU_STREAM_WRITE_VALUE_DEFAULT),
+            "cuStreamWriteValue32");
+    } catch (...) {
+        release(ticket);   // nobody waits for it
+        throw;
+    }
+    note_newest(ticket);
+}
+
+void SharedRecordings::wait(Stream& stream, Ticket ticket) {
+    if (done(ticket)) return;
+    stream.context().check(
+        stream.table().cuStreamWaitValue32(stream.native(), word(ticket), ticket, CU_STREAM_WAIT_VALUE_GEQ),
+        "cuStreamWaitValue32");
+}
+
+bool SharedRecordings::has_ended(Recorder recorder) const noexcept {
+    return recorder != 0 && recorder != own_ && host::has_ended(process_of(recorder));
+}
+
+void SharedRecordings::release(Ticket ticket) noexcept {
+    std::atomic<uint32_t>& done = slot(ticket).done;
+    for (uint32_t before = done.load(std::memory_order_relaxed);
+         !reached(before, ticket) && !done.compare_exchange_weak(before, ticket);) {}
+}
+
+ErrorPtr SharedRecordings::loss(const char* event, Recorder recorder) noexcept {
+    return make_error(GPO_PEER_LOST, event, ": process ", process_of(recorder).number,
                       ", which recorded it, has ended before the recording was complete");
+}
+
+bool SharedRecordings::idle() noexcept {
+    std::lock_guard lock(lock_);
+    std::erase_if(under_way_, [this](Ticket ticket) { return done(ticket); });
+    return under_way_.empty();
 }
 
 }  // namespace gpo

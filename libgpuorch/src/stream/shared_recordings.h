@@ -1,20 +1,30 @@
-// What the processes of one event know of its recordings beside the driver: which process made the newest one, and
-// whether that process has ended before the recording was complete. The driver doesn't tell: a recording that nobody
-// completes any more looks like one that takes long.
+// The recordings of an event of several processes: words in pinned memory that all of them have mapped. A recording has a
+// number, its *ticket*, and a word that the recording's stream sets to the ticket when it comes to it
+// (cuStreamWriteValue32). A stream waits for the word (cuStreamWaitValue32), and the host reads it. So a process can end
+// the waits for a recording whose process has died, which it could not with events of the driver's.
+//
+// A word is used again by every kSlots-th recording. Tickets go around: what is compared is their difference.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "device/exported.h"
+#include "stream/stream.h"
 
 namespace gpo {
 
 class SharedRecordings {
 public:
-    /// Throws Failure, std::bad_alloc.
-    static std::unique_ptr<SharedRecordings> create();
-    static std::unique_ptr<SharedRecordings> open(const Exported& exported);
+    using Ticket = uint32_t;   // 0: there is no recording
+    /// A process in one word, so that no other process reads half of it: start 41 bits, number 22 bits.
+    using Recorder = uint64_t;
+
+    /// Pinned for the context's driver. Throws Failure, std::bad_alloc.
+    static std::unique_ptr<SharedRecordings> create(Context& context);
+    static std::unique_ptr<SharedRecordings> open(Context& context, const Exported& exported);
+    /// No stream may use the words any more: see idle().
     ~SharedRecordings();
     SharedRecordings(const SharedRecordings&) = delete;
     SharedRecordings& operator=(const SharedRecordings&) = delete;
@@ -22,29 +32,62 @@ public:
     host::SharedFileName name() const noexcept { return file_.name(); }
     bool imported() const noexcept { return !file_.is_open(); }
 
-    /// This process is about to record the event.
-    void note() noexcept { words_->recorder.store(own_, std::memory_order_release); }
-    /// Whether the process of the newest recording has ended, or was seen to have: for a recording that isn't complete.
-    /// Takes some microseconds where another process has made it.
-    bool recorder_has_ended() const noexcept;
-    /// The newest recording will never be complete. For all processes, until the event is recorded anew.
-    void set_lost() noexcept;
-    bool lost() const noexcept { return words_->recorder.load(std::memory_order_acquire) & kLost; }
+    /// Puts a recording on the stream, which then is the newest. Inside the stream's submission. Throws.
+    void record(Stream& stream);
+    /// Makes the stream wait for a recording, unless that is complete. Inside the stream's submission. Throws.
+    void wait(Stream& stream, Ticket ticket);
+
+    Ticket newest() const noexcept { return words_->newest.load(std::memory_order_acquire); }
+    /// Complete, or released after a loss.
+    bool done(Ticket ticket) const noexcept {
+        return ticket == 0 || reached(slot(ticket).done.load(std::memory_order_acquire), ticket);
+    }
+    Recorder recorder(Ticket ticket) const noexcept { return slot(ticket).recorder.load(std::memory_order_acquire); }
+    /// Takes some microseconds where it is another process.
+    bool has_ended(Recorder recorder) const noexcept;
+    /// The recording will never be complete. Known to all processes.
+    void set_lost(Ticket ticket) noexcept { slot(ticket).lost.store(ticket, std::memory_order_release); }
+    bool lost(Ticket ticket) const noexcept {
+        return ticket != 0 && slot(ticket).lost.load(std::memory_order_acquire) == ticket;
+    }
+    /// Lets go what waits for a recording that is lost.
+    void release(Ticket ticket) noexcept;
     /// GPO_PEER_LOST.
-    ErrorPtr loss(const char* event) const noexcept;
+    static ErrorPtr loss(const char* event, Recorder recorder) noexcept;
+
+    /// Whether no recording of this process is under way: no stream of its will write a word.
+    bool idle() noexcept;
 
 private:
-    // A process in one word, so that no other process reads half of it: start 41 bits, number 22 bits, lost 1 bit.
-    static constexpr uint64_t kLost = 1;
-    struct Words {
-        std::atomic<uint64_t> recorder;   // of the newest recording; 0: there is none
+    struct Slot {
+        std::atomic<uint32_t> done;       // the ticket of the recording that is complete
+        std::atomic<uint32_t> lost;       // … of one that will never be
+        std::atomic<uint64_t> recorder;   // the process of the newest one that has this word
     };
-    SharedRecordings();
-    static host::Process process_of(uint64_t word) noexcept;
+    static constexpr uint32_t kSlots = 1020;
+    struct Words {
+        std::atomic<uint32_t> tickets;    // given out
+        std::atomic<uint32_t> newest;     // the greatest that a driver has been given
+        uint64_t rest[7];
+        Slot slots[kSlots];
+    };
+    static_assert(sizeof(Words) == 4 * 4096);
 
-    const uint64_t own_;
-    host::SharedFile file_;   // open only where it was made
+    SharedRecordings(Context& context);
+    static bool reached(uint32_t done, Ticket ticket) noexcept { return static_cast<int32_t>(done - ticket) >= 0; }
+    Slot& slot(Ticket ticket) const noexcept { return words_->slots[ticket % kSlots]; }
+    CUdeviceptr word(Ticket ticket) const noexcept;
+    void map(host::SharedFile& file);
+    Ticket take(bool* after_another);
+    void note_newest(Ticket ticket) noexcept;
+
+    const Ref<Context> context_;
+    const Recorder own_;
+    host::SharedFile file_;            // open only where it was made
     Words* words_ = nullptr;
+    CUdeviceptr address_ = 0;          // of the words, for streams; 0: not pinned
+    host::Mutex lock_;                 // of under_way_; a leaf
+    std::vector<Ticket> under_way_;    // recordings of this process
 };
 
 }  // namespace gpo

@@ -11,17 +11,10 @@ constexpr unsigned kFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | C
 CUresult CUDAAPI create(CUevent* event, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(event != nullptr && !(flags & ~kFlags));
-        std::shared_ptr<SharedEvent> shared;
-        if (flags & CU_EVENT_INTERPROCESS) {
-            require((flags & CU_EVENT_DISABLE_TIMING) != 0);
-            shared = SharedEvent::create();
-            require(shared != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-        }
+        require(!(flags & CU_EVENT_INTERPROCESS), CUDA_ERROR_NOT_SUPPORTED);
         host::Lock hold(machine.lock);
         Context& context = current_context(machine);
         Event* made = machine.events.create();
-        made->interprocess.store(shared != nullptr, std::memory_order_release);
-        made->shared = std::move(shared);
         made->context = &context;
         made->flags = flags;
         made->time = 0;
@@ -45,7 +38,6 @@ CUresult CUDAAPI record(CUevent handle, CUstream stream) {
         Event& event = event_of(machine, handle);
         require(event.context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
         if (submission.captured()) {
-            if (event.shared) refuse_in_capture(submission.stream());
             capture_record(submission.stream(), event);
             return CUDA_SUCCESS;
         }
@@ -74,38 +66,21 @@ CUresult CUDAAPI query(CUevent handle) {
         }
         // No lock: the slot of an event is always readable.
         Event& event = event_of(machine, handle);
-        if (event.interprocess.load(std::memory_order_acquire)) {
-            host::Lock hold(machine.lock);
-            const Event& still = event_of(machine, handle);
-            if (still.shared && !still.shared->reached(still.shared->newest())) return CUDA_ERROR_NOT_READY;
-            return success_unless_lost(machine);
-        }
         const uint64_t done = event.completed.load(std::memory_order_acquire);
         const bool reached = done == event.recorded.load(std::memory_order_acquire);
         return reached ? success_unless_lost(machine) : CUDA_ERROR_NOT_READY;
     });
 }
 
-/// Another process may record and complete it, and wakes nobody here.
-void wait_for(const Machine& machine, const SharedEvent& event) noexcept {
-    constexpr uint64_t period = 20'000;   // ns
-    for (const uint64_t newest = event.newest(); !event.reached(newest);) {
-        if (machine.fault_code.load(std::memory_order_acquire)) return;
-        host::sleep_until(host::now() + period);
-    }
-}
-
 CUresult CUDAAPI synchronize(CUevent handle) {
     return enter_unsafe([&](Machine& machine) -> CUresult {
         Mark* mark = nullptr;
-        std::shared_ptr<SharedEvent> shared;
         {
             host::Lock hold(machine.lock);
             current_context(machine);
             Event& event = event_of(machine, handle);
             require_uncaptured(machine, event);
-            shared = event.shared;
-            if (!shared && event.mark && !event.mark->done.load()) {
+            if (event.mark && !event.mark->done.load()) {
                 mark = event.mark;
                 ++mark->references;
             }
@@ -115,40 +90,8 @@ CUresult CUDAAPI synchronize(CUevent handle) {
             host::Lock hold(machine.lock);
             machine.release_mark(mark);
         }
-        if (shared) wait_for(machine, *shared);
         machine.trim_pools();
         return success_unless_lost(machine);
-    });
-}
-
-CUresult CUDAAPI export_event(CUipcEventHandle* exported, CUevent handle) {
-    return enter_live([&](Machine& machine) -> CUresult {
-        require(exported != nullptr);
-        host::Lock hold(machine.lock);
-        current_context(machine);
-        const Event& event = event_of(machine, handle);
-        require(event.shared != nullptr);
-        return event.shared->name(exported);
-    });
-}
-
-CUresult CUDAAPI import_event(CUevent* event, CUipcEventHandle exported) {
-    return enter_unsafe([&](Machine& machine) -> CUresult {
-        require(event != nullptr);
-        current_context(machine);
-        CUresult why = CUDA_SUCCESS;
-        std::shared_ptr<SharedEvent> shared = SharedEvent::open(exported, &why);
-        require(shared != nullptr, why);
-        host::Lock hold(machine.lock);
-        Context& context = current_context(machine);
-        Event* made = machine.events.create();
-        made->context = &context;
-        made->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
-        made->time = 0;
-        made->interprocess.store(true, std::memory_order_release);
-        made->shared = std::move(shared);
-        *event = made->as<CUevent>();
-        return CUDA_SUCCESS;
     });
 }
 
@@ -180,8 +123,6 @@ void fill_event_entries(driver::Table& table) noexcept {
     table.cuEventQuery = query;
     table.cuEventSynchronize = synchronize;
     table.cuEventElapsedTime = elapsed;
-    table.cuIpcGetEventHandle = export_event;
-    table.cuIpcOpenEventHandle = import_event;
 }
 
 }  // namespace gpo::softgpu

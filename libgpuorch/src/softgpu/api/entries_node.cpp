@@ -142,7 +142,7 @@ void make_host_node(const CUDA_HOST_NODE_PARAMS_v2& parameters, Work& work) {
 }
 
 void make_event_node(Machine& machine, CUevent event, CommandKind kind, Work& work) {
-    require(!event_of(machine, event).interprocess.load(std::memory_order_acquire), CUDA_ERROR_NOT_SUPPORTED);
+    event_of(machine, event);
     work.kind = kind;
     work.event = event;
 }

@@ -84,28 +84,14 @@ CUresult CUDAAPI synchronize(CUstream handle) {
 CUresult CUDAAPI wait_event(CUstream handle, CUevent event_handle, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(!(flags & ~unsigned(CU_EVENT_WAIT_EXTERNAL)));
-        if (event_of(machine, event_handle).interprocess.load(std::memory_order_acquire)) machine.need_clock();
         Submission submission(machine, handle);
         Event& event = event_of(machine, event_handle);
-        if (event.shared && submission.captured()) refuse_in_capture(submission.stream());
         if ((flags & CU_EVENT_WAIT_EXTERNAL) && submission.captured()) {
             make_event_node(machine, event_handle, CommandKind::wait, submission.command(CommandKind::wait));
             submission.submit();
             return CUDA_SUCCESS;
         }
         if (capture_wait(submission.stream(), event)) return CUDA_SUCCESS;
-        if (event.shared) {
-            const uint64_t newest = event.shared->newest();
-            if (event.shared->reached(newest)) {
-                submission.count();
-                return CUDA_SUCCESS;
-            }
-            Command& command = submission.command(CommandKind::wait_value);
-            command.shared = event.shared;
-            command.awaited = newest;
-            submission.submit();
-            return CUDA_SUCCESS;
-        }
         if (!event.mark || event.mark->done.load(std::memory_order_acquire)) {
             submission.count();
             return CUDA_SUCCESS;

@@ -33,8 +33,6 @@ void Command::clear() noexcept {
     free_id = 0;
     graph.reset();
     lines = 0;
-    shared.reset();
-    awaited = 0;
     marks.clear();
 }
 

@@ -14,7 +14,6 @@
 
 #include "softgpu/blocks/multiprocessors.h"
 #include "softgpu/commands/copy.h"
-#include "softgpu/commands/shared_event.h"
 
 namespace gpo::softgpu {
 
@@ -35,8 +34,6 @@ struct Mark {
     uint32_t references = 0;
     uint64_t time = 0;                   // ns, when done
     Event* event = nullptr;              // whose latest record this is
-    std::shared_ptr<SharedEvent> shared; // of an event of several processes, with:
-    uint64_t recording = 0;              // its number there
     Command* waiting = nullptr;          // commands that wait for it, by Command::next
     Mark* next_free = nullptr;
 };
@@ -51,7 +48,7 @@ enum class CommandKind : uint8_t {
     wait,         // for a mark
     host_call,
     write_value,
-    wait_value,   // for a word in memory, or for a recording of an event of several processes
+    wait_value,
     allocation,   // a stream-ordered block becomes live
     release,      // … is given back
     graph,
@@ -111,8 +108,6 @@ struct Command : Work {
     uint64_t free_id = 0;
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
     uint32_t lines = 0;                  // … and how many lines of graphs aren't done (graph/run.h)
-    std::shared_ptr<SharedEvent> shared; // a wait for value: until its recording `awaited` is complete
-    uint64_t awaited = 0;
     std::vector<Mark*> marks;            // … of the events that its nodes record or wait for; each holds a reference
 
     /// Back to a new one's state; keeps the memory of its vectors.

@@ -65,7 +65,6 @@ void Batch::mark_done(Mark& mark) noexcept {
         event->time = mark.time;
         event->completed.store(event->recorded.load(std::memory_order_relaxed), std::memory_order_release);
     }
-    if (mark.shared) mark.shared->complete(mark.recording);
     mark.done.store(1, std::memory_order_seq_cst);
     if (mark.sleepers.load(std::memory_order_seq_cst)) wake_later(mark.done);
     if (mark.event) tell(*mark.event->context);

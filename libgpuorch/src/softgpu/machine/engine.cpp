@@ -144,7 +144,6 @@ void Clock::run() {
 }
 
 bool value_holds(const Command& command) noexcept {
-    if (command.shared) return command.shared->reached(command.awaited);
     const uint32_t value = __atomic_load_n(reinterpret_cast<const uint32_t*>(command.address), __ATOMIC_ACQUIRE);
     switch (command.flags & 3) {
         case CU_STREAM_WAIT_VALUE_GEQ: return int32_t(value - command.value) >= 0;

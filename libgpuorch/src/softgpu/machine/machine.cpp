@@ -178,7 +178,6 @@ Mark* Machine::take_mark() {
 
 void Machine::release_mark(Mark* mark) noexcept {
     if (--mark->references) return;
-    mark->shared.reset();
     mark->next_free = free_marks_;
     free_marks_ = mark;
 }
@@ -261,8 +260,6 @@ void Machine::destroy_event(Event& event) noexcept {
     }
     event.capture.reset();
     event.captured.clear();
-    event.interprocess.store(false, std::memory_order_release);
-    event.shared.reset();
     events.retire(&event);
     events.recycle(&event);
 }
@@ -277,10 +274,6 @@ void Machine::set_record(Event& event, Mark& mark) noexcept {
     event.mark = &mark;
     ++mark.references;
     mark.event = &event;
-    if (event.shared) {
-        mark.shared = event.shared;
-        mark.recording = event.shared->record();
-    }
     event.recorded.fetch_add(1, std::memory_order_release);
 }
 

@@ -102,10 +102,6 @@ struct Event : Handled {
     Mark* mark = nullptr;                            // of the latest record; holds a reference
     uint64_t time = 0;                               // of the latest record that was done while it was the latest
 
-    // Of several processes: then `recorded` and `completed` are this process's, and say nothing.
-    std::atomic<bool> interprocess{false};
-    std::shared_ptr<SharedEvent> shared;
-
     std::shared_ptr<Capture> capture;                // recorded while its stream was captured
     std::vector<GraphNode*> captured;                 // … after these nodes
 };
