@@ -357,6 +357,7 @@ int others_lose(Rank& r, const std::string& why, gpo_status own = GPO_PEER_LOST)
     EXPECT_STATUS(own, r.submit(sum_of(10), data, data));
     EXPECT(has(last_message(), why));
     tell(r, "lost");
+    if (r.rank == 2) hear("lost", {0, 1, 3});   // who leaves has something else to be told of
     return r.end();
 }
 
