@@ -31,7 +31,8 @@ typedef struct gpo_event_options {
 
 /* Creates an event, which is not recorded yet. `options` may be NULL: no timing.
  * GPO_INVALID_ARGUMENT: GPO_EVENT_INTERPROCESS and GPO_EVENT_TIMING are both set
- * GPO_NOT_SUPPORTED: GPO_EVENT_INTERPROCESS in a deterministic runtime */
+ * GPO_NOT_SUPPORTED: GPO_EVENT_INTERPROCESS in a deterministic runtime
+ * With GPO_EVENT_INTERPROCESS it serialises the device (runtime.h). */
 GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options *options, gpo_event_t *event);
 /* Destroys an event. Threads in gpo_event_wait return GPO_CANCELLED. Streams that wait for a recording of the event go
  * on waiting for it, and entries that gpo_event_notify promised still come. */

@@ -82,7 +82,7 @@ GPO_API gpo_status gpo_event_export(gpo_event_t event, void *buffer, size_t capa
 
 /* Makes a handle for an event that another process has exported. `device`: on whose streams this process records it;
  * streams of all devices can wait for it. `label` may be NULL. Destroy the handle as that of any event.
- * Statuses as gpo_memory_import. */
+ * Statuses as gpo_memory_import. Serialises the device (runtime.h). */
 GPO_API gpo_status gpo_event_import(gpo_device_t device, const void *exported, size_t bytes, const char *label,
                                     gpo_event_t *event);
 

@@ -470,8 +470,8 @@ Event::Event(Ref<Context> context, const Exported& exported, const char* label)
 }
 
 Event::~Event() {
-    // A shutdown didn't wait for all recordings, or the device is lost: the words stay mapped for good.
-    if (shared_ && !shared_->idle()) static_cast<void>(shared_.release());
+    // A shutdown didn't wait for all recordings, or the device is lost.
+    if (shared_ && !shared_->idle()) shared_->keep_words();
     if (!native_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuEventDestroy(native_);

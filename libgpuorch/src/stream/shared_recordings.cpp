@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "stream/blocking_calls.h"
+#include "trace/serialising.h"
+
 namespace gpo {
 
 namespace {
@@ -20,6 +23,23 @@ host::Process process_of(uint64_t word) noexcept {
 }
 
 }  // namespace
+
+// Where the driver, or a lost context, keeps what it has registered, the addresses stay taken: it would take other memory
+// there for pinned.
+class SharedRecordings::Unmap final : public BlockingCall {
+public:
+    using BlockingCall::BlockingCall;
+    void* memory = nullptr;
+
+private:
+    void call(bool ok) noexcept override {
+        {
+            const SerialisingScope serialising(context().runtime(), Serialising::host_registration);
+            if (ok && context().table().cuMemHostUnregister(memory) == CUDA_SUCCESS) munmap(memory, sizeof(Words));
+        }
+        delete this;
+    }
+};
 
 SharedRecordings::SharedRecordings(Context& context) : context_(&context), own_(word_of(host::this_process())) {}
 
@@ -46,28 +66,32 @@ std::unique_ptr<SharedRecordings> SharedRecordings::open(Context& context, const
 }
 
 void SharedRecordings::map(host::SharedFile& file) {
-    words_ = static_cast<Words*>(file.map());
-    if (!words_) fail_errno(GPO_OUT_OF_MEMORY, errno, "memory that processes share");
-    const DriverScope scope(*context_);
+    auto unmap = std::make_unique<Unmap>(*context_);
+    void* const memory = file.map();
+    if (!memory) fail_errno(GPO_OUT_OF_MEMORY, errno, "memory that processes share");
+    words_ = static_cast<Words*>(memory);
+    unmap->memory = memory;
     const auto& table = context_->table();
-    context_->check(table.cuMemHostRegister(words_, sizeof(Words),
-                                            CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-                    "cuMemHostRegister");
-    const CUresult result = table.cuMemHostGetDevicePointer(&address_, words_, 0);
-    if (result == CUDA_SUCCESS) return;
-    table.cuMemHostUnregister(words_);
-    address_ = 0;
-    context_->check(result, "cuMemHostGetDevicePointer");
+    try {
+        const DriverScope scope(*context_);
+        const SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
+        context_->check(table.cuMemHostRegister(memory, sizeof(Words),
+                                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+                        "cuMemHostRegister");
+    } catch (...) {
+        munmap(memory, sizeof(Words));
+        throw;
+    }
+    unmap_ = std::move(unmap);
+    const DriverScope scope(*context_);
+    context_->check(table.cuMemHostGetDevicePointer(&address_, memory, 0), "cuMemHostGetDevicePointer");
 }
 
 SharedRecordings::~SharedRecordings() {
-    if (address_ != 0) {
-        DriverTry scope(*context_);
-        // What the driver still has registered has to stay mapped.
-        if (scope.entered() && context_->table().cuMemHostUnregister(words_) != CUDA_SUCCESS) return;
-    }
-    if (words_) munmap(words_, sizeof(Words));
+    if (unmap_) unmap_.release()->make_elsewhere();
 }
+
+void SharedRecordings::keep_words() noexcept { unmap_.reset(); }
 
 CUdeviceptr SharedRecordings::word(Ticket ticket) const noexcept {
     return address_ + static_cast<uint64_t>(reinterpret_cast<char*>(&slot(ticket).done) -

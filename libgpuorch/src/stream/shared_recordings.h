@@ -24,7 +24,7 @@ public:
     /// Pinned for the context's driver. Throws Failure, std::bad_alloc.
     static std::unique_ptr<SharedRecordings> create(Context& context);
     static std::unique_ptr<SharedRecordings> open(Context& context, const Exported& exported);
-    /// No stream may use the words any more: see idle().
+    /// Gives the words back, which no stream may use any more: see idle(), keep_words().
     ~SharedRecordings();
     SharedRecordings(const SharedRecordings&) = delete;
     SharedRecordings& operator=(const SharedRecordings&) = delete;
@@ -57,8 +57,11 @@ public:
 
     /// Whether no recording of this process is under way: no stream of its will write a word.
     bool idle() noexcept;
+    /// The words stay mapped for good: streams may use them for who knows how long.
+    void keep_words() noexcept;
 
 private:
+    class Unmap;
     struct Slot {
         std::atomic<uint32_t> done;       // the ticket of the recording that is complete
         std::atomic<uint32_t> lost;       // … of one that will never be
@@ -84,8 +87,9 @@ private:
     const Ref<Context> context_;
     const Recorder own_;
     host::SharedFile file_;            // open only where it was made
+    std::unique_ptr<Unmap> unmap_;     // made with the mapping
     Words* words_ = nullptr;
-    CUdeviceptr address_ = 0;          // of the words, for streams; 0: not pinned
+    CUdeviceptr address_ = 0;          // of the words, for streams
     host::Mutex lock_;                 // of under_way_; a leaf
     std::vector<Ticket> under_way_;    // recordings of this process
 };
