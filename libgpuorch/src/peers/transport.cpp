@@ -107,6 +107,7 @@ private:
             if (presence.state != Presence::State::here) {
                 while (transport_.advance(transfer) && !transfer.complete) {}   // what came before that
                 if (transfer.complete) continue;
+                if (presence.state == Presence::State::broken) fail_broken(presence.culprit, presence.why);
                 fail_broken(transfer.peer, presence.state == Presence::State::dead ? "has died" : "has left the group");
             }
             if (patience_ != host::kForever && now - moved_[transfer.peer] >= patience_ &&
