@@ -577,18 +577,24 @@ void modules(Attempt& a) {
     untouched(kernel, STEP(a, gpo_module_get_kernel(loaded, "shift", kernel.out())));
 }
 
+// Of one stage, with chunks of 4 KiB.
+static gpo_pipeline_options small_pipeline(const gpo_stage& stage, uint32_t slots) {
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.slots = slots;
+    options.stage_stride = sizeof(gpo_stage);
+    options.stage_count = 1;
+    options.stages = &stage;
+    return options;
+}
+
 void pipelines(Attempt& a) {
     if (!a.open()) return;
     static uint8_t in[3 * 4096], out[sizeof in];
     auto stage = sized<gpo_stage>();
     stage.kind = GPO_STAGE_CALLBACK;
     stage.enqueue = enqueue_nothing;
-    auto options = sized<gpo_pipeline_options>();
-    options.chunk_bytes = 4096;
-    options.slots = 2;
-    options.stage_stride = sizeof(gpo_stage);
-    options.stage_count = 1;
-    options.stages = &stage;
+    auto options = small_pipeline(stage, 2);
     options.result_bytes = 64;
     Pipeline pipeline;
     untouched(pipeline, STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out())));
@@ -640,12 +646,7 @@ void shared_pipelines(Attempt& a) {
     stage.kind = GPO_STAGE_CALLBACK;
     stage.enqueue = enqueue_nothing;
     const gpo_device_t devices[] = {a.device, other};
-    auto options = sized<gpo_pipeline_options>();
-    options.chunk_bytes = 4096;
-    options.slots = 1;
-    options.stage_stride = sizeof(gpo_stage);
-    options.stage_count = 1;
-    options.stages = &stage;
+    auto options = small_pipeline(stage, 1);
     options.devices = devices;
     options.device_count = 2;
     Pipeline pipeline;

@@ -289,7 +289,7 @@ int events() {
         line.say('r');
         line.hear('w');
         EXPECT_OK(gpo_event_destroy(event));
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(a.stream, 50'000'000));   // longer than it takes to give words back
         gate.let_go();
     }
     EXPECT(partner.code() == 0);
