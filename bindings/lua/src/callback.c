@@ -53,8 +53,8 @@ static const char *const chunk_arrays[] = {"output", "result", "input_address", 
                                            "result_address", NULL};
 
 static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
-    static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, device, U32), FIELD(gpo_chunk, index, U64), FIELD(gpo_chunk, offset, U64),
-                                   FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
+    static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, device, U32), FIELD(gpo_chunk, index, U64),
+                                   FIELD(gpo_chunk, offset, U64), FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
                                    FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, U64),
                                    FIELD(gpo_chunk, output_address, U64), FIELD(gpo_chunk, scratch_address, U64),
                                    FIELD(gpo_chunk, result_address, U64), FIELDS_END};

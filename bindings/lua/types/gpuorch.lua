@@ -22,7 +22,8 @@
 ---@class gpuorch.stage
 ---@field kernel kernel?
 ---@field kernels kernel[]? instead of `kernel`, in a pipeline over several devices: one for each
----@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset; {device = {value, ...}} is another value on each device
+--- {device = {value, ...}} is another value on each device
+---@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset
 ---@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? instead of a kernel
 ---@field block gpuorch.three?
 ---@field grid gpuorch.three?

@@ -3,8 +3,8 @@
 mod world;
 
 use gpuorch::pipeline::{
-    Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch,
-    Sink, Source, Stage,
+    Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch, Sink,
+    Source, Stage,
 };
 use gpuorch::{Completions, DeviceBuffer, ErrorKind, Failed, Pipeline, Result, Runtime, Slice};
 use std::io::{Read, Seek, Write};

@@ -11,7 +11,8 @@ pub use run::{Finished, Run};
 pub use sink::Sink;
 pub use source::{Fill, Source};
 pub use stage::{
-    Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch, Stage, StageArgument, StageArguments,
+    Index, Input, InputBytes, Offset, Output, OutputBytes, PerDevice, ResultBlock, Scratch, Stage, StageArgument,
+    StageArguments,
 };
 
 use crate::call::call;
@@ -209,8 +210,10 @@ impl PipelineBuilder<'_> {
     pub fn build(mut self) -> Result<Pipeline> {
         let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
         let handles: Vec<_> = self.devices.iter().map(Device::as_raw).collect();
-        let devices = if self.devices.is_empty() { vec![self.device.clone()] } else { std::mem::take(&mut self.devices) };
-        let arguments = self.stages.iter().map(|stage| stage.raw_arguments(devices.len())).collect::<Result<Vec<_>>>()?;
+        let devices =
+            if self.devices.is_empty() { vec![self.device.clone()] } else { std::mem::take(&mut self.devices) };
+        let arguments =
+            self.stages.iter().map(|stage| stage.raw_arguments(devices.len())).collect::<Result<Vec<_>>>()?;
         let kernels = self.stages.iter().map(|stage| stage.raw_kernels(devices.len())).collect::<Result<Vec<_>>>()?;
         let mut buffers = Vec::new();
         for stage in &self.stages {
