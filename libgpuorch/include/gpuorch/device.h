@@ -141,8 +141,8 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
  * GPO_NOT_SUPPORTED: the device doesn't have this limit */
 GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t *value);
 /* Sets a limit. The driver may round the value: read it back with gpo_device_get_limit. Same statuses as there.
- * GPO_INVALID_ARGUMENT, from CUDA (cuCtxSetLimit), too: a kernel that uses printf or malloc has been launched in the
- *     context, and `limit` is that of its buffer or heap
+ * GPO_INVALID_ARGUMENT, too: on a CUDA device the limits of printf and of the heap can't be set, not even to the same
+ *     value, once a kernel that uses printf, or malloc, has been launched in the context (cuCtxSetLimit)
  * GPO_INVALID_STATE: `limit` is GPO_LIMIT_STACK_BYTES, and there is resident work (stream.h), which the driver would
  *     wait for; the message names its stream */
 GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value);
