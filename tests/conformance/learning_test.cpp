@@ -112,7 +112,7 @@ TEST_CASE("one kernel after the other, without a pause, is a sequence as well") 
     Stream plain = learning.gpu.stream();
     Field expected(learning.gpu, plain);
     // How many are replayed before what is withheld starts by itself is up to the machine's other work.
-    for (int round = 0; round < 20 || (round < kManyTurns && info_of(learning.stream).replayed < 500); ++round) {
+    for (int round = 0; round < 20 || (round < 200 && info_of(learning.stream).replayed < 500); ++round) {
         for (uint32_t i = 0; i < 500; ++i) REQUIRE_OK(learning.field.put_mix(i % 8, (i + 3) % 8, i));
         for (uint32_t i = 0; i < 500; ++i) REQUIRE_OK(expected.put_mix(i % 8, (i + 3) % 8, i));
         REQUIRE_OK(gpo_stream_wait(learning.stream, kPatience));
