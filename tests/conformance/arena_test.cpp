@@ -432,3 +432,18 @@ TEST_CASE("arena: threads share one") {
     CHECK(statistics_of(arena).allocations == 8000);
     CHECK(statistics_of(arena).frees == 8000);
 }
+
+TEST_CASE("an arena is destroyed while a kernel runs, and the call doesn't wait for the kernel" * gated) {
+    Gpu gpu;
+    Arena arena;
+    auto options = sized<gpo_arena_options>();
+    options.slab_bytes = options.initial_bytes = 1 << 20;
+    REQUIRE_OK(gpo_arena_create(gpu.device, &options, arena.out()));
+    Stream stream = gpu.stream();
+    Gate gate(gpu);
+    gate.put_on(stream);
+    arena.reset();
+    CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(stream));
+    gate.open();
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+}

@@ -58,7 +58,7 @@ GPO_API gpo_status gpo_arena_create(gpo_device_t device, const gpo_arena_options
 
 /* Destroys an arena's handle. Frees that wait for a stream still happen, and the arena's memory is released with the
  * last one. Pieces that were not freed can't be freed any more, since the handle is stale. They stay usable until
- * gpo_runtime_shutdown reports them by label and frees them. */
+ * gpo_runtime_shutdown reports them by label and frees them. Blocks on nothing. */
 GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena);
 
 /* Allocates a piece of `bytes` (1 or more), aligned to `alignment` (a power of two up to 1 MiB; GPO_AUTO: 256). The

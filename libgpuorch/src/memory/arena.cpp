@@ -128,7 +128,7 @@ gpo_memory_statistics Arena::statistics() {
 void Arena::close() noexcept {
     later_.poll();
     const auto [totals, waiting, pieces] = later_.account();
-    if (waiting) source_.give_elsewhere();
+    source_.give_elsewhere();
     if (totals.in_use > waiting) Registry::of(runtime()).keep_until_shutdown(*this, node_);
 }
 

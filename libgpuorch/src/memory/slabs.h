@@ -17,8 +17,8 @@ public:
     void* take(uint64_t bytes) override;
     void give(void* memory, uint64_t bytes) noexcept override;
 
-    /// From now on slabs are given back from the errands' thread: the last piece may be freed by the scanner, which
-    /// must not wait for the device.
+    /// From now on slabs are given back from the errands' thread: the scanner, which may free the last piece, and
+    /// whoever destroys the arena must not wait for the device.
     void give_elsewhere() noexcept { elsewhere_.store(true, std::memory_order_release); }
 
 private:
