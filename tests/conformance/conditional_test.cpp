@@ -1,75 +1,9 @@
 // Conditional nodes of templates, and graphs that kernels launch.
 #include <string>
-#include <vector>
 
-#include "support/gpu.h"
+#include "conformance/conditional_rig.h"
 
 using namespace gpo::test;
-
-namespace {
-
-constexpr const char* kSource = R"(
-#include <gpuorch/device/graph.cuh>
-extern "C" __global__ void add(unsigned* target, unsigned value) { *target += value; }
-extern "C" __global__ void set(unsigned* target, unsigned value) { *target = value; }
-extern "C" __global__ void count_down(gpo::condition again, unsigned* left, unsigned* runs) {
-    ++*runs;
-    gpo::set_condition(again, --*left != 0);
-}
-extern "C" __global__ void decide(gpo::condition which, const unsigned* word) { gpo::set_condition(which, *word); }
-extern "C" __global__ void launch(gpo::device_graph graph, unsigned times, unsigned* failed) {
-    for (unsigned i = 0; i < times; ++i) *failed += gpo::launch_tail(graph) != 0;
-}
-)";
-
-struct Built {
-    explicit Built(Gpu& gpu)
-        : add(gpu.kernel(kSource, "add")), set(gpu.kernel(kSource, "set")), words(gpu.pinned<uint32_t>(16)),
-          stream(gpu.stream()) {
-        REQUIRE_OK(gpo_template_create(gpu.device, nullptr, made.out()));
-    }
-    uint64_t at(size_t i) const { return words.address() + i * sizeof(uint32_t); }
-    uint32_t put(gpo_template_t in, gpo_kernel_t kernel, size_t word, uint32_t value, uint32_t after = 0) {
-        auto shape = sized<gpo_launch>();
-        shape.grid[0] = shape.block[0] = 1;
-        const uint64_t target = at(word);
-        const void* arguments[] = {&target, &value};
-        uint32_t node = 0;
-        REQUIRE_OK(gpo_template_add_kernel(in, &after, after ? 1 : 0, kernel, &shape, arguments, nullptr, 2, &node));
-        return node;
-    }
-    gpo_condition compare(uint32_t comparison, size_t word, uint32_t constant = 0, uint64_t most = 0) const {
-        auto condition = sized<gpo_condition>();
-        condition.comparison = comparison;
-        condition.word = at(word);
-        condition.constant = constant;
-        condition.max_iterations = most;
-        return condition;
-    }
-    void run(gpo_graph_t graph) {
-        CHECK_OK(gpo_graph_launch(graph, stream));
-        CHECK_OK(gpo_stream_wait(stream, kPatience));
-    }
-
-    Kernel add, set;
-    Pinned<uint32_t> words;
-    Stream stream;
-    Template made;
-};
-
-std::string last_message() {
-    auto error = sized<gpo_error>();
-    gpo_last_error(&error);
-    return error.message;
-}
-
-Graph graph_of(gpo_template_t from) {
-    Graph made;
-    REQUIRE_OK(gpo_graph_create(from, nullptr, made.out()));
-    return made;
-}
-
-}  // namespace
 
 TEST_CASE("an if runs one of its bodies, by a comparison that needs no kernel") {
     Gpu gpu;
@@ -81,7 +15,7 @@ TEST_CASE("an if runs one of its bodies, by a comparison that needs no kernel") 
     built.put(yes, built.set, 1, 100);
     built.put(no, built.set, 1, 200);
     built.put(built.made, built.add, 1, 1, node);
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     built.words[0] = 9;
     built.run(graph);
     CHECK(read(built.words[1]) == 101);
@@ -101,7 +35,7 @@ TEST_CASE("all comparisons decide as they say") {
         REQUIRE_OK(gpo_template_add_if(built.made, nullptr, 0, &condition, body.out(), nullptr, nullptr));
         built.put(body, built.set, 1 + i, 1);
     }
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     const uint32_t outcomes[3][4] = {{0, 1, 1, 0}, {1, 0, 0, 1}, {0, 1, 0, 1}};
     for (uint32_t word = 4; word <= 6; ++word) {
         for (uint32_t i = 1; i <= 4; ++i) built.words[i] = 0;
@@ -122,7 +56,7 @@ TEST_CASE("a switch runs the body that the word names, and none beyond the last"
         built.put(bodies[i], built.set, 1, 10 + i);
         REQUIRE_OK(gpo_template_destroy(bodies[i]));
     }
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     const uint32_t expected[] = {10, 11, 12, 7};
     for (uint32_t i = 0; i < 4; ++i) {
         built.words[0] = i;
@@ -141,7 +75,7 @@ TEST_CASE("a while runs until its word says so, and says how often it ran") {
     REQUIRE_OK(gpo_template_add_while(built.made, nullptr, 0, &condition, body.out(), &node));
     built.put(body, built.add, 0, 1);
     built.put(body, built.add, 1, 2);
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     uint64_t iterations = 1;
     uint32_t limited = 1;
     CHECK_OK(gpo_graph_get_loop(graph, built.made, node, &iterations, &limited));   // it was never launched
@@ -169,7 +103,7 @@ TEST_CASE("a while that would run for ever ends at its limit, and that is seen")
     const gpo_condition condition = built.compare(GPO_COMPARE_EQUAL, 5, 0, 17);
     REQUIRE_OK(gpo_template_add_while(built.made, nullptr, 0, &condition, body.out(), &node));
     built.put(body, built.add, 0, 1);
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     for (uint32_t launch = 1; launch <= 2; ++launch) {
         built.run(graph);
         CHECK(read(built.words[0]) == 17 * launch);
@@ -184,7 +118,7 @@ TEST_CASE("a while that would run for ever ends at its limit, and that is seen")
 TEST_CASE("kernels decide a loop and a branch through the device header") {
     Gpu gpu;
     Built built(gpu);
-    Kernel count_down = gpu.kernel(kSource, "count_down"), decide = gpu.kernel(kSource, "decide");
+    Kernel count_down = gpu.kernel(kConditions, "count_down"), decide = gpu.kernel(kConditions, "decide");
     auto shape = sized<gpo_launch>();
     shape.grid[0] = shape.block[0] = 1;
     uint64_t placeholder = 0, left = built.at(0), runs = built.at(1), word = built.at(2);
@@ -205,7 +139,7 @@ TEST_CASE("kernels decide a loop and a branch through the device header") {
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_bind_condition(built.made, decider, 5, built.made, conditional));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_bind_condition(built.made, decider, 0, built.made, decider));
     // Two graphs: the second is built anew, with conditions of its own.
-    Graph one = graph_of(built.made), two = graph_of(built.made);
+    Graph one = make_graph(built.made), two = make_graph(built.made);
     for (gpo_graph_t graph : {one.get(), two.get()}) {
         built.words[0] = 5;
         built.words[1] = built.words[3] = 0;
@@ -234,7 +168,7 @@ TEST_CASE("conditional nodes nest, and parameters of bodies are the template's")
     const uint32_t total = built.put(inner, built.add, 2, 1);
     REQUIRE_OK(gpo_template_add_parameter(inner, "step", total, GPO_PARAMETER_ARGUMENT, 1));
     built.put(outer, built.add, 0, 1, while_inner);
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     built.run(graph);
     CHECK(read(built.words[2]) == 12);
     const uint32_t ten = 10;
@@ -267,7 +201,7 @@ TEST_CASE("a conditional takes its place in a recording, and its body is recorde
     CHECK_OK(writer.add(other, &built.words[2], &built.words[0], 1));
     REQUIRE_OK(gpo_template_end(body));
     REQUIRE_OK(gpo_template_end(built.made));
-    Graph graph = graph_of(built.made);
+    Graph graph = make_graph(built.made);
     built.run(graph);
     CHECK(read(built.words[1]) == 108);
     CHECK(read(built.words[2]) == 9);
@@ -281,16 +215,16 @@ TEST_CASE("what a body can't have is refused by name, and nothing is made of a b
     const gpo_condition condition = built.compare(GPO_COMPARE_EQUAL, 0);
     REQUIRE_OK(gpo_template_add_if(built.made, nullptr, 0, &condition, body.out(), nullptr, nullptr));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_event_record(body, nullptr, 0, event, nullptr));
-    CHECK(last_message().find("event") != std::string::npos);
+    CHECK(refusal().find("event") != std::string::npos);
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_host_call(body, nullptr, 0, [](void*) {}, nullptr, nullptr));
-    CHECK(last_message().find("host call") != std::string::npos);
+    CHECK(refusal().find("host call") != std::string::npos);
     Graph graph;
     CHECK_STATUS(GPO_INVALID_STATE, gpo_graph_create(body, nullptr, graph.out()));
     CHECK_STATUS(GPO_INVALID_STATE, gpo_template_clear(body));
     CHECK_STATUS(GPO_INVALID_STATE, gpo_template_launch(body, built.stream, nullptr, 0, 0));
     built.put(body, built.set, 1, 3);
     CHECK_STATUS(GPO_INVALID_STATE, gpo_template_begin(body, built.stream));
-    graph = graph_of(built.made);
+    graph = make_graph(built.made);
     built.run(graph);
     CHECK(read(built.words[1]) == 3);
     REQUIRE_OK(gpo_template_clear(built.made));
@@ -335,7 +269,7 @@ TEST_CASE("a kernel launches a graph, and one launch too many is a status that t
     REQUIRE_OK(gpo_graph_create(built.made, &options, child.out()));
     struct { uint64_t graph, status; } handle = {};
     REQUIRE_OK(gpo_graph_get_device_handle(child, &handle.graph, &handle.status));
-    Kernel launch = gpu.kernel(kSource, "launch");
+    Kernel launch = gpu.kernel(kConditions, "launch");
     Template parent;
     REQUIRE_OK(gpo_template_create(gpu.device, nullptr, parent.out()));
     auto shape = sized<gpo_launch>();
@@ -346,7 +280,7 @@ TEST_CASE("a kernel launches a graph, and one launch too many is a status that t
     uint32_t node = 0;
     REQUIRE_OK(gpo_template_add_kernel(parent, nullptr, 0, launch, &shape, arguments, nullptr, 3, &node));
     REQUIRE_OK(gpo_template_add_parameter(parent, "times", node, GPO_PARAMETER_ARGUMENT, 1));
-    Graph graph = graph_of(parent);
+    Graph graph = make_graph(parent);
     built.run(graph);
     CHECK(read(built.words[0]) == 1);
     CHECK(read(built.words[1]) == 0);
@@ -376,5 +310,5 @@ TEST_CASE("graphs that kernels launch have kernels, copies and fills, and are no
     uint32_t node = built.put(built.made, built.add, 0, 1);
     REQUIRE_OK(gpo_template_add_host_call(built.made, &node, 1, [](void*) {}, nullptr, nullptr));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_graph_create(built.made, &options, graph.out()));
-    CHECK(last_message().find("node 2, host call") != std::string::npos);
+    CHECK(refusal().find("node 2, host call") != std::string::npos);
 }

@@ -1037,7 +1037,7 @@ function graph:update() end
 function graph:native() end
 
 --- how often the body of a while ran in the newest launch, and whether max_iterations ended it
----@param conditional_in template the one that the node was added to
+---@param conditional_in template the one that the node was added to: the graph's, a body, a child or a body of a child
 ---@param node integer
 ---@return integer? iterations, boolean? limited
 function graph:loop(conditional_in, node) end

@@ -85,14 +85,16 @@ GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template);
 
 /* Begins a recording: until gpo_template_end, work that is put on `stream` is recorded and doesn't run. If the template
  * has nodes already, the recording replaces them when it ends (see gpo_graph_update).
- * GPO_INVALID_STATE: the template is being recorded already, or the stream is held (stream.h)
+ * GPO_INVALID_STATE: the template is being recorded already; or the stream is held (stream.h); or the template is a
+ *     body that has nodes, or to which nothing can be added any more
  * GPO_CAPTURE_REFUSED: the stream is in capture, or is the legacy default stream
  * GPO_INVALID_ARGUMENT: template and stream are of different devices */
 GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_t stream);
 
 /* Ends the recording. Parameters of an earlier recording are dropped.
  * GPO_CAPTURE_REFUSED: something was refused during the recording, or a call of another library broke it, or a stream
- *     was left that doesn't join the first one again. The message names the first call that was refused and why
+ *     was left that doesn't join the first one again. The message names the first call that was refused and why. Or
+ *     what was recorded for a body has a node that a body can't have, or one that can't be copied: the message names it
  * GPO_INVALID_STATE: no recording was begun, or another thread began it */
 GPO_API gpo_status gpo_template_end(gpo_template_t graph_template);
 
@@ -152,10 +154,15 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
                                               uint32_t after_count, gpo_host_node_fn function, void *user,
                                               uint32_t *node);
 
-/* Copies of all nodes of `child`, after `after`. `node` stands for their end. Parameters of `child` become parameters
- * of this template, called `prefix` and the child's name; `prefix` may be NULL: as in the child. Parameters of several
- * children that have one name are set together. Nothing can be added to `child` any more.
- * GPO_NOT_SUPPORTED: `child` has a recorded node that can't be copied; the message names it */
+/* Copies of all nodes of `child`, after `after`, with all conditional nodes and their bodies. `node` stands for their
+ * end. Parameters of `child` become parameters of this template, called `prefix` and the child's name; `prefix` may be
+ * NULL: as in the child. Parameters of several children that have one name are set together. Nothing can be added to
+ * `child` any more. gpo_graph_get_loop finds loops of a child by the child's handle, and those of its bodies by theirs.
+ * GPO_NOT_SUPPORTED: `child` has a node that can't be copied: one that allocates or frees memory, or one of another
+ *     library that the driver doesn't describe in full (of a kind that this library doesn't know; a kernel whose
+ *     arguments' sizes the driver can't tell; what follows a programmatic launch). Or this template is a body, and
+ *     `child` has a node that a body can't have. The message names the node
+ * GPO_INVALID_ARGUMENT: `child` is this template, or the one that this template is a body of */
 GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           gpo_template_t child, const char *prefix, uint32_t *node);
 
@@ -165,12 +172,16 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
  * node. The condition is a comparison of a 32-bit word with a constant, or is set by a kernel. A body may have kernels,
  * copies, fills, empty nodes, child templates and conditional nodes. Anything else is refused when it is added, or, of
  * what was recorded, by gpo_template_end, with the node's name. No graph can be made of a body alone. Destroy the
- * handles of bodies by gpo_template_destroy when they are built. Parameters of bodies become parameters of the template
- * when it gets its first graph.
+ * handles of bodies by gpo_template_destroy when they are built. Parameters of bodies, and of children's bodies, become
+ * parameters of the template when it gets its first graph.
+ *
+ * A conditional node that is added while a template or a body is recorded is part of the recording. Its bodies can be
+ * filled before gpo_template_end and after it, and are gone with a recording that fails or is cancelled.
  *
  * A comparison is a node of its own, which is added before the conditional node and has the number before.
  *
- * Several graphs of a template with conditional nodes need nodes that can be copied (see gpo_template_add_child). */
+ * Several graphs of a template with conditional nodes, those of gpo_template_launch on several streams among them, need
+ * nodes that can be copied, as a child does (gpo_template_add_child). What is recorded for a body needs that too. */
 
 #define GPO_COMPARE_KERNEL 0        /* no comparison: a kernel sets the condition (gpo_template_bind_condition) */
 #define GPO_COMPARE_EQUAL 1         /* the word == constant */
@@ -210,7 +221,8 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
 /* Gives a kernel node the condition of a node that was made with GPO_COMPARE_KERNEL: argument `index` becomes the
  * handle that gpo::set_condition takes (gpuorch/device/graph.cuh; 8 bytes, of type gpo::condition). The kernel must
  * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in`
- * are the templates that the nodes were added to: of one template and its bodies.
+ * are the templates that the nodes were added to: of one template and its bodies. Copies of both nodes, in children and
+ * in further graphs, have conditions of their own.
  * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes */
 GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
                                                gpo_template_t conditional_in, uint32_t conditional);
@@ -402,8 +414,12 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
 GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
 
 /* How often the body of a while ran in the newest launch that is done, and whether `max_iterations` ended it.
- * `conditional_in` is the template that `node` was added to: the graph's, or a body. Either pointer may be NULL. With
- * a condition that a kernel sets, `limited` is 1 also if the kernel ended the loop just then.
+ * `conditional_in` is the template that `node` was added to: the graph's, or a body; or a child, or a body of a child,
+ * however deep. Either pointer may be NULL. With a condition that a kernel sets, `limited` is 1 also if the kernel
+ * ended the loop just then.
+ * GPO_INVALID_ARGUMENT: `node` is no while; or `conditional_in` isn't in the graph's template as it was when the graph
+ *     was made or updated; or the template has the child more than once, so that its copies can't be told apart (make a
+ *     template for each)
  * Blocks for a copy from the device. */
 GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
                                       uint64_t *iterations, uint32_t *limited);

@@ -3,8 +3,9 @@
 //
 // A body is a recipe of its own, whose graph belongs to the driver's conditional node. When the template is sealed, the
 // nodes and parameters of all bodies are taken into its recipe (Recipe::seal), behind its own: graphs know only that
-// one. A while gets a node before it, which decides if its body runs at all, and one at the end of its body, behind
-// all other nodes there; both count in memory that each graph has for itself.
+// one. What is recorded for a body is a recipe beside it until the recording ends (Recipe::take_over). A while gets a
+// node before it, which decides if its body runs at all, and one at the end of its body, behind all other nodes there;
+// both count in memory that each graph has for itself.
 #pragma once
 
 #include <vector>
@@ -23,14 +24,13 @@ class Scope final : public Counted {
 public:
     host::Mutex building;             // held by whoever adds to any of the recipes, outside of the templates' locks
     bool sealed = false;
-    bool gone = false;                // the recipe that the bodies belong to was destroyed, and their graphs with it
+    bool gone = false;                // the template's recipe was destroyed, and the bodies' graphs with it
     uint32_t loops = 0;
     uint32_t recordings = 0;          // of bodies, which go on
-    bool unused_handles = false;  // a conditional node couldn't be added, and the driver keeps the handle made for it
 
     /// An argument of a kernel that is the handle of a condition.
     struct Binding {
-        const Recipe* kernel_in;
+        Recipe* kernel_in;
         uint32_t kernel;
         uint32_t argument;
         const Recipe* conditional_in;
@@ -38,8 +38,20 @@ public:
     };
     std::vector<Binding> bindings;
 
+    /// A child's nodes in here, whose loops have the numbers of its scope and `first_loop`.
+    struct Child {
+        const Recipe* in;             // that it was added to
+        Ref<const Scope> scope;       // of the child, or of a child of it
+        uint32_t first_loop;
+    };
+    std::vector<Child> children;
+
     /// The kernel gpo_decide. Throws.
     Ref<Kernel> decide(Context& context);
+    /// Nodes of `other` were copied to here.
+    void know_decisions_of(const Scope& other) noexcept {
+        if (!decide_) decide_ = other.decide_;
+    }
     /// Whether the node is a launch of it.
     bool is_decision(const Node& node) const noexcept { return decide_ && node.owner == Ref<const Counted>(decide_); }
 

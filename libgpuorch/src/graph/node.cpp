@@ -283,11 +283,12 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     }
 }
 
-std::string why_not_copied(const NodeWork& work) {
-    if (const auto* kernel = std::get_if<KernelNode>(&work); kernel && !kernel->arguments_known())
+std::string why_not_copied(const Node& node) {
+    if (!node.order_known) return "it comes after a node by a programmatic launch, which the driver doesn't show";
+    if (const auto* kernel = std::get_if<KernelNode>(&node.work); kernel && !kernel->arguments_known())
         return "this driver can't tell the sizes of its arguments";
-    if (is_memory(work)) return "the memory has one address, and one graph that allocates or frees it";
-    if (std::get_if<OtherNode>(&work)) return "the driver has no way to copy a node of this kind by itself";
+    if (is_memory(node.work)) return "the memory has one address, and one graph that allocates or frees it";
+    if (std::get_if<OtherNode>(&node.work)) return "the driver has no way to copy a node of this kind by itself";
     return "";
 }
 

@@ -119,6 +119,7 @@ struct Node {
     Ref<const Counted> owner;              // what has to stay while it may be launched: its kernel, its event
     uint32_t section = 0;                  // 0: the graph itself; else a body (graph/recipe.h)
     std::optional<LaunchAttributes> attributes{};   // of a kernel; nullopt: they aren't known
+    bool order_known = true;               // false: it comes after nodes that `after` doesn't have
 };
 
 /// Whether the driver's graph with such a node can't be copied, has one executable at a time, and keeps all its nodes.
@@ -142,7 +143,7 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel);
 /// The label of a node that has none of ours: a kernel's name, interned; else "".
 const char* native_label(Context& context, const NodeWork& work);
 /// Why a node can't be copied into another graph; "" if it can.
-std::string why_not_copied(const NodeWork& work);
+std::string why_not_copied(const Node& node);
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
 /// `original` may be NULL: then the node has none. Doesn't throw: what cuGraphKernelNodeCopyAttributes answered.

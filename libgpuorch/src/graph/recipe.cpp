@@ -15,6 +15,23 @@ void make_room(std::vector<T>& in) {
 
 }  // namespace
 
+/// Where the nodes of a sealed child are in the recipes that get its sections: its own behind `first` others.
+class Recipe::Places {
+public:
+    Places(const Recipe& child, uint32_t first)
+        : child_(child), first_(first), begins_(begins_of(child.nodes(), child.sections().size())) {}
+    uint32_t section_of(uint32_t number) const noexcept { return child_.nodes()[number].section; }
+    uint32_t of(uint32_t number) const noexcept {
+        const uint32_t section = section_of(number);
+        return number - begins_[section] + (section ? 0 : first_);
+    }
+
+private:
+    const Recipe& child_;
+    const uint32_t first_;
+    const std::vector<uint32_t> begins_;
+};
+
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
     : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
     if (!before) return;
@@ -68,6 +85,7 @@ void Recipe::see_unlabelled(CUgraphNode native) {
 void Recipe::read_dependencies() {
     for (Node& node : nodes_) {
         const auto before = native_dependencies(*context_, node.native);
+        node.order_known = before.has_value();
         if (!before) continue;
         node.after.clear();
         for (const CUgraphNode native : *before)
@@ -165,43 +183,31 @@ uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Coun
     return number;
 }
 
-// Numbers of a section's nodes such that each comes behind those that it is after.
-std::vector<uint32_t> Recipe::order(uint32_t section) const {
-    std::vector<uint32_t> out;
-    std::vector<bool> placed(nodes_.size());
-    for (bool found = true; found;) {
-        found = false;
-        for (uint32_t i = 0; i < nodes_.size(); ++i) {
-            const auto& after = nodes_[i].after;
-            if (nodes_[i].section != section || placed[i] ||
-                !std::all_of(after.begin(), after.end(), [&](uint32_t node) { return placed[node]; }))
-                continue;
-            placed[i] = found = true;
-            out.push_back(i);
-        }
-    }
-    return out;
-}
-
 uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix) {
-    for (uint32_t i = 0; i < child.nodes_.size(); ++i)
-        if (const std::string why =
-                child.nodes_[i].section || std::get_if<ConditionalNode>(&child.nodes_[i].work)
-                    ? std::string("a conditional node belongs to one template")
-                    : why_not_copied(child.nodes_[i].work);
-            !why.empty())
-            fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(child.nodes_[i], i), ", can't be copied: ", why);
+    TreeCopy copy({child.nodes_, child.sections_, child.bound_});
+    for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
+        if (const std::string why = why_not_copied(child.nodes_[i]); !why.empty())
+            fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(copy.tree, i), ", can't be copied: ", why);
+        if (const std::string why = body_ ? why_not_in_body(child.nodes_[i].work) : std::string(); !why.empty())
+            fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(copy.tree, i), ", can't be in a body: ", why);
+    }
     for (const Ref<const Counted>& used : child.kept_) keep(used);
     const auto first = static_cast<uint32_t>(nodes_.size());
+    const uint32_t loops = scope_->loops;
+    const size_t children = scope_->children.size();
     try {
-        const std::vector<uint32_t> numbers = add_nodes_of(child, after), ends = child.ends();
-        std::vector<uint32_t> last(after.begin(), after.end());
-        if (!ends.empty()) last.clear();
-        for (const uint32_t end : ends) last.push_back(numbers[end]);
-        add_child_parameters(child, numbers, prefix ? prefix : "");
-        return add_copy(EmptyNode{}, nullptr, last);
+        const Places places(child, first);
+        const std::vector<Ref<Recipe>> recipes = room_for(child, copy, after);
+        add_anew(copy, after);
+        put_nodes_of(child, copy, recipes, places, after);
+        add_child_parameters(child, recipes, places, prefix ? prefix : "", loops);
+        std::vector<uint32_t> last = child.ends();
+        for (uint32_t& end : last) end += first;
+        return add_copy(EmptyNode{}, nullptr, last.empty() ? after : std::span<const uint32_t>(last));
     } catch (...) {
         remove_from(first);
+        scope_->children.erase(scope_->children.begin() + static_cast<ptrdiff_t>(children), scope_->children.end());
+        scope_->loops = loops;
         throw;
     }
 }
@@ -210,18 +216,69 @@ void Recipe::keep(Ref<const Counted> used) {
     if (std::find(kept_.begin(), kept_.end(), used) == kept_.end()) kept_.push_back(std::move(used));
 }
 
-// The numbers here, by the child's.
-std::vector<uint32_t> Recipe::add_nodes_of(const Recipe& child, std::span<const uint32_t> after) {
-    std::vector<uint32_t> numbers(child.nodes_.size());
-    for (const uint32_t i : child.order(0)) {
-        const Node& node = child.nodes_[i];
-        std::vector<uint32_t> before;
-        for (const uint32_t each : node.after) before.push_back(numbers[each]);
-        numbers[i] = add_copy(node.work, node.native, before.empty() ? after : std::span<const uint32_t>(before));
-        nodes_[numbers[i]].label = node.label;
-        nodes_[numbers[i]].owner = node.owner;
+// Takes out again what was added, if not all could be.
+void Recipe::add_anew(TreeCopy& copy, std::span<const uint32_t> after) {
+    std::vector<CUgraphNode> behind;
+    for (const uint32_t number : after) behind.push_back(nodes_[number].native);
+    try {
+        copy.add_to(*context_, graph_, behind);
+    } catch (...) {
+        take_out(copy);
+        throw;
     }
-    return numbers;
+}
+
+void Recipe::take_out(const TreeCopy& copy) noexcept {
+    unused_handles_ |= copy.handles;
+    for (size_t i = copy.added.size(); i-- > 0;) take_out(copy.added[i]);
+}
+
+// Recipes for the sections of a child, of which the first is this one; all that needs memory, so that put_nodes_of()
+// can't fail.
+std::vector<Ref<Recipe>> Recipe::room_for(const Recipe& child, TreeCopy& copy, std::span<const uint32_t> after) {
+    std::vector<Ref<Recipe>> out{Ref<Recipe>(this)};
+    while (out.size() < child.sections_.size()) out.push_back(make<Recipe>(context_, scope_, nullptr));
+    std::vector<size_t> nodes(out.size()), bodies(out.size());
+    for (Node& node : copy.tree.nodes) {
+        ++nodes[node.section];
+        if (!node.section && node.after.empty()) node.after.reserve(after.size());
+    }
+    for (size_t i = 1; i < out.size(); ++i) ++bodies[child.nodes_[child.sections_[i].node].section];
+    for (size_t i = 0; i < out.size(); ++i) {
+        out[i]->nodes_.reserve(out[i]->nodes_.size() + nodes[i]);
+        out[i]->bodies_.reserve(out[i]->bodies_.size() + bodies[i]);
+    }
+    scope_->bindings.reserve(scope_->bindings.size() + child.bound_.size());
+    scope_->children.reserve(scope_->children.size() + child.scope_->children.size() + 1);
+    return out;
+}
+
+// What the driver's graph has got. The numbers are the child's, behind those that were here.
+void Recipe::put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const Ref<Recipe>> recipes,
+                          const Places& places, std::span<const uint32_t> after) noexcept {
+    const auto in = [&](uint32_t number) { return recipes[places.section_of(number)].get(); };
+    for (size_t i = 1; i < recipes.size(); ++i) {
+        const NodeTree::Section& section = child.sections_[i];
+        recipes[i]->graph_ = copy.graphs[i];
+        in(section.node)->bodies_.push_back({places.of(section.node), section.index, recipes[i], true});
+    }
+    for (const NodeTree::Bound& bound : child.bound_)
+        scope_->bindings.push_back({in(bound.kernel), places.of(bound.kernel), bound.argument, in(bound.conditional),
+                                    places.of(bound.conditional)});
+    for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
+        Node& node = copy.tree.nodes[i];
+        if (auto* conditional = std::get_if<ConditionalNode>(&node.work)) conditional->loop += scope_->loops;
+        if (!node.section && node.after.empty()) node.after.assign(after.begin(), after.end());
+        else
+            for (uint32_t& before : node.after) before = places.of(before);
+        node.section = 0;
+        in(i)->nodes_.push_back(std::move(node));
+    }
+    scope_->know_decisions_of(*child.scope_);
+    for (const Scope::Child& inner : child.scope_->children)
+        scope_->children.push_back({this, inner.scope, scope_->loops + inner.first_loop});
+    scope_->children.push_back({this, child.scope_, scope_->loops});
+    scope_->loops += child.scope_->loops;
 }
 
 // Nodes that no other comes after.
@@ -231,7 +288,7 @@ std::vector<uint32_t> Recipe::ends() const {
         for (const uint32_t before : node.after) followed[before] = true;
     std::vector<uint32_t> out;
     for (uint32_t i = 0; i < followed.size(); ++i)
-        if (!followed[i]) out.push_back(i);
+        if (!followed[i] && !nodes_[i].section) out.push_back(i);
     return out;
 }
 
@@ -254,10 +311,15 @@ uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<
 
 // --- parameters ---
 
-void Recipe::add_child_parameters(const Recipe& child, std::span<const uint32_t> numbers, std::string_view prefix) {
+void Recipe::add_child_parameters(const Recipe& child, std::span<const Ref<Recipe>> recipes, const Places& places,
+                                  std::string_view prefix, uint32_t loops) {
     for (const Parameter& parameter : child.parameters_)
-        for (const NodeField& field : parameter.fields)
-            add_parameter(text(prefix, parameter.name).c_str(), {numbers[field.node], field.what, field.index});
+        for (const NodeField& field : parameter.fields) {
+            Recipe& in = *recipes[places.section_of(field.node)];
+            const uint32_t node = places.of(field.node);
+            if (parameter.hidden) in.add_count(node, loops + parameter.loop);
+            else in.add_parameter(text(prefix, parameter.name).c_str(), {node, field.what, field.index});
+        }
 }
 
 Parameter& Recipe::named(std::string_view name) {
@@ -350,7 +412,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
         scope_->loops += loop;
         return number;
     } catch (...) {
-        scope_->unused_handles = true;
+        unused_handles_ = true;
         remove_from(first);
         throw;
     }
@@ -361,25 +423,30 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
                               std::span<const uint32_t> after) {
     const Ref<Kernel> kernel = scope_->decide(*context_);
     scope_->bindings.reserve(scope_->bindings.size() + 1);
-    const std::string name = text("\1loop ", conditional.loop);
     const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);
     nodes_[made].label = kernel->label();
     nodes_[made].owner = Ref<const Counted>(kernel.get());
     scope_->bindings.push_back({this, made, kDecisionHandle, &in, number});
     if (when == Decision::once) return made;
     try {
-        add_parameter(name.c_str(), {made, GPO_PARAMETER_ARGUMENT, kDecisionState});
+        add_count(made, conditional.loop);
     } catch (...) {
         remove_from(made);
         throw;
     }
-    named(name).hidden = true;
-    named(name).loop = conditional.loop;
     return made;
 }
 
+// A kernel that decides a while gets from each graph where the loop counts.
+void Recipe::add_count(uint32_t kernel, uint32_t loop) {
+    const std::string name = text("\1loop ", loop);
+    add_parameter(name.c_str(), {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});
+    named(name).hidden = true;
+    named(name).loop = loop;
+}
+
 void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional) {
-    auto* work = std::get_if<KernelNode>(&nodes_[kernel].work);
+    const auto* work = std::get_if<KernelNode>(&nodes_[kernel].work);
     const auto* decided = std::get_if<ConditionalNode>(&conditional_in.nodes_[conditional].work);
     if (!decided || decided->condition.comparison != GPO_COMPARE_KERNEL)
         fail(GPO_INVALID_ARGUMENT, describe_node(conditional_in.nodes_[conditional], conditional),
@@ -389,18 +456,24 @@ void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_
         fail(GPO_INVALID_ARGUMENT, describe_node(nodes_[kernel], kernel), ", has no argument ", argument,
              " of 8 bytes");
     scope_->bindings.reserve(scope_->bindings.size() + 1);
-    KernelNode changed = *work;
-    std::memcpy(changed.argument(argument), &decided->handle, sizeof decided->handle);
+    set_handle(kernel, argument, decided->handle);
+    scope_->bindings.push_back({this, kernel, argument, &conditional_in, conditional});
+}
+
+void Recipe::set_handle(uint32_t kernel, uint32_t argument, CUgraphConditionalHandle handle) {
+    KernelNode changed = std::get<KernelNode>(nodes_[kernel].work);
+    std::memcpy(changed.argument(argument), &handle, sizeof handle);
     context_->check(context_->table().cuGraphKernelNodeSetParams(nodes_[kernel].native, &changed.params()),
                     "cuGraphKernelNodeSetParams");
-    *work = std::move(changed);
-    scope_->bindings.push_back({this, kernel, argument, &conditional_in, conditional});
+    nodes_[kernel].work = std::move(changed);
 }
 
 void Recipe::remove_from(uint32_t number) noexcept {
     while (nodes_.size() > number) {
         const auto last = static_cast<uint32_t>(nodes_.size() - 1);
-        scope_->unused_handles |= std::get_if<ConditionalNode>(&nodes_[last].work) != nullptr;
+        unused_handles_ |= std::get_if<ConditionalNode>(&nodes_[last].work) != nullptr;
+        for (const Body& body : bodies_)
+            if (body.node == last) body.recipe->abandon();
         std::erase_if(bodies_, [&](const Body& body) { return body.node == last; });
         std::erase_if(scope_->bindings, [&](const Scope::Binding& binding) {
             return (binding.kernel_in == this && binding.kernel == last) ||
@@ -408,11 +481,80 @@ void Recipe::remove_from(uint32_t number) noexcept {
         });
         for (Parameter& parameter : parameters_) {
             std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
-            if (parameter.fields.empty()) parameter.bytes = 0;
+            if (!parameter.fields.empty()) continue;
+            parameter.bytes = 0;
+            parameter.hidden = false;
         }
         take_out(nodes_.back().native);
         nodes_.pop_back();
     }
+}
+
+void Recipe::abandon() noexcept {
+    abandoned_ = true;
+    std::erase_if(scope_->bindings, [&](const Scope::Binding& binding) {
+        return binding.kernel_in == this || binding.conditional_in == this;
+    });
+    std::erase_if(scope_->children, [&](const Scope::Child& child) { return child.in == this; });
+    for (const Body& body : bodies_) body.recipe->abandon();
+}
+
+// --- what was recorded for a body ---
+
+void Recipe::take_over(Recipe& recorded) {
+    std::vector<Recipe*> recipes;
+    TreeCopy copy(recorded.tree(recipes));
+    for (uint32_t i = 0; i < copy.tree.nodes.size(); ++i) {
+        if (const std::string why = why_not_in_body(copy.tree.nodes[i].work); !why.empty())
+            fail(GPO_CAPTURE_REFUSED, describe_node(copy.tree, i), ", can't be in a body: ", why);
+        if (const std::string why = why_not_copied(copy.tree.nodes[i]); !why.empty())
+            fail(GPO_CAPTURE_REFUSED, describe_node(copy.tree, i),
+                 ", can't be copied from the recording to the body: ", why);
+    }
+    const auto is_in = [&](const Recipe* recipe) {
+        return std::find(recipes.begin(), recipes.end(), recipe) != recipes.end();
+    };
+    std::vector<Scope::Binding> outside;   // kernels elsewhere that set conditions of these nodes
+    for (const Scope::Binding& binding : scope_->bindings)
+        if (is_in(binding.conditional_in) && !is_in(binding.kernel_in)) outside.push_back(binding);
+    const std::vector<uint32_t> begins = begins_of(copy.tree.nodes, recipes.size());
+    kept_.reserve(kept_.size() + recorded.kept_.size());
+    add_anew(copy, {});
+    size_t set = 0;
+    try {
+        for (; set < outside.size(); ++set) {
+            const Scope::Binding& binding = outside[set];
+            const auto section = std::find(recipes.begin(), recipes.end(), binding.conditional_in) - recipes.begin();
+            const Node& decided = copy.tree.nodes[begins[static_cast<size_t>(section)] + binding.conditional];
+            binding.kernel_in->set_handle(binding.kernel, binding.argument,
+                                          std::get<ConditionalNode>(decided.work).handle);
+        }
+    } catch (...) {
+        take_out(copy);
+        throw;
+    }
+    for (size_t i = 0; i < recipes.size(); ++i) {
+        Recipe& recipe = *recipes[i];
+        for (size_t node = 0; node < recipe.nodes_.size(); ++node) {
+            recipe.nodes_[node].native = copy.tree.nodes[begins[i] + node].native;
+            recipe.nodes_[node].work = std::move(copy.tree.nodes[begins[i] + node].work);
+        }
+        if (i == 0) continue;
+        recipe.graph_ = copy.graphs[i];
+        recipe.strays_ = recipe.unused_handles_ = false;
+    }
+    nodes_.swap(recorded.nodes_);
+    parameters_.swap(recorded.parameters_);
+    values_.swap(recorded.values_);
+    numbers_.swap(recorded.numbers_);
+    bodies_.swap(recorded.bodies_);
+    for (const Ref<const Counted>& used : recorded.kept_) keep(used);
+    for (Scope::Binding& binding : scope_->bindings) {
+        if (binding.kernel_in == &recorded) binding.kernel_in = this;
+        if (binding.conditional_in == &recorded) binding.conditional_in = this;
+    }
+    for (Scope::Child& child : scope_->children)
+        if (child.in == &recorded) child.in = this;
 }
 
 // --- sealing ---
@@ -421,18 +563,26 @@ void Recipe::seal() {
     if (sealed_) return;
     check_frees();
     close_loops();
-    const auto own = static_cast<ptrdiff_t>(nodes_.size());
+    std::vector<Recipe*> recipes;
+    NodeTree whole;
+    if (!bodies_.empty()) whole = tree(recipes);
     std::vector<Parameter> parameters = parameters_;
     auto numbers = numbers_;
+    const auto exchange = [&]() noexcept {
+        if (bodies_.empty()) return;
+        nodes_.swap(whole.nodes);
+        sections_.swap(whole.sections);
+        bound_.swap(whole.bound);
+    };
+    const std::vector<uint32_t> begins = begins_of(whole.nodes, whole.sections.size());
+    exchange();
     try {
-        take_in_bodies();
+        for (size_t i = 1; i < recipes.size(); ++i) take_in(*recipes[i], begins[i]);
         leave_unused_handles();
     } catch (...) {
-        nodes_.erase(nodes_.begin() + own, nodes_.end());
+        exchange();
         parameters_.swap(parameters);
         numbers_.swap(numbers);
-        sections_.resize(1);
-        bound_.clear();
         throw;
     }
     copyable_ = true;
@@ -440,18 +590,10 @@ void Recipe::seal() {
         const auto* other = std::get_if<OtherNode>(&node.work);
         single_ |= std::get_if<ConditionalNode>(&node.work) != nullptr || is_memory(node.work) ||
                    (other && other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
-        copyable_ &= why_not_copied(node.work).empty();
+        copyable_ &= why_not_copied(node).empty();
     }
     bodies_.clear();
     scope_->sealed = sealed_ = true;
-}
-
-void Recipe::take_in_bodies() {
-    std::map<const Recipe*, uint32_t> offsets{{this, 0}};
-    for (const Body& body : bodies_) take_in(*body.recipe, body.node, body.index, offsets);
-    for (const Scope::Binding& binding : scope_->bindings)
-        bound_.push_back({offsets.at(binding.kernel_in) + binding.kernel, binding.argument,
-                          offsets.at(binding.conditional_in) + binding.conditional});
 }
 
 // At the end of each body of a while it is decided whether it runs again.
@@ -466,48 +608,79 @@ void Recipe::close_loops() {
     }
 }
 
-void Recipe::take_in(const Recipe& body, uint32_t node, uint32_t index, std::map<const Recipe*, uint32_t>& offsets) {
-    const auto offset = static_cast<uint32_t>(nodes_.size()), section = static_cast<uint32_t>(sections_.size());
-    sections_.push_back({node, index});
-    offsets[&body] = offset;
-    for (const Ref<const Counted>& used : body.kept_) keep(used);
-    for (const Node& each : body.nodes_) {
-        nodes_.push_back(each);
-        nodes_.back().section = section;
-        for (uint32_t& before : nodes_.back().after) before += offset;
+NodeTree Recipe::tree(std::vector<Recipe*>& recipes) {
+    NodeTree out;
+    gather(out, recipes);
+    const std::vector<uint32_t> begins = begins_of(out.nodes, recipes.size());
+    std::map<const Recipe*, uint32_t> offsets;
+    for (size_t i = 0; i < recipes.size(); ++i) offsets[recipes[i]] = begins[i];
+    for (const Scope::Binding& binding : scope_->bindings) {
+        const auto kernel = offsets.find(binding.kernel_in), conditional = offsets.find(binding.conditional_in);
+        if (kernel == offsets.end() || conditional == offsets.end()) continue;
+        out.bound.push_back(
+            {kernel->second + binding.kernel, binding.argument, conditional->second + binding.conditional});
     }
+    return out;
+}
+
+void Recipe::gather(NodeTree& tree, std::vector<Recipe*>& recipes) {
+    const auto section = static_cast<uint32_t>(recipes.size()), offset = static_cast<uint32_t>(tree.nodes.size());
+    recipes.push_back(this);
+    for (const Node& each : nodes_) {
+        Node& node = tree.nodes.emplace_back(each);
+        node.section = section;
+        for (uint32_t& before : node.after) before += offset;
+    }
+    for (const Body& body : bodies_) {
+        tree.sections.push_back({offset + body.node, body.index});
+        body.recipe->gather(tree, recipes);
+    }
+}
+
+// What a body has besides its nodes, which are here from `offset` on.
+void Recipe::take_in(const Recipe& body, uint32_t offset) {
+    for (const Ref<const Counted>& used : body.kept_) keep(used);
     for (const Parameter& parameter : body.parameters_)
         for (const NodeField& field : parameter.fields) {
             add_parameter(parameter.name.c_str(), {offset + field.node, field.what, field.index});
             named(parameter.name).hidden = parameter.hidden;
             named(parameter.name).loop = parameter.loop;
         }
-    for (const Body& inner : body.bodies_) take_in(*inner.recipe, offset + inner.node, inner.index, offsets);
+}
+
+bool Recipe::has_unused_handles() const noexcept {
+    return unused_handles_ || std::any_of(bodies_.begin(), bodies_.end(), [](const Body& body) {
+               return body.recipe->has_unused_handles();
+           });
 }
 
 // The driver makes no executable graph of a graph with a handle that no node has, and takes no handle back: the nodes
 // move to another graph.
 void Recipe::leave_unused_handles() {
-    if (!scope_->unused_handles) return;
+    if (!has_unused_handles()) return;
     if (fixed_)
         fail(GPO_INVALID_STATE, "a conditional node couldn't be added, and what the driver keeps of it can't be taken ",
              "out of a graph that allocates: clear the template, or record it anew");
-    const Ref<Recipe> other = rebuild();
+    const Ref<Recipe> other = rebuild("a conditional node couldn't be added, and what the driver keeps of it can't be "
+                                      "taken out of the graph; the template can't move to another one");
     std::swap(graph_, other->graph_);
     std::swap(owned_, other->owned_);
     nodes_.swap(other->nodes_);
-    scope_->unused_handles = false;
+    unused_handles_ = false;
 }
 
 // --- another driver's graph like it ---
 
 Ref<Recipe> Recipe::rebuild() const {
+    return rebuild("only one graph at a time can be made of this template, which has conditional or memory nodes");
+}
+
+Ref<Recipe> Recipe::rebuild(const char* otherwise) const {
+    TreeCopy copy({nodes_, sections_, bound_});
     for (uint32_t i = 0; i < nodes_.size(); ++i)
-        if (const std::string why = why_not_copied(nodes_[i].work); !why.empty())
-            fail(GPO_NOT_SUPPORTED, "only one graph at a time can be made of this template, which has conditional or ",
-                 "memory nodes, because ", describe_node(nodes_[i], i), ", can't be copied: ", why);
+        if (const std::string why = why_not_copied(nodes_[i]); !why.empty())
+            fail(GPO_NOT_SUPPORTED, otherwise, ", because ", describe_node(copy.tree, i), ", can't be copied: ", why);
     auto out = make<Recipe>(context_, nullptr);
-    out->nodes_ = nodes_;
     out->parameters_ = parameters_;
     out->numbers_ = numbers_;
     out->values_ = values_;
@@ -516,41 +689,9 @@ Ref<Recipe> Recipe::rebuild() const {
     out->kept_ = kept_;
     out->sealed_ = out->single_ = out->claimed_ = true;
     out->make_graph();
-    out->build(0, out->graph_, *this);
+    copy.add_to(*context_, out->graph_, {});
+    out->nodes_ = std::move(copy.tree.nodes);
     return out;
-}
-
-// The nodes of a section, in `graph`. Handles of conditions first: kernels that come before the node set them.
-void Recipe::build(uint32_t section, CUgraph graph, const Recipe& like) {
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-        auto* conditional = nodes_[i].section == section ? std::get_if<ConditionalNode>(&nodes_[i].work) : nullptr;
-        if (!conditional) continue;
-        context_->check(
-            context_->table().cuGraphConditionalHandleCreate(&conditional->handle, graph, context_->native(),
-                                                             conditional->condition.initial,
-                                                             CU_GRAPH_COND_ASSIGN_DEFAULT),
-            "cuGraphConditionalHandleCreate");
-        for (const Bound& bound : bound_)
-            if (bound.conditional == i)
-                std::memcpy(std::get<KernelNode>(nodes_[bound.kernel].work).argument(bound.argument),
-                            &conditional->handle, sizeof conditional->handle);
-    }
-    for (const uint32_t i : order(section)) {
-        std::vector<CUgraphNode> before;
-        for (const uint32_t number : nodes_[i].after) before.push_back(nodes_[number].native);
-        const auto* conditional = std::get_if<ConditionalNode>(&nodes_[i].work);
-        if (!conditional) {
-            const CUgraphNode made = copy_node(*context_, nodes_[i].work, graph, before);
-            context_->check(copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, made),
-                            "cuGraphKernelNodeCopyAttributes");
-            nodes_[i].native = made;
-            continue;
-        }
-        std::vector<CUgraph> bodies;
-        nodes_[i].native = gpo::add_conditional(*context_, *conditional, graph, before, bodies);
-        for (uint32_t inner = 1; inner < sections_.size(); ++inner)
-            if (sections_[inner].node == i) build(inner, bodies[sections_[inner].index], like);
-    }
 }
 
 }  // namespace gpo

@@ -5,7 +5,8 @@
 // gets another recipe; graphs keep the one that they were made of.
 //
 // The bodies of conditional nodes are recipes too, until the template is sealed: then their nodes become nodes of this
-// recipe, each body a *section* of them.
+// recipe, each body a *section* of them. What is recorded for a body is another recipe of the same scope, which the
+// body takes over when the recording ends.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@
 
 #include "device/context.h"
 #include "graph/conditional.h"
-#include "graph/node.h"
+#include "graph/node_tree.h"
 #include "graph/parameters.h"
 #include "graph/recording.h"
 
@@ -25,13 +26,15 @@ class Recipe final : public Counted {
 public:
     /// Names of parameters keep their numbers from `before`, which may be NULL. Throws std::bad_alloc.
     Recipe(Ref<Context> context, const Recipe* before);
-    /// A body, whose graph belongs to the driver.
+    /// A body, whose graph belongs to the driver; or, with NULL, what is recorded for one.
     Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body);
 
     Context& context() const noexcept { return *context_; }
     CUgraph graph() const noexcept { return graph_; }
     Scope& scope() const noexcept { return *scope_; }
     bool body() const noexcept { return body_; }
+    /// What it was recorded or built for is no more: the recording was discarded, or the conditional node wasn't made.
+    bool abandoned() const noexcept { return abandoned_; }
     const std::vector<Node>& nodes() const noexcept { return nodes_; }
     const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
     /// What was recorded for them.
@@ -79,8 +82,15 @@ public:
     bool has_strays() const noexcept { return strays_; }
     /// Throws Failure(GPO_INVALID_ARGUMENT) if there is no such node. From 0.
     uint32_t checked(uint32_t number, const char* what) const;
-    /// All nodes of `child` behind `after`, and one node behind all of them, whose number is returned. All or none.
+    /// All nodes of `child`, which is sealed, behind `after`, and one node behind all of them, whose number is
+    /// returned. All or none.
     uint32_t add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix);
+    /// A body without nodes gets what was recorded for it, with the same numbers. The bodies in it stay the recipes
+    /// that they are, and their nodes move to the graphs of the new conditional nodes. If it fails, `recorded` is left
+    /// to be abandoned.
+    void take_over(Recipe& recorded);
+    /// Nothing refers any more to what is in it or in its bodies, to which nothing can be added.
+    void abandon() noexcept;
     /// A conditional node behind `after`, with empty bodies.
     uint32_t add_conditional(CUgraphConditionalNodeType type, uint32_t bodies, gpo_condition condition,
                              std::span<const uint32_t> after, std::vector<Ref<Recipe>>& made);
@@ -114,17 +124,8 @@ public:
     void check_setting(uint32_t parameter, const void* value, uint64_t bytes) const;
     /// The number of a parameter that there is. Throws Failure(GPO_NOT_FOUND), with a list of those there are.
     uint32_t parameter(std::string_view name) const;
-    /// A body: of which node, and which of its bodies. The section 0 is the graph itself.
-    struct Section {
-        uint32_t node, index;
-    };
-    const std::vector<Section>& sections() const noexcept { return sections_; }
-
-    /// A kernel that sets a condition: numbers of nodes of all sections.
-    struct Bound {
-        uint32_t kernel, argument, conditional;
-    };
-    const std::vector<Bound>& bound() const noexcept { return bound_; }
+    const std::vector<NodeTree::Section>& sections() const noexcept { return sections_; }
+    const std::vector<NodeTree::Bound>& bound() const noexcept { return bound_; }
 
     /// Until it is sealed: the bodies of its conditional nodes.
     struct Body {
@@ -147,18 +148,28 @@ private:
     void know_memory(const Node& node) noexcept;
     void forget_memory() noexcept;
     void check_frees();
-    std::vector<uint32_t> order(uint32_t section) const;
     std::vector<uint32_t> ends() const;
     void take_out(CUgraphNode native) noexcept;
-    std::vector<uint32_t> add_nodes_of(const Recipe& child, std::span<const uint32_t> after);
-    void add_child_parameters(const Recipe& child, std::span<const uint32_t> numbers, std::string_view prefix);
+    void add_anew(TreeCopy& copy, std::span<const uint32_t> after);
+    void take_out(const TreeCopy& copy) noexcept;
+    class Places;
+    std::vector<Ref<Recipe>> room_for(const Recipe& child, TreeCopy& copy, std::span<const uint32_t> after);
+    void put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const Ref<Recipe>> recipes, const Places& places,
+                      std::span<const uint32_t> after) noexcept;
+    void add_child_parameters(const Recipe& child, std::span<const Ref<Recipe>> recipes, const Places& places,
+                              std::string_view prefix, uint32_t loops);
     uint32_t add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
                           std::span<const uint32_t> after);
+    void add_count(uint32_t kernel, uint32_t loop);
+    void set_handle(uint32_t kernel, uint32_t argument, CUgraphConditionalHandle handle);
     void close_loops();
-    void take_in_bodies();
-    void take_in(const Recipe& body, uint32_t node, uint32_t index, std::map<const Recipe*, uint32_t>& offsets);
-    void build(uint32_t section, CUgraph graph, const Recipe& like);
+    // Until it is sealed: a copy of its nodes and those of all bodies. `recipes` gets those of the sections.
+    NodeTree tree(std::vector<Recipe*>& recipes);
+    void gather(NodeTree& tree, std::vector<Recipe*>& recipes);
+    void take_in(const Recipe& body, uint32_t offset);
+    bool has_unused_handles() const noexcept;
     void leave_unused_handles();
+    Ref<Recipe> rebuild(const char* otherwise) const;
 
     const Ref<Context> context_;
     const LaunchLimits limits_;
@@ -171,12 +182,14 @@ private:
     Values values_;
     std::map<std::string, uint32_t, std::less<>> numbers_;   // of parameters_, by name
     std::vector<Body> bodies_;                               // until it is sealed
-    std::vector<Section> sections_ = {{0, 0}};
-    std::vector<Bound> bound_;
+    std::vector<NodeTree::Section> sections_ = {{0, 0}};
+    std::vector<NodeTree::Bound> bound_;
     std::vector<Ref<const Counted>> kept_;
     bool sealed_ = false, single_ = false, copyable_ = false, leaves_memory_ = false;
     bool fixed_ = false;
     bool strays_ = false;                                    // the graph has nodes that have to go
+    bool unused_handles_ = false;   // a conditional node couldn't be added, and the driver keeps the handle made for it
+    bool abandoned_ = false;
     mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;
 };

@@ -106,7 +106,7 @@ void Sketch::take(const Recipe& recipe, uint32_t body) {
 
 Diagram Sketch::made(const Recipe& recipe) {
     take(recipe, add_body("", false));
-    for (const Recipe::Bound& bound : recipe.bound()) bind(bound.kernel, bound.conditional);
+    for (const NodeTree::Bound& bound : recipe.bound()) bind(bound.kernel, bound.conditional);
     if (!recipe.sealed())
         for (const Scope::Binding& binding : recipe.scope().bindings) {
             const auto kernel = offsets_.find(binding.kernel_in), conditional = offsets_.find(binding.conditional_in);

@@ -1,5 +1,6 @@
 #include "graph/template.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/quantities.h"
@@ -42,9 +43,15 @@ void Template::discard() noexcept {
 // The streams are as they were.
 void Template::stop_recording() noexcept {
     recording_.reset();
-    recorded_ = nullptr;
+    const Ref<Recipe> recorded = std::move(recorded_);
+    leave(*recorded);
+}
+
+// The recording is over, and a body has what it was to get.
+void Template::leave(Recipe& recorded) noexcept {
     if (!current_->body()) return;
     std::lock_guard building(current_->scope().building);
+    recorded.abandon();
     --current_->scope().recordings;
 }
 
@@ -67,16 +74,28 @@ void Template::begin(Ref<Stream> stream) {
     if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     if (recording_)
         fail(GPO_INVALID_STATE, describe(), " is being recorded already, on ", recording_->stream().describe());
-    if (current_->body() && !current_->nodes().empty())
-        fail(GPO_INVALID_STATE, describe(), " is a body and has nodes already");
-    auto recipe = make<Recipe>(context_, current_->body() ? nullptr : current_.get());
-    recording_ = std::make_unique<GraphRecording>(std::move(stream));
+    Ref<Recipe> recipe;
+    if (current_->body()) recipe = begin_body();
+    else recipe = make<Recipe>(context_, current_.get());
+    try {
+        recording_ = std::make_unique<GraphRecording>(std::move(stream));
+    } catch (...) {
+        leave(*recipe);
+        throw;
+    }
     recipe->borrow(recording_->graph());
     recorded_ = std::move(recipe);
     usable_.store(nullptr, std::memory_order_release);
-    if (!current_->body()) return;
+}
+
+// A recipe for what is recorded. Until leave() no graph is made of the template that the body belongs to.
+Ref<Recipe> Template::begin_body() {
+    Ref<Recipe> made = make<Recipe>(context_, Ref<Scope>(&current_->scope()), nullptr);
     std::lock_guard building(current_->scope().building);
+    refuse_finished(*current_);
+    if (!current_->nodes().empty()) fail(GPO_INVALID_STATE, describe(), " is a body and has nodes already");
     ++current_->scope().recordings;
+    return made;
 }
 
 void Template::make_current(Ref<Recipe> recipe) noexcept {
@@ -96,27 +115,26 @@ void Template::end() {
     required_recording("the end");
     // It is over, whatever fails.
     const std::unique_ptr<GraphRecording> recording = std::move(recording_);
-    const Ref<Recipe> recorded = recorded_;
-    stop_recording();
-    DriverScope scope(*context_);
-    const CUgraph graph = recording->end();
-    recorded->own(graph, *recording);
-    if (recorded->has_strays())
-        fail(GPO_DRIVER_ERROR, describe(), ": a node that couldn't be added couldn't be taken out of the recording");
-    if (current_->body()) end_body(*recorded);
-    else make_current(recorded);
+    const Ref<Recipe> recorded = std::move(recorded_);
+    try {
+        DriverScope scope(*context_);
+        const CUgraph graph = recording->end();
+        std::lock_guard building(recorded->scope().building);
+        recorded->own(graph, *recording);
+        if (recorded->has_strays())
+            fail(GPO_DRIVER_ERROR, describe(),
+                 ": a node that couldn't be added couldn't be taken out of the recording");
+        if (current_->body()) {
+            refuse_finished(*current_);
+            current_->take_over(*recorded);
+        }
+    } catch (...) {
+        leave(*recorded);
+        throw;
+    }
+    leave(*recorded);
+    if (!current_->body()) make_current(recorded);
     counters_.recordings.fetch_add(1, std::memory_order_relaxed);
-}
-
-// A body's graph is the driver's: what was recorded is copied there.
-void Template::end_body(Recipe& recorded) {
-    for (uint32_t i = 0; i < recorded.nodes().size(); ++i)
-        if (const std::string why = why_not_in_body(recorded.nodes()[i].work); !why.empty())
-            fail(GPO_CAPTURE_REFUSED, describe_node(recorded.nodes()[i], i), ", can't be in ", describe(), ": ", why);
-    Recipe& body = *current_;
-    std::lock_guard building(body.scope().building);
-    refuse_finished(body);
-    body.add_child(recorded, {}, nullptr);
 }
 
 void Template::cancel() {
@@ -132,6 +150,7 @@ uint32_t Template::last_node(Stream& stream) {
     const GraphRecording& recording = required_recording("the last node");
     DriverScope scope(stream.context());
     const CUgraphNode node = recording.last(stream);
+    std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(*recording_);
     return node ? recorded_->see(node, "", nullptr) + 1 : 0;
 }
@@ -141,6 +160,7 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     std::lock_guard lock(lock_);
     GraphRecording& recording = required_recording("the last node");
     DriverScope scope(stream.context());
+    std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(*recording_);
     recording.set_last(stream, recorded_->nodes()[recorded_->checked(node, "node")].native);
 }
@@ -164,22 +184,21 @@ void Template::copy(CUgraph original) {
 
 // --- node by node ---
 
-Recipe& Template::buildable() {
+void Template::make_buildable(Recipe& recipe) {
     if (recording_) {
         required_recording("adding to it");
-        recorded_->read_made(*recording_);
-        return *recorded_;
+        recipe.read_made(*recording_);
+        return;
     }
-    std::lock_guard building(current_->scope().building);
-    refuse_finished(*current_);
-    current_->make_graph();
-    current_->take_strays_out();
-    return *current_;
+    refuse_finished(recipe);
+    recipe.make_graph();
+    recipe.take_strays_out();
 }
 
 void Template::refuse_finished(const Recipe& recipe) const {
     if (recipe.scope().gone)
         fail(GPO_INVALID_STATE, describe(), " is a body of a template that was recorded anew, cleared or destroyed");
+    if (recipe.abandoned()) fail(GPO_INVALID_STATE, describe(), " is a body of a recording that was discarded");
     if (recipe.scope().sealed)
         fail(GPO_INVALID_STATE, describe(), " has graphs, so it can't be added to: record it anew, or clear it first");
 }
@@ -194,8 +213,14 @@ uint32_t Template::add_node(std::span<const uint32_t> after, const NodeWork& wor
     });
 }
 
+Ref<const Scope> Template::scope() {
+    std::lock_guard lock(lock_);
+    return Ref<const Scope>(&current_->scope());
+}
+
 uint32_t Template::add_child(std::span<const uint32_t> after, Template& child, const char* prefix) {
-    if (&child == this) fail(GPO_INVALID_ARGUMENT, describe(), " can't be its own child");
+    if (&child == this || child.scope().get() == scope().get())
+        fail(GPO_INVALID_ARGUMENT, child.describe(), " can't be its own child, nor the child of a body of itself");
     if (&child.context() != &*context_)
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", child.describe(), " are not of one device");
     const Ref<Recipe> recipe_of_child = child.seal();
@@ -249,31 +274,48 @@ void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& cond
     }
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
-    Recipe& recipe = buildable();
+    Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
+    make_buildable(recipe);
     if (&decided->scope() != &recipe.scope())
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", conditional_in.describe(), " are not of one template");
+    if (decided->abandoned())
+        fail(GPO_INVALID_STATE, "the recording of ", conditional_in.describe(), " ended meanwhile, or was discarded");
     recipe.bind(recipe.checked(kernel, "kernel_node"), argument, *decided,
                 decided->checked(conditional, "conditional"));
 }
 
 uint32_t Template::loop(uint32_t node, const Recipe& recipe) {
     std::lock_guard lock(lock_);
-    if (&current_->scope() != &recipe.scope())
-        fail(GPO_INVALID_ARGUMENT, "the graph is not of ", describe(),
-             " as it is now, nor is that a body of its template");
+    const uint32_t first = first_loop(recipe.scope());
     const Node& found = current_->nodes()[current_->checked(node, "node")];
     const auto* conditional = std::get_if<ConditionalNode>(&found.work);
     if (!conditional || conditional->type != CU_GRAPH_COND_TYPE_WHILE)
         fail(GPO_INVALID_ARGUMENT, describe_node(found, node - 1), ", is no while");
-    return conditional->loop;
+    return first + conditional->loop;
+}
+
+// Which number the first while of what this is, or belongs to, has in a template that is that or has it as a child.
+uint32_t Template::first_loop(const Scope& in) const {
+    const Scope* const own = &current_->scope();
+    if (own == &in) return 0;
+    const auto is_own = [&](const Scope::Child& child) { return child.scope.get() == own; };
+    const auto found = std::find_if(in.children.begin(), in.children.end(), is_own);
+    if (found == in.children.end())
+        fail(GPO_INVALID_ARGUMENT, "the graph is not of ", describe(), " as it is now, nor is that a body, a child or ",
+             "a body of a child of its template");
+    if (const auto times = std::count_if(in.children.begin(), in.children.end(), is_own); times > 1)
+        fail(GPO_INVALID_ARGUMENT, describe(), " is, or is a body of, a child that the graph's template has ", times,
+             " times: only loops of a child that it has once can be asked for");
+    return found->first_loop;
 }
 
 void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index) {
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
-    Recipe& recipe = buildable();
+    Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
+    make_buildable(recipe);
     recipe.add_parameter(name, {recipe.checked(node, "node"), what, index});
 }
 
@@ -281,7 +323,7 @@ void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uin
 
 uint32_t Template::parameter(const char* name, uint64_t* bytes) {
     std::lock_guard lock(lock_);
-    const Recipe& recipe = recorded_ ? *recorded_ : *current_;
+    const Recipe& recipe = newest();
     const uint32_t number = recipe.parameter(name);
     if (bytes) *bytes = recipe.parameters()[number].bytes;
     return number;
@@ -292,6 +334,7 @@ uint32_t Template::find_node(const char* label) {
     if (!recording_) return current_->find(std::string_view(label)) + 1;
     required_recording("a search");
     DriverScope scope(*context_);
+    std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(*recording_);
     return recorded_->find(std::string_view(label)) + 1;
 }

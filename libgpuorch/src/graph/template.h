@@ -91,7 +91,8 @@ public:
     Diagram diagram();
     /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
     Ref<Recipe> seal();
-    /// Which while of `recipe` a node is: of this template's, or of a body of it. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// Which while of `recipe` a node of this template is: this is the recipe's template, a body or a child of that, or
+    /// a body of a child. Throws Failure(GPO_INVALID_ARGUMENT).
     uint32_t loop(uint32_t node, const Recipe& recipe);
     /// Whether seal() would return this recipe. Takes no lock: for whoever has a reference to it.
     bool is_current(const Recipe& recipe) const noexcept {
@@ -124,13 +125,17 @@ private:
         context_->check(added.result, added.function);
         return node;
     }
-    Recipe& buildable();
+    Recipe& newest() const noexcept { return recorded_ ? *recorded_ : *current_; }
+    void make_buildable(Recipe& recipe);
     void refuse_finished(const Recipe& recipe) const;
-    void end_body(Recipe& recorded);
     void discard() noexcept;
     void stop_recording() noexcept;
+    Ref<Recipe> begin_body();
+    void leave(Recipe& recorded) noexcept;
     void make_current(Ref<Recipe> recipe) noexcept;
     GraphRecording& required_recording(const char* what);
+    Ref<const Scope> scope();
+    uint32_t first_loop(const Scope& in) const;
     void require_runtime(const Stream& stream) const;
     void require_device(const Stream& stream) const;
 
@@ -155,8 +160,9 @@ template <class Add>
 uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
-    Recipe& recipe = buildable();
+    Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
+    make_buildable(recipe);
     return add(recipe, recipe.numbers_of(after)) + 1;
 }
 

@@ -199,10 +199,11 @@ impl Template {
 
 impl Graph {
     /// How often the body of a while ran in the newest launch that is done. `node` is the while, and `conditional_in`
-    /// what it was added to: the graph's template, or a body. Blocks until work that is on all blocking streams is
-    /// done.
+    /// what it was added to: the graph's template, a body, a child or a body of a child. Blocks until work that is on
+    /// all blocking streams is done.
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the node is no while.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the node is no while, or the graph's template
+    /// has the child more than once.
     pub fn loop_runs(&self, conditional_in: &Template, node: Node) -> Result<LoopRuns> {
         let (mut iterations, mut limited) = (0, 0);
         let number = node.number();

@@ -218,11 +218,13 @@ impl Template {
         Ok(node)
     }
 
-    /// Adds copies of all nodes of `child`. The node that is returned stands for their end. Parameters of `child` become
-    /// parameters of this template, called `prefix` and the child's name ([`find_parameter`](Self::find_parameter));
-    /// parameters of several children that have one name are set together.
+    /// Adds copies of all nodes of `child`, with its conditional nodes and their bodies. The node that is returned
+    /// stands for their end. Parameters of `child` become parameters of this template, called `prefix` and the child's
+    /// name ([`find_parameter`](Self::find_parameter)); parameters of several children that have one name are set
+    /// together.
     ///
-    /// [`ErrorKind::NotSupported`]: `child` has a recorded node that can't be copied; the message names it.
+    /// [`ErrorKind::NotSupported`]: `child` has a node that can't be copied (it allocates or frees memory, or is another
+    /// library's and not described by the driver in full), or that a body can't have; the message names it.
     pub fn add_child(&self, after: &[Node], child: &Self, prefix: &str) -> Result<Node> {
         let prefix = c_string(prefix, "gpo_template_add_child")?;
         add!(self, after, template_add_child(child.as_raw(), prefix.as_ptr()))
