@@ -424,6 +424,56 @@ void traced_templates(Attempt& a) {
     });
 }
 
+namespace {
+
+/// A body that has a kernel, an if and `child`, as they were recorded.
+gpo_status record_body(Parts& parts, gpo_template_t body, gpo_template_t child, const gpo_condition& decides,
+                       Template& within) {
+    const auto step = [&](gpo_status status) {
+        if (status != GPO_SUCCESS) throw status;
+    };
+    if (const gpo_status status = gpo_template_begin(body, parts.stream); status != GPO_SUCCESS) return status;
+    try {
+        uint32_t node = 0;
+        step(gpo_fill(parts.stream, parts.group(3), 1, 4, kWords));
+        step(gpo_template_get_last_node(body, parts.stream, &node));
+        step(gpo_template_add_if(body, &node, 1, &decides, within.out(), nullptr, &node));
+        step(gpo_template_add_fill(within, nullptr, 0, parts.group(3), 2, 4, kWords, nullptr));
+        step(gpo_template_add_child(body, &node, 1, child, "child.", &node));
+        step(gpo_template_set_last_node(body, parts.stream, node));
+        return gpo_template_end(body);
+    } catch (gpo_status status) {
+        gpo_template_cancel(body);
+        return status;
+    }
+}
+
+void composed(Parts& parts, gpo_template_t child) {
+    Attempt& a = parts.a;
+    Template outer, body, within, again;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, outer.out()))) return;
+    auto decides = sized<gpo_condition>();
+    decides.comparison = GPO_COMPARE_LESS;
+    decides.word = parts.group(3);
+    decides.constant = 5;
+    uint32_t node = 0;
+    if (!TWICE(a, gpo_template_add_if(outer, nullptr, 0, &decides, body.out(), nullptr, &node))) return;
+    const bool recorded = STEP(a, record_body(parts, body, child, decides, within)) ||
+                          STEP(a, record_body(parts, body, child, decides, again));
+    const gpo_copy copy = parts.to_host();
+    if (!recorded || !TWICE(a, gpo_template_add_copy(outer, &node, 1, &copy, nullptr))) return;
+    draw(a, outer);
+    Graph first, second;
+    if (!TWICE(a, gpo_graph_create(outer, nullptr, first.out()))) return;
+    if (!TWICE(a, gpo_graph_create(outer, nullptr, second.out()))) return;
+    for (const gpo_graph_t graph : {first.get(), second.get()}) {
+        if (!TWICE(a, gpo_fill(parts.stream, parts.group(3), 0, 4, kWords))) return;
+        if (TWICE(a, gpo_graph_launch(graph, parts.stream)) && wait(parts)) CHECK(parts.words[3 * kWords] == 2);
+    }
+}
+
+}  // namespace
+
 void conditional_templates(Attempt& a) {
     Parts parts(a);
     if (!parts.open()) return;
@@ -477,6 +527,8 @@ void conditional_templates(Attempt& a) {
     }
     if (TWICE(a, gpo_graph_launch(beside, parts.stream)) && wait(parts) && set_beside)
         CHECK(parts.seen() == std::array<uint32_t, 2>{0, 9});
+    // All of it as a child, in the body of an if that was recorded with an if inside.
+    composed(parts, made);
     // What kernels decide and launch is bound, and not run.
     Builder build_deciding(parts, deciding);
     build_deciding.kernel(parts.group(0), 1);

@@ -274,6 +274,89 @@ TEST_CASE("conditional nodes: a condition decides one node, and a graph whose co
     CHECK(rig.value(2) == 2);
 }
 
+TEST_CASE("conditional nodes: a kernel outside sets a body's condition, the handle of which it got after it was added") {
+    ConditionalRig rig;
+    Made graph(rig);
+    const auto outer = rig.condition(graph, 1);
+    const CUgraphNode decider = rig.kernel(graph, {}, rig.set_to_word, outer, rig.word(0));
+    const ConditionalNode loop = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_IF, 1, {decider});
+    // The body's conditional node has a handle of the body's graph.
+    const auto inner = rig.condition(loop.bodies[0]);
+    const ConditionalNode branch = conditional(rig, loop.bodies[0], inner, CU_GRAPH_COND_TYPE_IF, 1);
+    rig.kernel(branch.bodies[0], {}, rig.add, rig.word(1), 1u);
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    RAW_OK(rig.cu.cuGraphKernelNodeGetParams(decider, &parameters));
+    CUgraphConditionalHandle decided = inner;
+    uint64_t word = rig.word(0);
+    void* arguments[] = {&decided, &word};
+    parameters.kernelParams = arguments;
+    RAW_OK(rig.cu.cuGraphKernelNodeSetParams(decider, &parameters));
+    Executable exec(rig, graph);
+    for (const uint32_t value : {1u, 0u, 1u}) {
+        rig.fill(0, value);
+        exec.launch();
+    }
+    CHECK(rig.value(1) == 2);
+}
+
+TEST_CASE("conditional nodes: nodes are taken out of a body again, conditional ones with their own bodies") {
+    ConditionalRig rig;
+    Made graph(rig);
+    const auto outer = rig.condition(graph, 1);
+    const ConditionalNode node = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_IF, 1);
+    const CUgraph body = node.bodies[0];
+    const CUgraphNode stays = rig.kernel(body, {}, rig.add, rig.word(0), 1u);
+    const auto inner = rig.condition(body, 1);
+    const ConditionalNode within = conditional(rig, body, inner, CU_GRAPH_COND_TYPE_IF, 1, {stays});
+    rig.kernel(within.bodies[0], {}, rig.add, rig.word(1), 1u);
+    const CUgraphNode behind = rig.kernel(body, {within.node}, rig.add, rig.word(1), 1u);
+    RAW_OK(rig.cu.cuGraphDestroyNode(behind));
+    RAW_OK(rig.cu.cuGraphDestroyNode(within.node));
+    size_t nodes = 0;
+    RAW_OK(rig.cu.cuGraphGetNodes(body, nullptr, &nodes));
+    CHECK(nodes == 1);
+    // The handle of the body's graph stays, and no node has it.
+    CHECK(refused(rig, graph).result_out == CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
+    const ConditionalNode again = conditional(rig, body, inner, CU_GRAPH_COND_TYPE_IF, 1);
+    rig.kernel(again.bodies[0], {}, rig.add, rig.word(2), 1u);
+    Executable(rig, graph).launch();
+    CHECK(rig.value(0) == 1);
+    CHECK(rig.value(1) == 0);
+    CHECK(rig.value(2) == 1);
+}
+
+TEST_CASE("conditional nodes: in a graph that is being captured, and with a body that is filled with copies of nodes") {
+    ConditionalRig rig;
+    CUgraphConditionalHandle handle = 0;
+    CUgraph body = nullptr;
+    Made recorded(rig, rig.capture([&] { RAW_OK(rig.cu.cuMemsetD32Async(rig.word(0), 7, 1, rig.native)); }));
+    const CUgraphNode original = rig.kernel(recorded, {}, rig.add, rig.word(1), 1u);
+    Made graph(rig, rig.capture([&] {
+        CUstreamCaptureStatus status{};
+        CUgraph captured = nullptr;
+        const CUgraphNode* after = nullptr;
+        size_t count = 0;
+        RAW_OK(rig.cu.cuMemsetD32Async(rig.word(2), 1, 1, rig.native));
+        RAW_OK(rig.cu.cuStreamGetCaptureInfo(rig.native, &status, nullptr, &captured, &after, &count));
+        handle = rig.condition(captured, 1);
+        const ConditionalNode node =
+            conditional(rig, captured, handle, CU_GRAPH_COND_TYPE_IF, 1, {after, after + count});
+        body = node.bodies[0];
+        // While the capture goes on, and from a node of another graph.
+        const CUgraphNode copy = rig.kernel(body, {}, rig.add, rig.word(1), 1u);
+        RAW_OK(rig.cu.cuGraphKernelNodeCopyAttributes(copy, original));
+        CUgraphNode last = node.node;
+        RAW_OK(rig.cu.cuStreamUpdateCaptureDependencies(rig.native, &last, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+        RAW_OK(rig.cu.cuMemsetD32Async(rig.word(2), 3, 1, rig.native));
+    }));
+    rig.kernel(body, {}, rig.add, rig.word(3), 1u);
+    recorded.destroy();
+    Executable(rig, graph).launch();
+    CHECK(rig.value(1) == 1);
+    CHECK(rig.value(2) == 3);
+    CHECK(rig.value(3) == 1);
+}
+
 TEST_CASE("conditional nodes: bad conditions, types and counts of bodies are refused") {
     ConditionalRig rig;
     Made graph(rig);
