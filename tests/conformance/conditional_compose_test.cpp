@@ -242,6 +242,20 @@ TEST_CASE("loops of a child, of a body of it and of the template beside it are a
     CHECK(iterations_of(graph, built.made, in_parent) == 5);
     CHECK(iterations_of(graph, child, in_child) == 3);
     CHECK(iterations_of(graph, outer, in_body) == 4);
+    // All that as a child, behind a loop of the template that has it.
+    Template above = make_template(gpu), first;
+    const gpo_condition twice = built.compare(GPO_COMPARE_LESS, 3, 2);
+    uint32_t in_above = 0;
+    REQUIRE_OK(gpo_template_add_while(above, nullptr, 0, &twice, first.out(), &in_above));
+    built.put(first, built.add, 3, 1);
+    REQUIRE_OK(gpo_template_add_child(above, &in_above, 1, built.made, nullptr, nullptr));
+    graph = make_graph(above);
+    clear(built);
+    built.run(graph);
+    CHECK(iterations_of(graph, above, in_above) == 2);
+    CHECK(iterations_of(graph, built.made, in_parent) == 5);
+    CHECK(iterations_of(graph, child, in_child) == 3);
+    CHECK(iterations_of(graph, outer, in_body) == 4);
 }
 
 TEST_CASE("kernels decide conditions in children, and in bodies that were recorded, from wherever they are") {
