@@ -8,6 +8,7 @@ using namespace gpo::test;
 TEST_CASE("an if runs one of its bodies, by a comparison that needs no kernel") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Template yes, no;
     const gpo_condition small = built.compare(GPO_COMPARE_LESS, 0, 10);
     uint32_t node = 0;
@@ -27,6 +28,7 @@ TEST_CASE("an if runs one of its bodies, by a comparison that needs no kernel") 
 TEST_CASE("all comparisons decide as they say") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     const uint32_t comparisons[] = {GPO_COMPARE_EQUAL, GPO_COMPARE_NOT_EQUAL, GPO_COMPARE_LESS,
                                     GPO_COMPARE_GREATER_EQUAL};
     for (uint32_t i = 0; i < 4; ++i) {
@@ -49,6 +51,7 @@ TEST_CASE("all comparisons decide as they say") {
 TEST_CASE("a switch runs the body that the word names, and none beyond the last") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     gpo_template_t bodies[3] = {};
     const gpo_condition which = built.compare(GPO_COMPARE_VALUE, 0);
     REQUIRE_OK(gpo_template_add_switch(built.made, nullptr, 0, &which, bodies, 3, nullptr));
@@ -69,6 +72,7 @@ TEST_CASE("a switch runs the body that the word names, and none beyond the last"
 TEST_CASE("a while runs until its word says so, and says how often it ran") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Template body;
     uint32_t node = 0;
     const gpo_condition condition = built.compare(GPO_COMPARE_LESS, 0, 100);
@@ -98,6 +102,7 @@ TEST_CASE("a while runs until its word says so, and says how often it ran") {
 TEST_CASE("a while that would run for ever ends at its limit, and that is seen") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Template body;
     uint32_t node = 0;
     const gpo_condition condition = built.compare(GPO_COMPARE_EQUAL, 5, 0, 17);
@@ -118,6 +123,7 @@ TEST_CASE("a while that would run for ever ends at its limit, and that is seen")
 TEST_CASE("kernels decide a loop and a branch through the device header") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Kernel count_down = gpu.kernel(kConditions, "count_down"), decide = gpu.kernel(kConditions, "decide");
     auto shape = sized<gpo_launch>();
     shape.grid[0] = shape.block[0] = 1;
@@ -158,6 +164,7 @@ TEST_CASE("kernels decide a loop and a branch through the device header") {
 TEST_CASE("conditional nodes nest, and parameters of bodies are the template's") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Template outer, inner, odd;
     const gpo_condition rows = built.compare(GPO_COMPARE_LESS, 0, 3), columns = built.compare(GPO_COMPARE_LESS, 1, 4);
     uint32_t while_outer = 0, while_inner = 0;
@@ -185,6 +192,7 @@ TEST_CASE("conditional nodes nest, and parameters of bodies are the template's")
 TEST_CASE("a conditional takes its place in a recording, and its body is recorded") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Writer writer(gpu);
     REQUIRE_OK(gpo_template_begin(built.made, built.stream));
     CHECK_OK(writer.write(built.stream, &built.words[0], 0));
@@ -210,6 +218,7 @@ TEST_CASE("a conditional takes its place in a recording, and its body is recorde
 TEST_CASE("what a body can't have is refused by name, and nothing is made of a body alone") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Event event = gpu.event();
     Template body, stays;
     const gpo_condition condition = built.compare(GPO_COMPARE_EQUAL, 0);
@@ -235,6 +244,7 @@ TEST_CASE("what a body can't have is refused by name, and nothing is made of a b
 TEST_CASE("conditions that can't be are refused") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     Template body;
     const auto refused = [&](const gpo_condition& condition) {
         CHECK_STATUS(GPO_INVALID_ARGUMENT,
@@ -262,6 +272,7 @@ TEST_CASE("conditions that can't be are refused") {
 TEST_CASE("a kernel launches a graph, and one launch too many is a status that the host reads") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     built.put(built.made, built.add, 0, 1);
     auto options = sized<gpo_graph_options>();
     options.flags = GPO_GRAPH_DEVICE_LAUNCH;
@@ -302,6 +313,7 @@ TEST_CASE("a kernel launches a graph, and one launch too many is a status that t
 TEST_CASE("graphs that kernels launch have kernels, copies and fills, and are not empty") {
     Gpu gpu;
     Built built(gpu);
+    if (built.too_old()) return;
     auto options = sized<gpo_graph_options>();
     options.flags = GPO_GRAPH_DEVICE_LAUNCH;
     Graph graph;
