@@ -223,7 +223,9 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
  * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in`
  * are the templates that the nodes were added to: of one template and its bodies. Copies of both nodes, in children and
  * in further graphs, have conditions of their own.
- * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes */
+ * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes; or the templates
+ *     don't belong together
+ * GPO_INVALID_STATE: as for nodes; or the recording that had the conditional node was discarded */
 GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
                                                gpo_template_t conditional_in, uint32_t conditional);
 
