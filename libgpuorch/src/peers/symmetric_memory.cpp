@@ -24,7 +24,7 @@ uint32_t most_resident_blocks(Context& context) {
 }
 
 // A stream of its own, so that nothing waits for other work.
-void clear(Context& context, uint64_t address, uint64_t bytes) {
+void fill_with_zeros(Context& context, uint64_t address, uint64_t bytes) {
     DriverScope scope(context);
     const driver::Table& table = context.table();
     CUstream stream = nullptr;
@@ -55,7 +55,7 @@ public:
                 fail(GPO_OUT_OF_MEMORY, "the device of rank ", rank, ": ", failure.error()->sentence());
             }
         }
-        for (uint32_t rank = 0; rank < layout.ranks; ++rank) clear(*contexts[rank], addresses_[rank], layout.padded());
+        for (uint32_t rank = 0; rank < layout.ranks; ++rank) fill_with_zeros(*contexts[rank], addresses_[rank], layout.padded());
     }
 
 private:
@@ -165,7 +165,7 @@ private:
     void allocate() {
         const uint64_t address = memory_->allocate(layout_.allocated());
         const uint64_t aligned = round_up(address, layout_.alignment);
-        clear(context_, aligned, layout_.padded());
+        fill_with_zeros(context_, aligned, layout_.padded());
         own_.exported = export_memory(context_, address, layout_.allocated());
         own_.begin = aligned - address;
         addresses_.assign(layout_.ranks, 0);
