@@ -42,8 +42,8 @@ inline bool says(const std::string& text, const std::string& part) { return text
 /// Kernels `add(word, by)` and `put(word, value)`, and 16 words.
 struct WordsRig : Gpu {
     static constexpr uint32_t kWords = 16;
-    WordsRig()
-        : on(stream("words")), words(pinned<uint32_t>(kWords)), add(kernel(source(), "add")),
+    explicit WordsRig(const gpo_runtime_options& options = sized<gpo_runtime_options>())
+        : Gpu(options), on(stream("words")), words(pinned<uint32_t>(kWords)), add(kernel(source(), "add")),
           put(kernel(source(), "put")) {}
 
     uint64_t at(size_t i) const { return words.address() + i * sizeof(uint32_t); }

@@ -100,7 +100,7 @@ TEST_CASE("a free of held memory for which there is no memory has no effect, and
             failed = allocations::failed() > 0;
             allocations::disarm();
             CHECK_STATUS(failed ? GPO_OUT_OF_MEMORY : GPO_SUCCESS, status);
-            CHECK(holds.waiting_frees(*holder) == (failed ? 0 : 1));
+            CHECK(holds.waiting_frees(*holder).frees == (failed ? 0 : 1));
             if (failed) CHECK_OK(kind.free(memory));
             CHECK_STATUS(GPO_INVALID_ARGUMENT, kind.free(memory));
             CHECK(kind.in_use(memory));
@@ -160,4 +160,47 @@ TEST_CASE("memory that was held is freed behind the work of other devices too") 
         CHECK_OK(gpo_device_wait(gpu.device, kPatience));
         CHECK_FALSE(kind.in_use(memory));
     }
+}
+
+TEST_CASE("a struct for whose new addresses there is no memory keeps those before, and so does a graph that isn't made") {
+    struct View {
+        uint64_t words[2];
+    };
+    Gpu gpu;
+    const Kernel kernel = gpu.kernel("struct view { unsigned* words[2]; };\n"
+                                     "extern \"C\" __global__ void touch(view v) { if (v.words[0]) *v.words[0] = 1; }",
+                                     "touch");
+    const Memory first = gpu.memory(64), second = gpu.memory(64), third = gpu.memory(64);
+    Template made;
+    REQUIRE_OK(gpo_template_create(gpu.device, nullptr, made.out()));
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = shape.block[0] = 1;
+    const View before{{first, 0}}, after{{second, third}};
+    const void* arguments[] = {&before};
+    uint32_t node = 0;
+    REQUIRE_OK(gpo_template_add_kernel(made, nullptr, 0, kernel, &shape, arguments, nullptr, 1, &node));
+    REQUIRE_OK(gpo_template_add_parameter(made, "view", node, GPO_PARAMETER_ARGUMENT, 0));
+    const auto held = [&] {
+        auto figures = sized<gpo_template_statistics>();
+        CHECK_OK(gpo_template_get_statistics(made, &figures));
+        return figures.held_words;
+    };
+    Graph graph;
+    const auto until_it_succeeds = [&](uint64_t least, const auto& call, uint64_t held_before, uint64_t held_after) {
+        uint64_t kth = 1;
+        for (bool failed = true; failed; ++kth) {
+            CAPTURE(kth);
+            allocations::arm(kth, false);
+            const gpo_status status = call();
+            failed = allocations::failed() > 0;
+            allocations::disarm();
+            CHECK_STATUS(failed ? GPO_OUT_OF_MEMORY : GPO_SUCCESS, status);
+            CHECK(held() == (failed ? held_before : held_after));
+        }
+        CHECK(kth > least);
+    };
+    until_it_succeeds(3, [&] { return gpo_graph_create(made, nullptr, graph.out()); }, 0, 1);
+    until_it_succeeds(3, [&] { return gpo_graph_set(graph, "view", &after, sizeof after); }, 1, 2);
+    graph.reset();
+    CHECK(held() == 0);
 }

@@ -36,8 +36,17 @@
  *   A template or graph keeps the kernels and events alive that its nodes use. Memory that its graphs refer to can be
  *   freed at any time (gpo_memory_free, gpo_arena_free, gpo_pool_free): the call succeeds, and the free is done when
  *   the last graph that refers to the memory is destroyed or set to something else. The log says which template holds
- *   a free up. What a graph refers to are the addresses of its copies and fills, and its kernels' arguments of 8 bytes;
- *   memory to which only other memory points isn't known. Memory of gpo_template_allocate goes with its template.
+ *   a free up. A graph refers to
+ *   - the addresses of its copies and fills;
+ *   - its kernels' arguments of 8 bytes;
+ *   - in a larger argument (a struct by value: a view of a pointer and a size, say) each word of 8 bytes, at a multiple
+ *     of 8 in the argument, that is an address in memory of this library when the graph is made or the argument is
+ *     set: of an allocation, an arena, a pool, a template, a queue or a group (but not memory of NVSHMEM, which only
+ *     the others hold). A number that happens to be such an address holds the memory too. gpo_template_statistics
+ *     counts these words, and the log names them.
+ *   A graph doesn't refer to an address at another place in an argument (of a packed struct), or to memory to which
+ *   only other memory points: keep such memory for as long as the graph may run. Memory of gpo_template_allocate goes
+ *   with its template.
  *
  * Threads
  *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. A graph
@@ -318,6 +327,9 @@ typedef struct gpo_template_statistics {
                                 GPO_GRAPH_DEVICE_LAUNCH was made; 0: by nothing, or there was none */
     uint64_t waiting_frees;  /* frees of memory that wait for graphs of this template (see Lifetime) */
     char last_rebuild[256];  /* why the last graph was rebuilt: the node and what differs; "" if none was */
+    uint64_t held_words;     /* words of arguments larger than 8 bytes that hold memory for graphs now (see Lifetime) */
+    uint64_t waiting_for_words; /* of waiting_frees, those that wait for such words alone: for addresses, or for numbers
+                                   that happen to be addresses. The log names the kernel, the argument and the word */
 } gpo_template_statistics;
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
 

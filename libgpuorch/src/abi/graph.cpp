@@ -63,7 +63,7 @@ GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter
     return abi::submit(__func__, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
-            const Graph::Setting setting{parameter, value, bytes};
+            const Setting setting{parameter, value, bytes};
             pinned->set({&setting, 1});
             return GPO_SUCCESS;
         });
@@ -75,7 +75,7 @@ GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting* setti
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             const SettingArray array(settings, stride, count);
-            const std::vector<Graph::Setting> all = array.for_graph(*pinned);
+            const std::vector<Setting> all = array.for_graph(*pinned);
             pinned->set(all);
             return GPO_SUCCESS;
         });

@@ -931,6 +931,8 @@ inline constexpr StructField kStructFields<gpo_template_statistics>[] = {
     GPO_FIELD(gpo_template_statistics, instance_bytes),
     GPO_FIELD(gpo_template_statistics, waiting_frees),
     GPO_FIELD(gpo_template_statistics, last_rebuild),
+    GPO_FIELD(gpo_template_statistics, held_words),
+    GPO_FIELD(gpo_template_statistics, waiting_for_words),
 };
 
 template <>

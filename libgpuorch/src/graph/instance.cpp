@@ -255,7 +255,7 @@ void Graph::set(const char* name, const void* value, uint64_t bytes) {
 void Graph::apply(std::span<const Setting> settings) {
     const Recipe& recipe = *instance_.recipe;
     for (const Setting& setting : settings) recipe.check_setting(setting.parameter, setting.value, setting.bytes);
-    hold(settings);
+    addresses_.set(settings);
     for (const Setting& setting : settings) {
         const Parameter& parameter = recipe.parameters()[setting.parameter];
         set_[setting.parameter] = true;
@@ -263,28 +263,6 @@ void Graph::apply(std::span<const Setting> settings) {
         std::memcpy(wanted_.data() + parameter.offset, setting.value, parameter.bytes);
         unsent_ = true;
     }
-}
-
-// The addresses among the new values, instead of those before. Throws std::bad_alloc.
-void Graph::hold(std::span<const Setting> settings) {
-    const auto address = [&](const Setting& setting) {
-        uint64_t out = 0;
-        if (addresses_.has(setting.parameter)) std::memcpy(&out, setting.value, sizeof out);
-        return out;
-    };
-    if (settings.size() == 1) {  // as a rule
-        if (addresses_.has(settings[0].parameter)) addresses_.replace(settings[0].parameter, address(settings[0]));
-        return;
-    }
-    size_t held = 0;
-    try {
-        for (; held < settings.size(); ++held) addresses_.hold(address(settings[held]));
-    } catch (...) {
-        while (held-- > 0) addresses_.release(address(settings[held]));
-        throw;
-    }
-    for (const Setting& setting : settings)
-        if (addresses_.has(setting.parameter)) addresses_.set_held(setting.parameter, address(setting));
 }
 
 void Graph::get(uint32_t number, void* value, uint64_t bytes) {

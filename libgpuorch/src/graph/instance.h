@@ -32,12 +32,6 @@ public:
         if (&stream.context() != &context()) [[unlikely]] fail_device(stream);
     }
 
-    /// A parameter and its new value.
-    struct Setting {
-        uint32_t parameter;
-        const void* value;
-        uint64_t bytes;
-    };
     /// All or none. Throws Failure.
     void set(std::span<const Setting> settings);
     void set(const char* name, const void* value, uint64_t bytes);
@@ -137,7 +131,6 @@ private:
     Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent);
     Ref<const Loops> loops_for(const Recipe& recipe);
     Ref<Executable> instantiate(const Ref<Recipe>& built);
-    void hold(std::span<const Setting> settings);
     void free_memory() noexcept;
     void require_device_launch() const;
     void make_device_status(const Recipe& recipe);

@@ -28,6 +28,13 @@ struct Parameter {
     uint32_t loop = 0;              // of a hidden one: which while
 };
 
+/// A parameter, by its number, and its new value.
+struct Setting {
+    uint32_t parameter;
+    const void* value;
+    uint64_t bytes;
+};
+
 /// The values of all parameters, one behind the other.
 using Values = std::vector<std::byte>;
 

@@ -16,8 +16,8 @@ gpo_setting SettingArray::read(uint64_t index) const {
     return read;
 }
 
-std::vector<Graph::Setting> SettingArray::for_graph(Graph& graph) const {
-    std::vector<Graph::Setting> out;
+std::vector<Setting> SettingArray::for_graph(Graph& graph) const {
+    std::vector<Setting> out;
     if (count_ > out.max_size()) fail(GPO_INVALID_ARGUMENT, "count is ", count_, ", which is too large");
     out.reserve(count_);
     for (uint64_t i = 0; i < count_; ++i) {

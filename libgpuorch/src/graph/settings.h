@@ -13,7 +13,7 @@ public:
     /// Of the caller's array, which has to stay. Throws Failure(GPO_INVALID_ARGUMENT).
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
     /// With names looked up in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
-    std::vector<Graph::Setting> for_graph(Graph& graph) const;
+    std::vector<Setting> for_graph(Graph& graph) const;
     /// Throws Failure if a graph of the recipe can't have them.
     void check(const Recipe& recipe) const;
     /// What the newest recording of the graph's template has, and these settings over it; the graph is brought to that

@@ -360,7 +360,10 @@ CUgraph Template::native() { return seal()->graph(); }
 gpo_template_statistics Template::statistics() {
     gpo_template_statistics out{};
     out.pooled = instances_->size();
-    out.waiting_frees = Holds::of(runtime()).waiting_frees(*this);
+    const Holds::Waiting waiting = Holds::of(runtime()).waiting_frees(*this);
+    out.waiting_frees = waiting.frees;
+    out.waiting_for_words = waiting.for_words;
+    out.held_words = counters_.held_words.load(std::memory_order_relaxed);
     out.launches = counters_.launches.load(std::memory_order_relaxed);
     out.patches = counters_.patches.load(std::memory_order_relaxed);
     out.updates = counters_.updates.load(std::memory_order_relaxed);

@@ -26,7 +26,7 @@ class Instances;
 
 /// What is counted of a template and its graphs, which add to it.
 struct TemplateCounters {
-    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0};
+    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0};
     std::atomic<uint32_t> instances{0}, recordings{0};
 };
 

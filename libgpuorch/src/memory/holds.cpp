@@ -47,8 +47,8 @@ void WaitingFree::run() noexcept {
 
 // Under lock_, as the following. The first hold at the free's memory or behind it.
 std::map<Holds::Key, uint64_t>::const_iterator Holds::first_in(const WaitingFree& free) const noexcept {
-    const auto first = holds_.lower_bound({free.start(), nullptr});
-    return first != holds_.end() && first->first.first - free.start() < free.bytes() ? first : holds_.end();
+    const auto first = holds_.lower_bound({free.start(), nullptr, {}});
+    return first != holds_.end() && first->first.address - free.start() < free.bytes() ? first : holds_.end();
 }
 
 void Holds::count(uint64_t address, uint32_t change) noexcept {
@@ -58,7 +58,7 @@ void Holds::count(uint64_t address, uint32_t change) noexcept {
 
 void Holds::add(const Key& key) {
     const auto [place, added] = holds_.try_emplace(key, 0);
-    if (added) count(key.first, 1);
+    if (added) count(key.address, 1);
     ++place->second;
 }
 
@@ -66,7 +66,7 @@ void Holds::drop(const Key& key) noexcept {
     const auto found = holds_.find(key);
     if (found == holds_.end() || --found->second != 0) return;
     holds_.erase(found);
-    count(key.first, 0u - 1);
+    count(key.address, 0u - 1);
 }
 
 // Frees of the memory that `address` is in, if nothing in that is held any more.
@@ -86,36 +86,36 @@ void Holds::become_due(Frees& frees) noexcept {
     for (auto& entry : frees) entry.second.release()->become_due();
 }
 
-void Holds::hold(uint64_t address, const Object& holder) {
+void Holds::hold(uint64_t address, const Object& holder, const HeldWord& word) {
     std::lock_guard lock(lock_);
-    add({address, &holder});
+    add({address, &holder, word});
 }
 
-void Holds::release(uint64_t address, const Object& holder) noexcept {
+void Holds::release(uint64_t address, const Object& holder, const HeldWord& word) noexcept {
     Frees due;
     {
         std::lock_guard lock(lock_);
-        drop({address, &holder});
+        drop({address, &holder, word});
         take_due(address, due);
     }
     become_due(due);
 }
 
-void Holds::replace(uint64_t from, uint64_t to, const Object& holder) {
+void Holds::replace(uint64_t from, uint64_t to, const Object& holder, const HeldWord& word) {
     if (from == to) return;
     Frees due;
     {
         std::lock_guard lock(lock_);
-        const auto found = holds_.find({from, &holder});
-        if (found != holds_.end() && found->second == 1 && !holds_.contains({to, &holder})) {
+        const auto found = holds_.find({from, &holder, word});
+        if (found != holds_.end() && found->second == 1 && !holds_.contains({to, &holder, word})) {
             auto node = holds_.extract(found);
-            node.key().first = to;
+            node.key().address = to;
             holds_.insert(std::move(node));
             count(to, 1);
             count(from, 0u - 1);
         } else {
-            add({to, &holder});
-            drop({from, &holder});
+            add({to, &holder, word});
+            drop({from, &holder, word});
         }
         take_due(from, due);
     }
@@ -126,8 +126,8 @@ void Holds::replace(uint64_t from, uint64_t to, const Object& holder) {
 
 bool Holds::holds(uint64_t start, uint64_t bytes) const noexcept {
     std::lock_guard lock(lock_);
-    const auto first = holds_.lower_bound({start, nullptr});
-    return first != holds_.end() && first->first.first - start < bytes;
+    const auto first = holds_.lower_bound({start, nullptr, {}});
+    return first != holds_.end() && first->first.address - start < bytes;
 }
 
 Holds::Ready Holds::make_ready(std::unique_ptr<WaitingFree> free) {
@@ -154,33 +154,42 @@ void Holds::free(Ready free) noexcept {
 void Holds::accept(Ready free) noexcept {
     const auto what = free.mapped()->describe();
     FixedText<96> holder;
-    bool others = false;
+    HeldWord word;
+    bool others = false, only_words = true;
     {
         std::lock_guard lock(lock_);
         const uint64_t start = free.mapped()->start(), bytes = free.mapped()->bytes();
         if (const auto first = first_in(*free.mapped()); wait_if_held(free)) {
-            holder = first->first.second->describe();
-            for (auto at = first; !others && at != holds_.end() && at->first.first - start < bytes; ++at)
-                others = at->first.second != first->first.second;
+            holder = first->first.holder->describe();
+            word = first->first.word;
+            for (auto at = first; at != holds_.end() && at->first.address - start < bytes; ++at) {
+                others |= at->first.holder != first->first.holder;
+                only_words &= at->first.word.kernel != nullptr;
+            }
         }
     }
-    if (free)   // it was released meanwhile
-        free.mapped().release()->become_due();
-    else
-        runtime_.log(GPO_LOG_INFO, what, " is freed when ", holder,
-                     others ? " and others no longer refer to it" : " no longer refers to it");
+    if (free) return free.mapped().release()->become_due();   // it was released meanwhile
+    const auto place = only_words ? fixed_text<192>(" (held by argument ", word.argument, ", word ", word.word,
+                                                    ", of kernel `", word.kernel, "`)")
+                                  : FixedText<192>();
+    runtime_.log(GPO_LOG_INFO, what, " is freed when ", holder,
+                 others ? " and others no longer refer to it" : " no longer refers to it", place);
 }
 
-uint64_t Holds::waiting_frees(const Object& holder) const noexcept {
-    uint64_t frees = 0;
+Holds::Waiting Holds::waiting_frees(const Object& holder) const noexcept {
+    Waiting waiting;
     std::lock_guard lock(lock_);
-    for (const auto& [start, free] : waiting_)
-        for (auto at = first_in(*free); at != holds_.end() && at->first.first - start < free->bytes(); ++at)
-            if (at->first.second == &holder) {
-                ++frees;
-                break;
-            }
-    return frees;
+    for (const auto& [start, free] : waiting_) {
+        bool held = false, only_words = true;
+        for (auto at = first_in(*free); at != holds_.end() && at->first.address - start < free->bytes(); ++at) {
+            if (at->first.holder != &holder) continue;
+            held = true;
+            only_words &= at->first.word.kernel != nullptr;
+        }
+        waiting.frees += held;
+        waiting.for_words += held && only_words;
+    }
+    return waiting;
 }
 
 void Holds::shut_down() noexcept {

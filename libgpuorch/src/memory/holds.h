@@ -5,6 +5,9 @@
 // *waits*: the caller has been told that the memory is freed, and it stays as it is. When the last address in the
 // memory is released, the free is *due*.
 //
+// A *word* is an address that stands in a larger value, a struct that is a kernel's argument. It may be a number that
+// looks like an address by chance. So holds of words are told apart: they are counted, and the log names the place.
+//
 // Launches that were accepted may still run when a free becomes due. So the errands' thread first waits for all that is
 // on the runtime's streams then, and frees the memory after that.
 //
@@ -16,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +67,14 @@ private:
     std::optional<Deferred::Entry> due_;   // goes before the context may
 };
 
+/// Where a word stands: in which argument of the kernel of this label. The label stays as long as the runtime. Without
+/// a label: the address is no word.
+struct HeldWord {
+    const char* kernel = nullptr;
+    uint32_t argument = 0, word = 0;   // from 0
+    auto operator<=>(const HeldWord&) const = default;
+};
+
 class Holds final : public Annex {
     using Frees = std::multimap<uint64_t, std::unique_ptr<WaitingFree>>;   // by start
 
@@ -74,13 +86,16 @@ public:
     // --- for holders, which outlive their holds. Any thread ---
     /// An address may be held any number of times, and is released as often. Any number will do, whether memory is
     /// there or not. Throws std::bad_alloc, and then has had no effect.
-    void hold(uint64_t address, const Object& holder);
-    void release(uint64_t address, const Object& holder) noexcept;
+    void hold(uint64_t address, const Object& holder, const HeldWord& word = {});
+    void release(uint64_t address, const Object& holder, const HeldWord& word = {}) noexcept;
     /// The same as hold(to) and release(from), in one step. Needs memory only if `from` is held more than once. Throws
     /// std::bad_alloc, and then has had no effect.
-    void replace(uint64_t from, uint64_t to, const Object& holder);
-    /// How many frees wait for this holder.
-    uint64_t waiting_frees(const Object& holder) const noexcept;
+    void replace(uint64_t from, uint64_t to, const Object& holder, const HeldWord& word = {});
+    /// How many frees wait for this holder, and how many of these wait only for words.
+    struct Waiting {
+        uint64_t frees = 0, for_words = 0;
+    };
+    Waiting waiting_frees(const Object& holder) const noexcept;
 
     // --- for those who free. Any thread ---
     /// False: nothing is held at all. A relaxed load: whoever frees memory that has been held knows of that by other
@@ -109,7 +124,13 @@ public:
     void shut_down() noexcept;
 
 private:
-    using Key = std::pair<uint64_t, const Object*>;                        // an address and who holds it
+    // What is held, by whom, and where it stands.
+    struct Key {
+        uint64_t address;
+        const Object* holder;
+        HeldWord word;
+        auto operator<=>(const Key&) const = default;
+    };
 
     // So that a free that has nothing to do with graphs takes no lock while something is held: how many of the held
     // addresses lie in each region, regions being folded onto few counters.

@@ -27,6 +27,12 @@ public:
     RangeMap host;
     /// Device memory: plain allocations, pieces of pools.
     RangeMap device;
+    /// Whether an address lies in memory of ours, which a registration isn't of. Takes no lock.
+    bool owns(uint64_t address) const noexcept {
+        if (device.find(address)) return true;
+        const Range range = host.find(address);
+        return range && range.tag != kRegisteredTag;
+    }
 
     /// Throws Failure. The driver is called under no lock.
     void register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags);

@@ -213,8 +213,8 @@ TEST_CASE("device memory that is held stays until it is released, and its free s
     CHECK(gpo_memory_free(world.device, memory) == GPO_SUCCESS);
     CHECK(world.log.find("device memory `weights`, 4096 bytes at 0x") != std::string::npos);
     CHECK(world.log.find(" is freed when kernel `step` no longer refers to it\n") != std::string::npos);
-    CHECK(world.holds->waiting_frees(*world.holder) == 1);
-    CHECK(world.holds->waiting_frees(*world.other) == 0);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
+    CHECK(world.holds->waiting_frees(*world.other).frees == 0);
     CHECK(gpo_memory_free(world.device, memory) == GPO_INVALID_ARGUMENT);
     world.wait();
     CHECK(world.is_device_memory(memory));
@@ -223,7 +223,7 @@ TEST_CASE("device memory that is held stays until it is released, and its free s
     world.holds->release(memory + 100, *world.holder);
     world.wait();
     CHECK_FALSE(world.is_device_memory(memory));
-    CHECK(world.holds->waiting_frees(*world.holder) == 0);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 0);
     CHECK_FALSE(world.holds->any());
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("an address right before or right behind memory doesn't hold it") {
     const uint64_t next = world.device_memory();
     world.holds->hold(next + kBytes - 1, *world.holder);
     CHECK(gpo_memory_free(world.device, next) == GPO_SUCCESS);
-    CHECK(world.holds->waiting_frees(*world.holder) == 1);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
     for (const uint64_t address : {memory - 1, memory + kBytes, next + kBytes - 1})
         world.holds->release(address, *world.holder);
 }
@@ -253,14 +253,14 @@ TEST_CASE("memory is freed with the last of its holds, of all addresses in it an
     world.holds->hold(memory + 8, *world.other);
     CHECK(gpo_memory_free(world.device, memory) == GPO_SUCCESS);
     CHECK(world.log.find(" is freed when kernel `step` and others no longer refer to it\n") != std::string::npos);
-    CHECK(world.holds->waiting_frees(*world.holder) == 1);
-    CHECK(world.holds->waiting_frees(*world.other) == 1);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
+    CHECK(world.holds->waiting_frees(*world.other).frees == 1);
 
     world.holds->release(memory, *world.holder);
     world.holds->release(memory + 8, *world.other);
     world.wait();
     CHECK(world.is_device_memory(memory));
-    CHECK(world.holds->waiting_frees(*world.other) == 0);
+    CHECK(world.holds->waiting_frees(*world.other).frees == 0);
     world.holds->hold(memory + 16, *world.other);   // while the free waits
     world.holds->release(memory, *world.holder);
     world.wait();
@@ -270,16 +270,49 @@ TEST_CASE("memory is freed with the last of its holds, of all addresses in it an
     CHECK_FALSE(world.is_device_memory(memory));
 }
 
+TEST_CASE("a free that waits for words of structs alone is told from one that waits for an address") {
+    World world;
+    const uint64_t memory = world.device_memory();
+    const gpo::HeldWord first{"scale", 2, 1}, second{"scale", 2, 3};
+    world.holds->hold(memory + 8, *world.holder, first);
+    world.holds->hold(memory + 8, *world.holder, second);
+    world.holds->hold(memory + 8, *world.other);
+    CHECK(gpo_memory_free(world.device, memory) == GPO_SUCCESS);
+    CHECK(world.log.find(" and others no longer refer to it\n") != std::string::npos);
+    CHECK(world.holds->waiting_frees(*world.holder).for_words == 1);
+    CHECK(world.holds->waiting_frees(*world.other).for_words == 0);
+    world.holds->hold(memory, *world.holder);
+    CHECK(world.holds->waiting_frees(*world.holder).for_words == 0);
+    world.holds->release(memory, *world.holder);
+    world.holds->release(memory + 8, *world.other);
+    world.holds->release(memory + 8, *world.holder, first);
+    world.holds->release(memory + 8, *world.holder);   // nobody's: the word is another hold
+    world.wait();
+    CHECK(world.is_device_memory(memory));
+    world.holds->release(memory + 8, *world.holder, second);
+    world.wait();
+    CHECK_FALSE(world.is_device_memory(memory));
+    CHECK_FALSE(world.holds->any());
+
+    const uint64_t other = world.device_memory();
+    world.holds->hold(other, *world.holder, first);
+    world.holds->hold(other, *world.other, second);
+    CHECK(gpo_memory_free(world.device, other) == GPO_SUCCESS);
+    CHECK(world.log.find(" and others no longer refer to it (held by argument 2, word ") != std::string::npos);
+    world.holds->release(other, *world.holder, first);
+    world.holds->release(other, *world.other, second);
+}
+
 TEST_CASE("a hold that moves to another address releases the first one") {
     World world;
     const uint64_t first = world.device_memory(), second = world.device_memory();
     world.holds->hold(first, *world.holder);
     CHECK(gpo_memory_free(world.device, first) == GPO_SUCCESS);
     world.holds->replace(first, first + 8, *world.holder);   // within the memory
-    CHECK(world.holds->waiting_frees(*world.holder) == 1);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
     world.holds->hold(first + 8, *world.holder);
     world.holds->replace(first + 8, second, *world.holder);
-    CHECK(world.holds->waiting_frees(*world.holder) == 1);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
     world.holds->replace(first + 8, second, *world.holder);
     world.wait();
     CHECK_FALSE(world.is_device_memory(first));
@@ -350,7 +383,7 @@ TEST_CASE("memory of any size is held by an address anywhere in it") {
             REQUIRE(gpo_memory_allocate(world.device, bytes, nullptr, &memory) == GPO_SUCCESS);
             world.holds->hold(memory + at, *world.holder);
             CHECK(gpo_memory_free(world.device, memory) == GPO_SUCCESS);
-            CHECK(world.holds->waiting_frees(*world.holder) == 1);
+            CHECK(world.holds->waiting_frees(*world.holder).frees == 1);
             world.holds->release(memory + at, *world.holder);
             world.wait();
             CHECK_FALSE(world.is_device_memory(memory));
@@ -462,7 +495,7 @@ TEST_CASE("a stream in capture or that has failed takes no free of a held piece 
     program.begin_capture(program.native(captured));
     CHECK(gpo_pool_free(world.pool, captured, piece) == GPO_CAPTURE_REFUSED);
     program.end_capture(program.native(captured));
-    CHECK(world.holds->waiting_frees(*world.holder) == 0);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 0);
     CHECK(gpo_pool_free(world.pool, world.stream, piece) == GPO_SUCCESS);
     world.holds->release(piece, *world.holder);
     world.wait();
@@ -565,11 +598,11 @@ TEST_CASE("what waits when the device is lost goes without a call of the driver"
                  .for_ever = true});
     CHECK(gpo_stream_query(world.stream) == GPO_DEVICE_LOST);
     faults::disarm();
-    CHECK(world.holds->waiting_frees(*world.holder) == 3);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 3);
     recorder::clear();
     for (const uint64_t address : {memory, of_pool, number(piece)}) world.holds->release(address, *world.holder);
     world.until([&] { return world.arena_figures().in_use == 0; });
-    CHECK(world.holds->waiting_frees(*world.holder) == 0);
+    CHECK(world.holds->waiting_frees(*world.holder).frees == 0);
     world.shut_down();
     CHECK(recorder::count(Function::cuMemFree) + recorder::count(Function::cuMemFreeAsync) +
               recorder::count(Function::cuMemFreeHost) == 0);

@@ -1741,12 +1741,14 @@ pub struct gpo_template_statistics {
     pub instance_bytes: u64,
     pub waiting_frees: u64,
     pub last_rebuild: [::core::ffi::c_char; 256usize],
+    pub held_words: u64,
+    pub waiting_for_words: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_template_statistics",
-    ][::core::mem::size_of::<gpo_template_statistics>() - 328usize];
+    ][::core::mem::size_of::<gpo_template_statistics>() - 344usize];
     [
         "Alignment of gpo_template_statistics",
     ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
@@ -1789,6 +1791,12 @@ const _: () = {
     [
         "Offset of field: gpo_template_statistics::last_rebuild",
     ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 72usize];
+    [
+        "Offset of field: gpo_template_statistics::held_words",
+    ][::core::mem::offset_of!(gpo_template_statistics, held_words) - 328usize];
+    [
+        "Offset of field: gpo_template_statistics::waiting_for_words",
+    ][::core::mem::offset_of!(gpo_template_statistics, waiting_for_words) - 336usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
