@@ -41,6 +41,7 @@ public:
         uint64_t size, shape;
         gpo_template_t recorded;  // NULL: the work ran
         gpo_stream_t stream;
+        uint32_t phase;
     };
 
     explicit Scaler(Gpu& gpu)
@@ -109,7 +110,7 @@ private:
         return static_cast<Scaler*>(user)->put(stream, *work);
     }
     gpo_status put(gpo_stream_t stream, const gpo_bucket_work& work) {
-        calls.push_back({work.size, work.shape, work.graph_template, stream});
+        calls.push_back({work.size, work.shape, work.graph_template, stream, work.phase});
         uint32_t factor = 3;
         if (work.setting_count) factor = *static_cast<const uint32_t*>(work.settings[0].value);
         const auto count = static_cast<uint32_t>(std::min<uint64_t>(work.shape, kMost));

@@ -313,7 +313,7 @@ TEST_CASE("bad tables, callbacks, paddings and sizes are refused by name") {
     options.pad = Padder::pad;
     refuses(options, "both");
     options = scaler.options();
-    options.flags = 1;
+    options.flags = 4;
     refuses(options, "options.flags");
 
     Buckets buckets = scaler.make();

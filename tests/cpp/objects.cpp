@@ -898,6 +898,32 @@ TEST("buckets that were prepared record nothing more, and are padded by a callab
     REQUIRE(with_zeros[2] == 21 && with_zeros[3] == 1 && with_zeros[4] == 10);
 }
 
+TEST("a callable of buckets is told why it is called, a warm-up leaves what is restored, and failures fall back") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    std::vector<std::uint32_t> phases;
+    bool fails = false;
+    const auto record = [&, put = scaler.record()](gpuorch::stream_ref stream, const gpuorch::bucket_work& work) {
+        phases.push_back(work.phase());
+        put(stream, work);
+        if (fails && work.phase() == GPO_BUCKET_RECORDING) throw 7;
+    };
+    gpo_buckets_options options{};
+    const gpo_memory_range ranges[] = {scaler.x.range()};
+    options.restored = ranges;
+    options.restored_stride = sizeof ranges[0];
+    options.restored_count = 1;
+    options.flags = GPO_BUCKETS_EAGER_FALLBACK;
+    const auto buckets = gpu.device.create_buckets({4, 16}, record, options);
+    REQUIRE(buckets.launch(gpu.stream, 4) == 4 && scaler.written(21) == 4);
+    fails = true;
+    REQUIRE(buckets.launch(gpu.stream, 9) == 0 && scaler.written(21) == 9);
+    REQUIRE(phases == std::vector<std::uint32_t>{GPO_BUCKET_WARM_UP, GPO_BUCKET_RECORDING, GPO_BUCKET_WARM_UP,
+                                                 GPO_BUCKET_RECORDING, GPO_BUCKET_EAGER});
+    const gpo_buckets_statistics counts = buckets.statistics();
+    REQUIRE(counts.failures == 1 && counts.fallbacks == 1 && says(counts.last_failure, "bucket 16"));
+}
+
 TEST("an exception in a callable of buckets fails the request, and the next one is a first one again") {
     Gpu gpu;
     Scaler scaler(gpu);

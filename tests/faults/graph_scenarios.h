@@ -21,5 +21,7 @@ void template_memory(Attempt& a);
 void allocating_templates(Attempt& a);
 /// Conditional nodes with bodies, several graphs of them, and a graph that kernels may launch.
 void conditional_templates(Attempt& a);
+/// Buckets whose warm-up spoils memory that is restored, and requests that run eagerly where recording fails.
+void restored_buckets(Attempt& a);
 
 }  // namespace gpo::test

@@ -1001,6 +1001,7 @@ const std::vector<Scenario>& scenarios() {
         {"pipelines", pipelines},
         {"pipelines over two devices", shared_pipelines},
         {"buckets", buckets, 150},
+        {"restored buckets", restored_buckets, 150},
         {"resident work", resident_work, 60},
         {"device queues", device_queues},
         {"host queues", host_queues},

@@ -21,13 +21,24 @@
  *   The bucket's graph is made and uploaded at once. Later launches instantiate nothing, except for the first launch on
  *   each further stream: see gpo_buckets_options.streams.
  *
+ * Work that updates memory in place
+ *   The warm-up runs the work once more than there are requests. If the work adds to memory that stays from request to
+ *   request (a cache, a position, a state of a generator), do one of these:
+ *   - name that memory in gpo_buckets_options.restored: it is copied before the warm-up and copied back after it, in
+ *     the order of the streams;
+ *   - let `record` leave out or change the work where gpo_bucket_work.phase is GPO_BUCKET_WARM_UP;
+ *   - leave the warm-up out: GPO_BUCKETS_NO_WARM_UP. Then whatever the work needs has to be there: what a library makes
+ *     at its first call would be made while it is recorded, which the driver may refuse, and then the recording fails.
+ *
  * Requests that run eagerly
  *   `record` is then called with the caller's stream and without a template: it puts the work for exactly the size of
- *   the request on the stream, with the settings of the request. That is done
+ *   the request on the stream, with the settings of the request, of which it looks up those that it knows. Nothing is
+ *   padded, and the work has the place in the order of the stream that the graph's launch would have. That is done
  *   - if no shape is as large as the size;
  *   - if the bucket isn't recorded, and can't be now: another bucket is being recorded, by another thread or around
  *     this call, or the caller's stream is held (stream.h) or in capture;
- *   - if the bucket alone takes more than `max_bytes`.
+ *   - if the bucket alone takes more than `max_bytes`;
+ *   - with GPO_BUCKETS_EAGER_FALLBACK, if the bucket's recording has failed: see there.
  *
  * Threads
  *   One bucket is recorded at a time. No launch waits for a recording of another thread. `record` and `pad` run on the
@@ -43,6 +54,12 @@
 extern "C" {
 #endif
 
+/* Why `record` or `pad` is called. */
+#define GPO_BUCKET_WARM_UP 1   /* record: the work runs once, before it is recorded */
+#define GPO_BUCKET_RECORDING 2 /* record: the work is recorded */
+#define GPO_BUCKET_EAGER 3     /* record: the work of a request runs */
+#define GPO_BUCKET_PADDING 4   /* pad */
+
 /* What `record` or `pad` is to do. Valid during the call. */
 typedef struct gpo_bucket_work {
     uint32_t struct_size;
@@ -55,6 +72,8 @@ typedef struct gpo_bucket_work {
     const gpo_setting *settings;   /* of the request; none in a warm-up and a recording */
     uint64_t setting_stride;
     uint64_t setting_count;
+    uint32_t phase;                /* GPO_BUCKET_*; an older library's struct ends before it (struct_size) */
+    uint32_t reserved2;
 } gpo_bucket_work;
 
 /* Puts work on `stream` and returns GPO_SUCCESS. It must not wait for the work. It may use other streams only if
@@ -62,9 +81,27 @@ typedef struct gpo_bucket_work {
  * fails with GPO_CALLBACK_FAILED. `stream` may be used, and a recording's own stream exists, only during the call. */
 typedef gpo_status (*gpo_bucket_fn)(void *user, gpo_stream_t stream, const gpo_bucket_work *work);
 
+/* `record` isn't called for a warm-up. Not with `restored`. */
+#define GPO_BUCKETS_NO_WARM_UP 1
+/* If a bucket can't be recorded, its requests run eagerly instead of failing: this request, and all later ones, without
+ * another attempt. Only gpo_buckets_prepare tries again. That is so whatever fails: a call that can't be recorded,
+ * `record` in its recording, the driver's instantiation, memory for a graph or for the copies of `restored`. But a
+ * request still fails if `record` fails in the warm-up or if `restored` can't be restored after it (the work doesn't
+ * run then, or not on what it should), if the host has no memory, and if its stream has failed or the device is lost.
+ * The failure is counted, logged as a warning, and read by gpo_buckets_get_statistics. */
+#define GPO_BUCKETS_EAGER_FALLBACK 2
+
+/* Memory from `address` on. */
+typedef struct gpo_memory_range {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t address;
+    uint64_t bytes;
+} gpo_memory_range;
+
 typedef struct gpo_buckets_options {
     uint32_t struct_size;
-    uint32_t flags;             /* 0: there are none yet */
+    uint32_t flags;             /* GPO_BUCKETS_* */
     const uint64_t *shapes;     /* numbers of elements, in any order; none is 0, none comes twice */
     uint64_t shape_count;       /* 1 to 4096 */
     uint64_t max_bytes;         /* device memory that all buckets may take; 0: any. A bucket takes as much as the
@@ -81,12 +118,19 @@ typedef struct gpo_buckets_options {
                                    padding is needed. 0 with `pad` */
     uint64_t pad_element_bytes; /* size of an element there; 0 without `pad_address` */
     const char *label;
+    const gpo_memory_range *restored; /* `restored_count` structs, `restored_stride` bytes apart: memory that a warm-up
+                                         leaves as it was before. Of the device, or pinned. It is read and written in the
+                                         order of the caller's stream, and not at the same time by other work. Copies of
+                                         it take as much device memory again while a bucket is recorded */
+    uint64_t restored_stride;
+    uint64_t restored_count;          /* at most 4096 */
 } gpo_buckets_options;
 
 /* Makes buckets without recording any. `record`, `pad` and `user` must stay valid until the buckets are destroyed, and
- * the memory at `pad_address` until their launches are done.
- * GPO_INVALID_ARGUMENT: `record` is NULL, there are no shapes, a shape is 0 or comes twice, or `pad_address` doesn't go
- *     with the rest */
+ * the memory at `pad_address` and of `restored` until their launches are done.
+ * GPO_INVALID_ARGUMENT: `record` is NULL, there are no shapes, a shape is 0 or comes twice, `pad_address` doesn't go
+ *     with the rest; a range of `restored` is empty, at NULL, or runs past the end of addresses, there are too many,
+ *     or there are some with GPO_BUCKETS_NO_WARM_UP */
 GPO_API gpo_status gpo_buckets_create(gpo_device_t device, const gpo_buckets_options *options, gpo_buckets_t *buckets);
 
 /* Destroys them with their templates. Launches that were accepted still run. */
@@ -94,9 +138,12 @@ GPO_API gpo_status gpo_buckets_destroy(gpo_buckets_t buckets);
 
 /* Records all buckets that aren't recorded yet, the largest first, as far as `max_bytes` and `max_buckets` allow: a
  * bucket that doesn't fit is left out, and none is evicted for it. The warm-ups come after what is on `stream`. If it
- * fails, the buckets that were recorded before stay.
- * GPO_CALLBACK_FAILED: see gpo_bucket_fn; the message names the bucket
+ * fails, the buckets that were recorded before stay. With GPO_BUCKETS_EAGER_FALLBACK a bucket whose recording fails is
+ * left out, and the call goes on to the next; buckets whose recording had failed before are tried again.
+ * GPO_CALLBACK_FAILED: see gpo_bucket_fn; the message names the bucket, and what was refused in a recording
  * GPO_CAPTURE_REFUSED: a recording has failed (see gpo_template_end); or `stream` is in capture
+ * GPO_OUT_OF_MEMORY: for the copies of `restored`, with which nothing has run yet; or for a graph
+ * GPO_INVALID_ARGUMENT: a range of `restored` is in pageable memory, or runs past the end of its allocation
  * GPO_INVALID_STATE: a bucket is being recorded, by another thread or around this call; or `stream` is held */
 GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t stream);
 
@@ -109,7 +156,10 @@ GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t strea
  * GPO_INVALID_ARGUMENT: `size` is 0; or as gpo_template_launch
  * GPO_CALLBACK_FAILED, GPO_CAPTURE_REFUSED: as gpo_buckets_prepare: the bucket isn't recorded, and the next request for
  *     it tries again
- * What `record` or `pad` put on the stream before a failure stays. Doesn't wait for the GPU. */
+ * GPO_OUT_OF_MEMORY, GPO_INVALID_ARGUMENT: as gpo_buckets_prepare, too
+ * What `record` or `pad` put on the stream before a failure stays; but memory of `restored` is as before the warm-up,
+ * whichever way the request fails, unless the message says that the memory couldn't be restored: if the device is lost,
+ * or `record` has made the library's stream fail. Doesn't wait for the GPU. */
 GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size,
                                       const gpo_setting *settings, uint64_t stride, uint64_t count, uint64_t *shape);
 
@@ -123,6 +173,9 @@ typedef struct gpo_buckets_statistics {
     uint64_t evictions; /* buckets that were evicted */
     uint64_t requested; /* elements of all these requests */
     uint64_t padded;    /* elements of padding that ran with them */
+    uint64_t failures;  /* times that a bucket could not be recorded, for its warm-up or its recording */
+    uint64_t fallbacks; /* of `eager`, requests whose bucket's recording had failed (GPO_BUCKETS_EAGER_FALLBACK) */
+    char last_failure[256]; /* why the last of `failures` did, with its bucket; "" if none has */
 } gpo_buckets_statistics;
 GPO_API gpo_status gpo_buckets_get_statistics(gpo_buckets_t buckets, gpo_buckets_statistics *statistics);
 

@@ -444,6 +444,13 @@ public:
     device_ptr<T> get() const noexcept { return device_ptr<T>(address_); }
     operator device_ptr<T>() const noexcept { return get(); }
     std::uint64_t size() const noexcept { return size_; }
+    /// All of it, for gpo_buckets_options.restored.
+    gpo_memory_range range() const noexcept {
+        auto made = sized<gpo_memory_range>();
+        made.address = address_;
+        made.bytes = size_ * sizeof(T);
+        return made;
+    }
     /// What another process imports (device::import_memory).
     exported_bytes exported() const {
         exported_bytes bytes{};
@@ -1022,6 +1029,10 @@ public:
     std::uint64_t size() const noexcept { return raw_.size; }
     /// Elements that the work is for.
     std::uint64_t shape() const noexcept { return raw_.shape; }
+    /// Why the callable is called: GPO_BUCKET_*; 0 if the library is older than that.
+    std::uint32_t phase() const noexcept {
+        return raw_.struct_size > offsetof(gpo_bucket_work, phase) ? raw_.phase : 0;
+    }
     const gpo_bucket_work& raw() const noexcept { return raw_; }
 
     /// What the request sets the parameter of this name to; `otherwise` if the request doesn't, and where there is no

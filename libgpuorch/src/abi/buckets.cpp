@@ -14,7 +14,7 @@ GPO_API gpo_status gpo_buckets_create(gpo_device_t device, const gpo_buckets_opt
         required(options, "options");
         required(buckets, "buckets");
         const gpo_buckets_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, 0, "options.flags");
+        refuse_unknown_flags(read.flags, GPO_BUCKETS_NO_WARM_UP | GPO_BUCKETS_EAGER_FALLBACK, "options.flags");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             auto made = make<Buckets>(pinned->context_ref(), device, read);

@@ -117,6 +117,16 @@ inline constexpr StructField kStructFields<gpo_bucket_work>[] = {
     GPO_FIELD(gpo_bucket_work, settings),
     GPO_FIELD(gpo_bucket_work, setting_stride),
     GPO_FIELD(gpo_bucket_work, setting_count),
+    GPO_FIELD(gpo_bucket_work, phase),
+    GPO_FIELD(gpo_bucket_work, reserved2),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_memory_range>[] = {
+    GPO_FIELD(gpo_memory_range, struct_size),
+    GPO_FIELD(gpo_memory_range, reserved),
+    GPO_FIELD(gpo_memory_range, address),
+    GPO_FIELD(gpo_memory_range, bytes),
 };
 
 template <>
@@ -134,6 +144,9 @@ inline constexpr StructField kStructFields<gpo_buckets_options>[] = {
     GPO_FIELD(gpo_buckets_options, pad_address),
     GPO_FIELD(gpo_buckets_options, pad_element_bytes),
     GPO_FIELD(gpo_buckets_options, label),
+    GPO_FIELD(gpo_buckets_options, restored),
+    GPO_FIELD(gpo_buckets_options, restored_stride),
+    GPO_FIELD(gpo_buckets_options, restored_count),
 };
 
 template <>
@@ -147,6 +160,9 @@ inline constexpr StructField kStructFields<gpo_buckets_statistics>[] = {
     GPO_FIELD(gpo_buckets_statistics, evictions),
     GPO_FIELD(gpo_buckets_statistics, requested),
     GPO_FIELD(gpo_buckets_statistics, padded),
+    GPO_FIELD(gpo_buckets_statistics, failures),
+    GPO_FIELD(gpo_buckets_statistics, fallbacks),
+    GPO_FIELD(gpo_buckets_statistics, last_failure),
 };
 
 template <>

@@ -8,11 +8,12 @@ namespace gpo {
 
 namespace {
 
-gpo_bucket_work work_of(uint64_t shape, gpo_template_t graph_template) noexcept {
+gpo_bucket_work work_of(uint64_t shape, gpo_template_t graph_template, uint32_t phase) noexcept {
     gpo_bucket_work work{};
     work.struct_size = sizeof work;
     work.size = work.shape = shape;
     work.graph_template = graph_template;
+    work.phase = phase;
     return work;
 }
 
@@ -61,10 +62,14 @@ Bucket::~Bucket() {
 
 // --- recording ---
 
-BucketRecorder::BucketRecorder(Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks,
-                               const char* label, uint32_t graphs)
-    : context_(std::move(context)), device_(device), callbacks_(callbacks), label_(label), graphs_(graphs),
-      order_(make<Event>(context_, 0, label)) {}
+BucketRecorder::BucketRecorder(const Object& of, Ref<Context> context, gpo_device_t device,
+                               const BucketCallbacks& callbacks, uint32_t graphs, const gpo_buckets_options& options)
+    : context_(std::move(context)), device_(device), callbacks_(callbacks), label_(of.label()), graphs_(graphs),
+      warms_up_(!(options.flags & GPO_BUCKETS_NO_WARM_UP)), order_(make<Event>(context_, 0, label_)),
+      restored_(context_, of.describe(), options) {
+    if (!warms_up_ && options.restored_count)
+        fail(GPO_INVALID_ARGUMENT, "options has both `restored` and GPO_BUCKETS_NO_WARM_UP");
+}
 
 void BucketRecorder::close() noexcept {
     if (handle_ != 0) handle::destroy(std::exchange(handle_, 0), Type::stream);
@@ -106,24 +111,71 @@ void BucketRecorder::follow(Stream& later, Stream& earlier) {
 
 void BucketRecorder::warm_up(uint64_t shape, Stream& caller) {
     follow(*stream_, caller);
+    recording_ = true;
+    restored_.save(*stream_);
+    recording_ = false;
     try {
-        callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_), work_of(shape, nullptr));
+        callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_), work_of(shape, nullptr, GPO_BUCKET_WARM_UP));
     } catch (...) {
-        follow(caller, *stream_);
+        end_warm_up(caller);
         throw;
     }
-    follow(caller, *stream_);
+    end_warm_up(caller);
+}
+
+void BucketRecorder::end_warm_up(Stream& caller) {
+    const ErrorPtr left = restore();
+    try {
+        follow(caller, *stream_);
+    } catch (const std::exception&) {
+        if (!left) throw;
+    }
+    if (left) throw Failure(left);
+}
+
+// Why the memory has what the warm-up left; NULL: it is restored.
+ErrorPtr BucketRecorder::restore() {
+    const char* const left = "the memory of options.restored has what the warm-up left, and can't be restored";
+    try {
+        restored_.restore(*stream_);
+        return nullptr;
+    } catch (const Failure& failure) {
+        auto error = std::make_shared<Error>(*failure.error());
+        error->message = text(left, ": ", failure.error()->sentence());
+        return error;
+    } catch (const std::bad_alloc&) {
+        return make_error(GPO_OUT_OF_MEMORY, left);
+    }
 }
 
 // If this fails, the recording goes with the bucket.
 void BucketRecorder::record_into(Bucket& bucket) {
     bucket.recorded().begin(stream_);
-    callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_), work_of(bucket.shape(), bucket.handle()));
+    try {
+        callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_),
+                          work_of(bucket.shape(), bucket.handle(), GPO_BUCKET_RECORDING));
+    } catch (const Failure& failure) {
+        fail_record(bucket, failure);
+    }
     bucket.recorded().end();
 }
 
+// A callback fails as a rule because a call was refused: the end of the recording tells which.
+void BucketRecorder::fail_record(Bucket& bucket, const Failure& failure) {
+    auto error = std::make_shared<Error>(*failure.error());
+    try {
+        bucket.recorded().end();
+    } catch (const Failure& refused) {
+        if (refused.error()->status == GPO_CAPTURE_REFUSED)
+            error->message = text(error->message, "; ", refused.error()->sentence());
+    }
+    throw Failure(std::move(error));
+}
+
 Ref<Bucket> BucketRecorder::record(uint64_t shape, Stream& caller) {
-    warm_up(shape, caller);
+    recording_ = false;
+    if (warms_up_) warm_up(shape, caller);
+    recording_ = true;
     auto bucket = make<Bucket>(context_, label_, shape);
     const uint64_t before = free_bytes();
     record_into(*bucket);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpuorch/buckets.h"
+#include "graph/restored_memory.h"
 #include "graph/template.h"
 #include "stream/event.h"
 
@@ -55,9 +56,9 @@ private:
 /// Records buckets, one at a time, on a stream of its own.
 class BucketRecorder {
 public:
-    /// `callbacks` must outlive it. Each bucket gets `graphs` graphs.
-    BucketRecorder(Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks, const char* label,
-                   uint32_t graphs);
+    /// For `of`, which owns this and `callbacks`. Each bucket gets `graphs` graphs. Throws Failure.
+    BucketRecorder(const Object& of, Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks,
+                   uint32_t graphs, const gpo_buckets_options& options);
 
     /// Whether work can be ordered with that of `caller` now. GPO_CAPTURE_REFUSED: `caller` is in capture.
     /// GPO_INVALID_STATE: `caller` is held, or what an earlier warm-up left. Throws Failure.
@@ -65,13 +66,20 @@ public:
     /// Warms up, behind what is on `caller`, and records. What is put on `caller` later comes after that. Throws
     /// Failure.
     Ref<Bucket> record(uint64_t shape, Stream& caller);
+    /// Whether the last record() that failed did so in its recording, so that the work itself may run.
+    bool failed_in_recording() const noexcept { return recording_; }
+    /// Nothing is recorded for now: gives back what record() keeps for the next one.
+    void rest() noexcept { restored_.release(); }
     void close() noexcept;
 
 private:
     Stream& own();
     void follow(Stream& later, Stream& earlier);
     void warm_up(uint64_t shape, Stream& caller);
+    void end_warm_up(Stream& caller);
+    ErrorPtr restore();
     void record_into(Bucket& bucket);
+    [[noreturn]] void fail_record(Bucket& bucket, const Failure& failure);
     uint64_t free_bytes() const;
 
     const Ref<Context> context_;
@@ -79,7 +87,10 @@ private:
     const BucketCallbacks& callbacks_;
     const char* const label_;  // interned
     const uint32_t graphs_;
+    const bool warms_up_;
     const Ref<Event> order_;
+    RestoredMemory restored_;
+    bool recording_ = false;
     Ref<Stream> stream_;   // NULL until the first recording
     uint64_t handle_ = 0;  // of stream_
 };

@@ -25,8 +25,8 @@ uint32_t graphs_of(const gpo_buckets_options& options) {
 Buckets::Buckets(Ref<Context> context, gpo_device_t device, const gpo_buckets_options& options)
     : Object(context->runtime(), Type::buckets, options.label), context_(std::move(context)),
       max_bytes_(options.max_bytes), pad_address_(options.pad_address), pad_element_bytes_(options.pad_element_bytes),
-      max_buckets_(options.max_buckets), callbacks_(*this, options),
-      recorder_(context_, device, callbacks_, label(), graphs_of(options)) {
+      max_buckets_(options.max_buckets), falls_back_(options.flags & GPO_BUCKETS_EAGER_FALLBACK),
+      callbacks_(*this, options), recorder_(*this, context_, device, callbacks_, graphs_of(options), options) {
     required(options.record, "options.record");
     read_shapes(options);
     check_padding();
@@ -75,11 +75,11 @@ void Buckets::require_device(const Stream& stream) const {
 }
 
 // `shape` 0: of an eager request.
-void Buckets::fail_in(uint64_t shape, const Failure& failure) const {
+ErrorPtr Buckets::error_in(uint64_t shape, const Failure& failure) const {
     auto error = std::make_shared<Error>(*failure.error());
     error->message = shape ? text("bucket ", shape, " of ", describe(), ": ", failure.error()->sentence())
                            : text("an eager request of ", describe(), ": ", failure.error()->sentence());
-    throw Failure(std::move(error));
+    return error;
 }
 
 // --- the table ---
@@ -91,10 +91,10 @@ Buckets::Entry* Buckets::entry_of(uint64_t size) noexcept {
     return found == entries_.end() ? nullptr : &*found;
 }
 
-Ref<Bucket> Buckets::ready(Entry& entry) noexcept {
+Buckets::Found Buckets::ready(Entry& entry) noexcept {
     std::lock_guard lock(lock_);
     entry.used = ++requests_;
-    return entry.bucket;
+    return {entry.bucket, false, entry.refused};
 }
 
 bool Buckets::wanted(const Entry& entry) noexcept {
@@ -123,6 +123,7 @@ void Buckets::keep(Entry& entry, const Ref<Bucket>& bucket, bool evicts) {
     std::vector<Ref<Bucket>> evicted;  // they go after the lock
     evicted.reserve(entries_.size());
     std::lock_guard lock(lock_);
+    entry.refused = false;
     entry.too_large = max_bytes_ && bucket->bytes() > max_bytes_;
     if (entry.too_large || (!evicts && over(recorded_ + uint64_t{1}, bytes_ + bucket->bytes()))) return;
     entry.bucket = bucket;
@@ -147,26 +148,49 @@ Buckets::Turn::Turn(Buckets& of) noexcept : of_(of) {
 
 Buckets::Turn::~Turn() {
     if (!mine_) return;
+    of_.recorder_.rest();
     std::lock_guard lock(of_.lock_);
     of_.taken_ = false;
 }
 
-Ref<Bucket> Buckets::record(const Entry& entry, Stream& stream) {
+// NULL: the recording has failed, and the bucket's requests run eagerly.
+Ref<Bucket> Buckets::record(Entry& entry, Stream& stream) {
     try {
         return recorder_.record(entry.shape, stream);
     } catch (const Failure& failure) {
-        fail_in(entry.shape, failure);
+        ErrorPtr error = error_in(entry.shape, failure);
+        const bool falls_back = may_fall_back(stream);
+        note_failure(entry, *error, falls_back);
+        if (!falls_back) throw Failure(std::move(error));
+        runtime().log(GPO_LOG_WARNING, error->message, "; its requests run eagerly");
+        return nullptr;
     }
 }
 
+// Of a failure that recording again wouldn't meet nothing is concluded.
+bool Buckets::may_fall_back(Stream& stream) const noexcept {
+    return falls_back_ && recorder_.failed_in_recording() && !stream.failure() && !context_->lost() &&
+           !runtime().shutting_down();
+}
+
+void Buckets::note_failure(Entry& entry, const Error& error, bool falls_back) noexcept {
+    std::lock_guard lock(lock_);
+    ++failures_;
+    last_failure_ = {};
+    last_failure_.append(error.message);
+    entry.refused |= falls_back;
+}
+
 Buckets::Found Buckets::find(Entry& entry, Stream& stream) {
-    if (Ref<Bucket> bucket = ready(entry)) return {std::move(bucket)};
+    const auto settled = [](const Found& found) { return found.bucket || found.refused; };
+    if (Found found = ready(entry); settled(found)) return found;
     const host::NoCancel no_cancel;
     const Turn turn(*this);
     if (!turn) return {};
-    if (Ref<Bucket> bucket = ready(entry)) return {std::move(bucket)};  // another thread's turn has just ended
+    if (Found found = ready(entry); settled(found)) return found;  // another thread's turn has just ended
     if (!wanted(entry) || recorder_.possible(stream) != GPO_SUCCESS) return {};
     Ref<Bucket> bucket = record(entry, stream);
+    if (!bucket) return {nullptr, false, true};
     keep(entry, bucket, true);
     return {std::move(bucket), true};
 }
@@ -179,8 +203,10 @@ void Buckets::prepare(Stream& stream) {
     if (possible == GPO_CAPTURE_REFUSED) fail(possible, stream.describe(), " is in capture");
     if (possible != GPO_SUCCESS)
         fail(possible, stream.describe(), " is held, or what an earlier warm-up of ", describe(), " put on its stream");
-    for (auto entry = entries_.rbegin(); entry != entries_.rend() && !full(); ++entry)
-        if (wanted(*entry)) keep(*entry, record(*entry, stream), false);
+    for (auto entry = entries_.rbegin(); entry != entries_.rend() && !full(); ++entry) {
+        if (!wanted(*entry)) continue;
+        if (const Ref<Bucket> bucket = record(*entry, stream)) keep(*entry, bucket, false);
+    }
 }
 
 // --- requests ---
@@ -202,18 +228,19 @@ gpo_status Buckets::launch(Stream& stream, gpo_stream_t handle, const Request& r
 void Buckets::note(const Request& request, const Found& found) noexcept {
     std::atomic<uint64_t>& outcome = !found.bucket ? eager_ : found.recorded ? misses_ : hits_;
     outcome.fetch_add(1, std::memory_order_relaxed);
+    if (found.refused) fallbacks_.fetch_add(1, std::memory_order_relaxed);
     requested_.fetch_add(request.size, std::memory_order_relaxed);
     if (found.bucket) padded_.fetch_add(found.bucket->shape() - request.size, std::memory_order_relaxed);
 }
 
 gpo_status Buckets::run_eagerly(gpo_stream_t handle, const Request& request) {
-    gpo_bucket_work work{sizeof work,  0, request.size, request.size, nullptr, request.settings, request.stride,
-                         request.count};
+    const gpo_bucket_work work{sizeof work,    0,  request.size, request.size, nullptr, request.settings, request.stride,
+                               request.count, GPO_BUCKET_EAGER, 0};
     try {
         callbacks_.record(handle, work);
         return GPO_SUCCESS;
     } catch (const Failure& failure) {
-        fail_in(0, failure);
+        throw Failure(error_in(0, failure));
     }
 }
 
@@ -228,7 +255,7 @@ gpo_status Buckets::run_in(Bucket& bucket, Stream& stream, gpo_stream_t handle, 
         const gpo_status padded = pad(bucket, stream, handle, request);
         return padded == GPO_SUCCESS ? stream.submit(launch) : padded;
     } catch (const Failure& failure) {
-        fail_in(bucket.shape(), failure);
+        throw Failure(error_in(bucket.shape(), failure));
     }
 }
 
@@ -237,7 +264,7 @@ gpo_status Buckets::pad(const Bucket& bucket, Stream& stream, gpo_stream_t handl
     if (pad_address_) return pad_with_zeros(bucket, stream, request.size);
     if (!callbacks_.pads()) return GPO_SUCCESS;
     callbacks_.pad(handle, {sizeof(gpo_bucket_work), 0, request.size, bucket.shape(), bucket.handle(), request.settings,
-                            request.stride, request.count});
+                            request.stride, request.count, GPO_BUCKET_PADDING, 0});
     return GPO_SUCCESS;
 }
 
@@ -257,7 +284,10 @@ gpo_buckets_statistics Buckets::statistics() {
     out.evictions = evictions_.load(std::memory_order_relaxed);
     out.requested = requested_.load(std::memory_order_relaxed);
     out.padded = padded_.load(std::memory_order_relaxed);
+    out.fallbacks = fallbacks_.load(std::memory_order_relaxed);
     std::lock_guard lock(lock_);
+    out.failures = failures_;
+    std::string_view(last_failure_).copy(out.last_failure, sizeof out.last_failure - 1);
     out.buckets = recorded_;
     out.bytes = bytes_;
     return out;

@@ -35,6 +35,7 @@ private:
         Ref<Bucket> bucket;      // NULL: it isn't recorded
         uint64_t used = 0;       // when, counted in requests
         bool too_large = false;  // it alone takes more than max_bytes_
+        bool refused = false;    // its recording has failed, and its requests run eagerly
     };
     /// Whose it is may record.
     class Turn {
@@ -52,6 +53,7 @@ private:
     struct Found {
         Ref<Bucket> bucket;     // NULL: to be run eagerly
         bool recorded = false;  // for this request
+        bool refused = false;
     };
 
     ~Buckets() override = default;
@@ -61,10 +63,12 @@ private:
 
     Entry* entry_of(uint64_t size) noexcept;
     Found find(Entry& entry, Stream& stream);
-    Ref<Bucket> ready(Entry& entry) noexcept;
+    Found ready(Entry& entry) noexcept;
     bool wanted(const Entry& entry) noexcept;
     bool full() noexcept;
-    Ref<Bucket> record(const Entry& entry, Stream& stream);
+    Ref<Bucket> record(Entry& entry, Stream& stream);
+    bool may_fall_back(Stream& stream) const noexcept;
+    void note_failure(Entry& entry, const Error& error, bool falls_back) noexcept;
     bool over(uint64_t buckets, uint64_t bytes) const noexcept;
     void keep(Entry& entry, const Ref<Bucket>& bucket, bool evicts);
     Entry* least_used(const Entry& but) noexcept;
@@ -75,11 +79,12 @@ private:
                       const SettingArray& settings);
     gpo_status pad(const Bucket& bucket, Stream& stream, gpo_stream_t handle, const Request& request);
     gpo_status pad_with_zeros(const Bucket& bucket, Stream& stream, uint64_t size);
-    [[noreturn]] void fail_in(uint64_t shape, const Failure& failure) const;
+    ErrorPtr error_in(uint64_t shape, const Failure& failure) const;
 
     const Ref<Context> context_;
     const uint64_t max_bytes_, pad_address_, pad_element_bytes_;
     const uint32_t max_buckets_;  // 0: any number
+    const bool falls_back_;       // on a recording that fails
     const BucketCallbacks callbacks_;
     BucketRecorder recorder_;  // used by whose turn it is
     host::Mutex lock_;
@@ -87,7 +92,9 @@ private:
     uint64_t requests_ = 0, bytes_ = 0;
     uint32_t recorded_ = 0;
     bool taken_ = false;
-    std::atomic<uint64_t> hits_{0}, misses_{0}, eager_{0}, evictions_{0}, requested_{0}, padded_{0};
+    uint64_t failures_ = 0;
+    FixedText<sizeof gpo_buckets_statistics::last_failure> last_failure_;
+    std::atomic<uint64_t> hits_{0}, misses_{0}, eager_{0}, fallbacks_{0}, evictions_{0}, requested_{0}, padded_{0};
 };
 
 template <>

@@ -126,6 +126,12 @@ pub const GPO_PICTURE_DOT: u32 = 1;
 pub const GPO_PICTURE_SVG: u32 = 2;
 pub const GPO_GRAPH_UPLOAD: u32 = 1;
 pub const GPO_GRAPH_DEVICE_LAUNCH: u32 = 2;
+pub const GPO_BUCKET_WARM_UP: u32 = 1;
+pub const GPO_BUCKET_RECORDING: u32 = 2;
+pub const GPO_BUCKET_EAGER: u32 = 3;
+pub const GPO_BUCKET_PADDING: u32 = 4;
+pub const GPO_BUCKETS_NO_WARM_UP: u32 = 1;
+pub const GPO_BUCKETS_EAGER_FALLBACK: u32 = 2;
 pub const GPO_ORIGIN_STREAM: u32 = 1;
 pub const GPO_ORIGIN_EVENT: u32 = 2;
 pub const GPO_ORIGIN_PIPELINE: u32 = 3;
@@ -1894,10 +1900,12 @@ pub struct gpo_bucket_work {
     pub settings: *const gpo_setting,
     pub setting_stride: u64,
     pub setting_count: u64,
+    pub phase: u32,
+    pub reserved2: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_bucket_work"][::core::mem::size_of::<gpo_bucket_work>() - 56usize];
+    ["Size of gpo_bucket_work"][::core::mem::size_of::<gpo_bucket_work>() - 64usize];
     [
         "Alignment of gpo_bucket_work",
     ][::core::mem::align_of::<gpo_bucket_work>() - 8usize];
@@ -1925,6 +1933,12 @@ const _: () = {
     [
         "Offset of field: gpo_bucket_work::setting_count",
     ][::core::mem::offset_of!(gpo_bucket_work, setting_count) - 48usize];
+    [
+        "Offset of field: gpo_bucket_work::phase",
+    ][::core::mem::offset_of!(gpo_bucket_work, phase) - 56usize];
+    [
+        "Offset of field: gpo_bucket_work::reserved2",
+    ][::core::mem::offset_of!(gpo_bucket_work, reserved2) - 60usize];
 };
 pub type gpo_bucket_fn = ::core::option::Option<
     unsafe extern "C" fn(
@@ -1933,6 +1947,33 @@ pub type gpo_bucket_fn = ::core::option::Option<
         work: *const gpo_bucket_work,
     ) -> gpo_status,
 >;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_memory_range {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub address: u64,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_memory_range"][::core::mem::size_of::<gpo_memory_range>() - 24usize];
+    [
+        "Alignment of gpo_memory_range",
+    ][::core::mem::align_of::<gpo_memory_range>() - 8usize];
+    [
+        "Offset of field: gpo_memory_range::struct_size",
+    ][::core::mem::offset_of!(gpo_memory_range, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_memory_range::reserved",
+    ][::core::mem::offset_of!(gpo_memory_range, reserved) - 4usize];
+    [
+        "Offset of field: gpo_memory_range::address",
+    ][::core::mem::offset_of!(gpo_memory_range, address) - 8usize];
+    [
+        "Offset of field: gpo_memory_range::bytes",
+    ][::core::mem::offset_of!(gpo_memory_range, bytes) - 16usize];
+};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_buckets_options {
@@ -1949,12 +1990,15 @@ pub struct gpo_buckets_options {
     pub pad_address: u64,
     pub pad_element_bytes: u64,
     pub label: *const ::core::ffi::c_char,
+    pub restored: *const gpo_memory_range,
+    pub restored_stride: u64,
+    pub restored_count: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_buckets_options",
-    ][::core::mem::size_of::<gpo_buckets_options>() - 88usize];
+    ][::core::mem::size_of::<gpo_buckets_options>() - 112usize];
     [
         "Alignment of gpo_buckets_options",
     ][::core::mem::align_of::<gpo_buckets_options>() - 8usize];
@@ -1997,6 +2041,15 @@ const _: () = {
     [
         "Offset of field: gpo_buckets_options::label",
     ][::core::mem::offset_of!(gpo_buckets_options, label) - 80usize];
+    [
+        "Offset of field: gpo_buckets_options::restored",
+    ][::core::mem::offset_of!(gpo_buckets_options, restored) - 88usize];
+    [
+        "Offset of field: gpo_buckets_options::restored_stride",
+    ][::core::mem::offset_of!(gpo_buckets_options, restored_stride) - 96usize];
+    [
+        "Offset of field: gpo_buckets_options::restored_count",
+    ][::core::mem::offset_of!(gpo_buckets_options, restored_count) - 104usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2010,12 +2063,15 @@ pub struct gpo_buckets_statistics {
     pub evictions: u64,
     pub requested: u64,
     pub padded: u64,
+    pub failures: u64,
+    pub fallbacks: u64,
+    pub last_failure: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_buckets_statistics",
-    ][::core::mem::size_of::<gpo_buckets_statistics>() - 64usize];
+    ][::core::mem::size_of::<gpo_buckets_statistics>() - 336usize];
     [
         "Alignment of gpo_buckets_statistics",
     ][::core::mem::align_of::<gpo_buckets_statistics>() - 8usize];
@@ -2046,6 +2102,15 @@ const _: () = {
     [
         "Offset of field: gpo_buckets_statistics::padded",
     ][::core::mem::offset_of!(gpo_buckets_statistics, padded) - 56usize];
+    [
+        "Offset of field: gpo_buckets_statistics::failures",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, failures) - 64usize];
+    [
+        "Offset of field: gpo_buckets_statistics::fallbacks",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, fallbacks) - 72usize];
+    [
+        "Offset of field: gpo_buckets_statistics::last_failure",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, last_failure) - 80usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
