@@ -121,7 +121,10 @@ figures! {
     }
 
     /// What became of the requests of buckets: fields of [`gpo_buckets_statistics`](sys::gpo_buckets_statistics).
-    BucketsStatistics(gpo_buckets_statistics) {}
+    BucketsStatistics(gpo_buckets_statistics) {
+        /// Why the last recording that failed did, with its bucket; "" if none has.
+        last_failure
+    }
 
     /// How a graph came to the newest recording: fields of [`gpo_graph_update_report`](sys::gpo_graph_update_report).
     UpdateReport(gpo_graph_update_report) {

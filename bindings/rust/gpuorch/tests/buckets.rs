@@ -2,7 +2,7 @@
 
 mod world;
 
-use gpuorch::template::{BucketParameter, BucketWork, BucketsBuilder, Parameter};
+use gpuorch::template::{BucketParameter, BucketPhase, BucketWork, BucketsBuilder, Parameter};
 use gpuorch::{BoundKernel, Buckets, DeviceBuffer, Error, ErrorKind, Launch, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -307,4 +307,95 @@ fn a_request_of_a_closure_runs_eagerly_and_its_failure_is_its_own() -> Result<()
     assert_eq!(outer.launch(&w.stream, 4, &[])?, Some(4));
     assert!(asked.load(Ordering::Relaxed));
     w.stream.wait()
+}
+
+// --- work that updates memory in place ---
+
+/// Appends a digit to a number in device memory, and notes why it was called. It fails its recordings where it is to.
+struct Steps {
+    x: Arc<DeviceBuffer<u32>>,
+    digit: BucketParameter<u32>,
+    phases: Arc<Mutex<Vec<BucketPhase>>>,
+    fails: Arc<AtomicBool>,
+}
+
+impl Steps {
+    fn new(w: &World) -> Result<Self> {
+        let x = Arc::new(w.device.buffer(1)?);
+        w.stream.fill(&*x, 0)?;
+        Ok(Self { x, digit: BucketParameter::new("digit")?, phases: Arc::default(), fails: Arc::default() })
+    }
+
+    fn build(&self, w: &World, builder: BucketsBuilder<'_>) -> Result<Buckets> {
+        // SAFETY: an address, a count that it stays below, and two numbers.
+        let kernel: BoundKernel<(DeviceBuffer<u32>, u64, u32, u32)> = unsafe { affine(w)?.kernel().bind()? };
+        let (x, digit) = (self.x.clone(), self.digit.clone());
+        let (phases, fails) = (self.phases.clone(), self.fails.clone());
+        let put = move |work: &BucketWork<'_>| {
+            phases.lock().expect("no panic").push(work.phase());
+            let value = work.value(&digit)?.unwrap_or(1);
+            kernel.launch(work.stream(), &Launch::each(1, 1), (&*x, 1, 10, value))?;
+            // SAFETY: the kernel takes any number.
+            unsafe { work.name(&digit, |node| node.argument(3))? };
+            match fails.load(Ordering::Relaxed) && work.phase() == BucketPhase::Recording {
+                true => work.stream().wait(), // which can't be recorded
+                false => Ok(()),
+            }
+        };
+        // SAFETY: the closure owns the memory, which has room for an element.
+        unsafe { builder.build(put) }
+    }
+
+    fn number(&self, w: &World) -> Result<u32> {
+        Ok(w.stream.copy_to_host(&*self.x, vec![0; 1])?.wait()?[0])
+    }
+}
+
+#[test]
+fn memory_that_is_restored_is_as_if_there_had_been_no_warm_up() -> Result<()> {
+    let w = world();
+    let steps = Steps::new(&w)?;
+    let buckets = steps.build(&w, w.device.buckets([1, 2]).restore(&*steps.x))?;
+    for digit in 1..=3 {
+        assert_eq!(buckets.launch(&w.stream, 1, &[steps.digit.value(digit)])?, Some(1));
+    }
+    assert_eq!(steps.number(&w)?, 123);
+    assert_eq!(buckets.launch(&w.stream, 3, &[steps.digit.value(4)])?, None);
+    assert_eq!(steps.number(&w)?, 1234);
+    use BucketPhase::{Eager, Recording, WarmUp};
+    assert_eq!(*steps.phases.lock().expect("no panic"), [WarmUp, Recording, Eager]);
+    Ok(())
+}
+
+#[test]
+fn the_warm_up_can_be_left_out_and_then_nothing_is_restored() -> Result<()> {
+    let w = world();
+    let steps = Steps::new(&w)?;
+    let buckets = steps.build(&w, w.device.buckets([1]).no_warm_up())?;
+    assert_eq!(buckets.launch(&w.stream, 1, &[steps.digit.value(7)])?, Some(1));
+    assert_eq!(steps.number(&w)?, 7);
+    assert_eq!(*steps.phases.lock().expect("no panic"), [BucketPhase::Recording]);
+    let both = steps.build(&w, w.device.buckets([1]).no_warm_up().restore(&*steps.x));
+    assert_eq!(kind(both), ErrorKind::InvalidArgument);
+    Ok(())
+}
+
+#[test]
+fn where_a_recording_fails_requests_run_eagerly_and_the_reason_can_be_read() -> Result<()> {
+    let w = world();
+    let steps = Steps::new(&w)?;
+    let buckets = steps.build(&w, w.device.buckets([1]).restore(&*steps.x).eager_fallback())?;
+    steps.fails.store(true, Ordering::Relaxed);
+    for digit in 1..=2 {
+        assert_eq!(buckets.launch(&w.stream, 1, &[steps.digit.value(digit)])?, None);
+    }
+    assert_eq!(steps.number(&w)?, 12);
+    let counts = buckets.statistics()?;
+    assert_eq!((counts.failures, counts.fallbacks, counts.eager), (1, 2, 2));
+    assert!(counts.last_failure().contains("bucket 1"), "{}", counts.last_failure());
+    steps.fails.store(false, Ordering::Relaxed);
+    buckets.prepare(&w.stream)?.wait()?;
+    assert_eq!(buckets.launch(&w.stream, 1, &[steps.digit.value(3)])?, Some(1));
+    assert_eq!(steps.number(&w)?, 123);
+    Ok(())
 }

@@ -51,6 +51,20 @@ impl<T> fmt::Debug for BucketParameter<T> {
     }
 }
 
+/// Why a closure of [`Buckets`](super::Buckets) is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BucketPhase {
+    /// The work runs once, before it is recorded.
+    WarmUp,
+    /// The work is recorded.
+    Recording,
+    /// The work of a request runs.
+    Eager,
+    /// The elements from [`BucketWork::size`] to [`BucketWork::shape`] are to be written.
+    Padding,
+}
+
 /// What a closure of [`Buckets`](super::Buckets) is to put on a stream.
 pub struct BucketWork<'a> {
     raw: &'a sys::gpo_bucket_work,
@@ -73,6 +87,17 @@ impl BucketWork<'_> {
     /// How many elements the work is for: of a bucket, or [`size`](Self::size) if the request runs eagerly.
     pub fn shape(&self) -> usize {
         self.raw.shape as usize
+    }
+
+    /// Why the closure is called. Work that updates memory in place may leave that out where it is a
+    /// [`BucketPhase::WarmUp`].
+    pub fn phase(&self) -> BucketPhase {
+        match self.raw.phase {
+            sys::GPO_BUCKET_WARM_UP => BucketPhase::WarmUp,
+            sys::GPO_BUCKET_RECORDING => BucketPhase::Recording,
+            sys::GPO_BUCKET_EAGER => BucketPhase::Eager,
+            _ => BucketPhase::Padding,
+        }
     }
 
     /// The recording, for work that has to be added node by node; `None` when the work runs.
@@ -147,7 +172,7 @@ impl fmt::Debug for BucketWork<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("BucketWork");
         out.field("size", &self.size()).field("shape", &self.shape());
-        out.field("recorded", &self.recording.is_some()).finish_non_exhaustive()
+        out.field("phase", &self.phase()).finish_non_exhaustive()
     }
 }
 

@@ -22,7 +22,10 @@ use std::sync::Arc;
 /// One closure puts the work on a stream. Of a bucket it is called twice: in the first call, the warm-up, the work
 /// runs; in the second call the same work is recorded, and the closure names what may change. A request that no bucket
 /// has room for, or whose bucket can't be recorded now, runs eagerly: then the closure is called with the caller's
-/// stream, for exactly the request's size.
+/// stream, for exactly the request's size. [`BucketWork::phase`] tells these calls apart.
+///
+/// Work that updates memory in place would do so once more in the warm-up: name that memory by
+/// [`restore`](BucketsBuilder::restore), or leave the warm-up out ([`no_warm_up`](BucketsBuilder::no_warm_up)).
 ///
 /// ```
 /// use gpuorch::{Launch, template::BucketParameter};
@@ -74,6 +77,7 @@ pub struct BucketsBuilder<'a> {
     label: Option<String>,
     shapes: Vec<u64>,
     options: sys::gpo_buckets_options,
+    restored: Vec<sys::gpo_memory_range>,
     pad: Option<BucketFunction>,
     /// Of the memory that is padded with zeros.
     room: u64,
@@ -89,7 +93,7 @@ impl Device {
     pub fn buckets(&self, shapes: impl IntoIterator<Item = usize>) -> BucketsBuilder<'_> {
         let shapes = shapes.into_iter().map(|shape| shape as u64).collect();
         let options = sys::gpo_buckets_options::new();
-        BucketsBuilder { device: self, label: None, shapes, options, pad: None, room: 0 }
+        BucketsBuilder { device: self, label: None, shapes, options, restored: Vec::new(), pad: None, room: 0 }
     }
 }
 
@@ -120,6 +124,31 @@ impl BucketsBuilder<'_> {
         self
     }
 
+    /// The closure isn't called for a warm-up: then whatever the work needs has to be there when it is recorded. Not
+    /// with [`restore`](Self::restore).
+    pub fn no_warm_up(mut self) -> Self {
+        self.options.flags |= sys::GPO_BUCKETS_NO_WARM_UP;
+        self
+    }
+
+    /// Memory that a warm-up leaves as it was: it is copied before and copied back after it, in the order of the
+    /// streams. May be called for several pieces of memory. The copies take as much device memory again while a bucket
+    /// is recorded.
+    pub fn restore<'m, T: Pod>(mut self, memory: impl Into<DeviceSlice<'m, T>>) -> Self {
+        let (memory, mut range) = (memory.into(), sys::gpo_memory_range::new());
+        (range.address, range.bytes) = (memory.address(), memory.bytes());
+        self.restored.push(range);
+        self
+    }
+
+    /// If a bucket can't be recorded, its requests run eagerly instead of failing; only
+    /// [`prepare`](Buckets::prepare) tries to record it again. [`BucketsStatistics::last_failure`] says why. A request
+    /// still fails if the closure fails in the warm-up.
+    pub fn eager_fallback(mut self) -> Self {
+        self.options.flags |= sys::GPO_BUCKETS_EAGER_FALLBACK;
+        self
+    }
+
     /// A closure that writes the elements from [`BucketWork::size`] to [`BucketWork::shape`], before a launch. An error
     /// or a panic fails the request.
     pub fn pad<E: Display>(
@@ -144,14 +173,14 @@ impl BucketsBuilder<'_> {
     /// [`BucketWork::stream`], and must not wait for the work. It may use other streams only if that stream waits for
     /// them again. An error or a panic fails the request that it was called for.
     ///
-    /// [`ErrorKind::InvalidArgument`]: there are no shapes, a shape is 0 or comes twice, or both ways to pad were
-    /// given.
+    /// [`ErrorKind::InvalidArgument`]: there are no shapes, a shape is 0 or comes twice, both ways to pad were given, or
+    /// memory to be restored is empty, or was given without a warm-up.
     ///
     /// # Safety
     ///
     /// As for [`Template::record`](super::Template::record): whenever a request runs, the memory that its work uses
-    /// - is allocated, also that of [`pad_with_zeros`](Self::pad_with_zeros): what `record` owns lasts as long as the
-    ///   buckets,
+    /// - is allocated, also that of [`pad_with_zeros`](Self::pad_with_zeros) and [`restore`](Self::restore): what
+    ///   `record` owns lasts as long as the buckets,
     /// - is not written by the host if the work reads it, and not accessed by the host if the work writes it.
     pub unsafe fn build<E: Display>(
         mut self,
@@ -164,6 +193,9 @@ impl BucketsBuilder<'_> {
         self.options.label = pointer(&label);
         self.options.shapes = self.shapes.as_ptr();
         self.options.shape_count = self.shapes.len() as u64;
+        self.options.restored = self.restored.as_ptr();
+        self.options.restored_count = self.restored.len() as u64;
+        self.options.restored_stride = size_of::<sys::gpo_memory_range>() as u64;
         self.options.record = Some(bucket_work::record);
         self.options.pad = calls.pad.as_ref().map(|_| bucket_work::pad as _);
         self.options.user = Arc::as_ptr(&calls).cast_mut().cast();
@@ -211,7 +243,8 @@ impl Buckets {
     /// [`ErrorKind::InvalidArgument`]: `size` is 0, a value is of another size than the parameter, or a setting isn't
     /// of a [`BucketParameter`](super::BucketParameter).
     /// [`ErrorKind::CallbackFailed`], [`ErrorKind::CaptureRefused`]: as [`prepare`](Self::prepare). What was put on the
-    /// stream before stays, and the next request for the bucket tries again.
+    /// stream before stays, and the next request for the bucket tries again. Memory of
+    /// [`restore`](BucketsBuilder::restore) is as before the warm-up.
     pub fn launch(&self, stream: &Stream, size: usize, settings: &[Setting]) -> Result<Option<usize>> {
         const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
         let (raw, stream, size, mut shape) = (self.as_raw(), stream.as_raw(), size as u64, 0);

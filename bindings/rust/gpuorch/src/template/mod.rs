@@ -77,7 +77,7 @@ mod node;
 mod parameter;
 mod recording;
 
-pub use bucket_work::{BucketParameter, BucketWork};
+pub use bucket_work::{BucketParameter, BucketPhase, BucketWork};
 pub use buckets::{Buckets, BucketsBuilder};
 pub use conditional::{Condition, LoopRuns};
 pub use device_launch::DeviceGraph;
