@@ -27,9 +27,20 @@ static stream_object *push_stream(lua_State *L, state *s, const bucket_call *c) 
     return stream;
 }
 
-/* size, shape and a copy of the request's settings */
+static const char *phase_name(uint32_t phase) {
+    switch (phase) {
+        case GPO_BUCKET_WARM_UP: return "warm_up";
+        case GPO_BUCKET_RECORDING: return "recording";
+        case GPO_BUCKET_EAGER: return "eager";
+        default: return "padding";
+    }
+}
+
+/* phase, size, shape and a copy of the request's settings */
 static void push_work(lua_State *L, const bucket_call *c) {
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, phase_name(c->work->phase));
+    lua_setfield(L, -2, "phase");
     push_unsigned(L, c->work->size);
     lua_setfield(L, -2, "size");
     push_unsigned(L, c->work->shape);

@@ -75,6 +75,9 @@ static const field option_fields[] = {FIELD(gpo_buckets_options, max_bytes, U64)
                                       FIELD(gpo_buckets_options, streams, U32),
                                       FIELD(gpo_buckets_options, pad_element_bytes, U64),
                                       FIELD(gpo_buckets_options, label, STRING),
+                                      FLAG(gpo_buckets_options, "no_warm_up", GPO_BUCKETS_NO_WARM_UP),
+                                      FLAG(gpo_buckets_options, "eager_fallback", GPO_BUCKETS_EAGER_FALLBACK),
+                                      OTHER("restored"),
                                       OTHER("shapes"),
                                       OTHER("record"),
                                       OTHER("pad"),
@@ -114,24 +117,63 @@ static int read_function(lua_State *L, const char *name, int slot) {
     return lua_isfunction(L, -1);
 }
 
-/* What is padded with zeros: an array, of whose elements one is padded unless pad_element_bytes says more, or an
- * address. Leaves the array on top, or nil. */
-static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buckets_options *options) {
-    static const parameter address = {PARAMETER_POINTER, 8, 0};
+/* Puts what is on top at the end of the list. */
+static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
+
+/* The array or address on top; NULL: it is an address. */
+static array_object *read_memory(lua_State *L, state *s, const char *option, uint64_t *address) {
+    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
     array_object *array = NULL;
+    const char *problem = read_parameter(L, s, lua_gettop(L), &pointer, address, &array);
+    if (problem) luaL_error(L, "option '%s': %s", option, problem);
+    return array;
+}
+
+/* What is padded with zeros: an array, of whose elements one is padded unless pad_element_bytes says more, or an
+ * address. An array is appended to the list. */
+static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buckets_options *options, int arrays) {
     uint64_t bytes = 0;
     lua_getfield(L, 2, "pad_address");
     if (lua_isnil(L, -1)) return;
-    const char *problem = read_parameter(L, s, lua_gettop(L), &address, &options->pad_address, &array);
-    if (problem) luaL_error(L, "option 'pad_address': %s", problem);
-    if (!array) {
-        lua_pushnil(L);
-        return;
-    }
+    const array_object *array = read_memory(L, s, "pad_address", &options->pad_address);
+    if (!array) return;
     if (!options->pad_element_bytes) options->pad_element_bytes = element_sizes[array->type];
     const uint64_t largest = b->count ? b->all[b->count - 1].shape : 0;
     if (__builtin_mul_overflow(largest, options->pad_element_bytes, &bytes) || bytes > ARRAY_BYTES(array))
         luaL_error(L, "option 'pad_address': the array is shorter than the largest shape");
+    append(L, arrays);
+}
+
+/* The arrays that a warm-up leaves as they were; they are appended to the list. Leaves on the stack what `options`
+ * points to. */
+static void read_restored(lua_State *L, state *s, gpo_buckets_options *options, int arrays) {
+    lua_getfield(L, 2, "restored");
+    const int given = lua_gettop(L);
+    if (lua_isnil(L, given)) return;
+    if (!lua_istable(L, given)) luaL_error(L, "option 'restored': a table of arrays expected");
+    const uint64_t count = lua_rawlen(L, given);
+    gpo_memory_range *ranges = lua_newuserdata(L, sizeof *ranges * (count + 1));
+    for (uint64_t i = 0; i < count; ++i) {
+        ranges[i] = (gpo_memory_range){.struct_size = sizeof ranges[i]};
+        lua_rawgeti(L, given, (int)i + 1);
+        const array_object *array = read_memory(L, s, "restored", &ranges[i].address);
+        if (!array) luaL_error(L, "option 'restored': a table of arrays expected");
+        ranges[i].bytes = ARRAY_BYTES(array);
+        append(L, arrays);
+    }
+    options->restored = ranges;
+    options->restored_stride = sizeof *ranges;
+    options->restored_count = count;
+}
+
+/* The buckets at 3 are a user of each array of the list. */
+static void keep_arrays(lua_State *L, int arrays) {
+    for (int i = 1; i <= (int)lua_rawlen(L, arrays); ++i) {
+        lua_rawgeti(L, arrays, i);
+        ++((array_object *)lua_touserdata(L, -1))->root->base.users;
+        lua_pop(L, 1);
+    }
+    keep(L, 3, BUCKETS_ARRAYS, arrays);
 }
 
 static void fill_with_false(lua_State *L, int slot, uint64_t count) {
@@ -160,14 +202,13 @@ static int buckets_create(lua_State *L) {
     options.record = read_function(L, "record", BUCKETS_RECORD) ? record_bucket_here : NULL;
     options.pad = read_function(L, "pad", BUCKETS_PAD) ? pad_bucket_here : NULL;
     options.user = b;
-    read_padded(L, s, b, &options);
+    lua_newtable(L);
+    const int arrays = lua_gettop(L);
+    read_restored(L, s, &options, arrays);
+    read_padded(L, s, b, &options, arrays);
     const gpo_status status = s->api->buckets_create(device, &options, (gpo_buckets_t *)&b->base.handle);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    if (lua_isuserdata(L, -1)) {
-        const int array = lua_gettop(L);
-        keep(L, 3, BUCKETS_PADDED, array);
-        ++((array_object *)lua_touserdata(L, array))->root->base.users;
-    }
+    keep_arrays(L, arrays);
     lua_settop(L, 3);
     return 1;
 }
@@ -179,10 +220,12 @@ void destroy_buckets(lua_State *L, state *s, object *o, int collected) {
     s->api->buckets_destroy(HANDLE(o, gpo_buckets_t));
     luaL_checkstack(L, 20, NULL);
     drop_recipes(L, s, index);
-    push_kept(L, index, BUCKETS_PADDED);
-    if (lua_isuserdata(L, -1)) {
-        push_root(L, index + 1);
-        drop_user(L, s, index + 2);
+    push_kept(L, index, BUCKETS_ARRAYS);
+    for (int i = 1; i <= (int)lua_rawlen(L, index + 1); ++i) {
+        lua_rawgeti(L, index + 1, i);
+        push_root(L, index + 2);
+        drop_user(L, s, index + 3);
+        lua_settop(L, index + 1);
     }
     lua_settop(L, index);
 }
@@ -273,10 +316,10 @@ static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket
     return status;
 }
 
-/* Zeros are written there before the launch. */
-static void use_padded(lua_State *L, state *s, stream_object *stream) {
-    push_kept(L, 1, BUCKETS_PADDED);
-    if (lua_isuserdata(L, -1)) use_array(L, s, lua_gettop(L), lua_touserdata(L, -1), 2, stream);
+/* Zeros are written there before the launch, or it is copied around a warm-up. */
+static void use_given(lua_State *L, state *s, stream_object *stream) {
+    push_kept(L, 1, BUCKETS_ARRAYS);
+    use_arrays(L, s, lua_gettop(L), 0, 2, stream);
     lua_pop(L, 1);
 }
 
@@ -303,7 +346,7 @@ static int buckets_launch(lua_State *L) {
     bucket *one = bucket_for(b, call.size);
     lua_settop(L, 4);
     if (one && one->recorded) use_bucket(L, s, 1, one, 2);
-    use_padded(L, s, stream);
+    use_given(L, s, stream);
     if (!lua_isnil(L, 4)) {
         check_setting_names(L, 4);
         push_types(L, one); /* 5 */
@@ -320,9 +363,11 @@ static int buckets_launch(lua_State *L) {
 static int buckets_prepare(lua_State *L) {
     state *s = the_state(L);
     buckets_object *b = check_object(L, s, 1, CLASS_BUCKETS);
+    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
     library_call call = {.make = call_prepare};
-    bucket_request r = {.stream = CHECK_HANDLE(2, stream)};
+    bucket_request r = {.stream = HANDLE(&stream->base, gpo_stream_t)};
     lua_settop(L, 2);
+    use_given(L, s, stream);
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
 
@@ -331,7 +376,8 @@ static const field statistics_fields[] = {
     FIELD(gpo_buckets_statistics, hits, U64),      FIELD(gpo_buckets_statistics, misses, U64),
     FIELD(gpo_buckets_statistics, eager, U64),     FIELD(gpo_buckets_statistics, evictions, U64),
     FIELD(gpo_buckets_statistics, requested, U64), FIELD(gpo_buckets_statistics, padded, U64),
-    FIELDS_END};
+    FIELD(gpo_buckets_statistics, failures, U64),  FIELD(gpo_buckets_statistics, fallbacks, U64),
+    FIELD(gpo_buckets_statistics, last_failure, CHARS), FIELDS_END};
 
 RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, statistics_fields)
 

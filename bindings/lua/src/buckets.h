@@ -6,8 +6,10 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_PADDED, BUCKETS_TABLE, BUCKETS_RECIPES, BUCKETS_STREAMS,
+enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_ARRAYS, BUCKETS_TABLE, BUCKETS_RECIPES, BUCKETS_STREAMS,
        BUCKETS_REQUEST };
+
+/* BUCKETS_ARRAYS is a list of the arrays that are padded with zeros or restored. */
 
 /* Of a shape. Its recipe, which counts it as a user, and the stream that its arrays are known to be used on are kept at
  * the same place in BUCKETS_RECIPES and BUCKETS_STREAMS. */

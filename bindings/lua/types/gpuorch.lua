@@ -1051,12 +1051,14 @@ function graph:device_handle() end
 function graph:device_status() end
 
 --- What a function of buckets is to put on its stream, with the values of the request's parameters by their names.
---- `template` is there when the work is recorded, for the function to name its parameters.
----@alias gpuorch.bucket_work {size: integer, shape: integer, settings: table<string, any>, template: template?}
+--- `template` is there when the work is recorded, for the function to name its parameters. `phase` says why the function
+--- is called: "warm_up", "recording", "eager" or "padding".
+---@alias gpuorch.bucket_work {phase: string, size: integer, shape: integer, settings: table<string, any>, template: template?}
 
 --- `record` puts the work for work.shape elements on the stream, and `pad` writes the elements from work.size to
 --- work.shape; or there are zeros written at `pad_address`, where an element is one of the array's, or has
---- `pad_element_bytes`.
+--- `pad_element_bytes`. A warm-up leaves the arrays of `restored` as they were, or there is none with `no_warm_up`. With
+--- `eager_fallback` requests run eagerly whose bucket can't be recorded.
 ---@class gpuorch.buckets_options
 ---@field shapes integer[]
 ---@field record fun(stream: stream, work: gpuorch.bucket_work)
@@ -1066,6 +1068,9 @@ function graph:device_status() end
 ---@field max_bytes? gpuorch.exact
 ---@field max_buckets? integer
 ---@field streams? integer
+---@field restored? array[]
+---@field no_warm_up? boolean
+---@field eager_fallback? boolean
 ---@field label? string
 
 ---@class gpuorch.buckets_statistics
@@ -1077,6 +1082,9 @@ function graph:device_status() end
 ---@field evictions integer
 ---@field requested integer
 ---@field padded integer
+---@field failures integer
+---@field fallbacks integer
+---@field last_failure string
 
 --- A template for each shape of a table, recorded when it is needed. They keep the arrays that their templates use.
 ---@class buckets: object

@@ -85,6 +85,88 @@ test("the settings of a request hold for that request alone, also for the first 
     same(w.written(21, back), MOST)
 end)
 
+-- Buckets that append a digit, 1 if a request gives none, to a number.
+local function steps(options)
+    local w = {phases = {}}
+    w.runtime, w.device, w.stream = use()
+    w.arena = assert(w.device:arena_create())
+    local kernel = assert(assert(w.device:module_compile[[
+        extern "C" __global__ void step(unsigned *state, unsigned digit) { *state = *state * 10 + digit; }]]):kernel(
+        "step", "ptr u32"))
+    w.state, w.pieces = assert(w.arena:allocate("u32", 4)):fill(0), assert(w.device:memory_allocate("u32", 4))
+    w.extra = assert(w.arena:allocate("u32", 1024))
+    assert(w.stream:fill(w.pieces, 8))
+    function options.record(stream, piece)
+        w.phases[#w.phases + 1] = piece.phase
+        assert(stream:launch_kernel(kernel, {grid = 1, block = 1}, w.state, piece.settings.digit or 1))
+        if piece.phase == "warm_up" then assert(stream:fill(w.pieces, 9)) end
+        if piece.template then
+            assert(piece.template:parameter("digit", piece.template:last_node(stream), "argument", 2))
+            if w.fails then error "no recording" end
+        end
+    end
+    options.shapes = {1, 2}
+    if options.restored then options.restored = {w.state, w.pieces, w.extra} end
+    w.buckets = assert(w.device:buckets(options))
+    function w.number()
+        assert(w.stream:await(30))
+        return w.state[1]
+    end
+    return w
+end
+
+test("record is told why it is called, and a warm-up leaves the arrays as they were that are restored", function()
+    local w = steps{restored = true}
+    for digit = 1, 3 do same(w.buckets:launch(w.stream, 1, {digit = digit}), 1) end
+    same(w.buckets:launch(w.stream, 3, {digit = 4}), 0)
+    same(w.number(), 1234)
+    same(table.concat(w.phases, " "), "warm_up recording eager")
+    local back = gpuorch.array("u32", 4)
+    assert(w.stream:copy_to_host(back, w.pieces))
+    assert(w.stream:await(30))
+    same(back[1] .. back[4], "88")
+end)
+
+test("arrays that are restored stay for as long as their buckets", function()
+    local w = steps{restored = true}
+    local before = w.arena:statistics().in_use
+    w.extra:close()
+    same(w.buckets:launch(w.stream, 1), 1)
+    assert(w.stream:await(30))
+    same(w.arena:statistics().in_use, before)
+    w.buckets:close()
+    assert(w.device:wait(30))
+    same(before - w.arena:statistics().in_use >= 4096, true)
+end)
+
+test("a warm-up can be left out, and what is given with that or isn't an array is refused", function()
+    local w = steps{no_warm_up = true}
+    same(w.buckets:launch(w.stream, 1, {digit = 7}), 1)
+    same(w.number(), 7)
+    same(table.concat(w.phases, " "), "recording")
+    local function record() end
+    fails("GPO_INVALID_ARGUMENT", w.device.buckets, w.device,
+          {shapes = {1}, record = record, restored = {w.state}, no_warm_up = true})
+    for _, bad in ipairs{7, {7}, {w.stream}} do
+        raises("option 'restored'", w.device.buckets, w.device, {shapes = {1}, record = record, restored = bad})
+    end
+end)
+
+test("a bucket that can't be recorded runs eagerly where that is asked for, and the reason can be read", function()
+    local w = steps{restored = true, eager_fallback = true}
+    w.fails = true
+    for digit = 1, 2 do same(w.buckets:launch(w.stream, 1, {digit = digit}), 0) end
+    same(w.number(), 12)
+    same(table.concat(w.phases, " "), "warm_up recording eager eager")
+    local statistics = w.buckets:statistics()
+    same(statistics.failures .. " " .. statistics.fallbacks, "1 2")
+    same(statistics.last_failure:find("bucket 1 of", 1, true) ~= nil, true, statistics.last_failure)
+    w.fails = false
+    assert(w.buckets:prepare(w.stream))
+    same(w.buckets:launch(w.stream, 1, {digit = 3}), 1)
+    same(w.number(), 123)
+end)
+
 test("a setting that a bucket doesn't have is refused by name, and one of another type is a mistake", function()
     local w = work()
     fails("GPO_NOT_FOUND", w.buckets.launch, w.buckets, w.stream, 4, {facto = 1})
