@@ -234,6 +234,33 @@ def callbacks_stay_until_they_were_called_and_no_longer():
         gpo.executor_run(executor)
 
 
+def buckets_say_why_they_call_and_a_warm_up_leaves_what_is_restored():
+    with World() as w:
+        module = gpo.module_compile(w.device, gpo.CompileOptions(source="""
+            extern "C" __global__ void step(unsigned *state, unsigned digit) { *state = *state * 10 + digit; }"""))
+        kernel, state = gpo.module_get_kernel(module, "step"), gpo.memory_allocate(w.device, 4)
+        gpo.fill(w.stream, state, 0, 4, 1)
+        phases, names = [], {gpo.BUCKET_WARM_UP: "warm-up", gpo.BUCKET_RECORDING: "recording", gpo.BUCKET_EAGER: "eager"}
+
+        def record(stream, work):
+            phases.append(names[work.phase])
+            gpo.launch(stream, kernel, [1], [1], ctypes.c_uint64(state), ctypes.c_uint32(len(phases)))
+            return gpo.IO_ERROR if work.phase == gpo.BUCKET_RECORDING and work.shape == 2 else gpo.SUCCESS
+
+        ranges = [gpo.MemoryRange(address=state, bytes=4)]
+        options = gpo.BucketsOptions(shapes=[1, 2], shape_count=2, record=record, restored=ranges, restored_count=1,
+                                     flags=gpo.BUCKETS_EAGER_FALLBACK)
+        with gpo.buckets_create(w.device, options) as buckets:
+            assert [gpo.buckets_launch(buckets, w.stream, size, None, 0, 0) for size in (1, 2)] == [1, 0]
+            assert phases == ["warm-up", "recording", "warm-up", "recording", "eager"], phases
+            seen = (ctypes.c_uint32 * 1)()
+            gpo.copy_to_host(w.stream, seen, state, 4)
+            gpo.stream_wait(w.stream, -1)
+            assert seen[0] == 25, seen[0]  # the second call was recorded, the fifth ran eagerly
+            counts = gpo.buckets_get_statistics(buckets)
+            assert (counts.failures, counts.fallbacks) == (1, 1) and b"bucket 2" in counts.last_failure, counts.last_failure
+
+
 def a_pipeline_calls_python_for_its_data_its_stages_and_its_results():
     with World() as w:
         data, taken = bytearray(os.urandom(3_000_001)), []
