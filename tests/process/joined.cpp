@@ -137,6 +137,11 @@ gpo_collective collective(uint32_t kind, uint64_t count, uint32_t reduction = 0,
 
 gpo_collective sum_of(uint64_t count) { return collective(GPO_COLLECTIVE_ALL_REDUCE, count, GPO_REDUCE_SUM); }
 
+gpo_collective labelled(gpo_collective what, const char* label) {
+    what.label = label;
+    return what;
+}
+
 bool has(const std::string& text, const std::string& part) {
     if (text.find(part) != std::string::npos) return true;
     std::fprintf(stderr, "`%s` isn't in `%s`\n", part.c_str(), text.c_str());
@@ -325,18 +330,29 @@ int disagree(Rank& r) {
     const auto differ = [&](const gpo_collective& others, const gpo_collective& of_rank_2, const std::string& what) {
         EXPECT_OK(r.submit(r.rank == 2 ? of_rank_2 : others, data, data));
         const std::string message = r.fails_with(GPO_INVALID_STATE);
-        EXPECT(has(message, "rank 2") && has(message, what) && has(message, "`step`"));
+        EXPECT(has(message, "rank 2 has submitted " + what));
         r.stream = r.new_stream();
     };
-    differ(sum_of(10), sum_of(11), "count of rank 2 is 11");
-    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0), "barrier");
-    differ(collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 1), collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 3), "root");
-    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_MAXIMUM), "reduction");
-    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_SUM, 0, GPO_TYPE_UINT32), "type");
+    differ(sum_of(10), sum_of(11),
+           "all-reduce `step` (sum of 11 int32), and rank 0 all-reduce `step` (sum of 10 int32)");
+    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0),
+           "barrier `step`, and rank 0 all-reduce `step` (sum of 10 int32)");
+    differ(collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 1), collective(GPO_COLLECTIVE_BROADCAST, 5, 0, 3),
+           "broadcast `step` (5 int32, root 3), and rank 0 broadcast `step` (5 int32, root 1)");
+    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_MAXIMUM),
+           "all-reduce `step` (maximum of 8 int32), and rank 0 all-reduce `step` (sum of 8 int32)");
+    differ(sum_of(8), collective(GPO_COLLECTIVE_ALL_REDUCE, 8, GPO_REDUCE_SUM, 0, GPO_TYPE_FLOAT32),
+           "all-reduce `step` (sum of 8 float32), and rank 0 all-reduce `step` (sum of 8 int32)");
+    // Another layer of the same size.
+    differ(labelled(sum_of(8), "layer 1"), labelled(sum_of(8), "layer 2"),
+           "all-reduce `layer 2` (sum of 8 int32), and rank 0 all-reduce `layer 1` (sum of 8 int32)");
+    EXPECT_OK(r.submit(labelled(sum_of(8), r.rank == 2 ? nullptr : "layer 1"), data, data));
+    EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
     const uint32_t next = (r.rank + 1) % r.ranks, before = (r.rank + r.ranks - 1) % r.ranks;
     EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_SEND_RECEIVE, 4), data, data + 2048, next,
                        r.rank == 2 ? GPO_NO_RANK : before));
-    EXPECT(has(r.fails_with(GPO_INVALID_STATE), "rank 1 sends to rank 2, which doesn't receive from it"));
+    EXPECT(has(r.fails_with(GPO_INVALID_STATE),
+               "send-receive `step` (4 int32): rank 1 sends to rank 2, which doesn't receive from it"));
     // The group goes on.
     r.stream = r.new_stream();
     EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
@@ -544,11 +560,15 @@ int orders_differ(Rank& r) {
     const auto differ = [&](const gpo_collective& first, const gpo_collective& second, const std::string& what) {
         EXPECT_OK(r.submit(r.rank == 1 ? second : first, data, data));
         const std::string message = r.fails_with(GPO_INVALID_STATE);
-        EXPECT(has(message, "rank 1") && has(message, what) && has(message, "`step`"));
+        EXPECT(has(message, "rank 1 has submitted " + what));
         r.stream = r.new_stream();
     };
-    differ(sum_of(10), sum_of(11), "count of rank 1 is 11");
-    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0), "barrier");
+    differ(sum_of(10), sum_of(11),
+           "all-reduce `step` (sum of 11 int32), and rank 0 all-reduce `step` (sum of 10 int32)");
+    differ(sum_of(10), collective(GPO_COLLECTIVE_BARRIER, 0),
+           "barrier `step`, and rank 0 all-reduce `step` (sum of 10 int32)");
+    differ(labelled(sum_of(8), "layer 1"), labelled(sum_of(8), "layer 2"),
+           "all-reduce `layer 2` (sum of 8 int32), and rank 0 all-reduce `layer 1` (sum of 8 int32)");
     EXPECT_OK(r.submit(sum_of(count), data, data));
     EXPECT(r.read<int32_t>(data, count) == std::vector<int32_t>(count, 3));
     barrier(r);

@@ -331,7 +331,7 @@ void software(Rank& r) {
     EXPECT_OK(gpo_symmetric_allocate(r.peers, 4096, &direct, &memory));
     EXPECT_OK(gpo_symmetric_destroy(memory));
     direct.engine = 3;
-    r.refused(GPO_INVALID_ARGUMENT, "options.engine is 3", 4096, direct);
+    r.refused(GPO_INVALID_ARGUMENT, "options.engine is GPO_ENGINE_HOST", 4096, direct);
 }
 
 const struct {

@@ -124,10 +124,12 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  *     gpo_peers_join(device, &by_id, &peers);
  *
  * All processes submit the same collectives in the same order, each with the part of its own rank. If what they have
- * submitted differs, the collective fails in all processes with GPO_INVALID_STATE, and the message says which rank
- * differs in what; the group goes on. With NCCL it is noticed only in groups that are made with GPO_JOIN_CHECK_ORDER;
- * others may hang, or get wrong data. The collective fails likewise, with the status of the rank in question, if a rank
- * can't take part since its stream has failed, or since its part was cancelled before it began.
+ * submitted differs, the collective fails in all processes with GPO_INVALID_STATE, and the message names two ranks and
+ * what each has submitted; the group goes on. Labels count too: collectives that are equal but for their labels differ,
+ * if both ranks have given a label. So layers that are summed in another order on one rank are noticed, whatever their
+ * sizes. A label is cut to 63 bytes before. With NCCL all this is noticed only in groups that are made with
+ * GPO_JOIN_CHECK_ORDER; others may hang, or get wrong data. The collective fails likewise, with the status of the rank
+ * in question, if a rank can't take part since its stream has failed, or since its part was cancelled before it began.
  *
  * Failures come as those of other work do: the stream fails, and the message names the rank. A group is *broken* when
  * one of its processes has died, has left (its handle or its runtime is gone), has aborted, or keeps the others waiting
@@ -173,9 +175,9 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * GPO_BUFFER_TOO_SMALL: the buffer is smaller than that */
 GPO_API gpo_status gpo_peers_make_id(void *buffer, size_t capacity, size_t *needed);
 
-/* For programs that are being developed: the ranks tell each other what they have submitted before NCCL carries it out,
- * and a collective that differs fails as said above. Then collectives hold their streams and can't be recorded, as with
- * the host engine, which always does this. Groups that are split off do it too. */
+/* For programs that are being developed: the ranks tell each other what they have submitted, and how it is labelled,
+ * before NCCL carries it out, and a collective that differs fails as said above. Then collectives hold their streams
+ * and can't be recorded, as with the host engine, which always does this. Groups that are split off do it too. */
 #define GPO_JOIN_CHECK_ORDER 1
 
 typedef struct gpo_join_options {
@@ -271,7 +273,8 @@ typedef struct gpo_collective {
     uint32_t root;       /* REDUCE, BROADCAST: a rank; 0 for others */
     uint32_t flags;      /* 0: there are none yet */
     uint64_t count;      /* elements: see above. 0: nothing is sent, but streams wait for each other all the same */
-    const char *label;   /* for failures and traces; may be NULL */
+    const char *label;   /* for failures and traces, and to tell equal collectives of a group of several processes
+                            apart (see above); may be NULL */
 } gpo_collective;
 
 #define GPO_NO_RANK 4294967295 /* SEND_RECEIVE: this rank sends, or receives, nothing */

@@ -4,6 +4,7 @@
 
 #include "core/options.h"
 #include "memory/place.h"
+#include "peers/names.h"
 
 namespace gpo::peers {
 
@@ -49,14 +50,15 @@ Collective::Collective(const gpo_collective& given, uint32_t ranks)
         fail(GPO_INVALID_ARGUMENT, "collective.kind is ", given.kind, ", none of GPO_COLLECTIVE_*");
     refuse_unknown_flags(given.flags, 0, "collective.flags");
     if (kind == Kind::barrier ? type != 0 : type == 0 || type > kTypes)
-        fail(GPO_INVALID_ARGUMENT, "collective.type is ", type,
+        fail(GPO_INVALID_ARGUMENT, "collective.type is ", type_name(type),
              kind == Kind::barrier ? ": a barrier has none" : ", none of GPO_TYPE_*");
     if (reduces() ? reduction == 0 || reduction > GPO_REDUCE_AVERAGE : reduction != 0)
-        fail(GPO_INVALID_ARGUMENT, "collective.reduction is ", reduction,
-             reduces() ? ", none of GPO_REDUCE_*" : ", and this kind reduces nothing");
+        fail(GPO_INVALID_ARGUMENT, "collective.reduction is ", reduction_name(reduction),
+             reduces() ? std::string(", none of GPO_REDUCE_*") : text(", and ", kind_name(kind), " reduces nothing"));
     if (has_root(kind) ? root >= ranks : root != 0)
         fail(GPO_INVALID_ARGUMENT, "collective.root is ", root,
-             has_root(kind) ? text(": the group has ", ranks, " ranks") : std::string(", and this kind has none"));
+             has_root(kind) ? text(": the group has ", ranks, " ranks")
+                            : text(", and ", kind_name(kind), " has none"));
     if (kind == Kind::barrier && count)
         fail(GPO_INVALID_ARGUMENT, "collective.count is ", count, ": a barrier sends nothing");
     element_bytes = kElementBytes[type];

@@ -4,6 +4,7 @@
 
 #include "core/options.h"
 #include "peers/joining.h"
+#include "peers/names.h"
 #include "peers/nccl_engine.h"
 #include "stream/streams.h"
 
@@ -25,7 +26,7 @@ void check_options(const gpo_peers_options& options) {
 Ref<Peers> Peers::create(std::vector<Ref<Context>> contexts, const gpo_peers_options& options) {
     check_options(options);
     if (options.engine > GPO_ENGINE_NCCL)
-        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine,
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", peers::engine_name(options.engine),
              ", and groups of one process have GPO_ENGINE_DIRECT and GPO_ENGINE_NCCL");
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         if (&contexts[rank]->runtime() != &contexts[0]->runtime())

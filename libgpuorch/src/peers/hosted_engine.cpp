@@ -26,14 +26,6 @@ CUstream make_stream(Context& context) {
 
 }  // namespace
 
-// What each rank says before the data. The same layout in all processes.
-struct HostedEngine::Announcement {
-    uint64_t number, count;
-    uint32_t kind, type, reduction, root, send_to, receive_from;
-    int32_t status;    // not 0: it can't take part
-    char why[212];     // likewise
-};
-
 // One collective: what is known of it on the stream, and in its engine's queue.
 class HostedEngine::Work final : public CompletionHandler {
 public:
@@ -356,7 +348,7 @@ void HostedEngine::carry_out(Work& work) {
     refuse_ending();
     ++number_;
     announce(work);
-    const ErrorPtr error = verdict();
+    const ErrorPtr error = disagreement(announced_);
     if (!error && nccl_)
         move_by_nccl(work);
     else if (!error)
@@ -404,26 +396,12 @@ void HostedEngine::move_by_nccl(Work& work) {
 }
 
 void HostedEngine::announce(Work& work) {
-    const Collective& c = work.collective;
-    Announcement own{};
-    own.number = number_;
-    own.count = c.count;
-    own.kind = static_cast<uint32_t>(c.kind);
-    own.type = c.type;
-    own.reduction = c.reduction;
-    own.root = c.root;
-    own.send_to = work.part.send_to;
-    own.receive_from = work.part.receive_from;
-    bool failed = false;
+    ErrorPtr failed;
     {
         std::lock_guard lock(lock_);
-        failed = work.failed != nullptr;
-        if (failed) {
-            own.status = work.failed->status;
-            copy_text(own.why, work.failed->sentence());
-        }
+        failed = work.failed;
     }
-    announced_[rank_] = own;
+    announced_[rank_] = announcement_of(number_, work.collective, work.part, work.label, failed);
     std::vector<Transfer> transfers;
     for (uint32_t other = 0; other < ranks_; ++other) {
         if (other == rank_) continue;
@@ -439,45 +417,6 @@ void HostedEngine::announce(Work& work) {
     // One that can't take part has said so, whatever happens to it meanwhile.
     complete(*transport_, transfers, patience_, failed ? std::function<void()>([this] { refuse_ending(); })
                                                        : [&] { check(work); });
-}
-
-// What all ranks find alike.
-ErrorPtr HostedEngine::verdict() const {
-    for (uint32_t rank = 0; rank < ranks_; ++rank) {
-        const Announcement& of = announced_[rank];
-        if (of.status)
-            return make_error(of.status, "rank ", rank, ": ", std::string_view(of.why, strnlen(of.why, sizeof of.why)));
-    }
-    const Announcement& first = announced_[0];
-    const auto differs = [&](uint32_t rank, const char* what, uint64_t here, uint64_t there) {
-        return make_error(GPO_INVALID_STATE, "collective ", first.number, " of the group: ", what, " of rank ", rank,
-                          " is ", here, ", and that of rank 0 is ", there,
-                          ": all ranks have to submit the same collectives in the same order");
-    };
-    for (uint32_t rank = 1; rank < ranks_; ++rank) {
-        const Announcement& of = announced_[rank];
-        if (of.number != first.number) return differs(rank, "number", of.number, first.number);
-        if (of.kind != first.kind)
-            return make_error(GPO_INVALID_STATE, "collective ", first.number, " of the group: rank ", rank,
-                              " has submitted ", kind_name(static_cast<Kind>(of.kind)), ", and rank 0 ",
-                              kind_name(static_cast<Kind>(first.kind)),
-                              ": all ranks have to submit the same collectives in the same order");
-        if (of.type != first.type) return differs(rank, "type", of.type, first.type);
-        if (of.reduction != first.reduction) return differs(rank, "reduction", of.reduction, first.reduction);
-        if (of.root != first.root) return differs(rank, "root", of.root, first.root);
-        if (of.count != first.count) return differs(rank, "count", of.count, first.count);
-    }
-    if (static_cast<Kind>(first.kind) != Kind::send_receive) return nullptr;
-    for (uint32_t rank = 0; rank < ranks_; ++rank) {
-        const uint32_t to = announced_[rank].send_to, from = announced_[rank].receive_from;
-        if (to != GPO_NO_RANK && announced_[to].receive_from != rank)
-            return make_error(GPO_INVALID_STATE, "rank ", rank, " sends to rank ", to,
-                              ", which doesn't receive from it");
-        if (from != GPO_NO_RANK && announced_[from].send_to != rank)
-            return make_error(GPO_INVALID_STATE, "rank ", rank, " receives from rank ", from,
-                              ", which doesn't send to it");
-    }
-    return nullptr;
 }
 
 void HostedEngine::copy(Work& work, std::span<const StagingCopy> copies, bool on_device) {

@@ -18,6 +18,7 @@
 
 #include "core/errands.h"
 #include "memory/owned_memory.h"
+#include "peers/announcement.h"
 #include "peers/engine.h"
 #include "peers/exchange.h"
 #include "peers/greeting.h"
@@ -83,7 +84,6 @@ public:
 private:
     class Work;
     class PartOperation;
-    struct Announcement;
     ~HostedEngine() override;
 
     // --- from streams, under their submit locks ---
@@ -99,7 +99,6 @@ private:
     void carry_out(Work& work);
     void move_by_nccl(Work& work);
     void announce(Work& work);
-    ErrorPtr verdict() const;
     Transport& callers_transport(const std::function<void()>& check);
     void exchange(Work& work);
     void copy(Work& work, std::span<const StagingCopy> copies, bool on_device);

@@ -8,6 +8,7 @@
 #include "peers/file_transport.h"
 #include "peers/greeting.h"
 #include "peers/mpi_transport.h"
+#include "peers/names.h"
 #include "peers/nccl_engine.h"
 
 namespace gpo::peers {
@@ -28,7 +29,7 @@ uint64_t deadline_of(uint64_t patience) noexcept {
 
 void check_engine(uint32_t engine) {
     if (engine != GPO_AUTO && engine != GPO_ENGINE_NCCL && engine != GPO_ENGINE_HOST)
-        fail(GPO_INVALID_ARGUMENT, "options.engine is ", engine,
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", engine_name(engine),
              ", and groups of several processes have GPO_ENGINE_NCCL and GPO_ENGINE_HOST");
 }
 
@@ -41,7 +42,7 @@ void check_ranks(const gpo_join_options& options, uint32_t most) {
 
 // What each process says of itself when all are there. The same layout in all.
 struct Greeting {
-    static constexpr uint32_t kVersion = 3;
+    static constexpr uint32_t kVersion = 4;
     uint32_t version = kVersion, engine = GPO_AUTO;
     uint32_t flags = 0;     // GPO_JOIN_*
     uint32_t nccl = 0;      // its version; 0: it can't be used
@@ -89,11 +90,12 @@ void check_greetings(const std::vector<Greeting>& greetings) {
         if (greetings[rank].version != greetings[0].version)
             fail(GPO_INVALID_ARGUMENT, "rank ", rank, " has another version of the library than rank 0");
         if (greetings[rank].engine != greetings[0].engine)
-            fail(GPO_INVALID_ARGUMENT, "options.engine of rank ", rank, " is ", greetings[rank].engine,
-                 ", and rank 0 has ", greetings[0].engine);
+            fail(GPO_INVALID_ARGUMENT, "options.engine of rank ", rank, " is ",
+                 engine_name(greetings[rank].engine), ", and rank 0 has ", engine_name(greetings[0].engine));
         if (greetings[rank].flags != greetings[0].flags)
-            fail(GPO_INVALID_ARGUMENT, "options.flags of rank ", rank, " is ", greetings[rank].flags,
-                 ", and rank 0 has ", greetings[0].flags);
+            fail(GPO_INVALID_ARGUMENT, "rank ", greetings[rank].flags ? rank : 0,
+                 " has GPO_JOIN_CHECK_ORDER in its options.flags, and rank ", greetings[rank].flags ? 0 : rank,
+                 " hasn't");
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/options.h"
 #include "kernel/module.h"
 #include "memory/fill.h"
+#include "peers/names.h"
 
 namespace gpo {
 
@@ -27,7 +28,7 @@ void check(uint64_t bytes, const gpo_symmetric_options& options) {
     refuse_unknown_flags(options.flags, GPO_SYMMETRIC_REMOTE, "options.flags");
     if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
     if (options.engine != GPO_AUTO && options.engine != GPO_ENGINE_DIRECT && options.engine != GPO_ENGINE_NVSHMEM)
-        fail(GPO_INVALID_ARGUMENT, "options.engine is ", options.engine,
+        fail(GPO_INVALID_ARGUMENT, "options.engine is ", peers::engine_name(options.engine),
              ", and symmetric memory has GPO_ENGINE_DIRECT and GPO_ENGINE_NVSHMEM");
     const uint64_t alignment = options.alignment;
     if (alignment && (alignment < least || alignment > kMostAlignment || (alignment & (alignment - 1))))

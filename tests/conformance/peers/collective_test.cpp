@@ -500,6 +500,9 @@ TEST_CASE("what is wrong with a collective is named, with the rank, and nothing 
     refuse(changed(good, [](auto& c) { c.type = 13; }), parts, "collective.type is 13");
     refuse(changed(good, [](auto& c) { c.reduction = 0; }), parts, "collective.reduction is 0");
     refuse(changed(good, [](auto& c) { c.reduction = 6; }), parts, "collective.reduction is 6");
+    refuse(changed(good, [](auto& c) { c.kind = GPO_COLLECTIVE_ALL_GATHER; }), parts,
+           "collective.reduction is sum, and all-gather reduces nothing");
+    refuse(changed(good, [](auto& c) { c.kind = GPO_COLLECTIVE_BARRIER; }), parts, ": a barrier has none");
     refuse(changed(good, [](auto& c) { c.root = 1; }), parts, "collective.root is 1");
     refuse(changed(good, [](auto& c) { c.flags = 1; }), parts, "collective.flags");
     refuse(changed(good, [](auto& c) { c.count = UINT64_MAX / 2; }), parts, "collective.count");

@@ -106,6 +106,35 @@ TEST_CASE("joined ranks of one process sum, in the order of their streams") {
     }
 }
 
+TEST_CASE("equal sums of two layers, submitted in another order by one rank, fail on all ranks, which name both") {
+    JoinedRig rig(3);
+    const auto data = rig.buffers(10);
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+        auto sum = sum_of(10);
+        sum.label = rank == 1 ? "layer 2" : "layer 1";
+        REQUIRE_OK(rig.submit(rank, sum, data[rank], data[rank]));
+    }
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+        const std::string message = rig.failure_of(rank, GPO_INVALID_STATE);
+        CHECK(has(message, "rank 1 has submitted all-reduce `layer 2` (sum of 10 uint32), and rank 0 all-reduce "
+                           "`layer 1` (sum of 10 uint32)"));
+    }
+    // The group goes on, where labels are missing too, or long.
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) rig.streams[rank] = rig.stream("again");
+    const std::string prefix(63, 'x');
+    for (const bool labelled : {false, true})
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+            REQUIRE_OK(gpo_fill(rig.streams[rank], data[rank], rank + 1, 4, 10));
+            auto sum = sum_of(10);
+            const std::string label = prefix + std::to_string(rank);
+            if (labelled) sum.label = label.c_str();
+            else if (rank == 1) sum.label = "layer 1";
+            REQUIRE_OK(rig.submit(rank, sum, data[rank], data[rank]));
+        }
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+        CHECK(rig.read(rank, data[rank], 10) == std::vector<uint32_t>(10, 6));
+}
+
 TEST_CASE("a joined group that is destroyed still does what was submitted, and then the others lose it") {
     JoinedRig rig(2);
     const auto data = rig.buffers(100);
@@ -236,7 +265,7 @@ TEST_CASE("what can't be joined is refused, with the reason") {
     };
     refused([](auto& options) { options.by = 0; }, "options.by is 0");
     refused([](auto& options) { options.by = 4; }, "options.by is 4");
-    refused([](auto& options) { options.engine = GPO_ENGINE_DIRECT; }, "options.engine is 1");
+    refused([](auto& options) { options.engine = GPO_ENGINE_DIRECT; }, "options.engine is GPO_ENGINE_DIRECT");
     refused([](auto& options) { options.flags = 2; }, "options.flags");
     refused([](auto& options) { options.ranks = 0; }, "options.ranks is 0");
     refused([](auto& options) { options.ranks = 65; }, "options.ranks is 65");
@@ -246,6 +275,41 @@ TEST_CASE("what can't be joined is refused, with the reason") {
     refused([](auto& options) { options.communicator = &options; }, "options.communicator is not NULL");
     const uint8_t none[GPO_PEERS_ID_BYTES] = {};
     refused([&](auto& options) { options.id = none; }, "options.id is none");
+}
+
+TEST_CASE("ranks that join with different options both learn which, by name") {
+    Gpu gpu;
+    const auto differ = [&](const std::function<void(gpo_join_options&)>& change, const char* what) {
+        uint8_t id[GPO_PEERS_ID_BYTES];
+        REQUIRE_OK(gpo_peers_make_id(id, sizeof id, nullptr));
+        gpo_status joined[2] = {};
+        std::string messages[2];
+        std::vector<std::thread> threads;
+        for (uint32_t rank = 0; rank < 2; ++rank)
+            threads.emplace_back([&, rank] {
+                auto options = sized<gpo_join_options>();
+                options.by = GPO_JOIN_ID;
+                options.engine = GPO_ENGINE_HOST;
+                options.rank = rank;
+                options.ranks = 2;
+                options.timeout_ns = 30 * kSecond;
+                options.id = id;
+                if (rank == 1) change(options);
+                Peers peers;
+                joined[rank] = gpo_peers_join(gpu.device, &options, peers.out());
+                messages[rank] = last_error().message;
+            });
+        for (std::thread& thread : threads) thread.join();
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            CAPTURE(messages[rank]);
+            CHECK(joined[rank] == GPO_INVALID_ARGUMENT);
+            CHECK(has(messages[rank], what));
+        }
+    };
+    differ([](auto& options) { options.engine = GPO_AUTO; },
+           "options.engine of rank 1 is GPO_AUTO, and rank 0 has GPO_ENGINE_HOST");
+    differ([](auto& options) { options.flags = GPO_JOIN_CHECK_ORDER; },
+           "rank 1 has GPO_JOIN_CHECK_ORDER in its options.flags, and rank 0 hasn't");
 }
 
 TEST_CASE("the second of two processes with the same rank is refused") {

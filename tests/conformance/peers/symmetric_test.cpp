@@ -288,8 +288,8 @@ TEST_CASE("what is wrong with symmetric memory is named") {
         CHECK_STATUS(status, gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
         CHECK(has(refused(), what));
     };
-    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_NCCL, 0, 0, "options.engine is 2");
-    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_HOST, 0, 0, "options.engine is 3");
+    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_NCCL, 0, 0, "options.engine is GPO_ENGINE_NCCL");
+    other(GPO_INVALID_ARGUMENT, GPO_ENGINE_HOST, 0, 0, "options.engine is GPO_ENGINE_HOST");
     other(GPO_INVALID_ARGUMENT, 5, 0, 0, "options.engine is 5");
     other(GPO_NOT_SUPPORTED, GPO_ENGINE_NVSHMEM, 0, 0, "groups of several processes");
     other(GPO_INVALID_ARGUMENT, 0, 2, 0, "options.flags");
