@@ -725,7 +725,15 @@ int symmetric_differs(Rank& r) {
     refuse(GPO_INVALID_ARGUMENT, kBytes, 4096, "the alignment of " + name + " is 4096");
     refuse(GPO_INVALID_ARGUMENT, kBytes, 100, "options.alignment is 100");
     refuse(GPO_INVALID_ARGUMENT, 0, 0, "bytes is 0");
-    const auto options = symmetric_options(0);
+    auto options = symmetric_options(0);
+    if (r.rank == last) options.label = "weights";
+    gpo_symmetric_t other = nullptr;
+    EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_symmetric_allocate(r.peers, kBytes, &options, &other));
+    EXPECT(has(last_message(), name + " allocates symmetric memory `weights`, and rank 0 symmetric memory `pages`: all "
+                                      "ranks have to allocate the same memory in the same order"));
+    options.label = r.rank == last ? nullptr : "pages";   // which says nothing
+    EXPECT_OK(gpo_symmetric_allocate(r.peers, kBytes, &options, &other));
+    EXPECT_OK(gpo_symmetric_destroy(other));
     gpo_symmetric_t memory = nullptr;
     EXPECT_STATUS(GPO_OUT_OF_MEMORY, gpo_symmetric_allocate(r.peers, uint64_t{1} << 47, &options, &memory));
     Shared shared(r);

@@ -82,7 +82,8 @@ typedef struct gpo_symmetric_options {
  * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is
  * zeroed. A failure there is that of all processes, and names the rank.
  *
- * GPO_INVALID_ARGUMENT: `bytes`, the alignment or another option is out of range, or not the same in all processes
+ * GPO_INVALID_ARGUMENT: `bytes`, the alignment or another option is out of range, or not the same in all processes; or
+ *     two ranks have labelled the memory, and not alike: they allocate in another order, which the message says
  * GPO_NOT_SUPPORTED: two devices of the group can't reach each other's memory; the message names their ranks. Or the
  *     processes are on several hosts, or don't see each other's devices or process numbers; or the group has more than
  *     32 ranks. NVSHMEM can't be used, or has begun with other processes, or the group is of one process: the message

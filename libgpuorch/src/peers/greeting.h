@@ -1,6 +1,9 @@
 // Calls that all processes of a group make together: each tells the others what it says of itself.
 #pragma once
 
+#include <cstring>
+#include <string_view>
+
 #include "core/runtime.h"
 #include "peers/transport.h"
 
@@ -24,6 +27,22 @@ std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience
     }
     complete(transport, transfers, patience, check);
     return said;
+}
+
+/// Ranks that have labelled what they allocate by one call have labelled it alike. `Said` has the memory's owner as
+/// text, whose last word is the label in backquotes, if it has one. Throws Failure(GPO_INVALID_ARGUMENT), in all
+/// processes alike.
+template <class Said>
+void require_same_label(const std::vector<Said>& said) {
+    const auto owner = [&](size_t rank) {
+        return std::string_view(said[rank].owner, strnlen(said[rank].owner, sizeof said[rank].owner));
+    };
+    size_t first = 0;
+    while (first < said.size() && !owner(first).ends_with('`')) ++first;
+    for (size_t rank = first + 1; rank < said.size(); ++rank)
+        if (owner(rank).ends_with('`') && owner(rank) != owner(first))
+            fail(GPO_INVALID_ARGUMENT, "rank ", rank, " allocates ", owner(rank), ", and rank ", first, " ",
+                 owner(first), ": all ranks have to allocate the same memory in the same order");
 }
 
 /// What to call now and then while others are waited for: throws Failure(GPO_SHUT_DOWN).

@@ -65,6 +65,7 @@ struct Asked {
     char why[316] = {};
     int32_t version = 0, begun = 0;   // NVSHMEM's; 1: it runs
     int32_t pe = -1, pes = 0;         // of one that runs
+    char owner[96] = {};              // the memory's, with its label
     uint64_t bytes = 0, alignment = 0;
     uint64_t next = 0;
     uint32_t released = 0, unused = 0;
@@ -137,6 +138,7 @@ Asked own_answer(Context& context, uint32_t rank, uint64_t bytes, uint64_t align
 // All ranks find the same. True: NVSHMEM has to be begun.
 bool check_answers(const std::vector<Asked>& asked) {
     require_all(asked);
+    require_same_label(asked);
     const Asked& first = asked[0];
     for (uint32_t rank = 0; rank < asked.size(); ++rank) {
         const Asked& of = asked[rank];
@@ -252,6 +254,7 @@ Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transpor
     } catch (const Failure& failure) {
         refuse(answer, failure.error()->status, failure.error()->sentence());
     }
+    copy_text(answer.owner, owner.c_str());
     const auto asked = greet(transport, answer, patience, check);
     const bool begins = check_answers(asked);
     Done done;

@@ -67,10 +67,11 @@ private:
 // What each says in turn: what it wants; what it has allocated; and whether it has found what the others have. The same
 // layout in all processes.
 struct Offer {
-    static constexpr uint32_t kVersion = 1;
+    static constexpr uint32_t kVersion = 2;
     uint32_t version = kVersion;
     int32_t status = GPO_SUCCESS;     // not 0: it can't, since:
     char why[240] = {};
+    char owner[96] = {};              // the memory's, with its label
     char host[96] = {};               // which host, and by which numbers its processes know each other
     uint64_t bytes = 0, alignment = 0;
     uint32_t blocks = 0, native_atomics = 1;
@@ -97,7 +98,9 @@ class Allocating {
 public:
     Allocating(Peers& peers, const SymmetricLayout& layout, const FixedText<96>& owner, const ErrorPtr& wrong)
         : engine_(*peers.hosted()), context_(*peers.contexts().front()),
-          memory_(make<OwnedMemory>(peers.contexts().front(), owner)), layout_(layout), failed_(wrong) {}
+          memory_(make<OwnedMemory>(peers.contexts().front(), owner)), layout_(layout), failed_(wrong) {
+        copy_text(own_.owner, owner.c_str());
+    }
 
     Ref<SymmetricMemory> run() {
         own_.bytes = layout_.bytes;
@@ -148,6 +151,7 @@ private:
     // All find the same.
     void compare() const {
         const std::vector<Offer>& offers = offers_;
+        require_same_label(offers);
         for (uint32_t rank = 1; rank < offers.size(); ++rank) {
             const auto refuse = [&](const char* what, uint64_t of_rank, uint64_t of_first) {
                 if (of_rank != of_first)
