@@ -1,8 +1,9 @@
-// gpuorch/device/graph.cuh, as sources that the library compiles include it. What its functions do in graphs is tested
-// in foreign/device_graph_test.cpp and foreign/conditional_test.cpp.
+// gpuorch/device/graph.cuh, as sources that the library compiles include it, and what its kernels may do outside of
+// graphs. What its functions do in graphs is tested in foreign/device_graph_test.cpp and foreign/conditional_test.cpp.
 #include <string>
 
-#include "support/gpu.h"
+#include "conformance/peers/rig.h"
+#include "conformance/template_rig.h"
 
 using namespace gpo::test;
 
@@ -25,6 +26,41 @@ extern "C" __global__ void launch(gpo::device_graph graph, int *answers) {
     answers[3] = gpo::relaunch_self();
 }
 )";
+
+constexpr const char* kLaunchers = R"(
+#include <gpuorch/device/graph.cuh>
+__device__ int second(gpo::device_graph graph) { return gpo::launch_tail(graph); }
+__device__ int first(gpo::device_graph graph) { return second(graph) + 1; }
+struct queue { __device__ int launch_tail(int n) { return n; } };
+
+extern "C" __global__ void tail(gpo::device_graph graph, int *answer) { *answer = gpo::launch_tail(graph); }
+extern "C" __global__ void forget(gpo::device_graph graph, int *answer) {
+    *answer = gpo::launch_fire_and_forget(graph);
+}
+extern "C" __global__ void sibling(gpo::device_graph graph, int *answer) { *answer = gpo::launch_sibling(graph); }
+extern "C" __global__ void deep(gpo::device_graph graph, int *answer) { *answer = first(graph) - 1; }
+extern "C" __global__ void unreached(gpo::device_graph graph, int *answer) {
+    const int given = graph.graph ? gpo::launch_tail(graph) : 10;
+    *answer = given;
+}
+extern "C" __global__ void own(gpo::device_graph graph, int *answer) { queue q; *answer = q.launch_tail(10); }
+extern "C" __global__ void asks(gpo::device_graph graph, int *answer) { *answer = gpo::current_graph() ? 0 : 10; }
+extern "C" __global__ void decides(gpo::device_graph graph, int *answer) {
+    if (graph.graph) gpo::set_condition(graph.graph, 1);
+    *answer = 10;
+}
+)";
+
+struct Launchers : WordsRig {
+    /// On a stream: with no graph, so that all answer 10, gpo::launch_invalid_argument, if they run.
+    gpo_status put_on(gpo_stream_t stream, const char* name) {
+        words[0] = 0;
+        return launch(stream, kernel(kLaunchers, name), 1, 1, none, at(0));
+    }
+    const struct {
+        uint64_t graph, status;
+    } none{};
+};
 
 }  // namespace
 
@@ -54,4 +90,64 @@ TEST_CASE("a header of the same name that a compilation is given goes before the
     options.header_count = 1;
     Module module;
     CHECK_OK(gpo_module_compile(gpu.device, &options, module.out()));
+}
+
+TEST_CASE("a stream refuses kernels that launch graphs, wherever the launch is in them, and takes the others") {
+    Launchers rig;
+    for (const char* const name : {"tail", "forget", "sibling", "deep", "unreached"}) {
+        CAPTURE(name);
+        CHECK_STATUS(GPO_NOT_SUPPORTED, rig.put_on(rig.on, name));
+        CHECK(says(refusal(), std::string("kernel `") + name + "`"));
+        CHECK(says(refusal(), "launches graphs"));
+        Stream learns = rig.stream("learns", GPO_STREAM_LEARNS), resident = rig.stream("resident", GPO_STREAM_RESIDENT);
+        CHECK_STATUS(GPO_NOT_SUPPORTED, rig.put_on(learns, name));
+        CHECK_STATUS(GPO_NOT_SUPPORTED, rig.put_on(resident, name));
+        CHECK_OK(gpo_stream_wait(rig.on, kPatience));   // which goes on
+        CHECK(rig.word(0) == 0);
+        // In a graph it runs, where it was recorded and where it was added.
+        Template recorded = make_template(rig);
+        REQUIRE_OK(gpo_template_begin(recorded, rig.on));
+        REQUIRE_OK(rig.put_on(rig.on, name));
+        REQUIRE_OK(gpo_template_end(recorded));
+        Graph graph = make_graph(recorded);
+        rig.run(graph);
+        CHECK(rig.word(0) == 10);
+    }
+    for (const char* const name : {"own", "asks", "decides"}) {
+        CAPTURE(name);
+        REQUIRE_OK(rig.put_on(rig.on, name));
+        CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+        CHECK(rig.word(0) == 10);
+    }
+}
+
+TEST_CASE("a held stream fails at a kernel that launches graphs, and a group's launch of it is refused") {
+    Launchers rig;
+    Stream held = rig.stream("held");
+    Timeline later = rig.timeline();
+    REQUIRE_OK(gpo_stream_wait_timeline(held, later, 1));
+    if (!rig.too_old()) {   // else its arguments can't be kept
+        REQUIRE_OK(rig.put_on(held, "tail"));
+        REQUIRE_OK(gpo_timeline_signal(later, 1));
+        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_wait(held, kPatience));
+        CHECK(rig.word(0) == 0);
+    }
+    Peers peers;
+    REQUIRE_OK(gpo_peers_create(&rig.device, 1, nullptr, peers.out()));
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = shape.block[0] = 1;
+    const uint64_t answer = rig.at(0);
+    const void* arguments[] = {&rig.none, &answer};
+    const uint32_t sizes[] = {sizeof rig.none, sizeof answer};
+    const Kernel tail = rig.kernel(kLaunchers, "tail");
+    auto one = sized<gpo_rank_launch>();
+    one.stream = rig.on;
+    one.kernel = tail;
+    one.launch = &shape;
+    one.arguments = arguments;
+    one.sizes = sizes;
+    one.argument_count = 2;
+    CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_peers_launch(peers, &one, sizeof one, 1));
+    CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+    CHECK(rig.word(0) == 0);
 }

@@ -111,7 +111,7 @@ const gpo_soft_kernel kernels[] = {
     {"count", two_pointers, 1, 0, 0, 1024, count, {}},
     {"occupy", two_pointers, 2, 0, 0, 1024, occupy, {}},
     {"count_down", two_pointers, 2, 0, 0, 1024, count_down, {}},
-    {"launch_graphs", launch_parameters, 4, 0, 0, 1024, launch_graphs, {}},
+    {"launch_graphs", launch_parameters, 4, GPO_SOFT_KERNEL_LAUNCHES_GRAPHS, 0, 1024, launch_graphs, {}},
     {"sign", pointer_and_int, 2, 0, 0, 1024, sign, {}},
     {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large, {}},
     {"read_table", two_pointers, 1, 0, 0, 1024, read_table, {}},

@@ -196,7 +196,9 @@ typedef struct gpo_launch {
  *     have this grid, block or cluster
  * GPO_LIMIT_EXCEEDED: the blocks of a cooperative launch don't fit on the device at the same time
  * GPO_NOT_SUPPORTED: the device has no cooperative launches or no clusters; or the stream is held (stream.h), and
- *     neither the driver nor `sizes` tells the sizes of the parameters */
+ *     neither the driver nor `sizes` tells the sizes of the parameters; or the kernel launches graphs
+ *     (gpuorch/device/graph.cuh), which it can do in a graph alone: record the launch into a template, or add it there
+ *     (gpo_template_add_kernel). On a stream that is held such a launch is accepted, and then fails the stream */
 GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch *launch,
                                      const void *const *arguments, const uint32_t *sizes, uint32_t count);
 

@@ -177,8 +177,9 @@ typedef struct gpo_rank_launch {
  * GPO_INVALID_HANDLE: a stream or a kernel is of another runtime
  * GPO_LIMIT_EXCEEDED: not all blocks of a kernel fit on its device at the same time; the message names the rank, how
  *     many blocks fit, and how many were asked for
- * GPO_NOT_SUPPORTED: a device has no cooperative launches, or a stream is resident; or the launch would have to be held
- *     on a wrapped stream; or neither the driver nor `sizes` tells the sizes of the parameters
+ * GPO_NOT_SUPPORTED: a device has no cooperative launches, or a stream is resident; or a kernel launches graphs
+ *     (module.h, gpo_stream_launch_kernel); or the launch would have to be held on a wrapped stream; or neither the
+ *     driver nor `sizes` tells the sizes of the parameters
  * GPO_WOULD_BLOCK, GPO_CAPTURE_REFUSED: as gpo_peers_submit
  * A failure has no effect, except where the driver refuses a kernel when some of the launch is on its way already: then
  * all of its streams have failed. */

@@ -172,6 +172,8 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
     }
     error->object = kernel_.describe();
     error->message = text(kernel_.describe(), " on ", stream.describe(), " was not launched: ", error->message);
+    if (issued.result == CUDA_ERROR_NOT_SUPPORTED)
+        error->message += ": a kernel that launches graphs (gpuorch/device/graph.cuh) runs in graphs alone";
     throw Failure(std::move(error));
 }
 

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define GPO_SOFT_KERNEL_ABI 6
+#define GPO_SOFT_KERNEL_ABI 7
 #define GPO_SOFT_REGION_BITS 28
 
 typedef __UINT32_TYPE__ gpo_soft_u32;
@@ -137,6 +137,7 @@ struct gpo_soft_parameter { gpo_soft_u32 offset, size; };
 enum {
     GPO_SOFT_KERNEL_WAITS = 1u,      // some thread may wait for another: run() calls run_threads
     GPO_SOFT_KERNEL_LAUNCHES = 2u,   // some thread may launch a kernel
+    GPO_SOFT_KERNEL_LAUNCHES_GRAPHS = 4u,   // some thread launches a graph: it can run in graphs alone
 };
 
 struct gpo_soft_kernel {

@@ -22,10 +22,12 @@
  *   time, of one kernel or of two, have undefined behaviour.
  *
  * Launches
- *   A kernel may launch graphs if it is in a graph itself, and not in the body of a conditional node. The graph that it
- *   launches must have been made for that (GPO_GRAPH_DEVICE_LAUNCH). The launching graph need not, unless it launches
- *   itself. Of one graph there is one launch at a time: a graph that runs, or waits as a tail, can't be launched. Only
- *   a running graph may launch itself, once, as a tail.
+ *   A kernel may launch graphs if it is in a graph itself, and not in the body of a conditional node. A stream refuses
+ *   a kernel that has a launch of a graph in it, or in a function that it calls, whether it would come to the launch
+ *   or not (GPO_NOT_SUPPORTED from gpo_stream_launch_kernel). The graph that a kernel launches must have been made for
+ *   that (GPO_GRAPH_DEVICE_LAUNCH). The launching graph need not, unless it launches itself. Of one graph there is one
+ *   launch at a time: a graph that runs, or waits as a tail, can't be launched. Only a running graph may launch
+ *   itself, once, as a tail.
  *   An *environment* is one run of a graph with all that belongs to it. The run is complete when its environment is,
  *   and all its tails.
  *     fire and forget  The graph runs at once, and belongs to the environment of the graph that launched it. One run of

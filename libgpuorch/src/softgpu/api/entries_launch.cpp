@@ -119,6 +119,8 @@ CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstrea
     const Function& function = function_in(machine, submission.context(), handle);
     KernelLaunch asked = ask(machine, function, shape, submission.stream().priority);
     read_arguments(function, parameters, extra, asked.arguments);
+    require(submission.captured() || !(function.kernel->flags & GPO_SOFT_KERNEL_LAUNCHES_GRAPHS),
+            CUDA_ERROR_NOT_SUPPORTED);
     Command& command = submission.command(CommandKind::kernel);
     command.launch_kernel = function.kernel;
     command.keeps = function.module->image;

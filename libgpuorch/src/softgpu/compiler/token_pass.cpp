@@ -659,7 +659,7 @@ private:
         const bool waits = traits.waits || options_.fibers;
         const std::string flags =
             std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0) +
-                           (launches_ ? 8 : 0) + (traits.launches ? 16 : 0));
+                           (launches_ ? 8 : 0) + (traits.launches ? 16 : 0) + (traits.launches_graphs ? 32 : 0));
         const std::string inlined = waits            ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";

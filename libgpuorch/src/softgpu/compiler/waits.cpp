@@ -12,11 +12,12 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kObserving = {
+constexpr std::array<std::string_view, 9> kObserving = {
     "volatile", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep", "clock", "clock64",
-    "__ldcv", "__ldcg",
-    // A launch is refused while the graph still runs: a loop may try until it isn't.
-    "cudaGraphLaunch", "launch_fire_and_forget", "launch_tail", "launch_sibling", "relaunch_self"};
+    "__ldcv", "__ldcg"};
+// A launch is refused while the graph still runs: a loop may try until it isn't.
+constexpr std::array<std::string_view, 5> kGraphLaunches = {"cudaGraphLaunch", "launch_fire_and_forget", "launch_tail",
+                                                            "launch_sibling", "relaunch_self"};
 constexpr std::array<std::string_view, 15> kObservingMembers = {
     "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
     "fetch_add", "fetch_sub", "test_and_set",          "wait",
@@ -92,7 +93,16 @@ public:
 private:
     // -- who mentions whom -------------------------------------------------------------------------------------------
 
-    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4, kOwnMemory = 8, kLaunches = 16 };
+    enum Trait : uint8_t {
+        kWaits = 1,
+        kIndexInMemory = 2,
+        kDeviceShared = 4,
+        kOwnMemory = 8,
+        kLaunches = 16,
+        kLaunchesGraphs = 32,
+    };
+    /// What a kernel may not do everywhere: in doubt it doesn't. So it comes from calls alone, and not from operators.
+    static constexpr uint8_t kByCalls = kLaunchesGraphs;
 
     /// A function, or something else that does things: what it says, and the names in it of other units.
     struct Unit {
@@ -289,7 +299,8 @@ private:
         if (word.starts_with("__sync_") || (word.starts_with("__atomic_") && !word.starts_with("__atomic_store") &&
                                             !word.starts_with("__atomic_thread_fence")))
             return true;
-        if (among(kObserving, word) || volatile_names_.count(word) || volatile_types_.count(word)) return true;
+        if (among(kObserving, word) || among(kGraphLaunches, word)) return true;
+        if (volatile_names_.count(word) || volatile_types_.count(word)) return true;
         if (at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")) && among(kObservingMembers, word)) return true;
         if (!calls(at)) return false;
         const auto name = indices_.find(word);
@@ -608,12 +619,22 @@ private:
             does |= kWaits;
         if ((token.is("__shared__") && !unit.is_kernel) || shared_.count(token.text)) does |= kDeviceShared;
         if (among(kIndexed, token.text) || groups_) does |= kIndexInMemory;
+        if (launches_graph(at)) does |= kLaunchesGraphs;
         if (token.is("threadIdx") &&
             (!unit.is_kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
                 return at >= one.body.begin && at < one.body.end;
             })))
             does |= kIndexInMemory;
         return does;
+    }
+
+    /// A call of cudaGraphLaunch, or of a function of gpuorch/device/graph.cuh that calls it; and not of a function or
+    /// member of the source's own that has such a name.
+    bool launches_graph(uint32_t at) const {
+        if (!among(kGraphLaunches, all_[at].text) || !all_[at + 1].is("(") || at < 2) return false;
+        const Token &before = all_[at - 1], &scope = all_[at - 2];
+        if (before.is(".") || before.is("->")) return false;
+        return (before.is("::") && scope.is("gpo")) || !indices_.count(all_[at].text);
     }
 
     /// Who mentions a unit does what it does; what has no name is mentioned by all.
@@ -632,14 +653,15 @@ private:
             fresh.pop_back();
             const uint8_t does = unit.does;
             if (unit.name.empty()) {
-                if ((does & ~all_do) == 0) continue;
-                all_do |= does;
+                if ((does & ~kByCalls & ~all_do) == 0) continue;
+                all_do |= does & ~kByCalls;
                 for (uint32_t i = 0; i < units_.size(); ++i) add(i, all_do);
             } else if (unit.body.empty()) {   // a kernel is mentioned by nobody
                 Name& name = names_[indices_.at(unit.name)];
                 if ((does & ~name.does) == 0) continue;
                 name.does |= does;
-                for (const uint32_t other : name.mentioned_by) add(other, name.does);
+                for (const uint32_t other : name.mentioned_by) add(other, name.does & ~kByCalls);
+                for (const uint32_t other : name.called_by) add(other, name.does & kByCalls);
             }
         }
         for (const Unit& unit : units_) {
@@ -648,6 +670,7 @@ private:
             unit.traits->index_in_memory = (unit.does & kIndexInMemory) != 0;
             unit.traits->device_shared = (unit.does & kDeviceShared) != 0;
             unit.traits->launches = (unit.does & kLaunches) != 0;
+            unit.traits->launches_graphs = (unit.does & kLaunchesGraphs) != 0;
             unit.traits->own_memory = (unit.does & kOwnMemory) != 0;
             for (uint32_t at = unit.parameters.begin; at < unit.parameters.end; ++at)   // each thread has a copy
                 if (const auto name = indices_.find(all_[at].text);

@@ -10,6 +10,9 @@
 // things are no waiting: an atomic whose result is not used; and the compare-and-swap loop of a read-modify-write (do {
 // assumed = old; old = atomicCAS(p, assumed, f); } while (assumed != old);), which ends whether others run or not.
 //
+// Which kernels launch graphs is found by calls alone, and in doubt the answer is "doesn't": a stream refuses those that
+// do, wherever the launch is in them.
+//
 // Names may hide what a loop reads (a template's T may be volatile int). So each loop that is not seen to end by
 // itself, as a counted loop does, is *watched*. Watching makes no thread wait, but the loop reports at times that it
 // still runs, and the multiprocessors find out where it hangs.
@@ -35,6 +38,7 @@ struct FunctionTraits {
     bool index_in_memory = false;   // some function asks the thread's state for its index
     bool device_shared = false;     // a device function has shared variables
     bool launches = false;          // a thread may launch a kernel
+    bool launches_graphs = false;   // a thread launches a graph, as far as calls by name show
     bool own_memory = false;        // threads may have arrays of their own, or pointers to their own variables
     std::vector<SpinningLoop> loops;
     std::vector<uint32_t> jumps;    // goto tokens of functions that look at what others write

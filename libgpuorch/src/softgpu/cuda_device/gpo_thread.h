@@ -121,6 +121,7 @@ enum {
     __gpo_own_memory = 4,
     __gpo_launched = 8,     // the source has launches by kernels: the kernel may be launched so
     __gpo_launches = 16,    // the kernel may launch kernels
+    __gpo_launches_graphs = 32,   // the kernel launches graphs
     __gpo_abi = GPO_SOFT_KERNEL_ABI
 };
 
@@ -244,7 +245,9 @@ __gpo_inline unsigned __gpo_shared_of() {
 }
 template <unsigned Flags>
 __gpo_inline unsigned __gpo_flags_of() {
-    return (Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u) | (Flags & __gpo_launches ? GPO_SOFT_KERNEL_LAUNCHES : 0u);
+    return (Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u) |
+           (Flags & __gpo_launches ? GPO_SOFT_KERNEL_LAUNCHES : 0u) |
+           (Flags & __gpo_launches_graphs ? GPO_SOFT_KERNEL_LAUNCHES_GRAPHS : 0u);
 }
 
 /// The threads of this block, by fibers or in a loop.

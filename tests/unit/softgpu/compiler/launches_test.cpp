@@ -1,5 +1,5 @@
-// Launches of kernels by kernels, as the software GPU's compiler sees them: what it makes of them, what it refuses, and
-// what it notes of the kernels. How children run is in machine/children_test.cpp and in conformance.
+// Launches by kernels, of kernels and of graphs, as the software GPU's compiler sees them: what it makes of them, what
+// it refuses, and what it notes of the kernels. How children run is in machine/children_test.cpp and in conformance.
 #include <algorithm>
 #include <string>
 
@@ -137,4 +137,58 @@ TEST_CASE("a launch with the wrong arguments is the compiler's error, at its lin
         "}\n");
     CHECK_FALSE(result.ok);
     CHECK(has_part(result.log, "k.cu:3:"));
+}
+
+namespace {
+
+/// Whether the pass notes that kernel `go` launches graphs. `before`: what stands in front of it.
+bool launches_graphs(const std::string& body, const std::string& before = "") {
+    const std::string graph_header =
+        "# 1 \"graph.cuh\" 1 3\n"
+        "typedef struct S* cudaGraphExec_t; namespace gpo { struct device_graph { unsigned long long graph; };\n"
+        "static inline int launch_on(device_graph g) { return cudaGraphLaunch((cudaGraphExec_t)g.graph, 0); }\n"
+        "static inline int launch_tail(device_graph g) { return launch_on(g); }\n"
+        "static inline void set_condition(unsigned long long c, unsigned v) { cudaGraphSetConditional(c, v); } }\n"
+        "# 2 \"k.cu\" 2\n";
+    const std::string text = rewrite_kernels("# 1 \"k.cu\"\n" + graph_header + before +
+                                                 "\n__global__ void go(gpo::device_graph g, int* p) { " + body + " }\n",
+                                             {})
+                                 .text;
+    const std::string made = "__gpo_run_block<__gpo_tag, ";
+    const size_t kernel = text.find("void go("), flags = text.find(made, kernel);
+    REQUIRE(flags != std::string::npos);
+    return (std::stoi(text.substr(flags + made.size())) & 32) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("kernels that launch graphs are found by what they call, however deep, and by nothing else") {
+    CHECK(launches_graphs("gpo::launch_tail(g);"));
+    CHECK(launches_graphs("if (*p) *p = gpo::launch_fire_and_forget(g);"));
+    CHECK(launches_graphs("gpo::launch_sibling(g); gpo::relaunch_self();"));
+    CHECK(launches_graphs("*p = cudaGraphLaunch((cudaGraphExec_t)g.graph, 0);"));
+    CHECK(launches_graphs("*p = ::cudaGraphLaunch((cudaGraphExec_t)g.graph, 0);"));
+    CHECK(launches_graphs("using namespace gpo; launch_tail(g);"));
+    CHECK(launches_graphs("const auto next = [&] { gpo::launch_tail(g); }; next();"));
+    CHECK(launches_graphs("first(g);", "__device__ void second(gpo::device_graph g) { gpo::launch_tail(g); }\n"
+                                       "__device__ void first(gpo::device_graph g) { second(g); }"));
+    CHECK(launches_graphs("each<second>(g);",
+                          "__device__ void second(gpo::device_graph g) { gpo::launch_tail(g); }\n"
+                          "template <auto F> __device__ void each(gpo::device_graph g) { F(g); }"));
+
+    CHECK_FALSE(launches_graphs("*p = 1;"));
+    CHECK_FALSE(launches_graphs("gpo::set_condition(1, *p);"));
+    CHECK_FALSE(launches_graphs("*p = gpo::current_graph() != 0;"));
+    // Of another kernel, a function that isn't called, and an operator that some kernel uses.
+    CHECK_FALSE(launches_graphs("*p = 1;", "__global__ void other(gpo::device_graph g) { gpo::launch_tail(g); }"));
+    CHECK_FALSE(launches_graphs("*p = 1;", "__device__ void second(gpo::device_graph g) { gpo::launch_tail(g); }"));
+    CHECK_FALSE(launches_graphs("*p = 1;",
+                                "struct Next { gpo::device_graph g;\n"
+                                "__device__ void operator()() { __syncthreads(); gpo::launch_tail(g); } };"));
+    // Functions and members of the source's own.
+    const std::string own = "struct Queue { __device__ int launch_tail(int n) { return n; } };\n"
+                            "__device__ int launch_sibling(int n) { return n; }";
+    CHECK_FALSE(launches_graphs("Queue queue; *p = queue.launch_tail(3);", own));
+    CHECK_FALSE(launches_graphs("*p = launch_sibling(3);", own));
+    CHECK(launches_graphs("*p = launch_sibling(3) + gpo::launch_sibling(g);", own));
 }
