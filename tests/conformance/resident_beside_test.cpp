@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/peers/symmetric_rig.h"
 #include "conformance/pipeline_rig.h"
 #include "conformance/queue/scheduler_rig.h"
 #include "resident_rig.h"
@@ -305,6 +306,145 @@ TEST_CASE("beside a resident kernel pipelines and host calls run, and traces are
             REQUIRE_OK(launch(rig.on, rig.add, 1, 1, rig.at(1), 1u));
             CHECK_OK(gpo_stream_wait(rig.on, kPatience));
             CHECK_OK(gpo_trace_stop(rig.runtime));
+        };
+    });
+}
+
+TEST_CASE("beside a resident kernel a group of one device is made and used" * gated) {
+    beside("groups", [](WordsRig& rig) {
+        return [&rig] {
+            Peers peers, part;
+            REQUIRE_OK(gpo_peers_create(&rig.device, 1, nullptr, peers.out()));
+            const uint32_t first = 0;
+            REQUIRE_OK(gpo_peers_split(peers, &first, 1, nullptr, part.out()));
+            Memory from = rig.memory(64), to = rig.memory(64);
+            auto rank = sized<gpo_rank_part>();
+            rank.stream = rig.on;
+            rank.send = from;
+            uint32_t value = 1;
+            const auto submit = [&](uint32_t kind, uint32_t reduction, uint64_t receive) {
+                const bool barrier = kind == GPO_COLLECTIVE_BARRIER;
+                REQUIRE_OK(gpo_fill(rig.on, from, ++value, 4, 16));
+                rank.receive = receive;
+                const auto what =
+                    collective(kind, barrier ? 0 : GPO_TYPE_UINT32, barrier ? 0 : 16, reduction);
+                REQUIRE_OK(gpo_peers_submit(part, &what, &rank, sizeof rank, 1));
+                if (barrier) return;
+                REQUIRE_OK(gpo_copy_to_host(rig.on, rig.words.data(), receive, 64));
+                CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+                for (uint32_t i = 0; i < 16; ++i) CHECK(rig.word(i) == value);
+            };
+            for (uint32_t reduction = GPO_REDUCE_SUM; reduction <= GPO_REDUCE_AVERAGE; ++reduction) {
+                submit(GPO_COLLECTIVE_ALL_REDUCE, reduction, to);
+                submit(GPO_COLLECTIVE_ALL_REDUCE, reduction, from);
+                submit(GPO_COLLECTIVE_REDUCE, reduction, to);
+                submit(GPO_COLLECTIVE_REDUCE_SCATTER, reduction, to);
+            }
+            for (const uint32_t kind : {GPO_COLLECTIVE_BROADCAST, GPO_COLLECTIVE_ALL_GATHER,
+                                        GPO_COLLECTIVE_ALL_TO_ALL, GPO_COLLECTIVE_SEND_RECEIVE, GPO_COLLECTIVE_BARRIER})
+                submit(kind, 0, to);
+            Symmetric memory;
+            REQUIRE_OK(gpo_symmetric_allocate(peers, 4096, nullptr, memory.out()));
+            REQUIRE_OK(gpo_symmetric_reset(memory, 0, rig.on));
+            auto shape = sized<gpo_launch>();
+            shape.grid[0] = shape.block[0] = 1;
+            const uint64_t word = rig.at(2);
+            const uint32_t number = 77;
+            const void* arguments[] = {&word, &number};
+            auto launch = sized<gpo_rank_launch>();
+            launch.stream = rig.on;
+            launch.kernel = rig.put;
+            launch.launch = &shape;
+            launch.arguments = arguments;
+            launch.argument_count = 2;
+            REQUIRE_OK(gpo_peers_launch(peers, &launch, sizeof launch, 1));
+            CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+            CHECK(rig.word(2) == 77);
+            Template of = make_template(rig);
+            REQUIRE_OK(gpo_template_begin(of, rig.on));
+            const auto sum = collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_UINT32, 16, GPO_REDUCE_SUM);
+            rank.receive = to;
+            REQUIRE_OK(gpo_peers_submit(part, &sum, &rank, sizeof rank, 1));
+            REQUIRE_OK(gpo_template_end(of));
+            Graph graph = make_graph(of);
+            rig.run(graph);
+            memory.reset();
+            part.reset();
+            peers.reset();
+        };
+    });
+}
+
+TEST_CASE("beside a resident kernel graphs of buckets are recorded, and streams learn" * gated) {
+    beside("buckets", [](WordsRig& rig) {
+        return [&rig] {
+            if (rig.too_old()) return;
+            const uint64_t shapes[] = {4, 8};
+            auto options = sized<gpo_buckets_options>();
+            options.shapes = shapes;
+            options.shape_count = 2;
+            options.user = &rig;
+            options.record = [](void* user, gpo_stream_t stream, const gpo_bucket_work*) -> gpo_status {
+                WordsRig& own = *static_cast<WordsRig*>(user);
+                return launch(stream, own.put, 1, 1, own.at(4), 9u);
+            };
+            Buckets buckets;
+            REQUIRE_OK(gpo_buckets_create(rig.device, &options, buckets.out()));
+            REQUIRE_OK(gpo_buckets_launch(buckets, rig.on, 3, nullptr, 0, 0, nullptr));
+            CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+            CHECK(rig.word(4) == 9);
+        };
+    });
+    beside("learning", [](WordsRig& rig) {
+        return [&rig] {
+            Stream learns = rig.stream("learns", GPO_STREAM_LEARNS);
+            const uint32_t before = rig.word(5);
+            for (int i = 0; i < 200; ++i) REQUIRE_OK(launch(learns, rig.add, 1, 1, rig.at(5), 1u));
+            CHECK_OK(gpo_stream_wait(learns, kPatience));
+            CHECK(rig.word(5) == before + 200);
+        };
+    });
+}
+
+TEST_CASE("beside a resident kernel kernels, variables, memory and costs are asked for" * gated) {
+    static constexpr const char* kSource = "__device__ unsigned counter;\n"
+                                           "extern \"C\" __global__ void count() { atomicAdd(&counter, 1u); }\n";
+    beside("questions", [](WordsRig& rig) {
+        auto options = sized<gpo_compile_options>();
+        options.source = kSource;
+        auto module = std::make_unique<Module>();
+        REQUIRE_OK(gpo_module_compile(rig.device, &options, module->out()));
+        Kernel kernel;
+        REQUIRE_OK(gpo_module_get_kernel(*module, "count", kernel.out()));
+        return [&rig, module = std::move(module), kernel = std::move(kernel)] {
+            uint64_t address = 0, bytes = 0;
+            REQUIRE_OK(gpo_module_get_symbol(*module, "counter", &address, &bytes));
+            CHECK(bytes == 4);
+            REQUIRE_OK(gpo_module_get_image(*module, nullptr, 0, &bytes));
+            auto attributes = sized<gpo_kernel_attributes>();
+            REQUIRE_OK(gpo_kernel_get_attributes(kernel, &attributes));
+            uint32_t blocks = 0, threads = 0;
+            REQUIRE_OK(gpo_kernel_get_occupancy(kernel, 128, 0, &blocks));
+            REQUIRE_OK(gpo_kernel_suggest_shape(kernel, 0, 0, &threads, &blocks));
+            REQUIRE_OK(gpo_kernel_set_max_dynamic_shared(kernel, 32 << 10));
+            REQUIRE_OK(launch(rig.on, kernel, 1, 1));
+            uint32_t counted = 0;
+            REQUIRE_OK(gpo_copy_to_host(rig.on, &counted, address, 4));
+            CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+            CHECK(counted == 1);
+            auto costs = sized<gpo_costs>();
+            REQUIRE_OK(gpo_device_get_costs(rig.device, 0, &costs));
+            check_refused(gpo_device_get_costs(rig.device, GPO_COSTS_PROBE, &costs));
+            auto metrics = sized<gpo_device_metrics>();
+            REQUIRE_OK(gpo_device_get_metrics(rig.device, &metrics));
+            Memory made = rig.memory(4096);
+            uint8_t exported[GPO_EXPORT_BYTES];
+            REQUIRE_OK(gpo_memory_export(rig.device, made, exported, sizeof exported, nullptr));
+            auto options = sized<gpo_event_options>();
+            options.flags = GPO_EVENT_INTERPROCESS;
+            Event event;
+            REQUIRE_OK(gpo_event_create(rig.device, &options, event.out()));
+            REQUIRE_OK(gpo_event_export(event, exported, sizeof exported, nullptr));
         };
     });
 }

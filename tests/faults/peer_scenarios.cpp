@@ -17,12 +17,13 @@ struct Group {
     std::array<gpo_device_t, kRanks> devices{};
     Device second;
     std::array<Stream, kRanks> streams;
+    Stream resident;   // on the first device: with it the group's kernels are loaded early, or later if that fails
     std::array<Module, kRanks> modules;
     std::array<Kernel, kRanks> fill;
     Peers peers;
     Symmetric memory;
 
-    bool open(Attempt& a) {
+    bool open(Attempt& a, bool with_resident = false) {
         if (!a.open()) return false;
         auto options = sized<gpo_device_options>();
         options.ordinal = 1;
@@ -33,6 +34,9 @@ struct Group {
                 !STEP(a, gpo_module_load_builtin(devices[rank], modules[rank].out())) ||
                 !STEP(a, gpo_module_get_kernel(modules[rank], "gpo_fill_u32", fill[rank].out())))
                 return false;
+        auto early = sized<gpo_stream_options>();
+        early.flags = GPO_STREAM_RESIDENT;
+        if (with_resident && !STEP(a, gpo_stream_create(a.device, &early, resident.out()))) return false;
         if (!STEP(a, gpo_peers_create(devices.data(), kRanks, nullptr, peers.out()))) {
             CHECK(peers.get() == nullptr);
             return false;
@@ -145,7 +149,7 @@ void symmetric_memory(Attempt& a) {
 
 void collectives(Attempt& a) {
     Group group;
-    if (!group.open(a) || !group.allocate(a)) return;
+    if (!group.open(a, true) || !group.allocate(a)) return;
     auto info = sized<gpo_peers_info>();
     auto link = sized<gpo_peer_properties>();
     STEP(a, gpo_peers_get_info(group.peers, &info));

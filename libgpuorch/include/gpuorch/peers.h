@@ -74,13 +74,19 @@ typedef struct gpo_peers_options {
  * GPO_NOT_SUPPORTED: the engine that is asked for can't be used: two devices can't reach each other's memory (direct),
  *     or NCCL isn't there, is too old or refuses (NCCL); the message says which, and what to install or set. Where
  *     GPO_AUTO finds neither engine, the message says it of both
+ * GPO_INVALID_STATE: a device has resident work (stream.h), which the driver would wait for while it loads kernels of
+ *     the group; the message names the stream. A group of one device needs none. Those of the direct engine are there
+ *     already if a group of several devices was made before, or if several devices of the runtime were open when the
+ *     device's resident stream was made. NCCL can't be begun beside resident work: where GPO_AUTO leaves the choice,
+ *     the group does without it
  * Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_peers_create(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
                                     gpo_peers_t *peers);
 
-/* Destroys a group's handle. Collectives that were submitted go on, and recorded ones can be launched. It may block
- * until NCCL's collectives of the group are done. Then the process leaves a group of several
- * processes, and for the others the group is broken (GPO_PEER_LOST) as soon as they need it. */
+/* Destroys a group's handle. Collectives that were submitted go on, and recorded ones can be launched. If the group
+ * uses NCCL, the call may block until the group's collectives, and resident work of its devices (stream.h), are done.
+ * Then the process leaves a group of several processes, and for the others the group is broken (GPO_PEER_LOST) as soon
+ * as they need it. */
 GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 
 /* Creates a group of some ranks of another: rank i of the new group is rank `ranks[i]` of `peers`. The two groups don't
@@ -153,10 +159,10 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * CUDA-aware MPI: where the MPI of all processes takes addresses of device memory, the host engine copies the data to
  * device memory of its own (64 MiB for a group), gives MPI the address of that, and combines there, in the same order;
  * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the
- * environment's GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, or has no memory for it, all do without.
- * gpo_peers_info.mpi_device tells. It never gets the buffers of collectives: what MPI still does with the data of a
- * collective that has failed, it does to the library's memory, which is kept until MPI is done, for good if it never
- * is. */
+ * environment's GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, has no memory for it, or can't load the
+ * kernels that combine, beside resident work (stream.h), all do without. gpo_peers_info.mpi_device tells. It never
+ * gets the buffers of collectives: what MPI still does with the data of a collective that has failed, it does to the
+ * library's memory, which is kept until MPI is done, for good if it never is. */
 
 /* How the processes of a group find each other. */
 #define GPO_JOIN_MPI 1  /* they are the processes of an MPI communicator: rank and number are the communicator's */
@@ -210,7 +216,7 @@ typedef struct gpo_join_options {
  *     MPI, or has initialised it for fewer threads
  * GPO_PEER_LOST: until the timeout passed ranks were missing, which the message names; or a rank has died or given up
  * GPO_NOT_SUPPORTED: MPI or NCCL is needed and can't be used, the message says what to install or set; or the runtime
- *     is deterministic
+ *     is deterministic; or the engine has to be NCCL, and a process has resident work on its device (stream.h)
  * GPO_NOT_FOUND: the folder of the file doesn't exist
  * GPO_IO_ERROR: a file can't be made, opened or mapped */
 GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
@@ -303,6 +309,8 @@ typedef struct gpo_rank_part {
  * GPO_WOULD_BLOCK: a stream holds as much as it may
  * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted
  * GPO_CAPTURE_REFUSED: some of the streams are being captured and others are not
+ * GPO_INVALID_STATE: NCCL does the first collective of this kind and size in a group of one process, and a device has
+ *     resident work (stream.h), which the driver would wait for while NCCL loads kernels
  * GPO_NOT_SUPPORTED: the collective would have to be held on a stream that can't be held (a wrapped one)
  * A failure has no effect, except where the driver or NCCL refuses the collective when some of its work is on its way
  * already: then all of its streams have failed. */

@@ -61,9 +61,13 @@
  *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. So does
  *     gpo_module_get_kernel of a kernel that nobody has had before. Load modules, and get their kernels, before the
  *     resident work begins; they can be launched at any time.
+ *   - Groups of several devices can't load their kernels either: gpo_peers_create returns GPO_INVALID_STATE, unless
+ *     these were loaded before, as they are for each resident stream that is made while several devices are open. What
+ *     NCCL and NVSHMEM would have to begin or to load is refused likewise (peers.h, symmetric.h).
+ *   - gpo_peers_destroy is the exception: of a group that uses NCCL it waits for the resident work.
  *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
  *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
- *     templates, graphs, queues, pipelines, executors and traces.
+ *     templates, graphs, queues, pipelines, executors, traces, groups of one device, symmetric memory and collectives.
  *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
  *   driver by the program itself wait as ever.
  *
@@ -94,8 +98,9 @@ typedef struct gpo_stream_options {
 } gpo_stream_options;
 
 /* Creates a stream. `options` may be NULL: priority 0, and no waiting between this stream and the legacy default
- * stream. A device's first resident stream also loads two small kernels of the library's own, which is serialising
- * (runtime.h).
+ * stream. A device's first resident stream also loads kernels of the library's own, which is serialising (runtime.h):
+ * two small ones and, while several devices of the runtime are open, those of groups (peers.h), which the driver
+ * translates when they are first loaded on a machine.
  * GPO_NOT_SUPPORTED: two of the flags GPO_STREAM_BLOCKING, GPO_STREAM_LEARNS and GPO_STREAM_RESIDENT together */
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 

@@ -39,7 +39,7 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Rank& made = ranks_[rank];
         made.context = contexts[rank];
-        made.kernels = kernels_of(*made.context);
+        if (contexts.size() > 1) made.kernels = kernels_of(*made.context);
         made.blocks = most_combine_blocks(*made.context);
         DriverScope scope(*made.context);
         if (!made.context->software()) made.context->take_event(false, &made.last);
@@ -91,6 +91,7 @@ public:
     void combine(uint32_t on, uint64_t destination, FirstOf first_of, uint64_t bytes) {
         const Collective& c = collective_;
         if (bytes == 0) return;
+        if (c.ranks == 1) return copy(on, destination, first_of(0), bytes);
         uint64_t sources[kMostCombined] = {};
         for (uint32_t of = 0; of < c.ranks; ++of) sources[of] = first_of(of);
         const Rank& rank = engine_.ranks_[on];

@@ -33,7 +33,7 @@ public:
 private:
     struct Rank {
         Ref<Context> context;
-        Ref<const PeerKernels> kernels;
+        Ref<const PeerKernels> kernels;   // NULL of a single rank, which has nothing to combine
         CUevent last = nullptr;   // recorded behind the last small all-reduce that isn't part of a recording
         bool last_recorded = false;
         uint32_t blocks = 1;      // that fill the device

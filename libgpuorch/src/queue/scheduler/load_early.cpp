@@ -1,13 +1,16 @@
 #include "queue/scheduler/load_early.h"
 
+#include "device/contexts.h"
 #include "graph/conditional.h"
+#include "peers/kernels.h"
 #include "queue/ring.h"
 
 namespace gpo::scheduler {
 
 namespace {
 
-void try_to_load(Ref<Kernel> (*load)(Context&), Context& context) noexcept {
+template <class Load>
+void try_to_load(Load load, Context& context) noexcept {
     try {
         load(context);
     } catch (const std::exception&) {
@@ -15,11 +18,21 @@ void try_to_load(Ref<Kernel> (*load)(Context&), Context& context) noexcept {
     }
 }
 
+bool is_the_only_one(const Context& context) {
+    return Contexts::of(context.runtime()).each([&](const Context& other) { return &other == &context; });
+}
+
 }  // namespace
 
 void load_early(Context& context) noexcept {
     try_to_load(queue::push_kernel, context);
     if (context.table().cuGraphConditionalHandleCreate) try_to_load(decide_kernel, context);
+    // The driver translates these when they are first loaded, which takes long: programs of one device are spared it.
+    try_to_load(
+        [](Context& of) {
+            if (!is_the_only_one(of)) peers::kernels_of(of);
+        },
+        context);
 }
 
 }  // namespace gpo::scheduler
