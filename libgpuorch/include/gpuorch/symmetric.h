@@ -92,6 +92,8 @@ typedef struct gpo_symmetric_options {
  *     allocated
  * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted; a process has died, or hasn't come within the
  *     group's timeout
+ * GPO_INVALID_STATE: NVSHMEM allocates, and a process has resident work on its device (stream.h); the message names the
+ *     rank
  * GPO_SHUT_DOWN: the runtime shuts down while other processes are waited for
  * Blocks on the GPUs while the memory is zeroed, not on work of other streams; and on the other processes. By NVSHMEM
  * one call at a time in a process. Serialises the devices (runtime.h). */

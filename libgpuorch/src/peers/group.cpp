@@ -61,7 +61,9 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
             nccl_version_ = static_cast<uint32_t>(made->version());
             nccl_ = std::move(made);
         } catch (const Failure& failure) {
-            if (failure.error()->status != GPO_NOT_SUPPORTED || options.engine == GPO_ENGINE_NCCL) throw;
+            const gpo_status status = failure.error()->status;
+            const bool beside_resident_work = status == GPO_INVALID_STATE && direct_;
+            if (options.engine == GPO_ENGINE_NCCL || (status != GPO_NOT_SUPPORTED && !beside_resident_work)) throw;
             why_not += text(why_not.empty() ? "" : "; ", failure.error()->message);
             runtime().log(GPO_LOG_INFO, describe(), " does without NCCL: ", failure.error()->message);
         }

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "peers/transport.h"
-
 #include "peers/meeting.h"
+#include "peers/transport.h"
+#include "stream/streams.h"
 
 namespace gpo::peers {
 
@@ -31,6 +31,20 @@ constexpr uint64_t kMostWarmUp = 256 << 20;   // bytes of each of two buffers, w
 size_t size_class(uint64_t bytes) noexcept {
     return bytes <= 32 << 10 ? 0 : bytes <= 4 << 20 ? 1 : 2;
 }
+
+// NCCL makes blocking calls of the driver when it makes a communicator, and when it does a kind of collective for the
+// first time. They take long, so resident work may begin meanwhile. Throws Failure(GPO_INVALID_STATE).
+void refuse_beside_resident_work(std::span<const Ref<Context>> contexts, const char* what) {
+    for (const auto& context : contexts) {
+        const DriverScope scope(*context);
+        const BlockingCalls::Now now(*context, what);
+    }
+}
+
+void free_scratch(Context& context, CUdeviceptr scratch) noexcept {
+    Streams::of(context).blocking_calls().free_memory(scratch);
+}
+
 size_t warm_place(const Collective& c) noexcept {
     return static_cast<size_t>(c.kind) * std::size(kSizes) + size_class(c.bytes());
 }
@@ -51,6 +65,7 @@ const Nccl& NcclEngine::open(Context& context) {
 NcclEngine::NcclEngine(std::span<const Ref<Context>> contexts)
     : contexts_(contexts.begin(), contexts.end()), warm_((GPO_COLLECTIVE_BARRIER + 1) * std::size(kSizes)) {
     for (const auto& context : contexts_) nccl_ = &open(*context);
+    refuse_beside_resident_work(contexts_, "making a communicator of NCCL");
     std::vector<int> ordinals;
     for (const auto& context : contexts_) ordinals.push_back(context->ordinal());
     communicators_.resize(contexts_.size());
@@ -63,7 +78,7 @@ NcclEngine::~NcclEngine() {
     const DriverTry scope(*contexts_.front());
     if (!scope.entered()) return;   // what a lost device had can't be given back
     if (joined_) abort_now();       // one that was never used
-    if (scratch_) contexts_.front()->table().cuMemFree(scratch_);
+    if (scratch_) free_scratch(*contexts_.front(), scratch_);
     for (const Watched& watched : watched_) destroy(watched);
     for (const Watched& watched : spare_) destroy(watched);
     if (joined_) return;
@@ -103,6 +118,7 @@ Ref<Counted> NcclEngine::prepare(const Collective& collective, bool captured) {
 
 // The same kind over memory of the engine's own.
 void NcclEngine::warm_up(const Collective& collective) {
+    refuse_beside_resident_work(contexts_, "the first collective of a kind and size by NCCL");
     const size_t ranks = collective.ranks, here = contexts_.size();
     Collective small = collective;
     uint64_t each = kSizes[size_class(collective.bytes())];
@@ -257,6 +273,7 @@ NcclEngine::NcclEngine(Ref<Context> context, const Nccl::UniqueId& id, uint32_t 
     : nccl_(&open(*context)), contexts_{std::move(context)}, communicators_(1), joined_(true), first_rank_(rank),
       deadline_(deadline), check_(check) {
     Context& own = *contexts_.front();
+    refuse_beside_resident_work(contexts_, "making a communicator of NCCL");
     const DriverScope scope(own);
     own.check(own.table().cuMemAlloc(&scratch_, sizeof(int32_t)), "cuMemAlloc");
     try {
@@ -268,7 +285,7 @@ NcclEngine::NcclEngine(Ref<Context> context, const Nccl::UniqueId& id, uint32_t 
                "ncclCommInitRankConfig");
     } catch (...) {
         if (communicators_[0]) abort_now();
-        own.table().cuMemFree(scratch_);
+        free_scratch(own, scratch_);
         throw;
     }
 }

@@ -8,6 +8,7 @@
 #include "driver/nvshmem.h"
 #include "kernel/kernel.h"
 #include "peers/greeting.h"
+#include "stream/streams.h"
 
 namespace gpo::peers {
 
@@ -107,6 +108,10 @@ Asked own_answer(Context& context, uint32_t rank, uint64_t bytes, uint64_t align
     const char* named = environment::get("GPUORCH_NVSHMEM");
     if (context.software() && !(named && *named)) return no("NVSHMEM needs CUDA devices, and this is a software GPU");
     if (!context.primary()) return no("NVSHMEM needs the device's primary context, and this is another one");
+    {
+        const DriverScope scope(context);   // NVSHMEM's own calls wait for all kernels, and take long
+        const BlockingCalls::Now now(context, "an allocation by NVSHMEM");
+    }
     std::string why;
     nvshmem = Nvshmem::open(&why);
     if (!nvshmem) return no(why);
