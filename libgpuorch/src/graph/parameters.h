@@ -26,6 +26,13 @@ struct Parameter {
     bool differs = false;           // the fields were recorded with different values
     bool hidden = false;            // the library's own: where a while counts, different in each graph
     uint32_t loop = 0;              // of a hidden one: which while
+
+    /// All but the name.
+    void forget() noexcept {
+        bytes = loop = 0;
+        differs = hidden = false;
+        fields.clear();
+    }
 };
 
 /// A parameter, by its number, and its new value.

@@ -35,7 +35,8 @@ private:
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
     : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
     if (!before) return;
-    for (const Parameter& parameter : before->parameters_) named(parameter.name).hidden = parameter.hidden;
+    // Names alone, which keep their numbers. What the parameters are is for this recording to say.
+    for (const Parameter& parameter : before->parameters_) named(parameter.name);
 }
 
 Recipe::Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body)
@@ -318,22 +319,22 @@ void Recipe::add_child_parameters(const Recipe& child, std::span<const Ref<Recip
             Recipe& in = *recipes[places.section_of(field.node)];
             const uint32_t node = places.of(field.node);
             if (parameter.hidden) in.add_count(node, loops + parameter.loop);
-            else in.add_parameter(text(prefix, parameter.name).c_str(), {node, field.what, field.index});
+            else in.add_parameter(text(prefix, parameter.name), {node, field.what, field.index});
         }
 }
 
 Parameter& Recipe::named(std::string_view name) {
     if (const auto known = numbers_.find(name); known != numbers_.end()) return parameters_[known->second];
-    Parameter made{std::string(name), 0, 0, {}, false};
+    Parameter made;
+    made.name = name;
     parameters_.reserve(parameters_.size() + 1);
     numbers_.emplace(name, static_cast<uint32_t>(parameters_.size()));
     return parameters_.emplace_back(std::move(made));
 }
 
-void Recipe::add_parameter(const char* name, const NodeField& field) {
+void Recipe::add_parameter(std::string_view name, const NodeField& field) {
     constexpr size_t kLongest = 63;
-    const size_t length = strnlen(name, kLongest + 1);
-    if (length == 0 || length > kLongest)
+    if (name.empty() || name.size() > kLongest)
         fail(GPO_INVALID_ARGUMENT, "a parameter's name has 1 to ", kLongest, " bytes");
     const Node& node = nodes_[field.node];
     const uint32_t bytes = size_of_field(node, field);
@@ -439,8 +440,8 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
 
 // A kernel that decides a while gets from each graph where the loop counts.
 void Recipe::add_count(uint32_t kernel, uint32_t loop) {
-    const std::string name = text("\1loop ", loop);
-    add_parameter(name.c_str(), {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});
+    const std::string name = text('\0', "loop ", loop);   // no name of a user's begins with a 0
+    add_parameter(name, {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});
     named(name).hidden = true;
     named(name).loop = loop;
 }
@@ -481,9 +482,7 @@ void Recipe::remove_from(uint32_t number) noexcept {
         });
         for (Parameter& parameter : parameters_) {
             std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
-            if (!parameter.fields.empty()) continue;
-            parameter.bytes = 0;
-            parameter.hidden = false;
+            if (parameter.fields.empty()) parameter.forget();
         }
         take_out(nodes_.back().native);
         nodes_.pop_back();
@@ -642,7 +641,7 @@ void Recipe::take_in(const Recipe& body, uint32_t offset) {
     for (const Ref<const Counted>& used : body.kept_) keep(used);
     for (const Parameter& parameter : body.parameters_)
         for (const NodeField& field : parameter.fields) {
-            add_parameter(parameter.name.c_str(), {offset + field.node, field.what, field.index});
+            add_parameter(parameter.name, {offset + field.node, field.what, field.index});
             named(parameter.name).hidden = parameter.hidden;
             named(parameter.name).loop = parameter.loop;
         }

@@ -96,7 +96,7 @@ public:
                              std::span<const uint32_t> after, std::vector<Ref<Recipe>>& made);
     /// An argument of a kernel becomes the handle of a condition.
     void bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional);
-    void add_parameter(const char* name, const NodeField& field);
+    void add_parameter(std::string_view name, const NodeField& field);
     /// Keeps what its nodes use, beside what each of them has itself.
     void keep(Ref<const Counted> used);
     /// Removes the nodes from this number on, which nothing refers to yet.
