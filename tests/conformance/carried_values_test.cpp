@@ -102,3 +102,27 @@ TEST_CASE("a parameter may have any name, and is never taken for the library's o
     CHECK(rig.word(6) == 4);
     CHECK(figures_of(rig.made).parameters == 2);
 }
+
+TEST_CASE("the length of a copy or fill can be set to more than was recorded, as far as the memory goes") {
+    Rig rig;
+    rig.words[8] = 1;
+    rig.words[9] = 2;
+    rig.name(rig.made, "copied", rig.copy(rig.made, rig.at(4), rig.at(8)), GPO_PARAMETER_BYTES);
+    rig.name(rig.made, "filled", rig.fill(rig.made, rig.device_words, 3), GPO_PARAMETER_BYTES);
+    Graph graph = make_graph(rig.made);
+    CHECK_OK(set(graph, "copied", uint64_t{8}));
+    CHECK_OK(set(graph, "filled", uint64_t{8}));
+    rig.run(graph);
+    CHECK(rig.word(4) == 1);
+    CHECK(rig.word(5) == 2);
+    CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[0], rig.device_words, 8));
+    CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+    CHECK(rig.word(1) == 3);
+    CHECK_OK(set(graph, "copied", uint64_t{1} << 40));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_launch(graph, rig.on));
+    CHECK_OK(set(graph, "copied", uint64_t{4}));
+    CHECK_OK(set(graph, "filled", uint64_t{1} << 40));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_launch(graph, rig.on));
+    CHECK_OK(set(graph, "filled", uint64_t{4}));
+    rig.run(graph);
+}

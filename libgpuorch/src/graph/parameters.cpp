@@ -1,5 +1,6 @@
 #include "graph/parameters.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "memory/place.h"
@@ -150,6 +151,13 @@ void write_kernel(KernelNode& kernel, const NodeField& field, const void* value)
     }
 }
 
+// Of one row: drivers want it to fit into the pitch nevertheless.
+void write_length(CUDA_MEMCPY3D& copy, uint64_t bytes) noexcept {
+    copy.WidthInBytes = bytes;
+    copy.srcPitch = std::max<size_t>(copy.srcPitch, copy.srcXInBytes + bytes);
+    copy.dstPitch = std::max<size_t>(copy.dstPitch, copy.dstXInBytes + bytes);
+}
+
 }  // namespace
 
 const char* name_of_field(uint32_t what) noexcept {
@@ -216,7 +224,7 @@ void write_field(NodeWork& work, const NodeField& field, const void* value) noex
         const auto to = value_of<uint64_t>(value);
         if (field.what == GPO_PARAMETER_DESTINATION) copy->set_destination(to);
         else if (field.what == GPO_PARAMETER_SOURCE) copy->set_source(to);
-        else copy->params.WidthInBytes = to;
+        else write_length(copy->params, to);
     } else if (auto* fill = std::get_if<FillNode>(&work)) {
         if (field.what == GPO_PARAMETER_VALUE) fill->params.value = value_of<uint32_t>(value);
         else if (field.what == GPO_PARAMETER_DESTINATION) fill->params.dst = value_of<uint64_t>(value);
