@@ -85,6 +85,29 @@ TEST_CASE("an imported template is recorded anew as any other, and its graphs ar
     CHECK(rig.word(0) == 9);
 }
 
+TEST_CASE("a kernel of an imported graph is the same as that of the library with its name, for a value that was set") {
+    WordsRig rig;
+    if (rig.too_old()) return;
+    Template theirs = make_template(rig);
+    rig.node(theirs, rig.put, rig.at(0), 7);
+    Template imported = import(rig, theirs);
+    REQUIRE_OK(gpo_template_add_parameter(imported, "value", 1, GPO_PARAMETER_ARGUMENT, 1));
+    Graph graph = make_graph(imported);
+    const uint32_t eight = 8;
+    REQUIRE_OK(gpo_graph_set(graph, "value", &eight, sizeof eight));
+    for (const bool same : {true, false}) {
+        REQUIRE_OK(gpo_template_begin(imported, rig.on));
+        CHECK_OK(launch(rig.on, same ? rig.put : rig.add, 1, 1, rig.at(0), 9u));
+        REQUIRE_OK(gpo_template_add_parameter(imported, "value", 1, GPO_PARAMETER_ARGUMENT, 1));
+        REQUIRE_OK(gpo_template_end(imported));
+        auto report = sized<gpo_graph_update_report>();
+        REQUIRE_OK(gpo_graph_update(graph, &report));
+        CHECK(report.dropped == !same);
+        rig.run(graph);
+        CHECK(rig.word(0) == (same ? 8 : 8 + 9));
+    }
+}
+
 TEST_CASE("a graph that the driver can't copy is refused, and the message names the node") {
     WordsRig rig;
     if (rig.too_old()) return;

@@ -424,6 +424,49 @@ void traced_templates(Attempt& a) {
     });
 }
 
+void templates_made_anew(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template made;
+    Graph graph;
+    Timeline go;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, made.out()))) return;
+    if (!TWICE(a, gpo_timeline_create(a.runtime, nullptr, go.out()))) return;
+    // At first `changed` is a value, and there is a loop that never runs.
+    const auto make = [&](bool anew, uint32_t value) {
+        if (!TWICE(a, gpo_template_clear(made))) return false;
+        Builder build(parts, made);
+        build.kernel(parts.group(0), value);
+        build.parameter("kept", GPO_PARAMETER_ARGUMENT, 1);
+        build.fill(parts.group(1), value);
+        build.parameter("changed", anew ? GPO_PARAMETER_ENABLED : GPO_PARAMETER_VALUE, 0);
+        build.copy();
+        if (anew || !build.whole()) return build.whole();
+        Template body;
+        auto never = sized<gpo_condition>();
+        never.comparison = GPO_COMPARE_EQUAL;
+        never.word = parts.group(0);
+        never.constant = 99;
+        return TWICE(a, gpo_template_add_while(made, nullptr, 0, &never, body.out(), nullptr)) &&
+               TWICE(a, gpo_template_add_empty(body, nullptr, 0, nullptr));
+    };
+    if (!make(false, 3) || !TWICE(a, gpo_graph_create(made, nullptr, graph.out()))) return;
+    if (!TWICE(a, set(graph, "kept", 7)) || !TWICE(a, set(graph, "changed", 0))) return;
+    const bool held = TWICE(a, gpo_stream_wait_timeline(parts.stream, go, 1));
+    const bool launched = held && TWICE(a, gpo_graph_launch(graph, parts.stream));
+    auto report = sized<gpo_graph_update_report>();
+    const bool updated = make(true, 4) && TWICE(a, gpo_graph_update(graph, &report));
+    if (updated) CHECK((a.shared() || (report.dropped == 1 && std::string(report.dropped_parameter) == "changed")));
+    if (held && !TWICE(a, gpo_timeline_signal(go, 1))) return;
+    const int failures = a.failures();
+    if (wait(parts) && launched && a.failures() == failures && !a.shared())
+        CHECK(parts.seen() == (updated ? std::array<uint32_t, 2>{7, 4} : std::array<uint32_t, 2>{7, 0}));
+    uint32_t now = 0;
+    if (updated && TWICE(a, gpo_graph_get(graph, "changed", &now, sizeof now))) CHECK(now == 1);
+    if (TWICE(a, gpo_graph_launch(graph, parts.stream)) && wait(parts) && a.failures() == failures && !a.shared())
+        CHECK(parts.seen() == (updated ? std::array<uint32_t, 2>{7, 4} : std::array<uint32_t, 2>{7, 0}));
+}
+
 namespace {
 
 /// A body that has a kernel, an if and `child`, as they were recorded.

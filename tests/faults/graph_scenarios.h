@@ -9,6 +9,8 @@ namespace gpo::test {
 void built_templates(Attempt& a);
 /// Recordings of two streams, as transactions, and what becomes of graphs when their template is recorded anew.
 void recorded_templates(Attempt& a);
+/// A template with a loop that is made anew without one, and a launch that is held meanwhile.
+void templates_made_anew(Attempt& a);
 /// Launches of templates on two streams, and launches that are held and outlive their handles.
 void launched_templates(Attempt& a);
 /// Launches that are traced, of templates that are gone before the times of their launches are known, and pictures.

@@ -1019,6 +1019,7 @@ const std::vector<Scenario>& scenarios() {
         {"learned sequences", learned_sequences},
         {"built templates", built_templates},
         {"recorded templates", recorded_templates, 400, 400},
+        {"templates made anew", templates_made_anew},
         {"launched templates", launched_templates},
         {"traced templates", traced_templates, 150},
         {"imported templates", imported_templates},

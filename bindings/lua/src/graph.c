@@ -155,7 +155,10 @@ PAIR_METHOD(graph_upload, graph, stream)
 
 static const field report_fields[] = {FIELD(gpo_graph_update_report, rebuilt, BOOL),
                                       FIELD(gpo_graph_update_report, node, U32),
-                                      FIELD(gpo_graph_update_report, reason, CHARS), FIELDS_END};
+                                      FIELD(gpo_graph_update_report, reason, CHARS),
+                                      FIELD(gpo_graph_update_report, dropped, U32),
+                                      FIELD(gpo_graph_update_report, dropped_parameter, CHARS),
+                                      FIELD(gpo_graph_update_report, dropped_reason, CHARS), FIELDS_END};
 
 /* update(): what came of it, as a table. */
 static int graph_update(lua_State *L) {

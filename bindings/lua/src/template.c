@@ -369,6 +369,7 @@ static const field statistics_fields[] = {
     FIELD(gpo_template_statistics, rebuilds, U64),   FIELD(gpo_template_statistics, instance_bytes, U64),
     FIELD(gpo_template_statistics, waiting_frees, U64),  FIELD(gpo_template_statistics, last_rebuild, CHARS),
     FIELD(gpo_template_statistics, held_words, U64),     FIELD(gpo_template_statistics, waiting_for_words, U64),
+    FIELD(gpo_template_statistics, dropped, U64),        FIELD(gpo_template_statistics, last_dropped, CHARS),
     FIELDS_END};
 
 RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, statistics_fields)

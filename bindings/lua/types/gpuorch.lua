@@ -1028,8 +1028,9 @@ function graph:launch(stream) end
 ---@return true?
 function graph:upload(stream) end
 
---- takes over the template's newest recording; `rebuilt` says whether the graph was made anew, and `reason` why
----@return {rebuilt: boolean, node: integer, reason: string}?
+--- takes over the template's newest recording; `rebuilt` says whether the graph was made anew, and `reason` why.
+--- Values that were set stay where their parameters mean the same; `dropped` counts the others
+---@return {rebuilt: boolean, node: integer, reason: string, dropped: integer, dropped_parameter: string, dropped_reason: string}?
 function graph:update() end
 
 --- the CUgraphExec

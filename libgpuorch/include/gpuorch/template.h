@@ -31,6 +31,14 @@
  *   Anything that may change from launch to launch is named: gpo_template_add_parameter. Each graph has its own
  *   values, which begin as what was recorded. Setting a value only notes it. The next launch gives the driver what has
  *   changed since the last, and nothing else.
+ *   When a template is recorded anew, gpo_graph_update brings its graphs to the new recording. A value that was set in
+ *   a graph stays if the new recording has a parameter of that name that *means the same*: the same field of the same
+ *   kind of node, and of kernels the same argument (or grid, block, ...) of the same kernel. Kernels are the same if
+ *   their functions have the same name and arguments of the same number and sizes: so a value stays when a module was
+ *   compiled anew. If a name stands for several fields, each field of the new recording must mean the same as some
+ *   field of the old one. Other values that were set are dropped, and so are values that the new node can't have. The
+ *   report of the update counts them and says why. A parameter that was never set, or whose value was dropped, has the
+ *   value that was recorded.
  *
  * Lifetime
  *   A template or graph keeps the kernels and events alive that its nodes use. Memory that its graphs refer to can be
@@ -330,6 +338,9 @@ typedef struct gpo_template_statistics {
     uint64_t held_words;     /* words of arguments larger than 8 bytes that hold memory for graphs now (see Lifetime) */
     uint64_t waiting_for_words; /* of waiting_frees, those that wait for such words alone: for addresses, or for numbers
                                    that happen to be addresses. The log names the kernel, the argument and the word */
+    uint64_t dropped;        /* values that were set, in graphs or for held launches, and that a new recording had no
+                                place for (see Parameters) */
+    char last_dropped[256];  /* the parameter of the last of them, and why; "" if there was none */
 } gpo_template_statistics;
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
 
@@ -371,10 +382,11 @@ GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_gra
 GPO_API gpo_status gpo_graph_destroy(gpo_graph_t graph);
 
 /* Sets a parameter for later launches: `bytes` bytes at `value`, as many as the parameter has. Costs no call of the
- * driver.
+ * driver, except for the source or destination of a copy or fill in memory that isn't the library's: then the driver
+ * is asked what the memory is.
  * GPO_NOT_FOUND: there is no such parameter
  * GPO_INVALID_ARGUMENT: another size; or a value that can't be: a grid or block beyond the device's limits, a length of
- *     0, an address of another kind of memory */
+ *     0, an address of another kind of memory or of none that the GPU can use. The message names the parameter */
 GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char *name, const void *value, uint64_t bytes);
 /* The same by the number of gpo_template_get_parameter. */
 GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter, const void *value, uint64_t bytes);
@@ -392,11 +404,13 @@ GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting *setti
 GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *value, uint64_t bytes);
 
 /* Puts all of the graph's work on a stream, as one operation. On a held stream (stream.h) the launch is held with the
- * values of this moment.
+ * values of this moment. If the graph is updated before a held launch is given to the GPU, the launch is of the new
+ * recording, and of these values those that were set stay as in gpo_graph_update.
  * GPO_CAPTURE_REFUSED: the stream is in capture, where the driver launches no graphs; gpo_template_add_child adds the
  *     nodes of a template to a recording
  * GPO_INVALID_ARGUMENT: graph and stream are of different devices; or the driver refuses a value that was set: then
- *     nothing was launched, the message names the node, and the graph can be launched with other values
+ *     nothing was launched, the message names the node, and the graph can be launched with other values; or the memory
+ *     at an address that was set is gone: likewise, and the message names the parameter. A held launch fails so later
  * GPO_INVALID_STATE: the graph frees memory that another graph allocates and that isn't allocated now
  * May block in the driver if the graph has host nodes or copies. */
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
@@ -410,17 +424,21 @@ typedef struct gpo_graph_update_report {
     uint32_t node;      /* of the new recording: the first that differs in kind or place; 0: none, or none to name */
     uint32_t reserved;
     char reason[256];   /* why it was rebuilt: node, old, new; "" if it wasn't */
+    uint32_t dropped;   /* values that were set in the graph and that the new recording has no place for */
+    char dropped_parameter[64]; /* the first of their parameters; "" if there is none */
+    char dropped_reason[256];   /* why: what it was and is; "" likewise */
 } gpo_graph_update_report;
 /* Brings the graph to the template's newest recording: in place if its shape is the same, else by instantiating it
- * anew. Values that were set stay for parameters that still exist with the same size. If it fails, the graph can be
- * launched as before. `report` may be NULL. Graphs of gpo_template_launch are updated by themselves. */
+ * anew. Values that were set stay for parameters that mean the same (see Parameters), and others are dropped. If it
+ * fails, the graph can be launched as before, and no value is dropped. `report` may be NULL. Graphs of
+ * gpo_template_launch are updated by themselves. */
 GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report *report);
 
 /* Launches the template on `stream`, with the values of `settings` (as for gpo_graph_set_all), and what was recorded
  * for all other parameters. Each stream gets a graph of its own, made at the first launch there. So launches on
  * different streams run beside each other, and any number of them can be in flight. Beyond `max_instances` streams,
  * streams share graphs, and launches of one graph run one after the other. These graphs are updated to the newest
- * recording by themselves.
+ * recording by themselves. A launch that is held meanwhile is of that recording too: see gpo_graph_launch.
  * Statuses as gpo_graph_create, gpo_graph_set_all, gpo_graph_launch. Doesn't wait for the GPU. */
 GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting *settings,
                                        uint64_t stride, uint64_t count);

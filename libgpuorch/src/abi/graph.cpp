@@ -88,7 +88,7 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char* name, void* valu
         return abi::blame(*pinned, [&] {
             required(name, "name");
             if (!value) fail(GPO_INVALID_ARGUMENT, "value is NULL");
-            pinned->get(pinned->parameter(name), value, bytes);
+            pinned->get(name, value, bytes);
             return GPO_SUCCESS;
         });
     });

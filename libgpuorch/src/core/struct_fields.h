@@ -949,6 +949,8 @@ inline constexpr StructField kStructFields<gpo_template_statistics>[] = {
     GPO_FIELD(gpo_template_statistics, last_rebuild),
     GPO_FIELD(gpo_template_statistics, held_words),
     GPO_FIELD(gpo_template_statistics, waiting_for_words),
+    GPO_FIELD(gpo_template_statistics, dropped),
+    GPO_FIELD(gpo_template_statistics, last_dropped),
 };
 
 template <>
@@ -974,6 +976,9 @@ inline constexpr StructField kStructFields<gpo_graph_update_report>[] = {
     GPO_FIELD(gpo_graph_update_report, node),
     GPO_FIELD(gpo_graph_update_report, reserved),
     GPO_FIELD(gpo_graph_update_report, reason),
+    GPO_FIELD(gpo_graph_update_report, dropped),
+    GPO_FIELD(gpo_graph_update_report, dropped_parameter),
+    GPO_FIELD(gpo_graph_update_report, dropped_reason),
 };
 
 template <>

@@ -26,9 +26,8 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
     const Ref<Recipe> built = buildable(recipe);
     try {
         instance_ = prepare(recipe, built, *built);
-        wanted_ = recipe->values();
-        addresses_ = HeldAddresses(*of_, *recipe, wanted_);
-        set_.resize(recipe->parameters().size());
+        wanted_ = {recipe->values(), std::vector<bool>(recipe->parameters().size())};
+        addresses_ = HeldAddresses(*of_, *recipe, wanted_.bytes);
         if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
         executable_ = instantiate(built);
         exec_ = executable_->native;
@@ -258,19 +257,19 @@ void Graph::apply(std::span<const Setting> settings) {
     addresses_.set(settings);
     for (const Setting& setting : settings) {
         const Parameter& parameter = recipe.parameters()[setting.parameter];
-        set_[setting.parameter] = true;
-        if (std::memcmp(wanted_.data() + parameter.offset, setting.value, parameter.bytes) == 0) continue;
-        std::memcpy(wanted_.data() + parameter.offset, setting.value, parameter.bytes);
+        wanted_.set[setting.parameter] = true;
+        if (std::memcmp(wanted_.bytes.data() + parameter.offset, setting.value, parameter.bytes) == 0) continue;
+        std::memcpy(wanted_.bytes.data() + parameter.offset, setting.value, parameter.bytes);
         unsent_ = true;
     }
 }
 
-void Graph::get(uint32_t number, void* value, uint64_t bytes) {
+void Graph::get(const char* name, void* value, uint64_t bytes) {
     std::lock_guard lock(lock_);
-    const Parameter& parameter = instance_.recipe->parameters()[number];
+    const Parameter& parameter = instance_.recipe->parameters()[instance_.recipe->parameter(name)];
     if (bytes != parameter.bytes)
         fail(GPO_INVALID_ARGUMENT, "parameter `", parameter.name, "` has ", parameter.bytes, " bytes, not ", bytes);
-    std::memcpy(value, wanted_.data() + parameter.offset, parameter.bytes);
+    std::memcpy(value, wanted_.bytes.data() + parameter.offset, parameter.bytes);
 }
 
 Graph::Snapshot Graph::snapshot() {
@@ -291,17 +290,8 @@ Graph::Snapshot Graph::recorded() {
         lock.lock();
     }
     Snapshot out{instance_.recipe, std::move(spare_)};
-    out.values = instance_.recipe->values();
-    return out;
-}
-
-Values Graph::carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted, const Recipe& to) {
-    Values out = to.values();
-    for (size_t i = 0; i < std::min(from.parameters().size(), to.parameters().size()); ++i) {
-        const Parameter &was = from.parameters()[i], &is = to.parameters()[i];
-        if (!wanted[i] || !was.bytes || was.bytes != is.bytes) continue;
-        std::memcpy(out.data() + is.offset, values.data() + was.offset, is.bytes);
-    }
+    out.values.bytes = instance_.recipe->values();
+    out.values.set.assign(instance_.recipe->parameters().size(), false);
     return out;
 }
 
@@ -310,16 +300,11 @@ Values Graph::carry_over(const Recipe& from, const Values& values, const std::ve
 void Graph::launch(Stream& stream, Snapshot* values) {
     std::lock_guard lock(lock_);
     if (!values) {
-        if (unsent_) send(wanted_);
+        if (unsent_) send(wanted_.bytes);
         unsent_ = false;
     } else {
         unsent_ = true;   // the graph's own aren't what the driver has
-        if (values->recipe.get() == instance_.recipe.get()) {
-            send(values->values);
-        } else {
-            const std::vector<bool> all(values->recipe->parameters().size(), true);
-            send(carry_over(*values->recipe, values->values, all, *instance_.recipe));
-        }
+        send_snapshot(*values);
     }
     if (Residence* residence = stream.residence()) [[unlikely]]
         keep_used(*residence);
@@ -327,6 +312,15 @@ void Graph::launch(Stream& stream, Snapshot* values) {
     if (launched != CUDA_SUCCESS) [[unlikely]] fail_launch(launched);
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
     if (values) spare_ = std::move(values->values);
+}
+
+// The graph may have been updated since.
+void Graph::send_snapshot(const Snapshot& values) {
+    const Recipe& recipe = *instance_.recipe;
+    if (values.recipe.get() == &recipe) [[likely]] return send(values.values.bytes);
+    Dropped dropped;
+    send(carry_over(*values.recipe, values.values, recipe, dropped).bytes);
+    of_->note_dropped(dropped);
 }
 
 // What a launch uses and an update of the graph would let go of. Elsewhere that goes when all streams have passed.
@@ -352,7 +346,7 @@ void Graph::fail_device(const Stream& stream) const {
 void Graph::upload(Stream& stream) {
     stream.refuse_capture("upload of a graph");
     std::lock_guard lock(lock_);
-    send(wanted_);
+    send(wanted_.bytes);
     unsent_ = false;
     context().check(context().table().cuGraphUpload(exec_, stream.native()), "cuGraphUpload");
 }
@@ -360,12 +354,13 @@ void Graph::upload(Stream& stream) {
 CUgraphExec Graph::native() {
     DriverScope scope(context());
     std::lock_guard lock(lock_);
-    send(wanted_);
+    send(wanted_.bytes);
     unsent_ = false;
     return exec_;
 }
 
-// Gives the driver the nodes in which `values` differ from what it has. Takes no memory.
+// Gives the driver the nodes in which `values` differ from what it has. Takes no memory. Addresses are looked at again:
+// memory that isn't the library's may have been freed since they were set.
 void Graph::send(const Values& values) {
     const std::vector<Parameter>& parameters = instance_.recipe->parameters();
     std::vector<uint32_t>& changed = instance_.changed;
@@ -375,6 +370,7 @@ void Graph::send(const Values& values) {
                                                             !same(parameters[i], values, instance_.sent))))
             changed.push_back(i);
     if (changed.empty()) return;
+    for (const uint32_t parameter : changed) check_addresses(parameter, values);
     for (const uint32_t parameter : changed) write(parameter, values);
     uint64_t patches = 0;
     for (uint32_t i = 0; i < instance_.patched.size(); ++i) {
@@ -393,6 +389,11 @@ void Graph::send(const Values& values) {
     }
     for (Patched& patched : instance_.patched) patched.work_changed = false;
     of_->counters().patches.fetch_add(patches, std::memory_order_relaxed);
+}
+
+void Graph::check_addresses(uint32_t parameter, const Values& values) const {
+    const Parameter& of = instance_.recipe->parameters()[parameter];
+    for (const NamedField& field : of.fields) check_address(context(), field, of.name, values.data() + of.offset);
 }
 
 void Graph::write(uint32_t parameter, const Values& values) noexcept {

@@ -5,7 +5,9 @@
 // what was sent before is put back and nothing is launched.
 //
 // A graph is of one recipe. Updating it to its template's newest one keeps the executable graph where the driver can,
-// and otherwise makes another. What is in flight isn't disturbed by either: the driver has its own copy of that.
+// and otherwise makes another. What is in flight isn't disturbed by either: the driver has its own copy of that. A
+// launch that is held until after an update is of the new recipe. The values that it was accepted with go on as those
+// of the graph do (graph/carry.h).
 //
 // Locks. `lock_` guards all of it. A launch takes it inside the stream's submit lock, and calls the driver under both:
 // the driver's executable graphs may not be used by two threads at once.
@@ -13,6 +15,7 @@
 
 #include <optional>
 
+#include "graph/carry.h"
 #include "graph/held_addresses.h"
 #include "graph/template.h"
 #include "stream/blocking_calls.h"
@@ -35,12 +38,12 @@ public:
     /// All or none. Throws Failure.
     void set(std::span<const Setting> settings);
     void set(const char* name, const void* value, uint64_t bytes);
-    void get(uint32_t parameter, void* value, uint64_t bytes);
+    void get(const char* name, void* value, uint64_t bytes);
     uint32_t parameter(const char* name);
     /// The values of this moment, and the recipe that they are for.
     struct Snapshot {
         Ref<Recipe> recipe;
-        Values values;
+        SetValues values;
     };
     Snapshot snapshot();
     /// Of the recipe, with those of bodies.
@@ -121,10 +124,6 @@ private:
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
     void fail_launch(CUresult result) const;
-    // Values for `to`: those of `from` that are `wanted`, where the parameter still has the size; else what was
-    // recorded.
-    static Values carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted,
-                             const Recipe& to);
     static std::string node_text(const Recipe& recipe, uint32_t number);
     // A recipe with a driver's graph that is free to be instantiated.
     static Ref<Recipe> buildable(const Ref<Recipe>& recipe);
@@ -136,7 +135,9 @@ private:
     void make_device_status(const Recipe& recipe);
     void apply(std::span<const Setting> settings);
     void keep_used(Residence& residence) const;
+    void send_snapshot(const Snapshot& values);
     void send(const Values& values);
+    void check_addresses(uint32_t parameter, const Values& values) const;
     void write(uint32_t parameter, const Values& values) noexcept;
     CUresult patch(Patched& patched) noexcept;
     void put_back(uint32_t refused) noexcept;
@@ -154,11 +155,10 @@ private:
     Ref<Executable> executable_;
     CUgraphExec exec_ = nullptr;  // of executable_
     Instance instance_;
-    Values wanted_;
+    SetValues wanted_;            // what the user has set stays in an update
     HeldAddresses addresses_;
-    std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
     bool unsent_ = true;          // wanted_ may differ from what was sent
-    Values spare_;                // memory for recorded(), which a launch has given back
+    SetValues spare_;             // memory for recorded(), which a launch has given back
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
     std::unique_ptr<HostMemoryFree> device_status_free_;
 };

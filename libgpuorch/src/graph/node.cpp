@@ -246,12 +246,24 @@ std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CU
     return before;
 }
 
+// NULL if the driver can't tell.
+static const char* name_in_driver(Context& context, const KernelNode& kernel) noexcept {
+    const auto name_of = context.table().cuFuncGetName;
+    const CUfunction function = name_of ? function_of(context, kernel.params()) : nullptr;
+    const char* name = nullptr;
+    return function && name_of(&name, function) == CUDA_SUCCESS ? name : nullptr;
+}
+
 const char* native_label(Context& context, const NodeWork& work) {
     const auto* kernel = std::get_if<KernelNode>(&work);
-    const auto name_of = context.table().cuFuncGetName;
-    const CUfunction function = kernel && name_of ? function_of(context, kernel->params()) : nullptr;
-    const char* name = nullptr;
-    return function && name_of(&name, function) == CUDA_SUCCESS ? context.runtime().intern(name) : "";
+    const char* name = kernel ? name_in_driver(context, *kernel) : nullptr;
+    return name ? context.runtime().intern(name) : "";
+}
+
+std::string native_name(Context& context, const KernelNode& kernel) {
+    if (const char* name = name_in_driver(context, kernel)) return name;
+    const CUDA_KERNEL_NODE_PARAMS& params = kernel.params();
+    return hex(params.func ? reinterpret_cast<uint64_t>(params.func) : reinterpret_cast<uint64_t>(params.kern));
 }
 
 NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {

@@ -142,6 +142,9 @@ std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CU
 NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel);
 /// The label of a node that has none of ours: a kernel's name, interned; else "".
 const char* native_label(Context& context, const NodeWork& work);
+/// The name of a kernel's function, as the driver has it; what tells it from others where the driver can't say. Throws
+/// std::bad_alloc.
+std::string native_name(Context& context, const KernelNode& kernel);
 /// Why a node can't be copied into another graph; "" if it can.
 std::string why_not_copied(const Node& node);
 /// A copy of a node in `to`, without launch attributes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel/kernel.h"
 #include "memory/place.h"
 
 namespace gpo {
@@ -88,22 +89,45 @@ void check_block(const LaunchLimits& limits, const std::string& name, const void
              limits.max_threads, " are possible");
 }
 
-// As far as our own maps tell: the driver refuses the rest. `recorded`: what the node calls its memory.
-void check_address(Context& context, const std::string& name, uint64_t address, CUmemorytype recorded) {
-    if (!address) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: the address is 0");
-    if (recorded == CU_MEMORYTYPE_UNIFIED) return;
-    const bool host = recorded == CU_MEMORYTYPE_HOST;
-    Registry& registry = Registry::of(context.runtime());
-    const RangeMap& other = host ? registry.device : registry.host;
-    if (other.find(address))
-        fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", hex(address), host ? " is device" : " is host",
-             " memory, and the node was recorded with ", host ? "host" : "device", " memory there");
+// The kernel as users know it: a function of that name with such arguments, whichever module it was compiled into.
+std::string kernel_text(Context& context, const Node& node, const KernelNode& kernel) {
+    const auto* owner = dynamic_cast<const Kernel*>(node.owner.get());
+    std::string out = owner ? owner->function().symbol : native_name(context, kernel);
+    out += '(';
+    for (uint32_t i = 0; i < kernel.arguments(); ++i) out += text(i ? "," : "", kernel.argument_bytes(i));
+    out += ')';
+    return out;
 }
 
-CUmemorytype memory_of(const NodeWork& work, bool destination) noexcept {
-    const auto* copy = std::get_if<CopyNode>(&work);
-    if (!copy) return CU_MEMORYTYPE_DEVICE;
-    return destination ? copy->params.dstMemoryType : copy->params.srcMemoryType;
+// The library's own memory is found in its maps, without the driver.
+AddressKind kind_at(Context& context, uint64_t address) {
+    const Registry& registry = Registry::of(context.runtime());
+    if (registry.device.find(address)) return AddressKind::device;
+    if (registry.host.find(address)) return AddressKind::host;
+    const DriverScope scope(context);
+    switch (place_of(context, address).kind) {
+        case GPO_MEMORY_PINNED: return AddressKind::host;
+        case GPO_MEMORY_DEVICE: return AddressKind::device;
+        case GPO_MEMORY_MANAGED: return AddressKind::managed;
+        default: return AddressKind::pageable;
+    }
+}
+
+// A node that says which kind of memory it is for keeps that kind, whatever becomes of the memory that it was recorded
+// with.
+AddressKind address_kind(Context& context, const Node& node, const NodeField& field) {
+    if (field.what != GPO_PARAMETER_DESTINATION && field.what != GPO_PARAMETER_SOURCE) return AddressKind::none;
+    uint64_t address = 0;
+    read_field(node.work, field, &address);
+    AddressKind found = kind_at(context, address);
+    if (found == AddressKind::managed) found = AddressKind::device;
+    const auto* copy = std::get_if<CopyNode>(&node.work);
+    if (!copy) return found == AddressKind::pageable ? AddressKind::device : found;
+    switch (field.what == GPO_PARAMETER_DESTINATION ? copy->params.dstMemoryType : copy->params.srcMemoryType) {
+        case CU_MEMORYTYPE_DEVICE: return AddressKind::device;
+        case CU_MEMORYTYPE_HOST: return found == AddressKind::pageable ? found : AddressKind::host;
+        default: return found;
+    }
 }
 
 void check_bytes(const Node& node, const std::string& name, uint64_t bytes) {
@@ -112,6 +136,13 @@ void check_bytes(const Node& node, const std::string& name, uint64_t bytes) {
     if (fill && bytes % fill->params.elementSize)
         gpo::fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", bytes, " bytes are no whole elements of ",
                   fill->params.elementSize);
+}
+
+void check_alignment(const Node& node, const std::string& name, uint64_t destination) {
+    const auto* fill = std::get_if<FillNode>(&node.work);
+    if (fill && destination % fill->params.elementSize)
+        gpo::fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", hex(destination), " is no multiple of the ",
+                  fill->params.elementSize, " bytes of an element");
 }
 
 void read_kernel(const KernelNode& kernel, const NodeField& field, void* value) noexcept {
@@ -174,6 +205,21 @@ const char* name_of_field(uint32_t what) noexcept {
     }
 }
 
+std::string meaning_text(const Meaning& meaning) {
+    const char* field = name_of_field(meaning.what);
+    if (meaning.kernel.empty()) return text("the ", field, " of a ", meaning.kind);
+    const auto kernel = std::string_view(meaning.kernel).substr(0, meaning.kernel.rfind('('));
+    if (meaning.what == GPO_PARAMETER_ARGUMENT) return text(field, " ", meaning.index, " of kernel `", kernel, "`");
+    return text("the ", field, " of kernel `", kernel, "`");
+}
+
+NamedField named_field(Context& context, const Node& node, const NodeField& field) {
+    const auto* kernel = std::get_if<KernelNode>(&node.work);
+    return {field,
+            {kind_of(node.work), field.what, field.index, kernel ? kernel_text(context, node, *kernel) : std::string()},
+            address_kind(context, node, field)};
+}
+
 uint32_t size_of_field(const Node& node, const NodeField& field) {
     if (field.what < GPO_PARAMETER_ARGUMENT || field.what > GPO_PARAMETER_ENABLED)
         fail(GPO_INVALID_ARGUMENT, "what is ", field.what, ", none of GPO_PARAMETER_*");
@@ -189,18 +235,31 @@ uint32_t size_of_field(const Node& node, const NodeField& field) {
     fail_none(node, field);
 }
 
-void check_value(Context& context, const LaunchLimits& limits, const Node& node, const NodeField& field,
+void check_address(Context& context, const NamedField& field, const std::string& name, const void* value) {
+    if (field.address == AddressKind::none) return;
+    const auto address = value_of<uint64_t>(value);
+    if (!address) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: the address is 0");
+    const AddressKind found = kind_at(context, address), wanted = field.address;
+    if (found == wanted || found == AddressKind::managed) return;
+    if (found == AddressKind::pageable)
+        fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: at ", hex(address),
+             " there is no memory that the GPU can use: it is pageable host memory, or was freed");
+    if (found == AddressKind::host && wanted == AddressKind::pageable) return;
+    const bool host = found == AddressKind::host;
+    fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", hex(address), host ? " is host" : " is device",
+         " memory, and the node was recorded with ", host ? "device" : "host", " memory there");
+}
+
+void check_value(Context& context, const LaunchLimits& limits, const Node& node, const NamedField& field,
                  const std::string& name, const void* value) {
     switch (field.what) {
         case GPO_PARAMETER_GRID: return check_shape(limits.max_grid, name, value, "grid");
         case GPO_PARAMETER_BLOCK: return check_block(limits, name, value);
-        case GPO_PARAMETER_DESTINATION:
-            return check_address(context, name, value_of<uint64_t>(value), memory_of(node.work, true));
-        case GPO_PARAMETER_SOURCE:
-            return check_address(context, name, value_of<uint64_t>(value), memory_of(node.work, false));
         case GPO_PARAMETER_BYTES: return check_bytes(node, name, value_of<uint64_t>(value));
-        default: return;
+        default: break;
     }
+    check_address(context, field, name, value);
+    if (field.what == GPO_PARAMETER_DESTINATION) check_alignment(node, name, value_of<uint64_t>(value));
 }
 
 void read_field(const NodeWork& work, const NodeField& field, void* value) noexcept {

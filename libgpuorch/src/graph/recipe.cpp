@@ -340,6 +340,7 @@ void Recipe::add_parameter(std::string_view name, const NodeField& field) {
     const uint32_t bytes = size_of_field(node, field);
     Values value(bytes);
     read_field(node.work, field, value.data());
+    NamedField added = named_field(*context_, node, field);
     Parameter& parameter = named(name);
     if (parameter.bytes && parameter.bytes != bytes)
         fail(GPO_INVALID_ARGUMENT, "parameter `", name, "` has ", parameter.bytes, " bytes, and ", bytes, " in ",
@@ -355,7 +356,7 @@ void Recipe::add_parameter(std::string_view name, const NodeField& field) {
         parameter.offset = offset;
         parameter.bytes = bytes;
     }
-    parameter.fields.push_back(field);
+    parameter.fields.push_back(std::move(added));
 }
 
 void Recipe::check_setting(uint32_t number, const void* value, uint64_t bytes) const {
@@ -366,7 +367,7 @@ void Recipe::check_setting(uint32_t number, const void* value, uint64_t bytes) c
     if (bytes != parameter.bytes)
         fail(GPO_INVALID_ARGUMENT, "parameter `", parameter.name, "` has ", parameter.bytes, " bytes, ", bytes,
              " were given");
-    for (const NodeField& field : parameter.fields)
+    for (const NamedField& field : parameter.fields)
         check_value(*context_, limits_, nodes_[field.node], field, parameter.name, value);
 }
 

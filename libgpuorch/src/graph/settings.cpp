@@ -44,7 +44,8 @@ Graph::Snapshot SettingArray::values_for(Graph& graph) const {
     for (uint64_t i = 0; i < count_; ++i) {
         const gpo_setting setting = read(i);
         const uint32_t number = checked(recipe, setting);
-        std::memcpy(out.values.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);
+        std::memcpy(out.values.bytes.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);
+        out.values.set[number] = true;
     }
     return out;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/quantities.h"
+#include "graph/carry.h"
 #include "graph/instances.h"
 #include "graph/sketch.h"
 #include "memory/holds.h"
@@ -368,6 +369,7 @@ gpo_template_statistics Template::statistics() {
     out.patches = counters_.patches.load(std::memory_order_relaxed);
     out.updates = counters_.updates.load(std::memory_order_relaxed);
     out.rebuilds = counters_.rebuilds.load(std::memory_order_relaxed);
+    out.dropped = counters_.dropped.load(std::memory_order_relaxed);
     out.instance_bytes = counters_.instance_bytes.load(std::memory_order_relaxed);
     out.instances = counters_.instances.load(std::memory_order_relaxed);
     out.recordings = counters_.recordings.load(std::memory_order_relaxed);
@@ -375,8 +377,9 @@ gpo_template_statistics Template::statistics() {
     out.nodes = static_cast<uint32_t>(current_->nodes().size());
     for (const Parameter& parameter : current_->parameters())
         out.parameters += parameter.bytes != 0 && !parameter.hidden;
-    const size_t length = std::min(last_rebuild_.size(), sizeof out.last_rebuild - 1);
-    std::memcpy(out.last_rebuild, last_rebuild_.data(), length);
+    std::lock_guard notes(notes_lock_);
+    copy_text(out.last_rebuild, last_rebuild_);
+    copy_text(out.last_dropped, last_dropped_);
     return out;
 }
 
@@ -397,11 +400,22 @@ Diagram Template::diagram() {
 
 void Template::note_rebuild(const char* reason) noexcept {
     counters_.rebuilds.fetch_add(1, std::memory_order_relaxed);
-    std::lock_guard lock(lock_);
+    std::lock_guard lock(notes_lock_);
     try {
         last_rebuild_ = reason;
     } catch (const std::bad_alloc&) {
         last_rebuild_.clear();
+    }
+}
+
+void Template::note_dropped(const Dropped& dropped) noexcept {
+    if (!dropped.count) return;
+    counters_.dropped.fetch_add(dropped.count, std::memory_order_relaxed);
+    std::lock_guard lock(notes_lock_);
+    try {
+        last_dropped_ = text("parameter `", dropped.parameter, "`: ", dropped.reason);
+    } catch (const std::bad_alloc&) {
+        last_dropped_.clear();
     }
 }
 

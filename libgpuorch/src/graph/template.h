@@ -4,7 +4,7 @@
 // node, and, while it is recorded, another one that is being built. A recording that fails leaves the current one.
 //
 // Locks. `lock_` guards the recipes while they are built; driver calls that build them are made under it, and submit
-// locks are taken inside. No operation of a stream takes it.
+// locks are taken inside. No operation of a stream takes it: what operations note is under `notes_lock_`.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,11 @@ namespace gpo {
 
 class Graph;
 class Instances;
+struct Dropped;
 
 /// What is counted of a template and its graphs, which add to it.
 struct TemplateCounters {
-    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0};
+    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0}, dropped{0};
     std::atomic<uint32_t> instances{0}, recordings{0};
 };
 
@@ -100,6 +101,8 @@ public:
     }
     /// A graph has been rebuilt for a new recording.
     void note_rebuild(const char* reason) noexcept;
+    /// A graph, or a launch that was held, has come to a new recording without these values.
+    void note_dropped(const Dropped& dropped) noexcept;
 
     /// The graphs of gpo_template_launch.
     Instances& instances() noexcept { return *instances_; }
@@ -152,7 +155,8 @@ private:
     // Under lock_:
     Ref<Recipe> current_, recorded_;         // recorded_: NULL unless it is being recorded
     std::unique_ptr<GraphRecording> recording_;   // of recorded_
-    std::string last_rebuild_;
+    host::Mutex notes_lock_;   // a leaf
+    std::string last_rebuild_, last_dropped_;   // under it
 };
 
 /// Adds a node to what is being recorded, or to the current recipe, unless that is sealed.

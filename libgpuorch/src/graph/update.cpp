@@ -28,12 +28,6 @@ const char* reason_of(CUgraphExecUpdateResult result) noexcept {
     }
 }
 
-void write_text(char (&to)[256], const std::string& from) noexcept {
-    const size_t length = std::min(from.size(), sizeof to - 1);
-    std::memcpy(to, from.data(), length);
-    to[length] = '\0';
-}
-
 }  // namespace
 
 gpo_graph_update_report Graph::update() {
@@ -42,10 +36,9 @@ gpo_graph_update_report Graph::update() {
     std::lock_guard lock(lock_);
     if (recipe.get() == instance_.recipe.get()) return report;
     DriverScope scope(context());
-    Values wanted = carry_over(*instance_.recipe, wanted_, set_, *recipe);
-    std::vector<bool> set = set_;
-    set.resize(recipe->parameters().size());
-    HeldAddresses addresses(*of_, *recipe, wanted);
+    Dropped dropped;
+    SetValues wanted = carry_over(*instance_.recipe, wanted_, *recipe, dropped);
+    HeldAddresses addresses(*of_, *recipe, wanted.bytes);
     if (update_in_place(recipe, report)) {
         of_->counters().updates.fetch_add(1, std::memory_order_relaxed);
     } else {
@@ -54,8 +47,11 @@ gpo_graph_update_report Graph::update() {
         of_->note_rebuild(report.reason);
     }
     wanted_ = std::move(wanted);
-    set_ = std::move(set);
     addresses_ = std::move(addresses);
+    of_->note_dropped(dropped);
+    report.dropped = dropped.count;
+    copy_text(report.dropped_parameter, dropped.parameter);
+    copy_text(report.dropped_reason, dropped.reason);
     return report;
 }
 
@@ -68,11 +64,11 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
             [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
         const auto number = static_cast<uint32_t>(differ.second - recipe->nodes().begin());
         report.node = number < recipe->nodes().size() ? number + 1 : 0;
-        write_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
+        copy_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
         return false;
     }
     if (recipe->fixed()) {
-        write_text(report.reason, "the driver updates no graph that allocates or frees memory");
+        copy_text(report.reason, "the driver updates no graph that allocates or frees memory");
         return false;
     }
     Instance next = prepare(recipe, instance_.built, *recipe);
@@ -95,7 +91,7 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
     if (result != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) context().check(result, "cuGraphExecUpdate");
     const uint32_t number = info.errorNode ? recipe->find(info.errorNode) : Recipe::kNone;
     report.node = number == Recipe::kNone ? 0 : number + 1;
-    write_text(report.reason, number == Recipe::kNone
+    copy_text(report.reason, number == Recipe::kNone
                                   ? std::string(reason_of(info.result))
                                   : text(node_text(*recipe, number), ", which was ", node_text(was, number), ": ",
                                          reason_of(info.result)));

@@ -178,6 +178,7 @@ test("graphs take a new recording over in place, or are rebuilt and say why; wha
     local report = assert(one:update())
     same(report.rebuilt, false)
     same(report.reason, "")
+    same(report.dropped .. report.dropped_parameter .. report.dropped_reason, "0")
     assert(two:update())
     same(numbers(w.run(one)), "9 9")
     same(numbers(w.run(two)), "11 11")
@@ -193,7 +194,12 @@ test("graphs take a new recording over in place, or are rebuilt and say why; wha
         assert(recording:parameter("factor", recording:last_node(w.stream), "argument", 4)) -- an i32 now
     end))
     assert(one:set("factor", 0.5)) -- of the recording that it has
-    assert(one:update())
+    report = assert(one:update())
+    same(report.dropped, 1)
+    same(report.dropped_parameter, "factor")
+    same(report.dropped_reason, "it was argument 1 of kernel `affine`, and is argument 3 of kernel `affine`")
+    same(w.template:statistics().dropped, 1)
+    same(w.template:statistics().last_dropped, "parameter `factor`: " .. report.dropped_reason)
     raises("parameter 'factor': the number has no integer representation", one.set, one, "factor", 0.5)
     w.template:close()
     assert(two:update())

@@ -1749,12 +1749,14 @@ pub struct gpo_template_statistics {
     pub last_rebuild: [::core::ffi::c_char; 256usize],
     pub held_words: u64,
     pub waiting_for_words: u64,
+    pub dropped: u64,
+    pub last_dropped: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_template_statistics",
-    ][::core::mem::size_of::<gpo_template_statistics>() - 344usize];
+    ][::core::mem::size_of::<gpo_template_statistics>() - 608usize];
     [
         "Alignment of gpo_template_statistics",
     ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
@@ -1803,6 +1805,12 @@ const _: () = {
     [
         "Offset of field: gpo_template_statistics::waiting_for_words",
     ][::core::mem::offset_of!(gpo_template_statistics, waiting_for_words) - 336usize];
+    [
+        "Offset of field: gpo_template_statistics::dropped",
+    ][::core::mem::offset_of!(gpo_template_statistics, dropped) - 344usize];
+    [
+        "Offset of field: gpo_template_statistics::last_dropped",
+    ][::core::mem::offset_of!(gpo_template_statistics, last_dropped) - 352usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1864,12 +1872,15 @@ pub struct gpo_graph_update_report {
     pub node: u32,
     pub reserved: u32,
     pub reason: [::core::ffi::c_char; 256usize],
+    pub dropped: u32,
+    pub dropped_parameter: [::core::ffi::c_char; 64usize],
+    pub dropped_reason: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_graph_update_report",
-    ][::core::mem::size_of::<gpo_graph_update_report>() - 272usize];
+    ][::core::mem::size_of::<gpo_graph_update_report>() - 596usize];
     [
         "Alignment of gpo_graph_update_report",
     ][::core::mem::align_of::<gpo_graph_update_report>() - 4usize];
@@ -1888,6 +1899,15 @@ const _: () = {
     [
         "Offset of field: gpo_graph_update_report::reason",
     ][::core::mem::offset_of!(gpo_graph_update_report, reason) - 16usize];
+    [
+        "Offset of field: gpo_graph_update_report::dropped",
+    ][::core::mem::offset_of!(gpo_graph_update_report, dropped) - 272usize];
+    [
+        "Offset of field: gpo_graph_update_report::dropped_parameter",
+    ][::core::mem::offset_of!(gpo_graph_update_report, dropped_parameter) - 276usize];
+    [
+        "Offset of field: gpo_graph_update_report::dropped_reason",
+    ][::core::mem::offset_of!(gpo_graph_update_report, dropped_reason) - 340usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

@@ -117,7 +117,9 @@ figures! {
     /// [`gpo_template_statistics`](sys::gpo_template_statistics).
     TemplateStatistics(gpo_template_statistics) {
         /// Why the last graph was rebuilt: the node, and what differs; "" if none was.
-        last_rebuild
+        last_rebuild,
+        /// The parameter of the last value that a new recording had no place for, and why; "" if there was none.
+        last_dropped
     }
 
     /// What became of the requests of buckets: fields of [`gpo_buckets_statistics`](sys::gpo_buckets_statistics).
@@ -129,7 +131,11 @@ figures! {
     /// How a graph came to the newest recording: fields of [`gpo_graph_update_report`](sys::gpo_graph_update_report).
     UpdateReport(gpo_graph_update_report) {
         /// Why the graph was rebuilt: the node, and what it was and is; "" if it was updated in place.
-        reason
+        reason,
+        /// The first parameter whose value the new recording has no place for; "" if there is none.
+        dropped_parameter,
+        /// Why: what the parameter was and is; "" likewise.
+        dropped_reason
     }
 
     /// What a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
@@ -192,7 +198,7 @@ debug! {
     DeviceMetrics { memory_total, memory_used, utilization, power, temperature }
     TraceInfo { running, calls, operations, timed, completions, dropped, file_bytes }
     Progress { running, bytes_in, bytes_done, bytes_total, chunks_done, elapsed_ns }
-    TemplateStatistics { nodes, parameters, instances, recordings, launches, patches, updates, rebuilds }
+    TemplateStatistics { nodes, parameters, instances, recordings, launches, patches, updates, rebuilds, dropped }
     BucketsStatistics { buckets, bytes, hits, misses, eager, evictions, requested, padded }
     Costs { measured, launch_ns, graph_launch_ns, copy_ns, multiprocessors }
     Diagnosis { bound, round_ns, launch_ns, kernel_ns, copy_ns, idle_ns }
@@ -212,7 +218,9 @@ impl fmt::Debug for DeviceProperties {
 impl fmt::Debug for UpdateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("UpdateReport");
-        out.field("rebuilt", &(self.rebuilt != 0)).field("node", &self.node).field("reason", &self.reason()).finish()
+        out.field("rebuilt", &(self.rebuilt != 0)).field("node", &self.node).field("reason", &self.reason());
+        out.field("dropped", &self.dropped).field("dropped_parameter", &self.dropped_parameter());
+        out.field("dropped_reason", &self.dropped_reason()).finish()
     }
 }
 

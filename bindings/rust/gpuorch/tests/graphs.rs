@@ -152,6 +152,7 @@ fn a_new_recording_of_the_same_shape_updates_a_graph_in_place() -> Result<()> {
     assert_eq!(work.run(&one)?, (8, 8));
     let report = one.update()?;
     assert_eq!((report.rebuilt, report.reason()), (0, ""));
+    assert_eq!((report.dropped, report.dropped_parameter(), report.dropped_reason()), (0, "", ""));
     two.update()?;
     assert_eq!((work.run(&one)?, work.run(&two)?), ((10, 10), (11, 11)));
     one.set(&named.factor, 1)?;
@@ -175,6 +176,33 @@ fn a_new_recording_of_another_shape_rebuilds_a_graph_and_says_why() -> Result<()
     let statistics = work.template.statistics()?;
     assert_eq!(statistics.rebuilds, 1);
     assert_eq!(statistics.last_rebuild(), report.reason());
+    Ok(())
+}
+
+#[test]
+fn a_value_stays_only_where_its_parameter_means_the_same_and_what_is_dropped_is_named() -> Result<()> {
+    let w = world();
+    let template = w.device.template_builder().build()?;
+    let x = w.device.buffer::<u32>(LEN)?;
+    // SAFETY: the buffer outlives the graph.
+    let named = unsafe {
+        let node = template.add_fill(&[], &x, 1)?;
+        template.parameter::<u32>("p", node.value())?
+    };
+    let graph = template.graph()?;
+    graph.set(&named, 7)?;
+    template.clear()?;
+    // SAFETY: as above.
+    unsafe {
+        let node = template.add_fill(&[], &x, 1)?;
+        template.parameter::<u32>("p", node.enabled())?;
+    }
+    let report = graph.update()?;
+    assert_eq!((report.dropped, report.dropped_parameter()), (1, "p"));
+    assert_eq!(report.dropped_reason(), "it was the value of a fill, and is the switch of a fill");
+    let statistics = template.statistics()?;
+    assert_eq!(statistics.dropped, 1);
+    assert!(statistics.last_dropped().contains(report.dropped_reason()), "{statistics:?}");
     Ok(())
 }
 

@@ -121,8 +121,9 @@ impl Graph {
     }
 
     /// Brings the graph to the template's newest recording: in place if the recording has the same shape, else by
-    /// instantiating the graph anew. Values that were set stay for parameters that still exist with the same size. If this
-    /// fails, the graph can be launched as before.
+    /// instantiating the graph anew. Values that were set stay for parameters that mean the same: the same field of the
+    /// same kind of node, and of kernels the same argument of a kernel of that name. The report counts the others. If
+    /// this fails, the graph can be launched as before.
     pub fn update(&self) -> Result<UpdateReport> {
         let mut report = UpdateReport::empty();
         call!(graph_update(self.as_raw(), &mut report.0))?;
