@@ -123,6 +123,7 @@ def meanings(abi):
               if parameter["type"].removesuffix(" *") in abi["handles"] and parameter["direction"] == "out"
               and parameter.get("owner") != "caller"]
     check("every handle that comes out has an owner", handed)
+    check("contracts.py speaks of functions that there are", sorted(contracts.IN_HOST_NODES - functions.keys()))
     parameters = {(name, parameter["name"]) for name, one in functions.items() for parameter in one["parameters"]}
     fields = {(one["name"], field["name"]) for one in abi["structs"] for field in one["fields"]}
     anywhere = {("*", word) for _, word in parameters}

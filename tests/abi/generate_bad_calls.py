@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the test that calls every exported function with everything that can be wrong about its handles, pointers and
 structs, one thing at a time; and with nothing wrong, from outside and from inside all that the library calls: a callback, a
-host call, a pipeline's callback, the log function.
+host call, a pipeline's callback, the log function, host nodes of graphs that were built and imported.
 
     generate_bad_calls.py OUTPUT.cpp
 
@@ -205,6 +205,35 @@ class Function:
         begin, end = (f"w.inside(Inside::{inside}, [&] {{", "});") if inside else ("{", "}")
         return [f"    {begin}", *(f"        {line}" for line in lines), "        w.renew();", f"    {end}"]
 
+    def arguments(self):
+        """Lines that make the arguments of a call first, and the call with these."""
+        lines, words = list(self.setup), []
+        for number, ((kind, _), argument) in enumerate(zip(self.parameters, self.good)):
+            lines.append(f"[[maybe_unused]] {headers.declared(kind, f'a{number}')} = {argument};")
+            words.append(f"a{number}")
+        return lines, f"{self.name}({', '.join(words)})"
+
+    def made(self, of):
+        """What `of` does with each handle that was made, whose number is {}."""
+        pooled = "_pooled" if self.name == "gpo_stream_pool_acquire" else ""
+        return [of.format(out, pooled) for out, (kind, _) in enumerate(self.parameters) if re.fullmatch(r"gpo_\w+_t ?\*", kind)]
+
+    def host_node_block(self, inside, expected):
+        """In a host node, where it is refused unless it needs no driver. What is refused there has no effect: the same call
+        outside does what it does."""
+        lines, call = self.arguments()
+        works = self.name in contracts.IN_HOST_NODES
+        lines += [f"w.inside(Inside::{inside}, [&] {{",
+                  f'    CHECK_CALL("inside a host node", {expected if works else "GPO_WOULD_DEADLOCK"}, {call});', "});"]
+        if not works:
+            lines += self.made("CHECK(out{} == nullptr);")
+            lines.append(f'CHECK_CALL("behind the host node", {expected}, {call});')
+        if expected == "GPO_SUCCESS":
+            lines += self.made("w.keep{1}(out{0});")
+        if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
+            lines.append(GIVEN_BACK[self.name].format(len(self.parameters) - 1))
+        return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
+
     def handle_blocks(self, number):
         kind, word = self.parameters[number]
         cast = kind if not (self.name, word) in contracts.ANY_HANDLE else "void *"
@@ -279,6 +308,8 @@ class Function:
             for inside in ("callback", "host_call", "pipeline", "log"):
                 status = INSIDE.get((self.name, inside), expected)
                 lines += self.block(f"nothing is wrong, inside a {inside.replace('_', ' ')}", status, inside=inside)
+            for inside in ("host_node", "imported_node"):
+                lines += self.host_node_block(inside, expected)
         for number, (kind, word) in enumerate(self.parameters):
             if self.is_handle(number):
                 lines += self.handle_blocks(number)

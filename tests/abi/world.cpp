@@ -69,8 +69,8 @@ struct Body {
     static gpo_status take(void* user, const gpo_chunk*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
 };
 
-/// What the world's log function calls once.
-Body* logged = nullptr;
+/// What the world's log function calls once, and what its host nodes call.
+Body *logged = nullptr, *in_node = nullptr;
 
 const gpo_runtime_options& logging_options() {
     static const gpo_runtime_options options = [] {
@@ -318,6 +318,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     const auto sink = good_gpo_sink();
     REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
     make_graphs();
+    make_host_nodes();
     make_queues();
     renew();
 }
@@ -359,8 +360,24 @@ void World::make_queues() {
     REQUIRE_OK(gpo_stream_destroy(options.stream));
 }
 
+void World::make_host_nodes() {
+    nodes_ = fresh_stream();
+    gpo_template_t built = nullptr, imported = nullptr;
+    REQUIRE_OK(gpo_template_create(device, nullptr, &built));
+    REQUIRE_OK(gpo_template_add_host_call(built, nullptr, 0, [](void*) { in_node->call(); }, nullptr, nullptr));
+    void* native = nullptr;
+    REQUIRE_OK(gpo_template_get_native(built, &native));
+    REQUIRE_OK(gpo_template_import(device, native, nullptr, &imported));
+    REQUIRE_OK(gpo_graph_create(built, nullptr, &built_node_));
+    REQUIRE_OK(gpo_graph_create(imported, nullptr, &imported_node_));
+    gpo_template_destroy(built);
+    gpo_template_destroy(imported);
+}
+
 World::~World() {
     renew();
+    gpo_graph_destroy(built_node_);
+    gpo_graph_destroy(imported_node_);
     gpo_queue_destroy(range);
     gpo_queue_destroy(host_queue);
     gpo_graph_destroy(looping_graph);
@@ -413,6 +430,12 @@ void World::inside(Inside what, const std::function<void()>& run) {
     case Inside::callback: REQUIRE_OK(gpo_stream_then(stream, callbacks_, Body::callback, &body)); break;
     case Inside::host_call: REQUIRE_OK(gpo_stream_host_call(held_, callbacks_, Body::host_call, &body)); break;
     case Inside::pipeline: REQUIRE_OK(gpo_pipeline_start(carrier_, &source, &sink)); break;
+    case Inside::host_node:
+    case Inside::imported_node:
+        in_node = &body;
+        REQUIRE_OK(gpo_graph_launch(what == Inside::host_node ? built_node_ : imported_node_, nodes_));
+        CHECK_OK(gpo_stream_wait(nodes_, kPatience));
+        break;
     case Inside::log:  // of a callback that throws
         logged = &body;
         REQUIRE_OK(gpo_stream_then(stream, callbacks_, throws, nullptr));

@@ -103,7 +103,7 @@ private:
 };
 
 /// What the library calls.
-enum class Inside { callback, host_call, pipeline, log };
+enum class Inside { callback, host_call, pipeline, log, host_node, imported_node };
 
 struct World : Objects {
     World();
@@ -225,8 +225,8 @@ struct World : Objects {
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which
-    /// run on this thread then; or in a sink, on a thread of a pipeline. Each has a stream or pipeline of its own, and
-    /// is over on return.
+    /// run on this thread then; in a sink, on a thread of a pipeline; or in a host node, of a graph that was built or of
+    /// one that was imported, on a thread of the driver. Each has a stream or pipeline of its own, and is over on return.
     void inside(Inside what, const std::function<void()>& body);
 
     /// After each call: waits for what it started, and takes back what it left.
@@ -236,6 +236,8 @@ private:
     gpo_executor_t callbacks_ = nullptr;
     gpo_stream_t held_ = nullptr;    // by host calls
     gpo_pipeline_t carrier_ = nullptr;
+    gpo_stream_t nodes_ = nullptr;   // of these graphs, which have one host node
+    gpo_graph_t built_node_ = nullptr, imported_node_ = nullptr;
     uint64_t thrown_ = 0;            // on callbacks_
     std::mt19937_64 random_{20};
     uint64_t last_value_ = 0;
@@ -243,6 +245,7 @@ private:
     std::vector<uint64_t> allocations_, pooled_;
     std::vector<gpo_stream_t> pooled_streams_;
     void make_graphs();
+    void make_host_nodes();
     void make_queues();
     std::vector<gpo_template_t> templates_;
     gpo_template_t allocating_ = nullptr;

@@ -403,6 +403,62 @@ void imported_templates(Attempt& a) {
         CHECK(parts.seen() == std::array<uint32_t, 2>{3, 6});
 }
 
+namespace {
+
+/// What a host node calls, which may be after the end of the runtime: one for each attempt.
+struct Caller {
+    gpo_timeline_t timeline;
+    gpo_stream_t stream;
+    std::atomic<uint32_t> runs{0};
+    std::atomic<bool> refused{true}, signalled{false};
+    static void call(void* user) {
+        auto& self = *static_cast<Caller*>(user);
+        const gpo_status asked = gpo_stream_query(self.stream);
+        if (asked != GPO_WOULD_DEADLOCK) self.refused = false;
+        if (gpo_timeline_signal(self.timeline, 1) == GPO_SUCCESS) self.signalled = true;
+        ++self.runs;
+    }
+};
+Caller& fresh_caller(gpo_timeline_t timeline, gpo_stream_t stream) {
+    static std::deque<Caller> callers;
+    Caller& made = callers.emplace_back();
+    made.timeline = timeline;
+    made.stream = stream;
+    return made;
+}
+
+}  // namespace
+
+void calling_host_nodes(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template built, imported;
+    Timeline go;
+    Graph graph;
+    void* native = nullptr;
+    if (!TWICE(a, gpo_timeline_create(a.runtime, nullptr, go.out()))) return;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, built.out()))) return;
+    Caller& caller = fresh_caller(go, parts.stream);
+    if (!TWICE(a, gpo_template_add_host_call(built, nullptr, 0, Caller::call, &caller, nullptr))) return;
+    if (!TWICE(a, gpo_template_get_native(built, &native))) return;
+    if (!TWICE(a, gpo_template_import(a.device, native, nullptr, imported.out()))) return;
+    STEP(a, gpo_template_destroy(built.release()));
+    if (!TWICE(a, gpo_graph_create(imported, nullptr, graph.out()))) return;
+    const bool held = TWICE(a, gpo_stream_wait_timeline(parts.other, go, 1));
+    const bool filled = held && TWICE(a, gpo_fill(parts.other, parts.group(0), 6, 4, kWords));
+    a.notify(parts.other);
+    const bool launched = TWICE(a, gpo_graph_launch(graph, parts.stream));
+    STEP(a, gpo_graph_destroy(graph.release()));
+    STEP(a, gpo_template_destroy(imported.release()));
+    if (!TWICE(a, gpo_stream_wait(parts.stream, kPatience))) return;
+    CHECK(caller.refused.load());
+    if (!a.shared()) CHECK(caller.runs.load() == (launched ? 1u : 0u));
+    if (!caller.signalled.load() && !TWICE(a, gpo_timeline_signal(go, 1))) return;
+    if (!wait(parts) || !filled) return;
+    const gpo_copy copy = parts.to_host();
+    if (TWICE(a, gpo_copy_batch(parts.other, &copy, sizeof copy, 1)) && wait(parts)) CHECK(parts.seen()[0] == 6);
+}
+
 void traced_templates(Attempt& a) {
     Parts parts(a);
     if (!parts.open()) return;

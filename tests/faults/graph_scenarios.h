@@ -17,6 +17,8 @@ void launched_templates(Attempt& a);
 void traced_templates(Attempt& a);
 /// A copy of a template's graph as a template of its own.
 void imported_templates(Attempt& a);
+/// Host nodes that call the library: what needs the driver is refused, and a signal releases a held stream.
+void calling_host_nodes(Attempt& a);
 /// Memory that a template owns, and that another template keeps.
 void template_memory(Attempt& a);
 /// Nodes that allocate and free, and others between them.

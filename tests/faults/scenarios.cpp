@@ -1023,6 +1023,7 @@ const std::vector<Scenario>& scenarios() {
         {"launched templates", launched_templates},
         {"traced templates", traced_templates, 150},
         {"imported templates", imported_templates},
+        {"calling host nodes", calling_host_nodes},
         {"memory of templates", template_memory},
         {"allocating templates", allocating_templates},
         {"conditional templates", conditional_templates, 400, 400},

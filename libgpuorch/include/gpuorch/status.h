@@ -15,6 +15,7 @@
  *   GPO_OUT_OF_MEMORY: from any function that makes something
  *   GPO_LIMIT_EXCEEDED: from any function that makes something, beyond 4096 runtimes and 2^20 objects of one runtime
  *   GPO_DEVICE_LOST, GPO_DRIVER_ERROR: from any function that reaches the device
+ *   GPO_WOULD_DEADLOCK: from any function inside a host node, but for those that gpo_host_node_fn (template.h) lists
  */
 #ifndef GPUORCH_STATUS_H
 #define GPUORCH_STATUS_H
@@ -38,7 +39,7 @@ extern "C" {
 #define GPO_INVALID_STATE 13    /* the object is in a state that forbids the call: the message names it */
 #define GPO_NOT_SUPPORTED 14    /* not supported by this device, driver or kind of object */
 #define GPO_NOT_FOUND 15        /* there is no kernel, symbol or file of that name */
-#define GPO_WOULD_DEADLOCK 16   /* a wait inside a callback that would wait for that callback */
+#define GPO_WOULD_DEADLOCK 16   /* a wait inside a callback, for that callback; or a call inside a host node */
 #define GPO_BUFFER_TOO_SMALL 17 /* the caller's buffer is too small: `needed` has the size */
 #define GPO_CAPTURE_REFUSED 18  /* not possible with a stream in capture, or an event recorded on one */
 

@@ -163,7 +163,15 @@ GPO_API gpo_status gpo_template_add_event_record(gpo_template_t graph_template, 
 GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, const uint32_t *after,
                                                uint32_t after_count, gpo_event_t event, uint32_t *node);
 
-/* Called for a host node, on a thread of the driver: it must not block, and must call neither this library nor CUDA. */
+/* Called for a host node, on a thread of the driver. It must not block, must not throw, and must not call CUDA. Of this
+ * library it may call what needs no driver: the functions of status.h; gpo_timeline_signal, gpo_timeline_fail and
+ * gpo_timeline_get_value; gpo_host_call_finish; gpo_cq_drain, gpo_cq_wake, gpo_cq_get_fd, gpo_cq_get_error and
+ * gpo_cq_get_statistics. Streams that such a call releases go on from another thread, soon after the call. Every other
+ * function returns GPO_WOULD_DEADLOCK, and has no effect.
+ * The functions of host nodes that the library didn't make (gpo_template_import, other libraries' calls in a recording)
+ * are unknown to the library. What they call returns GPO_WOULD_DEADLOCK where the driver refuses it, which CUDA doesn't
+ * promise; no device is lost by that.
+ * A C++ exception that leaves the function is logged, and the graph goes on. */
 typedef void (*gpo_host_node_fn)(void *user);
 /* Calls `function` on the host. The launch of a graph with host nodes may block until the graph's earlier launch is
  * done. `function` and `user` must stay valid until the template and its graphs are destroyed and done. */

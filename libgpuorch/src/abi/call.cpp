@@ -33,10 +33,24 @@ void note_blame(const char* function, const ErrorPtr& error) noexcept {
     object->note_error(error);
 }
 
+// Of the runtime that the object is of. A handle of no object is left to the caller.
+void refuse_in_host_function(uint64_t object, Type type) {
+    struct Pinned {
+        ~Pinned() {
+            if (slot) handle::unpin(*slot, *note);
+        }
+        handle::Note* note = nullptr;
+        handle::Slot* slot = nullptr;
+    } pinned;
+    gpo_status status = GPO_SUCCESS;
+    pinned.slot = handle::pin(object, type, &pinned.note, &status);
+    if (pinned.slot) pinned.slot->object->runtime().refuse_in_host_function();
+}
+
 }  // namespace
 
 void Watched::begin(const char* function) noexcept {
-    refused_ = host::forked();
+    refused_ = host::forked() || in_host_node();
     if (!refused_) new (&scopes_) Scopes(function);
 }
 
@@ -91,7 +105,8 @@ gpo_status keep_exception(const char* function) noexcept {
     }
 }
 
-gpo_status refuse_forked(const char* function) noexcept {
+gpo_status refuse(const char* function) noexcept {
+    if (!host::forked()) return keep(function, GPO_WOULD_DEADLOCK, kCalledInHostNode);
     return keep(function, GPO_FORKED,
                 "the process was forked after the library was used: its threads are the parent's");
 }
@@ -100,6 +115,7 @@ gpo_status destroy(const char* function, const void* handle, Type type) noexcept
     if (!handle) return GPO_SUCCESS;
     return call(function, [&] {
         const auto number = reinterpret_cast<uint64_t>(handle);
+        refuse_in_host_function(number, type);
         const gpo_status status = handle::destroy(number, type);
         if (status != GPO_SUCCESS) fail_handle(status, type, number);
         return status;

@@ -10,11 +10,15 @@
 //     }
 //
 // Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
+//
+// In a host node (core/host_node.h) only those calls are made that say so: `call<InHostNode::works>(…)`. They reach no
+// driver, take no lock under which the driver is called, and destroy nothing of the driver's.
 #pragma once
 
 #include <new>
 
 #include "core/handles.h"
+#include "core/host_node.h"
 #include "core/options.h"
 #include "host/schedule.h"
 #include "trace/record.h"
@@ -28,11 +32,15 @@ gpo_status keep(const char* function, gpo_status status, const char* message) no
 void keep_blame(Object& object, const ErrorPtr& error) noexcept;
 /// Translates the exception in flight.
 gpo_status keep_exception(const char* function) noexcept;
-gpo_status refuse_forked(const char* function) noexcept;
+/// The process was forked, or the call is made in a host node.
+gpo_status refuse(const char* function) noexcept;
 
-template <class Body>
+enum class InHostNode : uint8_t { refused, works };
+
+template <InHostNode rule = InHostNode::refused, class Body>
 gpo_status call(const char* function, Body&& body) noexcept {
-    if (host::forked()) [[unlikely]] return refuse_forked(function);
+    if (host::forked() || (rule == InHostNode::refused && in_host_node())) [[unlikely]]
+        return refuse(function);
     host::NoCancel no_cancel;
     host::ActorScope actor("caller");
     trace::CallSpan span(function);
@@ -43,8 +51,8 @@ gpo_status call(const char* function, Body&& body) noexcept {
     }
 }
 
-/// What a call may have to notice before it begins: the process was forked, the deterministic scheduler is in force,
-/// the trace wants to know. One look where there is nothing of the kind.
+/// What a call may have to notice before it begins: the process was forked, a host node runs, the deterministic
+/// scheduler is in force, the trace wants to know. One look where there is nothing of the kind.
 class Watched {
 public:
     explicit Watched(const char* function) noexcept
@@ -58,7 +66,7 @@ public:
     }
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;
-    /// The process was forked: the call may not be made.
+    /// The process was forked, or this is a host node: the call may not be made.
     bool refused() const noexcept { return watched_ && refused_; }
     gpo_status returns(gpo_status status) noexcept {
         if (watched_) [[unlikely]]
@@ -87,7 +95,7 @@ private:
 template <class Body>
 gpo_status submit(const char* function, Body&& body) noexcept {
     Watched watched(function);
-    if (watched.refused()) [[unlikely]] return refuse_forked(function);
+    if (watched.refused()) [[unlikely]] return refuse(function);
     try {
         return watched.returns(body());
     } catch (...) {

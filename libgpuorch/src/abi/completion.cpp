@@ -55,7 +55,7 @@ GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uin
 
 GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t stride, uint64_t capacity,
                                 uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         required(count, "count");
         if (capacity) required(entries, "entries");
         constexpr uint64_t kLeast = offsetof(gpo_completion, operation);
@@ -78,7 +78,7 @@ GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns) {
 }
 
 GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         Pin<CompletionQueue> pinned(cq);
         pinned->wake();
         return GPO_SUCCESS;
@@ -86,7 +86,7 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq) {
 }
 
 GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t* descriptor) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         required(descriptor, "descriptor");
         Pin<CompletionQueue> pinned(cq);
         *descriptor = pinned->descriptor();
@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t* descriptor) {
 }
 
 GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         required(error, "error");
         Pin<CompletionQueue> pinned(cq);
         writable(*error, "error");
@@ -109,7 +109,7 @@ GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error* e
 }
 
 GPO_API gpo_status gpo_cq_get_statistics(gpo_cq_t cq, gpo_cq_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         required(statistics, "statistics");
         Pin<CompletionQueue> pinned(cq);
         write_struct(statistics, pinned->statistics(), "statistics");

@@ -91,6 +91,13 @@ STAYS = {
     ("gpo_buckets_options", "user"): "the buckets are destroyed",
 }
 
+# What works inside a host node (gpo_host_node_fn): all that a status is returned of and that needs no driver.
+IN_HOST_NODES = {
+    "gpo_last_error", "gpo_object_get_error", "gpo_object_set_label", "gpo_object_get_label", "gpo_cq_drain", "gpo_cq_wake",
+    "gpo_cq_get_fd", "gpo_cq_get_error", "gpo_cq_get_statistics", "gpo_timeline_signal", "gpo_timeline_fail",
+    "gpo_timeline_get_value", "gpo_host_call_finish",
+}
+
 # Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
 WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"),
            ("gpo_graph_get", "value"),

@@ -103,7 +103,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
         bool held = false;
         const gpo_status status = abi::blame(*pinned, [&] {
             Context& context = pinned->context();
-            if (!context.alive()) throw Failure(context.loss());
+            context.require_alive();
             const uint64_t newest = Streams::of(context).deferred().newest();
             bool captured = false;
             for (const auto& stream : Streams::of(context).passing()) {

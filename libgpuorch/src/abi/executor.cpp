@@ -150,7 +150,7 @@ GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t exec
 
 GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status,
                                         const char* message) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         Pin<Executor> pinned(executor);
         if (status != GPO_SUCCESS && (status < 50 || status > 89))
             fail(GPO_INVALID_ARGUMENT, "a host call fails with a status of 50 to 89, not ", status);

@@ -21,7 +21,7 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
         required(metrics, "metrics");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
-            if (!pinned->context().alive()) throw Failure(pinned->context().loss());
+            pinned->context().require_alive();
             write_struct(metrics, metrics::of_device(pinned->context()), "metrics");
             return GPO_SUCCESS;
         });

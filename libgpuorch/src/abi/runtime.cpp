@@ -28,6 +28,7 @@ GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_n
         gpo_status status = GPO_INVALID_HANDLE;
         try {
             Pin<Runtime> pinned(runtime);
+            pinned->refuse_in_host_function();
             status = shut_down(*pinned, host::deadline_after(timeout_ns));
         } catch (const Failure& failure) {
             // Too late even to find another thread at it.

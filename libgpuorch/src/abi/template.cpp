@@ -3,6 +3,7 @@
 
 #include "abi/call.h"
 #include "device/device.h"
+#include "graph/host_node.h"
 #include "graph/instance.h"
 #include "graph/instances.h"
 #include "graph/picture/dot.h"
@@ -232,7 +233,8 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
                                               uint32_t* node) {
     return add(__func__, graph_template, node, [&](Template& to) {
         required(function, "function");
-        return to.add_node(nodes_of(after, after_count), HostNode{{function, user}});
+        return to.add_node(nodes_of(after, after_count),
+                           HostNode{HostFunction::params(to.runtime(), function, user)});
     });
 }
 

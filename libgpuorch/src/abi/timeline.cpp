@@ -44,7 +44,7 @@ GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline) {
 }
 
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         Pin<Timeline> pinned(timeline);
         return abi::blame(*pinned, [&] {
             pinned->signal(value);
@@ -54,7 +54,7 @@ GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value) 
 }
 
 GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char* message) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         Pin<Timeline> pinned(timeline);
         pinned->fail(status, message);
         return GPO_SUCCESS;
@@ -62,7 +62,7 @@ GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status,
 }
 
 GPO_API gpo_status gpo_timeline_get_value(gpo_timeline_t timeline, uint64_t* value) {
-    return abi::call(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, [&] {
         required(value, "value");
         Pin<Timeline> pinned(timeline);
         *value = pinned->value();

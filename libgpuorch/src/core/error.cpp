@@ -95,6 +95,7 @@ gpo_status status_of(CUresult result) noexcept {
         case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
         case CUDA_ERROR_INVALID_SOURCE: return GPO_INVALID_IMAGE;
         case CUDA_ERROR_NOT_FOUND: return GPO_NOT_FOUND;
+        case CUDA_ERROR_NOT_PERMITTED: return GPO_WOULD_DEADLOCK;  // in a host function
         case CUDA_ERROR_NOT_SUPPORTED:
         case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
         case CUDA_ERROR_UNSUPPORTED_LIMIT:

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "core/host_node.h"
 #include "core/options.h"
 
 namespace gpo {
@@ -159,6 +160,13 @@ driver::Driver& Runtime::driver() {
 std::shared_ptr<driver::Driver> Runtime::shared_driver() {
     driver();
     return driver_;
+}
+
+void Runtime::refuse_in_host_function() const {
+    const driver::Driver* const driver = driver_ready_.load(std::memory_order_acquire);
+    CUcontext current = nullptr;
+    if (driver && driver->table.cuCtxGetCurrent(&current) == CUDA_ERROR_NOT_PERMITTED)
+        fail(GPO_WOULD_DEADLOCK, kCalledInHostFunction);
 }
 
 void Runtime::open_driver() {

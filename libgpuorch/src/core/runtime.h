@@ -101,6 +101,9 @@ public:
     /// Loads the driver the first time. Throws Failure(GPO_NO_DEVICE) with the reason.
     driver::Driver& driver();
     std::shared_ptr<driver::Driver> shared_driver();
+    /// For calls that end something, and couldn't give it back: throws Failure(GPO_WOULD_DEADLOCK) where the driver says
+    /// that the calling thread is one of its own.
+    void refuse_in_host_function() const;
     /// Why CUDA isn't used; "" where it is. After driver().
     const std::string& driver_reason() const noexcept { return reason_; }
     /// Native ordinals that this runtime shows, after driver().

@@ -16,6 +16,7 @@ namespace gpo {
 namespace {
 
 constexpr size_t kAttributionBytes = 4096;
+constexpr unsigned kQuestions = 3;   // to a driver that refuses to answer
 
 }  // namespace
 
@@ -157,6 +158,7 @@ ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
         error->function = function;
         error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?",
                               ", ", static_cast<int>(result), ")");
+        if (result == CUDA_ERROR_NOT_PERMITTED) error->message = text(kCalledInHostFunction, ": ", error->message);
         out = std::move(error);
     } catch (const std::bad_alloc&) {
         out = bare_error(status_of(result));
@@ -194,9 +196,22 @@ void Context::probe() noexcept {
     if (is_sticky(result)) error_of(result, "cuMemGetInfo");
 }
 
-bool Context::found_dead() noexcept {
+// Behind an answer that wasn't the context's id. The driver isn't asked again on a thread where it permits no calls.
+bool Context::alive_after(CUresult answer) noexcept {
+    const auto says_gone = [&] {
+        return answer == CUDA_SUCCESS || answer == CUDA_ERROR_INVALID_CONTEXT || answer == CUDA_ERROR_INVALID_VALUE ||
+               answer == CUDA_ERROR_INVALID_HANDLE || answer == CUDA_ERROR_NOT_INITIALIZED || is_sticky(answer);
+    };
+    for (unsigned again = 0; again < kQuestions && !lost() && !says_gone(); ++again) {
+        if (answer == CUDA_ERROR_NOT_PERMITTED) return false;
+        if (says_alive(answer)) return true;
+    }
     if (!lost()) error_of(CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetId");
     return false;
+}
+
+void Context::fail_dead() {
+    throw Failure(lost() ? loss() : error_of(CUDA_ERROR_NOT_PERMITTED, "cuCtxGetId"));
 }
 
 void Context::take_events(bool timing, size_t count, std::vector<CUevent>& to) {
@@ -260,7 +275,7 @@ DriverScope::DriverScope(Context& context, Calls calls)
 }
 
 bool DriverScope::enter(Context& context, std::atomic<bool>* was_current) {
-    if (!context.alive()) throw Failure(context.loss());
+    context.require_alive();
     CUcontext current = nullptr;
     context.table_.cuCtxGetCurrent(&current);
     const bool is_current = current == context.native_;
@@ -271,7 +286,7 @@ bool DriverScope::enter(Context& context, std::atomic<bool>* was_current) {
 }
 
 DriverTry::DriverTry(Context& context) noexcept : table_(context.table()), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
-    if (host::forked() || !context.alive()) return;
+    if (host::forked() || in_host_node() || !context.alive()) return;
     CUcontext current = nullptr;
     table_.cuCtxGetCurrent(&current);
     if (current != context.native()) {

@@ -3,9 +3,10 @@
 // Entering. Every driver call for a context is made inside a DriverScope. The scope makes the context current and sets
 // the thread's capture mode to RELAXED; at its end it restores both. Threads of the library enter once, for good.
 //
-// Loss. The context is lost when the driver returns a sticky error, or when the context's id is no longer the one that
-// it was opened with. The first such error is stored, every later DriverScope throws it, and the driver gets no further
-// call for this context.
+// Loss. The context is lost when the driver returns a sticky error, or when the driver says that the context with the id
+// that it was opened with isn't there any more. The first such error is stored, every later DriverScope throws it, and
+// the driver gets no further call for this context. A question that the driver refuses says nothing of the context: it
+// is asked again, a few times. In a host function, where the driver permits none, the call fails and nothing is lost.
 #pragma once
 
 #include <cuda.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/deferred.h"
+#include "core/host_node.h"
 #include "core/runtime.h"
 #include "trace/recorder/source.h"
 
@@ -64,11 +66,11 @@ public:
     /// The error of a failed call, without throwing it. The same effect on the context.
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
 
-    /// False if the context is lost, or was destroyed behind our back; asks the driver, which costs 11 ns.
+    /// False if the context is lost, was destroyed behind our back, or can't be asked about on this thread; asks the
+    /// driver, which costs 11 ns.
     bool alive() noexcept {
-        unsigned long long id = 0;
-        if (!lost() && table_.cuCtxGetId(native_, &id) == CUDA_SUCCESS && id == id_) [[likely]] return true;
-        return found_dead();
+        CUresult answer = CUDA_SUCCESS;
+        return says_alive(answer) || alive_after(answer);
     }
     /// Whether it is the calling thread's current context, and alive: one question, where alive() and cuCtxGetCurrent
     /// are two.
@@ -76,10 +78,10 @@ public:
         unsigned long long id = 0;
         return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
     }
-    /// For whoever is about to give the driver something of this context inside another's scope. Throws Failure if it
-    /// isn't alive.
+    /// The same for whoever is about to give the driver something of this context. Throws Failure.
     void require_alive() {
-        if (!alive()) throw Failure(loss());
+        CUresult answer = CUDA_SUCCESS;
+        if (!says_alive(answer) && !alive_after(answer)) [[unlikely]] fail_dead();
     }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     /// The first failure; NULL unless it is lost.
@@ -137,7 +139,12 @@ private:
     CUdevice device_of(CUcontext foreign);
     friend class DriverScope;
     ~Context() override;
-    bool found_dead() noexcept;
+    bool says_alive(CUresult& answer) const noexcept {
+        unsigned long long id = 0;
+        return !lost() && (answer = table_.cuCtxGetId(native_, &id)) == CUDA_SUCCESS && id == id_;
+    }
+    [[gnu::cold]] bool alive_after(CUresult answer) noexcept;
+    [[noreturn]] void fail_dead();
     [[noreturn]] void fail_call(CUresult result, const char* function);
 
     const Runtime::Use runtime_;
@@ -221,8 +228,8 @@ private:
     CUstreamCaptureMode outer_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The same for destructors and other places that can't throw: `entered()` false if the context is lost, or, rarely, if
-/// the driver refuses.
+/// The same for destructors and other places that can't throw: `entered()` false if the context is lost, in a host node,
+/// or, rarely, if the driver refuses.
 class DriverTry {
 public:
     explicit DriverTry(Context& context) noexcept;

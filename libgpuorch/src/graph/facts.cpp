@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "graph/host_node.h"
 
 namespace gpo {
 
@@ -97,7 +98,7 @@ std::vector<std::string> facts_of(const NodeWork& work) {
     else if (const auto* fill = std::get_if<FillNode>(&work))
         add_facts(facts, *fill);
     else if (const auto* host = std::get_if<HostNode>(&work))
-        facts.push_back(text("function at ", hex(reinterpret_cast<uint64_t>(host->params.fn))));
+        facts.push_back(text("function at ", hex(reinterpret_cast<uint64_t>(HostFunction::called_by(host->params)))));
     return facts;
 }
 

@@ -38,7 +38,8 @@ enum : uint32_t {
     kForked = 2,           // this is a child's copy
     kScheduled = 4,        // the deterministic scheduler stands in for the machine
     kNoMembarrier = 8,     // until look_at_fences() (host/fence.h) has said otherwise
-    kWatcher = 256,        // and its multiples: recorders that run, and an NVTX tool (trace/record.h)
+    kHostNode = 256,       // and its multiples, up to 255: functions of host nodes that run (core/host_node.h)
+    kWatcher = 65536,      // and its multiples: recorders that run, and an NVTX tool (trace/record.h)
 };
 /// What every call looks at and hardly anybody writes, on one cache line.
 struct alignas(64) ProcessFlags {

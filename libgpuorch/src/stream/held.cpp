@@ -157,6 +157,7 @@ void Held::flush() noexcept {
         Held** end = &first;
     };
     static thread_local Turn* t_turn = nullptr;
+    if (in_host_node()) return flush_elsewhere();
     std::optional<Releasing> releasing;
     if (!Releasing::here()) releasing.emplace(stream_.runtime());
     if (to_flush_.exchange(true, std::memory_order_acq_rel)) return;
@@ -179,6 +180,19 @@ void Held::flush() noexcept {
         held->stream_.release();
     }
     t_turn = nullptr;
+}
+
+void Held::flush_elsewhere() noexcept {
+    if (flushing_elsewhere_.exchange(true, std::memory_order_acq_rel)) return;
+    stream_.retain();
+    stream_.runtime().errands().post(elsewhere_);
+}
+
+void Held::Elsewhere::run() noexcept {
+    Stream& stream = held_.stream_;
+    held_.flushing_elsewhere_.exchange(false, std::memory_order_acq_rel);   // sees what those did who found it posted
+    held_.flush();
+    stream.release();
 }
 
 void Held::flush_now() noexcept {

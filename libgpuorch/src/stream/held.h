@@ -48,7 +48,8 @@ public:
     /// How often what was held was dropped.
     uint64_t drops() const noexcept { return drops_.load(std::memory_order_acquire); }
 
-    /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
+    /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held. In a host node the
+    /// errands do it: whoever has the submit lock may be in the driver, and wait for the node.
     void flush() noexcept;
     /// Issues what is withheld. If that isn't possible now, it is dropped, and the stream fails. With no lock held.
     void settle_withheld() noexcept;
@@ -98,6 +99,7 @@ public:
     void try_again(bool leave_mark = false) noexcept;
 
 private:
+    void flush_elsewhere() noexcept;
     void watch_work();
     uint64_t drop_all(const ErrorPtr& error, Spent& spent) noexcept;
     uint64_t drop_from(Spent::iterator first, const ErrorPtr& error, Spent& spent) noexcept;
@@ -130,6 +132,15 @@ private:
     private:
         Held& held_;                          // likewise
     } failing_{*this};  // drops what is held: posted once, by whoever finds that the stream has failed
+    class Elsewhere final : public Errand {
+    public:
+        explicit Elsewhere(Held& held) noexcept : held_(held) {}
+        void run() noexcept override;
+
+    private:
+        Held& held_;                          // likewise
+    } elsewhere_{*this};  // flushes for a thread that must not
+    std::atomic<bool> flushing_elsewhere_{false};   // it is posted
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
     bool leave_mark_ = false;                 // and is to leave the last mark; likewise
     std::atomic<bool> to_flush_{false};       // a thread has it on its list, and

@@ -1,5 +1,7 @@
 #include "stream/releasing.h"
 
+#include "core/host_node.h"
+
 namespace gpo {
 
 namespace {
@@ -11,7 +13,7 @@ Releasing::~Releasing() { --t_releasing; }
 bool Releasing::here() noexcept { return t_releasing != 0; }
 
 void Releasing::wait_for_others(Runtime& runtime) noexcept {
-    if (!here() && !ServesDeferred::here()) runtime.releases().wait_for_all();
+    if (!here() && !ServesDeferred::here() && !in_host_node()) runtime.releases().wait_for_all();
 }
 
 }  // namespace gpo

@@ -16,7 +16,7 @@ public:
     Releasing(const Releasing&) = delete;
     Releasing& operator=(const Releasing&) = delete;
     /// Waits for all who release streams by now. At the end of a call: one that is made while the thread releases
-    /// streams itself doesn't wait.
+    /// streams itself, or in a host node, doesn't wait.
     static void wait_for_others(Runtime& runtime) noexcept;
     static bool here() noexcept;
 

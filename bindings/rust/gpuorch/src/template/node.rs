@@ -205,8 +205,10 @@ impl Template {
         add!(self, after, template_add_event_wait(event.as_raw()))
     }
 
-    /// Adds a call of a closure, on a thread of the driver. The closure must not block, and must call neither this crate nor
-    /// CUDA. Several launches may call it at the same time. A panic ends in the closure, and nobody is told.
+    /// Adds a call of a closure, on a thread of the driver. The closure must not block, and must not call CUDA. Of this crate
+    /// it may signal and fail timelines and finish host calls; calls that need the driver are refused with
+    /// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock), and what it drops then is leaked. Several launches may
+    /// call it at the same time. A panic ends in the closure, and nobody is told.
     ///
     /// The runtime keeps the closure until it is shut down: nobody can tell when the last graph has called it. The launch of a
     /// graph with host calls may block until the graph's earlier launch is done.
