@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the test that calls every exported function with everything that can be wrong about its handles, pointers and
 structs, one thing at a time; and with nothing wrong, from outside and from inside all that the library calls: a callback, a
-host call, a pipeline's callback, the log function, host nodes of graphs that were built and imported.
+host call, a pipeline's callback, the log function, host nodes of graphs that were built and imported. Functions that take a
+stream are called in a recording of it too: if one is refused, the recording can't end well.
 
     generate_bad_calls.py OUTPUT.cpp
 
@@ -122,6 +123,8 @@ GOOD_CALL = {
 SMALLER = {("gpo_template_add_copy", "copy"): "GPO_INVALID_ARGUMENT"}
 # What gives something else inside: the device has what it is called from to wait for.
 INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
+# Calls for a template, whose refusal leaves its recording as it is.
+OF_TEMPLATES = {"gpo_template_get_last_node", "gpo_template_set_last_node"}
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_get_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy|gpo_device_close")
@@ -205,12 +208,12 @@ class Function:
         begin, end = (f"w.inside(Inside::{inside}, [&] {{", "});") if inside else ("{", "}")
         return [f"    {begin}", *(f"        {line}" for line in lines), "        w.renew();", f"    {end}"]
 
-    def arguments(self):
+    def arguments(self, replaced=None):
         """Lines that make the arguments of a call first, and the call with these."""
         lines, words = list(self.setup), []
         for number, ((kind, _), argument) in enumerate(zip(self.parameters, self.good)):
             lines.append(f"[[maybe_unused]] {headers.declared(kind, f'a{number}')} = {argument};")
-            words.append(f"a{number}")
+            words.append("nullptr" if number == replaced else f"a{number}")
         return lines, f"{self.name}({', '.join(words)})"
 
     def made(self, of):
@@ -232,6 +235,16 @@ class Function:
             lines += self.made("w.keep{1}(out{0});")
         if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
             lines.append(GIVEN_BACK[self.name].format(len(self.parameters) - 1))
+        return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
+
+    def recording_block(self, replaced=None):
+        """In a recording of its stream."""
+        lines, call = self.arguments(replaced)
+        own = next((f"a{i}" for i, argument in enumerate(self.good) if argument == "w.recording()"), "w.recording()")
+        lines += [f"const gpo_template_t recorded = {own};", f"const gpo_status got = {call};",
+                  *self.made("if (got == GPO_SUCCESS) w.keep{1}(out{0});"),
+                  'INFO("in a recording: ", std::string(gpo_status_name(got)));',
+                  f'CHECK_CALL("of what it may lack", {"GPO_SUCCESS" if self.name in OF_TEMPLATES else "got >= 10 ? GPO_CAPTURE_REFUSED : GPO_SUCCESS"}, gpo_template_end(recorded));']
         return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
 
     def handle_blocks(self, number):
@@ -310,6 +323,11 @@ class Function:
                 lines += self.block(f"nothing is wrong, inside a {inside.replace('_', ' ')}", status, inside=inside)
             for inside in ("host_node", "imported_node"):
                 lines += self.host_node_block(inside, expected)
+            if any(kind == "gpo_stream_t" and argument == "w.stream" for (kind, _), argument in zip(self.parameters, self.good)):
+                lines += self.recording_block()
+                for number, (kind, word) in enumerate(self.parameters):
+                    if self.is_handle(number) and word not in ("stream", "graph_template") or "*" in kind or kind.endswith("_fn"):
+                        lines += self.recording_block(number)
         for number, (kind, word) in enumerate(self.parameters):
             if self.is_handle(number):
                 lines += self.handle_blocks(number)
@@ -328,7 +346,7 @@ class Function:
 def main():
     structs = headers.structs()
     lines = ["// Made from the public headers by tests/abi/generate_bad_calls.py.", "#include <unistd.h>", "", "#include <cstddef>", "#include <cstring>",
-             "", '#include "abi/world.h"', '#include "support/report.h"', "", "using namespace gpo::test;", ""]
+             "#include <string>", "", '#include "abi/world.h"', '#include "support/report.h"', "", "using namespace gpo::test;", ""]
     for name, (result, parameters) in headers.functions().items():
         if result == "gpo_status":
             lines += Function(name, result, parameters, structs).test()

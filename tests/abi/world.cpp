@@ -404,6 +404,7 @@ void World::renew() {
     templates_.clear();
     allocating_ = nullptr;
     CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
+    CHECK_OK(gpo_event_record(event, stream));   // it may have been recorded in a recording
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
     // Nothing is in the queue, on its way there, or woken.

@@ -279,7 +279,7 @@ void refuses(Rank& r) {
     EXPECT_OK(gpo_template_create(r.device, &options, &step));
     EXPECT_OK(gpo_template_begin(step, r.stream));
     EXPECT_STATUS(GPO_CAPTURE_REFUSED, r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
-    EXPECT_OK(gpo_template_end(step));
+    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(step));
     EXPECT_OK(gpo_template_destroy(step));
     r.stream = r.new_stream();
     auto link = sized<gpo_peer_properties>();

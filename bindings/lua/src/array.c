@@ -84,7 +84,7 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
             return;
         }
         /* Streams that were closed and have become idle since need not be remembered. */
-        if (used->base.closed && (!used->base.handle || s->api->stream_query(HANDLE(&used->base, gpo_stream_t)) == GPO_SUCCESS))
+        if (used->base.closed && (!used->base.handle || is_idle(s, used)))
             free_slot = ARRAY_STREAMS + i;
     }
     if (free_slot) {
@@ -108,11 +108,11 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
     *own = 0;
     for (int i = 0; i < array->streams; ++i) {
         push_kept(L, index, ARRAY_STREAMS + i);
-        const object *used = lua_touserdata(L, -1);
+        const stream_object *used = lua_touserdata(L, -1);
         lua_pop(L, 1);
-        if (!used->handle || s->api->stream_query(HANDLE(used, gpo_stream_t)) == GPO_SUCCESS) continue;
+        if (!used->base.handle || is_idle(s, used)) continue;
         if (!only) {
-            only = HANDLE(used, gpo_stream_t);
+            only = HANDLE(&used->base, gpo_stream_t);
             continue;
         }
         /* Several are busy: a stream of its own waits for all of them, so that none of theirs waits for another. */
@@ -122,7 +122,7 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
             *own = 1;
             s->api->stream_wait_stream(joined, only);
         }
-        s->api->stream_wait_stream(joined, HANDLE(used, gpo_stream_t));
+        s->api->stream_wait_stream(joined, HANDLE(&used->base, gpo_stream_t));
     }
     return joined ? joined : only;
 }
@@ -172,12 +172,12 @@ static void free_device_piece(lua_State *L, state *s, array_object *array, int i
     gpo_stream_t waiting = NULL;
     for (int i = 0; i < array->streams; ++i) {
         push_kept(L, index, ARRAY_STREAMS + i);
-        const object *used = lua_touserdata(L, -1);
+        const stream_object *used = lua_touserdata(L, -1);
         lua_pop(L, 1);
-        if (!used->handle || s->api->stream_query(HANDLE(used, gpo_stream_t)) == GPO_SUCCESS) continue;
+        if (!used->base.handle || is_idle(s, used)) continue;
         const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
         if (!waiting && s->api->stream_create(device, &options, &waiting) != GPO_SUCCESS) return;
-        s->api->stream_wait_stream(waiting, HANDLE(used, gpo_stream_t));
+        s->api->stream_wait_stream(waiting, HANDLE(&used->base, gpo_stream_t));
     }
     s->api->memory_free(device, array->address);
     if (waiting) s->api->stream_destroy(waiting);

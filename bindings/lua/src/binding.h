@@ -373,6 +373,10 @@ typedef struct stream_object {
     int resident;                /* waits for everything, and C's frees of memory, leave it out */
 } stream_object;
 
+/* Whether all work on a stream is known to be done. While anything is recorded no stream is asked: several objects may be
+ * one stream of C's, and a question that C refuses fails the recording. */
+int is_idle(state *s, const stream_object *stream);
+
 /* --- recipe.c: recordings of templates --- */
 
 /* A stream that waits for an event or for another stream may have joined a recording. `other`: that stream, or NULL. */

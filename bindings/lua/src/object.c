@@ -128,7 +128,7 @@ static void destroy(lua_State *L, state *s, int index, int collected) {
 /* A stream that arrays were used on goes at once if it is idle: then they need it no more. */
 static int is_needed(state *s, const object *o) {
     if (o->users == 0) return 0;
-    return o->id != CLASS_STREAM || s->api->stream_query(HANDLE(o, gpo_stream_t)) != GPO_SUCCESS;
+    return o->id != CLASS_STREAM || !is_idle(s, (const stream_object *)o);
 }
 
 void close_object(lua_State *L, state *s, int index, int collected) {

@@ -101,6 +101,10 @@ static int stream_query(lua_State *L) {
     return query_result(L, s, s->api->stream_query(HANDLE(stream, gpo_stream_t)));
 }
 
+int is_idle(state *s, const stream_object *stream) {
+    return !s->recorder && s->api->stream_query(HANDLE(&stream->base, gpo_stream_t)) == GPO_SUCCESS;
+}
+
 static gpo_status wait_for_stream(state *s, const struct wait_for *w, int64_t timeout_ns) {
     return s->api->stream_wait(HANDLE(w->source, gpo_stream_t), timeout_ns);
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/runtime.h"
+#include "stream/captures.h"
+#include "stream/stream.h"
 
 namespace gpo::abi {
 
@@ -33,6 +35,26 @@ void note_blame(const char* function, const ErrorPtr& error) noexcept {
     object->note_error(error);
 }
 
+gpo_status keep_in_flight(const char* function) noexcept {
+    try {
+        throw;
+    } catch (const Failure& failure) {
+        note_blame(function, failure.error());
+        return keep(function, *failure.error());
+    } catch (const std::bad_alloc&) {
+        return keep(function, GPO_OUT_OF_MEMORY, "the system has no memory left");
+    } catch (const std::system_error& error) {
+        keep(function, GPO_LIMIT_EXCEEDED, error.what());
+        t_last_error.native_code = error.code().value();
+        t_last_error.native_domain = GPO_NATIVE_ERRNO;
+        return GPO_LIMIT_EXCEEDED;
+    } catch (const std::exception& error) {
+        return keep(function, GPO_INTERNAL, error.what());
+    } catch (...) {
+        return keep(function, GPO_INTERNAL, "an exception of an unknown type");
+    }
+}
+
 // Of the runtime that the object is of. A handle of no object is left to the caller.
 void refuse_in_host_function(uint64_t object, Type type) {
     struct Pinned {
@@ -45,6 +67,17 @@ void refuse_in_host_function(uint64_t object, Type type) {
     gpo_status status = GPO_SUCCESS;
     pinned.slot = handle::pin(object, type, &pinned.note, &status);
     if (pinned.slot) pinned.slot->object->runtime().refuse_in_host_function();
+}
+
+// The thread's last error is that of a call that named the stream.
+void note_refused(const char* function, gpo_stream_t stream) noexcept {
+    handle::Note* note = nullptr;
+    gpo_status status = GPO_SUCCESS;
+    handle::Slot* const slot = handle::pin(reinterpret_cast<uint64_t>(stream), Type::stream, &note, &status);
+    if (!slot) return;
+    captures::note_refused(static_cast<Stream&>(*slot->object), function,
+                           make_error(t_last_error.status, static_cast<const char*>(t_last_error.message)));
+    handle::unpin(*slot, *note);
 }
 
 }  // namespace
@@ -85,24 +118,11 @@ gpo_status keep(const char* function, gpo_status status, const char* message) no
     return status;
 }
 
-gpo_status keep_exception(const char* function) noexcept {
-    try {
-        throw;
-    } catch (const Failure& failure) {
-        note_blame(function, failure.error());
-        return keep(function, *failure.error());
-    } catch (const std::bad_alloc&) {
-        return keep(function, GPO_OUT_OF_MEMORY, "the system has no memory left");
-    } catch (const std::system_error& error) {
-        keep(function, GPO_LIMIT_EXCEEDED, error.what());
-        t_last_error.native_code = error.code().value();
-        t_last_error.native_domain = GPO_NATIVE_ERRNO;
-        return GPO_LIMIT_EXCEEDED;
-    } catch (const std::exception& error) {
-        return keep(function, GPO_INTERNAL, error.what());
-    } catch (...) {
-        return keep(function, GPO_INTERNAL, "an exception of an unknown type");
-    }
+gpo_status keep_exception(const char* function, std::span<const gpo_stream_t> streams) noexcept {
+    const gpo_status status = keep_in_flight(function);
+    if (captures::any()) [[unlikely]]
+        for (const gpo_stream_t stream : streams) note_refused(function, stream);
+    return status;
 }
 
 gpo_status refuse(const char* function) noexcept {

@@ -10,12 +10,15 @@
 //     }
 //
 // Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
+// Functions that take streams name them too: `call(__func__, stream, [&] …)`. If such a call fails while a recording is
+// under way that the stream is in, the recording lacks something, and can't end well.
 //
 // In a host node (core/host_node.h) only those calls are made that say so: `call<InHostNode::works>(…)`. They reach no
 // driver, take no lock under which the driver is called, and destroy nothing of the driver's.
 #pragma once
 
 #include <new>
+#include <span>
 
 #include "core/handles.h"
 #include "core/host_node.h"
@@ -30,15 +33,15 @@ gpo_status keep(const char* function, const Error& error) noexcept;
 gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
 /// The object keeps this error when the call it belongs to has failed with it, and says which function that was.
 void keep_blame(Object& object, const ErrorPtr& error) noexcept;
-/// Translates the exception in flight.
-gpo_status keep_exception(const char* function) noexcept;
+/// Translates the exception in flight. `streams`: those that the call named, as far as it got.
+gpo_status keep_exception(const char* function, std::span<const gpo_stream_t> streams = {}) noexcept;
 /// The process was forked, or the call is made in a host node.
 gpo_status refuse(const char* function) noexcept;
 
 enum class InHostNode : uint8_t { refused, works };
 
 template <InHostNode rule = InHostNode::refused, class Body>
-gpo_status call(const char* function, Body&& body) noexcept {
+gpo_status call(const char* function, std::span<const gpo_stream_t> streams, Body&& body) noexcept {
     if (host::forked() || (rule == InHostNode::refused && in_host_node())) [[unlikely]]
         return refuse(function);
     host::NoCancel no_cancel;
@@ -47,8 +50,16 @@ gpo_status call(const char* function, Body&& body) noexcept {
     try {
         return span.returns(body());
     } catch (...) {
-        return span.returns(keep_exception(function));
+        return span.returns(keep_exception(function, streams));
     }
+}
+template <InHostNode rule = InHostNode::refused, class Body>
+gpo_status call(const char* function, Body&& body) noexcept {
+    return call<rule>(function, std::span<const gpo_stream_t>(), std::forward<Body>(body));
+}
+template <class Body>
+gpo_status call(const char* function, const gpo_stream_t& stream, Body&& body) noexcept {
+    return call(function, std::span(&stream, 1), std::forward<Body>(body));
 }
 
 /// What a call may have to notice before it begins: the process was forked, a host node runs, the deterministic
@@ -93,14 +104,22 @@ private:
 /// and no cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further
 /// inside.
 template <class Body>
-gpo_status submit(const char* function, Body&& body) noexcept {
+gpo_status submit(const char* function, std::span<const gpo_stream_t> streams, Body&& body) noexcept {
     Watched watched(function);
     if (watched.refused()) [[unlikely]] return refuse(function);
     try {
         return watched.returns(body());
     } catch (...) {
-        return watched.returns(keep_exception(function));
+        return watched.returns(keep_exception(function, streams));
     }
+}
+template <class Body>
+gpo_status submit(const char* function, Body&& body) noexcept {
+    return submit(function, std::span<const gpo_stream_t>(), std::forward<Body>(body));
+}
+template <class Body>
+gpo_status submit(const char* function, const gpo_stream_t& stream, Body&& body) noexcept {
+    return submit(function, std::span(&stream, 1), std::forward<Body>(body));
 }
 
 /// The same, and the object keeps the error too: call inside `call`, around what the object does.

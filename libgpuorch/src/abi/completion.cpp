@@ -43,11 +43,11 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq) {
 }
 
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data) {
-    return abi::submit(__func__, [&] { return notify(stream, cq, user_data, nullptr); });
+    return abi::submit(__func__, stream, [&] { return notify(stream, cq, user_data, nullptr); });
 }
 
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Event> pinned(since);
         return notify(stream, cq, user_data, &*pinned);
     });

@@ -28,7 +28,7 @@ GPO_API gpo_status gpo_event_destroy(gpo_event_t event) {
 }
 
 GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<Event> pinned(event);
         Pin<Stream> on(stream, pinned);
         return abi::blame(*on, [&] { return pinned->record(*on); });

@@ -20,13 +20,16 @@ constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 
 template <class Thing, class Handle, class Submit>
 gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gpo_completion_fn callback, void* user,
                 uint32_t origin, Submit&& submit) {
-    return abi::call(function, [&] {
+    std::span<const gpo_stream_t> named;
+    if constexpr (std::is_same_v<Handle, gpo_stream_t>) named = std::span(&handle, 1);
+    return abi::call(function, named, [&] {
         required(callback, "callback");
         Pin<Thing> pinned(handle);
         Pin<Executor> on(executor);
         if (&pinned->runtime() != &on->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", on->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
+            if constexpr (std::is_same_v<Thing, Stream>) pinned->refuse_captured("notify");   // be there room or not
             const Ref<Task> task = make<Continuation>(*on, callback, user, origin);
             const void* const order = origin == GPO_ORIGIN_STREAM ? &*pinned : nullptr;
             return accept_and_submit(*on, task, order, [&] { return submit(*pinned, task); });
@@ -138,7 +141,7 @@ GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t exe
 
 GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function,
                                         void* user) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         required(function, "function");
         Pin<Stream> pinned(stream);
         Pin<Executor> on(executor);

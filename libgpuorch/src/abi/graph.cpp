@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char* name, void* valu
 }
 
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<Stream> on(stream);
         Pin<Graph> pinned(graph, on);
         return abi::blame(*on, [&] {
@@ -107,7 +107,7 @@ GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
 }
 
 GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> on(stream);
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {

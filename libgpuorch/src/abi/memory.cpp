@@ -18,7 +18,7 @@ uint64_t number(const void* pointer) noexcept {
 
 template <class Put>
 gpo_status on_stream(const char* function, gpo_stream_t stream, Put put) noexcept {
-    return abi::submit(function, [&] {
+    return abi::submit(function, stream, [&] {
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] { return put(*on); });
     });
@@ -83,7 +83,7 @@ GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
 }
 
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void* memory, gpo_stream_t stream) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<Arena> to(arena);
         Pin<Stream> after(stream);
         return abi::blame(*to, [&] {
@@ -234,7 +234,7 @@ GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool) {
 }
 
 GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes, uint64_t* address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         required(address, "address");
         Pin<Pool> from(pool);
         Pin<Stream> on(stream);
@@ -246,7 +246,7 @@ GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint6
 }
 
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Pool> to(pool);
         Pin<Stream> on(stream);
         return abi::blame(*to, [&]() -> gpo_status { return address ? to->free(*on, address) : GPO_SUCCESS; });

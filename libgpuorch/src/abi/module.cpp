@@ -180,7 +180,7 @@ GPO_API gpo_status gpo_kernel_suggest_shape(gpo_kernel_t kernel, uint64_t dynami
 
 GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch* launch,
                                      const void* const* arguments, const uint32_t* sizes, uint32_t count) {
-    return gpo::abi::submit(__func__, [&] {
+    return gpo::abi::submit(__func__, stream, [&] {
         Pin<gpo::Stream> s(stream);
         Pin<Kernel> k(kernel, s);
         return blame(*s, [&] {

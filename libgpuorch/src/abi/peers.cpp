@@ -115,11 +115,13 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
 
 GPO_API gpo_status gpo_peers_submit(gpo_peers_t peers, const gpo_collective* collective, const gpo_rank_part* parts,
                                     uint64_t stride, uint32_t count) {
-    return abi::call(__func__, [&] {
-        required(collective, "collective");
-        const gpo_collective read = read_struct(collective, "collective");
+    gpo_stream_t named[GPO_PEERS_MOST_RANKS] = {};
+    return abi::call(__func__, named, [&] {
         check_count(count);
         const StructArray<gpo_rank_part> array(parts, stride, count, "parts", "stride");
+        for (uint32_t rank = 0; rank < count; ++rank) named[rank] = array.read(rank).stream;
+        required(collective, "collective");
+        const gpo_collective read = read_struct(collective, "collective");
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
             std::optional<Pin<Stream>> streams[GPO_PEERS_MOST_RANKS];

@@ -48,7 +48,7 @@ GPO_API gpo_status gpo_queue_get_device_handle(gpo_queue_t queue, void* buffer, 
 }
 
 GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, const float* costs, uint64_t count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->set_costs(*on, costs, count); });
@@ -57,7 +57,7 @@ GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, c
 
 GPO_API gpo_status gpo_queue_push(gpo_queue_t queue, gpo_stream_t stream, const void* tasks, uint64_t count,
                                   uint32_t priority) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream, pinned);
         return abi::blame(*pinned, [&] {
@@ -68,7 +68,7 @@ GPO_API gpo_status gpo_queue_push(gpo_queue_t queue, gpo_stream_t stream, const 
 }
 
 GPO_API gpo_status gpo_queue_reset(gpo_queue_t queue, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->reset(*on); });

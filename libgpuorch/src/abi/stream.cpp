@@ -86,7 +86,7 @@ GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t* l
 }
 
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         required(info, "info");
         Pin<Stream> pinned(stream);
         write_struct(info, pinned->info(), "info");
@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info* inf
 }
 
 GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         required(native, "native");
         Pin<Stream> pinned(stream);
         *native = pinned->expose();
@@ -105,14 +105,14 @@ GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
 }
 
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         return abi::blame(*pinned, [&] { return pinned->query(); });
     });
 }
 
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         return abi::blame(*pinned,
                           [&] { return pinned->wait(timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns)); });
@@ -120,7 +120,7 @@ GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
 }
 
 GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         const uint64_t cancelled = pinned->held().cancel();
         if (count) *count = cancelled;
@@ -129,7 +129,7 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) 
 }
 
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         Pin<Event> point(event, pinned);
         return abi::blame(*pinned, [&] { return point->put_wait(*pinned); });
@@ -137,7 +137,8 @@ GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event)
 }
 
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other) {
-    return abi::call(__func__, [&] {
+    const gpo_stream_t both[] = {stream, other};
+    return abi::call(__func__, both, [&] {
         Pin<Stream> pinned(stream), first(other);
         if (&pinned->runtime() != &first->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", first->describe(), " are of different runtimes");
@@ -151,7 +152,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
 }
 
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         Pin<Timeline> awaited(timeline);
         if (&pinned->runtime() != &awaited->runtime())
@@ -161,7 +162,7 @@ GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t 
 }
 
 GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Stream> pinned(stream);
         Pin<Timeline> signalled(timeline);
         if (&pinned->runtime() != &signalled->runtime())
@@ -204,7 +205,7 @@ GPO_API gpo_status gpo_stream_pool_acquire(gpo_stream_pool_t pool, int32_t prior
 }
 
 GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<StreamPool> pinned(pool);
         Pin<Stream> checked(stream);
         if (&checked->runtime() != &pinned->runtime())

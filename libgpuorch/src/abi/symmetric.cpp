@@ -61,7 +61,7 @@ GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint3
 }
 
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Symmetric> pinned(memory);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->reset(rank, *on); });
@@ -79,10 +79,12 @@ GPO_API gpo_status gpo_symmetric_get_info(gpo_symmetric_t memory, gpo_symmetric_
 
 GPO_API gpo_status gpo_peers_launch(gpo_peers_t peers, const gpo_rank_launch* launches, uint64_t stride,
                                     uint32_t count) {
-    return abi::call(__func__, [&] {
+    gpo_stream_t named[GPO_PEERS_MOST_RANKS] = {};
+    return abi::call(__func__, named, [&] {
         if (count == 0 || count > GPO_PEERS_MOST_RANKS)
             fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a group has 1 to ", GPO_PEERS_MOST_RANKS, " ranks");
         const StructArray<gpo_rank_launch> array(launches, stride, count, "launches", "stride");
+        for (uint32_t rank = 0; rank < count; ++rank) named[rank] = array.read(rank).stream;
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
             std::optional<Pin<Stream>> streams[GPO_PEERS_MOST_RANKS];

@@ -115,7 +115,7 @@ GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template) {
 // --- recording ---
 
 GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
@@ -413,7 +413,7 @@ GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint3
 
 GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting* settings,
                                        uint64_t stride, uint64_t count) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, stream, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] {
@@ -428,7 +428,7 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
 }
 
 GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, stream, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {

@@ -57,16 +57,13 @@ private:
 };
 
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
+    stream.refuse_captured("host call");
     const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
     // Before it is owed: from then on it may be called, if the executor is destroyed, and tells its number.
     executor.add_call(*call, call->number_);
     gpo_status status;
     try {
         status = accept_and_submit(executor, call, &stream, [&] {
-            if (stream.given_out()) {
-                DriverScope scope(stream.context());
-                stream.refuse_capture("host call");
-            }
             HostCallOperation operation(call);
             return stream.submit(operation);
         });

@@ -142,10 +142,10 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
     }
 }
 
-void GraphRecording::refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept {
+void GraphRecording::refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept {
     std::lock_guard lock(lock_);
     if (!first_refusal_)
-        first_refusal_ = make_error(error->status, operation, " on ", stream.describe(), ": ", error->sentence());
+        first_refusal_ = make_error(error->status, function, " on ", stream.describe(), ": ", error->sentence());
 }
 
 std::optional<GraphRecording::Made> GraphRecording::next_made() noexcept {

@@ -26,7 +26,7 @@ public:
     GraphRecording& operator=(const GraphRecording&) = delete;
 
     Stream& stream() const noexcept { return *stream_; }
-    bool on_this_thread() const noexcept;
+    bool on_this_thread() const noexcept override;
     /// Being captured: it isn't ours.
     CUgraph graph() const noexcept { return graph_; }
 
@@ -52,7 +52,7 @@ public:
 
 private:
     void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept override;
-    void refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept override;
+    void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept override;
     void discard() noexcept;
     CUresult end_capture(CUgraph* graph) noexcept;
     void leave() noexcept;

@@ -95,11 +95,21 @@ void note_captured(Stream& stream, const Operation& operation) noexcept {
     });
 }
 
-void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept {
+void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept {
+    if (!stream.given_out()) return;
     const DriverTry scope(stream.context());
     const Point point = scope.entered() ? point_of(stream) : Point{kAnyCapture};
     if (!point.capture) return;
-    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, operation, error); });
+    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, function, error); });
+}
+
+void refuse_other_thread(Stream& stream) {
+    const Point point = point_of(stream);
+    if (!point.capture || point.capture == kAnyCapture) return;
+    bool other = false;
+    g_listeners.visit(point.capture, [&](CaptureListener& listener) { other |= !listener.on_this_thread(); });
+    if (other)
+        fail(GPO_INVALID_STATE, stream.describe(), " is in a recording, which only the thread that began it may add to");
 }
 
 }  // namespace captures

@@ -17,8 +17,10 @@ public:
     /// An operation was captured; the stream's later work comes after `node`, or after several nodes (NULL). Under the
     /// stream's submit lock and the lock of the list: makes no call of the driver.
     virtual void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept = 0;
-    /// An operation was refused. Under the lock of the list.
-    virtual void refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept = 0;
+    /// A call that named the stream was refused. Under the lock of the list.
+    virtual void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept = 0;
+    /// Whether the calling thread may put work on streams of the capture. Under the lock of the list.
+    virtual bool on_this_thread() const noexcept = 0;
 
 protected:
     ~CaptureListener() = default;
@@ -38,11 +40,15 @@ void remove(CaptureListener& listener) noexcept;
 
 /// Whether there is any listener. Relaxed.
 bool any() noexcept;
-/// To be called for each operation that a stream was given, or that it refused, while there is any. Inside a
-/// DriverScope. If the driver can't tell in which capture the stream is, all captures have an operation refused, so
-/// that none is taken for complete.
+/// To be called for each operation that a stream was given, while there is any. Inside a DriverScope. If the driver
+/// can't tell in which capture the stream is, all captures have an operation refused, so that none is taken for
+/// complete.
 void note_captured(Stream& stream, const Operation& operation) noexcept;
-void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept;
+/// The same for each call that named the stream and was refused (abi/call.h). `function`: that was called. Enters the
+/// context itself.
+void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept;
+/// Throws Failure(GPO_INVALID_STATE) where another thread records what the stream is given. Inside a DriverScope.
+void refuse_other_thread(Stream& stream);
 
 }  // namespace captures
 

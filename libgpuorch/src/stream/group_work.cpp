@@ -75,19 +75,14 @@ void GroupWork::under_all_locks(Body&& body, size_t from) {
 
 gpo_status GroupWork::submit() {
     bool held = false, full = false;
-    try {
-        for (const auto& stream : streams_) {
-            stream->refuse_shut_down();
-            stream->refuse_lost();
-        }
-        under_all_locks([&] {
-            if (can_issue()) issue_all();
-            else held = true, full = !hold_all();
-        });
-    } catch (const Failure& failure) {
-        for (const auto& stream : streams_) stream->note_refused(kind_, failure);
-        throw;
+    for (const auto& stream : streams_) {
+        stream->refuse_shut_down();
+        stream->refuse_lost();
     }
+    under_all_locks([&] {
+        if (can_issue()) issue_all();
+        else held = true, full = !hold_all();
+    });
     if (full) return GPO_WOULD_BLOCK;
     if (held) flush_all();   // what a stream waits for may have come meanwhile
     return GPO_SUCCESS;
@@ -100,6 +95,7 @@ bool GroupWork::can_issue() {
     for (const auto& stream : streams_) {
         const DriverScope scope(stream->context());
         if (const ErrorPtr failed = stream->failure()) throw Failure(failed);
+        stream->refuse_other_thread();
         can = stream->nothing_held() && can;
         captured += stream->capturing();
     }

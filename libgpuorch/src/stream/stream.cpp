@@ -214,6 +214,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         const Submission::Lock lock(submission_);
         if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
+        if (!internal) refuse_other_thread();
         if (nothing_held() && operation.ready(*this)) {
             hand_over(operation, submission_.next());
             note(operation);
@@ -275,8 +276,8 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
     if (captures::any()) captures::note_captured(*this, operation);
 }
 
-void Stream::note_refused(const char* operation, const Failure& failure) noexcept {
-    if (captures::any()) captures::note_refused(*this, operation, failure.error());
+void Stream::refuse_recorded_elsewhere() {
+    if (captures::any()) captures::refuse_other_thread(*this);
 }
 
 // --- marks ---
@@ -301,11 +302,14 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
-        refuse_captured_notify("timed notify");
+        refuse_captured("timed notify");
     }
     const uint64_t recording = since ? since->newest_recording("timed notify") : 0;
     const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
-    if (!queue.reserve()) return GPO_WOULD_BLOCK;
+    if (!queue.reserve()) {
+        refuse_captured("notify");   // it wouldn't be possible later, either
+        return GPO_WOULD_BLOCK;
+    }
     try {
         refuse_shut_down();
         try {
@@ -335,21 +339,10 @@ gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
     return put_notify(std::move(mark));
 }
 
-void Stream::refuse_captured_notify(const char* what) {
-    if (!given_out()) return;
-    try {
-        DriverScope scope(*context_);
-        refuse_capture(what);
-    } catch (const Failure& failure) {
-        note_refused(what, failure);
-        throw;
-    }
-}
-
 gpo_status Stream::put_notify(Mark mark) {
     mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
-    refuse_captured_notify("notify");
+    refuse_captured("notify");
     try {
         return put(operation);
     } catch (const Failure& failed) {
@@ -445,6 +438,11 @@ uint64_t Stream::capture() {
 
 void Stream::refuse_capture(const char* what) {
     if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " is being captured");
+}
+
+void Stream::refuse_capture_now(const char* what) {
+    DriverScope scope(*context_);
+    refuse_capture(what);
 }
 
 // --- asking and waiting ---

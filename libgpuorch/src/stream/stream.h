@@ -97,6 +97,10 @@ public:
     uint64_t capture();
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the program is capturing this stream.
     void refuse_capture(const char* what);
+    /// The same outside a DriverScope.
+    void refuse_captured(const char* what) {
+        if (given_out()) [[unlikely]] refuse_capture_now(what);
+    }
 
     // --- failure ---
     /// Sticky: new work is refused with this error, and what is held is dropped, by the errands.
@@ -166,8 +170,12 @@ private:
     template <class Any>
     void hand_over(Any& operation, uint64_t number);
     void hand_over_watched(Operation& operation, uint64_t number);
-    /// To whoever records what the stream is given while it is captured.
-    [[gnu::cold]] void note_refused(const char* operation, const Failure& failure) noexcept;
+    /// Where another thread records what the stream is given. Throws Failure(GPO_INVALID_STATE).
+    void refuse_other_thread() {
+        if (given_out()) [[unlikely]] refuse_recorded_elsewhere();
+    }
+    [[gnu::cold]] void refuse_recorded_elsewhere();
+    void refuse_capture_now(const char* what);
     /// Gives an operation that was accepted the next number, if it has one.
     void note(const Operation& operation) noexcept {
         if (!operation.numbered()) return;
@@ -190,7 +198,6 @@ private:
     void set_failed(const ErrorPtr& error) noexcept;
     void seen_done(uint64_t operation) noexcept;
 
-    void refuse_captured_notify(const char* what);
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
     void push_failed(Mark mark, ErrorPtr error);
@@ -251,6 +258,7 @@ inline bool Stream::issue(Any& operation) {
     const DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any, submission_.was_current());
     const Submission::Lock lock(submission_);
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
+    refuse_other_thread();
     if (!nothing_held() || !operation.ready(*this)) [[unlikely]] return false;
     hand_over(operation, submission_.next());
     note(operation);
@@ -260,12 +268,7 @@ inline bool Stream::issue(Any& operation) {
 template <class Any>
 inline gpo_status Stream::put(Any& operation) {
     if (learner_ && learner_->withhold(operation)) [[unlikely]] return GPO_SUCCESS;
-    try {
-        if (!issue(operation)) [[unlikely]] return hold(operation, false);
-    } catch (const Failure& failure) {
-        note_refused(operation.kind(), failure);
-        throw;
-    }
+    if (!issue(operation)) [[unlikely]] return hold(operation, false);
     if (operation.consequences()) [[unlikely]] operation.afterwards(nullptr);
     return GPO_SUCCESS;
 }

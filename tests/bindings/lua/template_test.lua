@@ -50,6 +50,36 @@ test("a recording from which something was refused fails, and the template has w
     same(numbers(w.run(assert(w.template:graph()))), "8 8")
 end)
 
+test("whatever call on its stream is refused, a recording fails and names it", function()
+    local w = work()
+    assert(w.record(3))
+    local timeline = assert(w.runtime:timeline_create())
+    local executor = assert(w.runtime:executor_create())
+    local calls = {
+        gpo_stream_query = function() return w.stream:query() end,
+        gpo_stream_wait = function() return w.stream:wait() end,
+        gpo_stream_notify = function() return w.stream:notify() end,
+        gpo_stream_host_call = function() return w.stream:host_call(executor, function() end) end,
+        gpo_stream_signal_timeline = function() return w.stream:signal_timeline(timeline, 1) end,
+        gpo_template_begin = function() return assert(w.device:template()):begin(w.stream) end,
+    }
+    w.graph = assert(w.template:graph())
+    calls.gpo_graph_launch = function() return w.graph:launch(w.stream) end
+    for called, call in pairs(calls) do
+        local refused
+        local good, message, name = w.template:record(w.stream, function()
+            assert(w.stream:fill(w.memory, 9))
+            refused = {call()}
+        end)
+        same(refused[1], nil, called)
+        same(good, nil, called)
+        same(name, "GPO_CAPTURE_REFUSED", called)
+        same(message:find(called .. " on stream", 1, true) ~= nil, true, message)
+        same(w.stream:await(10), true)
+    end
+    same(numbers(w.run(w.graph)), "8 8")
+end)
+
 test("recordings that can't be begun or ended say why", function()
     local w = work()
     local template, stream = w.template, w.stream
@@ -59,10 +89,12 @@ test("recordings that can't be begun or ended say why", function()
     assert(template:begin(stream))
     fails("GPO_INVALID_STATE", template.begin, template, stream)
     fails("GPO_INVALID_STATE", template.record, template, stream, function() end)
+    fails("GPO_CAPTURE_REFUSED", assert(w.device:template()).begin, assert(w.device:template()), stream)
+    assert(template:cancel())
+    assert(template:begin(stream))
     fails("GPO_INVALID_STATE", template.clear, template)
     fails("GPO_INVALID_STATE", template.graph, template)
     fails("GPO_INVALID_STATE", template.native, template)
-    fails("GPO_CAPTURE_REFUSED", assert(w.device:template()).begin, assert(w.device:template()), stream)
     assert(stream:fill(w.memory, 2))
     same(template:last_node(stream), 1)
     assert(template:end_())

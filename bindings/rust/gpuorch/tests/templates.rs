@@ -3,7 +3,7 @@
 mod world;
 
 use gpuorch::template::{Node, PictureFormat};
-use gpuorch::{ErrorKind, Launch, Object, PinnedVec, Result, Runtime};
+use gpuorch::{Error, ErrorKind, Launch, Object, PinnedVec, Result, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -105,17 +105,27 @@ fn an_operation_that_is_refused_fails_the_recording_and_is_named() -> Result<()>
     let (w, template) = (&work.w, &work.template);
     w.stream.set_label("worker")?;
     let queue = w.runtime.completion_queue()?;
-    // SAFETY: what is recorded here never runs.
-    let ended = unsafe {
-        template.record(&w.stream, |_| {
-            assert_eq!(kind(w.stream.wait()), ErrorKind::CaptureRefused);
-            assert_eq!(kind(queue.notify(&w.stream, 1)), ErrorKind::CaptureRefused);
-            Ok(())
-        })
+    let (timeline, executor) = (w.runtime.timeline(0)?, w.runtime.executor()?);
+    let names = |function: &str, refused: &dyn Fn() -> Result<()>| {
+        // SAFETY: what is recorded here never runs.
+        let ended = unsafe {
+            template.record(&w.stream, |_| {
+                assert_eq!(kind(refused()), ErrorKind::CaptureRefused);
+                assert_eq!(kind(queue.notify(&w.stream, 1)), ErrorKind::CaptureRefused);
+                Ok(())
+            })
+        };
+        let error = ended.unwrap_err();
+        assert_eq!((error.kind(), error.function()), (ErrorKind::CaptureRefused, "gpo_template_end"));
+        assert!(error.message().contains(&format!("{function} on stream `worker`")), "{error}");
     };
-    let error = ended.unwrap_err();
-    assert_eq!((error.kind(), error.function()), (ErrorKind::CaptureRefused, "gpo_template_end"));
-    assert!(error.message().contains("notify") && error.message().contains("stream `worker`"), "{error}");
+    names("gpo_stream_wait", &|| w.stream.wait());
+    names("gpo_stream_query", &|| w.stream.is_done().map(drop));
+    names("gpo_stream_notify", &|| queue.notify(&w.stream, 2));
+    names("gpo_stream_signal_timeline", &|| w.stream.signal_timeline(&timeline, 1).map(drop));
+    names("gpo_stream_host_call", &|| w.stream.host_call(&executor, || Ok::<_, Error>(())).map(drop));
+    // SAFETY: likewise.
+    names("gpo_template_begin", &|| unsafe { w.device.template()?.record(&w.stream, |_| Ok(())) });
     // A copy that owns its buffer waits for the stream before it gives the buffer back.
     let pinned = w.device.arena()?.zeroed::<u32>(LEN)?;
     // SAFETY: likewise.
@@ -144,7 +154,6 @@ fn a_recording_is_of_one_thread_and_of_a_stream_that_is_not_held() -> Result<()>
                 });
             });
             assert_eq!(kind(template.record(&other, |_| Ok(()))), ErrorKind::InvalidState);
-            assert_eq!(kind(w.device.template()?.record(&w.stream, |_| Ok(()))), ErrorKind::CaptureRefused);
             assert_eq!(kind(template.graph()), ErrorKind::InvalidState);
             assert_eq!(kind(template.native()), ErrorKind::InvalidState);
             assert_eq!(kind(template.clear()), ErrorKind::InvalidState);

@@ -23,8 +23,8 @@ impl Template {
     /// for in turn by `stream` before the closure returns. Work that other libraries put on these streams is recorded too.
     ///
     /// What can't be recorded is refused with [`ErrorKind::CaptureRefused`]: waits, queries, notifications, host calls,
-    /// copies with pageable memory, allocations of a pool, launches of graphs. An operation that was refused makes the recording fail, even if
-    /// the closure goes on. The copies of [`Stream`] that own their host buffer wait for the stream when they give the
+    /// copies with pageable memory, allocations of a pool, launches of graphs. Any call that names a stream of the recording
+    /// and is refused, for whatever reason and on whichever thread, makes the recording fail, even if the closure goes on. The copies of [`Stream`] that own their host buffer wait for the stream when they give the
     /// buffer back, which fails the recording as well: use [`Recording::copy_to_device`] and [`Recording::copy_to_host`].
     ///
     /// ```
