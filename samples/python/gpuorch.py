@@ -10,8 +10,8 @@ Arguments that may be NULL may be left out, at the end. A status that says "no" 
 gpo.event_query return whether all is done. Handles close with close() or `with`. Waits can be interrupted: Ctrl-C ends each
 of them.
 
-Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called. What
-one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its run has ended;
+Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called, which
+abi.json says of each ("called", "ended_by"). What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its run has ended;
 memory that other work still uses is the caller's to keep.
 
 A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build each time.
@@ -133,6 +133,11 @@ class Function:
         # For arguments that are of the right types already: converting them takes as long as a short call.
         self.unconverted = ctypes.CFUNCTYPE(library.kind(described["returns"]))(pointer)
         self.before = library.before.get(self.name)
+        # What there is to do after a call (Library.keep).
+        self.makes = [i for i, one in enumerate(self.parameters) if one["direction"] == "out" and one.get("owner") == "caller"]
+        self.ended_by = {i: one["ended_by"] for i, one in enumerate(self.parameters) if one.get("called") == "often"}
+        self.takes_callbacks = bool(self.ended_by) or any(library.calls(one["type"]) for one in self.parameters)
+        self.ends = self.name in library.ends
         words = [one["name"] for one in self.parameters]
         self.timeout = words.index("timeout_ns") if "timeout_ns" in words else None
         self.is_text = "buffer" in words
@@ -170,7 +175,8 @@ class Function:
         if answer != self.library.SUCCESS:
             for value in passed:  # a callback that wasn't accepted isn't owed
                 self.library.owed.pop(id(value), None)
-        self.library.keep(self.name, arguments, result, answer)
+        if self.makes or self.takes_callbacks or self.ends:
+            self.library.keep(self, arguments, passed, result, answer)
         self.library.check(answer, result)
         return True if self.name.endswith("_query") else result
 
@@ -183,7 +189,7 @@ class Function:
         if kind in INTEGERS.values():
             return checked(kind, value)
         if kind in self.library.callbacks and value is not None:
-            return self.library.callback(kind, value, once=True)
+            return self.library.callback(kind, value, once=number not in self.ended_by)
         if kind is ctypes.c_void_p and isinstance(value, Handle):
             return value.value
         return address(value) if kind is ctypes.c_void_p else value
@@ -236,8 +242,8 @@ class Library:
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
         self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
-        self.callbacks, self.owed, self.returned = set(), {}, []
-        # By the numbers of handles: what runtimes and pipelines need to stay, and pipelines' runs.
+        self.callbacks, self.owed, self.returned, self.dropped, self.inside = set(), {}, [], [], []
+        # By the numbers of handles: what is called until they end, and pipelines' runs.
         self.runtimes, self.kept, self.runs = set(), {}, {}
         self.before = {"pipeline_destroy": self.before_the_end}
         self.declare(abi)
@@ -280,9 +286,15 @@ class Library:
             kinds = [self.kind(parameter["type"]) for parameter in one["parameters"]]
             self.add(one["name"], ctypes.CFUNCTYPE(self.kind(one["returns"]), *kinds))
             self.callbacks.add(self.types[one["name"]])
+        self.ends = {name.removeprefix("gpo_") for one in abi["functions"] + abi["structs"]
+                     for each in one.get("parameters", one.get("fields")) for name in each.get("ended_by", ())}
+        # What a function that ends callbacks takes.
+        self.ended = {one["name"]: self.types[one["parameters"][0]["type"]] for one in abi["functions"]
+                      if one["name"].removeprefix("gpo_") in self.ends}
+        self.fields = {one["name"]: one["fields"] for one in abi["structs"]}
         for one in abi["structs"]:
             struct = self.types[one["name"]]
-            struct.kinds = {}
+            struct.kinds, struct.ended_by = {}, {each["name"]: each["ended_by"] for each in one["fields"] if "ended_by" in each}
             for field in one["fields"]:
                 kind = self.kind(field["type"])
                 struct.kinds[field["name"]] = kind * field["count"] if "count" in field else kind
@@ -301,6 +313,11 @@ class Library:
         for _ in range(stars):
             kind = ctypes.POINTER(kind)
         return kind
+
+    def calls(self, c_type):
+        """Whether a struct, or what its pointers lead to, has callbacks."""
+        base = c_type.replace("const", "").replace("*", "").strip()
+        return any("ended_by" in one or one["type"].endswith("*") and self.calls(one["type"]) for one in self.fields.get(base, ()))
 
     def check(self, status, result=None):
         """Raises what the status says, and first what a callback couldn't."""
@@ -324,6 +341,7 @@ class Library:
         failed = self.CALLBACK_FAILED if kind._restype_ else None
 
         def guarded(_, *arguments):
+            self.inside.append(made)
             try:
                 answer = function(*(getattr(value, "contents", value) if value else None for value in arguments)
                                   if kind is not self.SourceFn else arguments)
@@ -333,6 +351,7 @@ class Library:
             except BaseException:
                 sys.excepthook(*sys.exc_info())
             finally:
+                self.inside.remove(made)
                 if once:
                     self.returned.append(made)
                     del self.owed[id(made)]
@@ -344,38 +363,69 @@ class Library:
             self.owed[id(made)] = made
         return made
 
-    def keep(self, name, arguments, result, answer):
+    def keep(self, function, arguments, passed, result, answer):
         """What has to stay after a call, and what hasn't any more."""
+        name = function.name
         if answer != self.SUCCESS and (name != "pipeline_wait" or answer in (self.TIMEOUT, self.WOULD_DEADLOCK)):
             return
-        first = getattr(arguments[0], "value", None) if arguments else None
+        of = arguments[0] if arguments else None
+        first = getattr(of, "value", None)
+        runtime = first if isinstance(of, self.Runtime) else getattr(of, "runtime", None)
+        made = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, Handle)]
+        for handle in made:
+            handle.runtime = handle.value if isinstance(handle, self.Runtime) else runtime
         if name == "runtime_create":
             self.runtimes.add(result.value)
-            self.kept[result.value] = Kept(arguments)
-        elif name == "device_open":
-            result.runtime = first
         elif name == "pipeline_create":
             self.drop_ended()
-            self.kept[result.value] = Kept(arguments, getattr(arguments[0], "runtime", None))
-        elif name == "pipeline_start":  # the run before has ended
-            self.runs[first] = arguments
+        if name == "pipeline_start":  # the run before has ended
+            self.runs[first] = passed
+        elif function.takes_callbacks:
+            ended_by = [one for i, one in function.ended_by.items() if passed[i]]
+            for one in [*ended_by, *self.ended_by(arguments)]:
+                self.keep_until(one, [*made, *arguments], runtime, passed)
+        if name == "runtime_create" or name == "pipeline_create":  # drop_ended() wants to know of all
+            self.kept.setdefault(result.value, Kept(result.runtime))
         elif name == "pipeline_wait":
             self.runs.pop(first, None)
         elif name == "pipeline_destroy":
             if first in self.kept and not self.kept[first].outlived:
                 self.drop(first)
             self.drop_ended()
-        elif name == "runtime_shutdown":
-            self.runtimes.discard(first)
-            for number in [number for number, kept in self.kept.items() if kept.runtime == first]:
-                self.drop(number)
+        elif function.ends:
+            if name == "runtime_shutdown":
+                self.runtimes.discard(first)
+                for number in [number for number, kept in self.kept.items() if kept.runtime == first]:
+                    self.drop(number)
             self.drop(first)
+
+    def ended_by(self, value):
+        """What ends the calls of the callbacks that structs lead to."""
+        if isinstance(value, Struct):
+            yield from (ends for field, ends in value.ended_by.items() if getattr(value, field))
+            yield from self.ended_by(list(value.kept().values()))
+        elif isinstance(value, (list, tuple, ctypes.Array)):
+            for one in value:
+                yield from self.ended_by(one)
+        elif isinstance(value, ctypes._Pointer) and value:
+            yield from self.ended_by(value.contents)
+
+    def keep_until(self, ended_by, handles, runtime, passed):
+        """With the object that one of these functions takes: one of the call's, or else its runtime. What isn't known to be of a
+        runtime stays for good."""
+        kind = self.ended[ended_by[0]]
+        number = next((one.value for one in handles if isinstance(one, kind)), runtime)
+        kept = self.kept.setdefault(number, Kept(runtime))
+        if not any(one is passed for one in kept.calls):
+            kept.calls.append(passed)
 
     def drop(self, number):
         kept = self.kept.pop(number, None)
         if kept and kept.cq:
             self.cq_destroy.call(kept.cq)
-        self.runs.pop(number, None)
+        self.dropped.append((kept, self.runs.pop(number, None)))
+        if not self.inside:  # no thread is in one of them
+            self.dropped.clear()
 
     def before_the_end(self, pipeline):
         """A pipeline that is closed during its run calls, and uses memory, until the run has ended: an entry in a queue says
@@ -425,11 +475,11 @@ class Library:
 
 
 class Kept:
-    """What a runtime's or a pipeline's callbacks need. `cq`, of a runtime: where pipelines that were closed say that their
-    run has ended."""
+    """What is called until an object ends: the arguments of calls that gave it. `runtime`: the object's. `cq`, of a runtime:
+    where pipelines that were closed say that their run has ended."""
 
-    def __init__(self, arguments, runtime=None):
-        self.arguments, self.runtime, self.cq, self.outlived = arguments, runtime, None, False
+    def __init__(self, runtime):
+        self.calls, self.runtime, self.cq, self.outlived = [], runtime, None, False
 
 
 class Prepared:

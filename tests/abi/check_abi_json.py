@@ -123,12 +123,21 @@ def meanings(abi):
               if parameter["type"].removesuffix(" *") in abi["handles"] and parameter["direction"] == "out"
               and parameter.get("owner") != "caller"]
     check("every handle that comes out has an owner", handed)
+    calls = [(one["name"], each) for one in abi["functions"] for each in one["parameters"]]
+    calls += [(one["name"], field) for one in abi["structs"] for field in one["fields"]]
+    types = {one["name"] for one in abi["callbacks"]}
+    unsaid = [f"{name}'s {one['name']}" for name, one in calls if one["type"] in types and not (
+        one.get("stays_until") and (one.get("called") == "once" or one.get("called") == "often" and one.get("ended_by")))]
+    check("of every callback it is said how often it is called and how long it stays", unsaid)
+    ends = {name for _, one in calls for name in one.get("ended_by", ())}
+    check("what ends a callback's calls is a function that takes the object", sorted(
+        name for name in ends if name not in functions or functions[name]["parameters"][0]["type"] not in abi["handles"]))
     check("contracts.py speaks of functions that there are", sorted(contracts.IN_HOST_NODES - functions.keys()))
     parameters = {(name, parameter["name"]) for name, one in functions.items() for parameter in one["parameters"]}
     fields = {(one["name"], field["name"]) for one in abi["structs"] for field in one["fields"]}
     anywhere = {("*", word) for _, word in parameters}
     tables = (contracts.MAY_BE_NULL, contracts.NO_HANDLE, contracts.ANY_HANDLE, contracts.RELEASED_BY, contracts.LIBRARYS,
-              contracts.STAYS, contracts.WRITTEN, contracts.LENGTH)
+              contracts.STAYS, contracts.CALLED, contracts.WRITTEN, contracts.LENGTH)
     check("contracts.py speaks of parameters and fields that there are",
           [" ".join(pair) for table in tables for pair in table if pair not in parameters | fields | anywhere])
 

@@ -91,6 +91,21 @@ STAYS = {
     ("gpo_buckets_options", "user"): "the buckets are destroyed",
 }
 
+# How long callbacks are called, by function and parameter, or struct and field: "once", after which they may go; or as often as
+# it takes, until a call of one of these functions for the object that they are of, with its work done. Where nobody can tell
+# when the last call was, that is the runtime's shutdown.
+CALLED = {
+    ("gpo_stream_then", "callback"): "once", ("gpo_event_then", "callback"): "once",
+    ("gpo_timeline_then", "callback"): "once", ("gpo_pipeline_then", "callback"): "once",
+    ("gpo_stream_host_call", "function"): "once",
+    ("gpo_template_add_host_call", "function"): ["gpo_runtime_shutdown"],
+    ("gpo_runtime_options", "log"): ["gpo_runtime_shutdown"],
+    ("gpo_source", "fill"): ["gpo_pipeline_wait", "gpo_pipeline_destroy"],
+    ("gpo_sink", "take"): ["gpo_pipeline_wait", "gpo_pipeline_destroy"],
+    ("gpo_stage", "enqueue"): ["gpo_pipeline_destroy"], ("gpo_pipeline_options", "progress"): ["gpo_pipeline_destroy"],
+    ("gpo_buckets_options", "record"): ["gpo_buckets_destroy"], ("gpo_buckets_options", "pad"): ["gpo_buckets_destroy"],
+}
+
 # What works inside a host node (gpo_host_node_fn): all that a status is returned of and that needs no driver.
 IN_HOST_NODES = {
     "gpo_last_error", "gpo_object_get_error", "gpo_object_set_label", "gpo_object_get_label", "gpo_cq_drain", "gpo_cq_wake",

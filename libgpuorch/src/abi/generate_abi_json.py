@@ -16,6 +16,8 @@ Of a parameter
   direction           in; out: written by the call; inout: a struct whose struct_size is to be set before
   nullable            whether NULL may be given
   stays_until         memory, of the caller's, that must stay after the call, and until when; else it may go
+  called, ended_by    of callbacks, and of fields that are: "once", until it has been called; "often", until one of these functions
+                      was called for the object that it was given to (or that was made with it), and that object's work is done
   owner, released_by  of what comes out: "caller", who gives it back by one of these functions; "library", whose it stays.
                       Neither: a plain value
   length, unit        the parameter that says how much memory it leads to
@@ -35,6 +37,12 @@ SIZES = {"char": 1, "int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int
 POINTER = 8
 
 
+def called(function, word):
+    """How long a callback is called."""
+    ended_by = contracts.CALLED[function, word]
+    return {"called": "once"} if ended_by == "once" else {"called": "often", "ended_by": ended_by}
+
+
 def size_of(kind, handles, callbacks):
     return POINTER if kind.endswith("*") or kind in handles or kind in callbacks else SIZES[kind]
 
@@ -51,6 +59,8 @@ def layout(name, fields, constants, handles, callbacks):
         stays = contracts.STAYS.get((name, field))
         if stays:
             placed[-1]["stays_until"] = stays
+        if kind in callbacks:
+            placed[-1] |= called(name, field)
         at, align = at + size * count, max(align, size)
     return {"size": -(-at // align) * align, "align": align, "fields": placed}
 
@@ -75,6 +85,8 @@ def parameter(function, kind, word, structs, handles, callbacks):
                                 handle and contracts.ends(function))
     if contracts.STAYS.get((function, word)):
         told["stays_until"] = contracts.STAYS[function, word]
+    if kind in callbacks:
+        told |= called(function, word)
     made = kind.removesuffix("*").strip()
     released = contracts.RELEASED_BY.get((function, word))
     if told["direction"] == "out" and made in handles and not released:

@@ -5,6 +5,7 @@ import asyncio
 import ctypes
 import gc
 import inspect
+import json
 import os
 import pathlib
 import subprocess
@@ -259,6 +260,144 @@ def buckets_say_why_they_call_and_a_warm_up_leaves_what_is_restored():
             assert seen[0] == 25, seen[0]  # the second call was recorded, the fifth ran eagerly
             counts = gpo.buckets_get_statistics(buckets)
             assert (counts.failures, counts.fallbacks) == (1, 1) and b"bucket 2" in counts.last_failure, counts.last_failure
+
+
+class Given:
+    """A callback that can be seen to be gone. `answer`: what it returns."""
+
+    def __init__(self, answer=None):
+        self.calls, self.answer = [], answer
+
+    def __call__(self, *arguments):
+        self.calls.append(arguments)
+        return self.answer
+
+
+def host_nodes(w, call):
+    """A template of one host node, and a graph of it; what it calls may make no call of the driver."""
+    made = gpo.template_create(w.device)
+    gpo.template_add_host_call(made, None, 0, call)
+    return made, gpo.graph_create(made)
+
+
+def a_graphs_host_node_calls_its_own_function_each_time():
+    with World() as w:
+        log, refused = [], []
+        def node(name):
+            def called():
+                log.append(name)
+                refused.append(raises(gpuorch.Error, gpo.stream_query, w.stream).status)
+            return host_nodes(w, called)
+        graphs = [node(number) for number in range(20)]
+        for _ in range(3):
+            for built, graph in graphs:
+                gpo.graph_launch(graph, w.stream)
+            gpo.stream_wait(w.stream, -1)
+            others = [node(-1) for _ in range(20)]
+            gc.collect()
+        built, graph = graphs[7]
+        built.close()  # the graph goes on
+        gc.collect()
+        gpo.graph_launch(graph, w.stream)
+        gpo.stream_wait(w.stream, -1)
+        assert log == [*range(20)] * 3 + [7] and set(refused) == {gpo.WOULD_DEADLOCK}, log
+        del others
+
+
+def callbacks_in_options_stay_whatever_becomes_of_the_options():
+    with World() as w:
+        memory, kinds = gpo.memory_allocate(w.device, 4096), []
+        def make():
+            def record(stream, work):
+                kinds.append(work.shape)
+                gpo.fill(stream, memory, 7, 4, work.shape)
+            return gpo.buckets_create(w.device, gpo.BucketsOptions(shapes=[4, 8], shape_count=2, record=record))
+        buckets = make()
+        gc.collect()
+        others = [make() for _ in range(30)]
+        gc.collect()
+        for size in (1, 4, 8, 3):
+            gpo.buckets_launch(buckets, w.stream, size, None, 0, 0)
+        gpo.stream_wait(w.stream, -1)
+        assert set(kinds) == {4, 8}, kinds
+        for one in (buckets, *others):
+            one.close()
+        gpo.memory_free(w.device, memory)
+
+
+def every_callback_stays_as_long_as_abi_json_says():
+    """For each: `given` takes the callback and gives what it has been given to, `end` what ends the calls."""
+    abi = json.loads(pathlib.Path(gpuorch.Library.find_abi(LIBRARY)).read_text())
+    types = {one["name"] for one in abi["callbacks"]}
+    said = {(one["name"], each["name"]): each for one in abi["functions"] + abi["structs"]
+            for each in one.get("parameters", one.get("fields")) if each["type"] in types}
+    assert all(one["stays_until"] and one["called"] in ("once", "often") for one in said.values()), said
+
+    def stage(enqueue):
+        return gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=enqueue)
+
+    def pipeline(w, **options):
+        return gpo.pipeline_create(w.device, gpo.PipelineOptions(stage_count=1, **{"stages": [stage(lambda *_: None)], **options}))
+
+    def run(w, **given):
+        made = pipeline(w)
+        source = {"kind": gpo.SOURCE_KIND_CALLBACK, "fill": given["fill"]} if "fill" in given else {
+            "kind": gpo.SOURCE_KIND_MEMORY, "memory": (ctypes.c_uint8 * 64)(), "bytes": 64}
+        sink = gpo.Sink(kind=gpo.SINK_CALLBACK, take=given.get("take", lambda _: None))
+        gpo.pipeline_start(made, gpo.Source(**source), sink)
+        return made
+
+    def buckets(w, **options):
+        return gpo.buckets_create(w.device, gpo.BucketsOptions(shapes=[4], shape_count=1, **{"record": lambda *_: None, **options}))
+
+    def on_runtime(given):
+        return gpo.runtime_create(gpo.RuntimeOptions(device=DEVICE, log=given))
+
+    def waited(made):
+        gpo.pipeline_wait(made, -1)
+        made.close()
+
+    def closed(made):
+        made.close()
+
+    def shut_down(w):
+        return lambda _: (w.stream.close(), w.device.close(), w.runtime.close())
+
+    with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor, \
+            gpo.event_create(w.device) as event, gpo.timeline_create(w.runtime) as timeline, run(w) as ended:
+        gpo.event_record(event, w.stream)
+        last = World()
+
+        def called(_):
+            gpo.executor_run(executor)
+            gpo.stream_then(w.stream, executor, lambda *_: None)  # what was called before goes with the next
+            gpo.executor_run(executor)
+        uses = {
+            ("gpo_stream_then", "callback"): (lambda given: gpo.stream_then(w.stream, executor, given), called),
+            ("gpo_event_then", "callback"): (lambda given: gpo.event_then(event, executor, given), called),
+            ("gpo_timeline_then", "callback"): (lambda given: gpo.timeline_then(timeline, 0, executor, given), called),
+            ("gpo_pipeline_then", "callback"): (lambda given: gpo.pipeline_then(ended, executor, given), called),
+            ("gpo_stream_host_call", "function"): (lambda given: gpo.stream_host_call(w.stream, executor, given), called),
+            ("gpo_template_add_host_call", "function"): (lambda given: host_nodes(last, given), shut_down(last)),
+            ("gpo_runtime_options", "log"): (on_runtime, closed),
+            ("gpo_source", "fill"): (lambda given: run(w, fill=given), waited),
+            ("gpo_sink", "take"): (lambda given: run(w, take=given), waited),
+            ("gpo_stage", "enqueue"): (lambda given: pipeline(w, stages=[stage(given)]), closed),
+            ("gpo_pipeline_options", "progress"): (lambda given: pipeline(w, progress=given), closed),
+            ("gpo_buckets_options", "record"): (lambda given: buckets(w, record=given), closed),
+            ("gpo_buckets_options", "pad"): (lambda given: buckets(w, pad=given), closed),
+        }
+        assert uses.keys() == said.keys(), uses.keys() ^ said.keys()
+        for what, (give, end) in uses.items():
+            given = Given(gpo.END if what == ("gpo_source", "fill") else None)
+            there, made = weakref.ref(given), give(given)
+            del given
+            gc.collect()
+            assert there() is not None, what
+            end(made)
+            del made
+            gc.collect()
+            assert there() is None, what
 
 
 def a_pipeline_calls_python_for_its_data_its_stages_and_its_results():
