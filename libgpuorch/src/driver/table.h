@@ -97,6 +97,7 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuEventCreate, 12020, required)                     \
     X(cuEventDestroy, 12020, required)                    \
     X(cuEventSynchronize, 12020, required)                \
+    X(cuEventRecordWithFlags, 12020, required)            \
     Y(cuEventElapsedTime, 12020, required)                \
     /* memory */                                          \
     X(cuMemGetInfo, 12020, required)                      \

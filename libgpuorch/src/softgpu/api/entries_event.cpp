@@ -1,5 +1,6 @@
 // Events.
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -32,11 +33,18 @@ CUresult CUDAAPI destroy(CUevent handle) {
     });
 }
 
-CUresult CUDAAPI record(CUevent handle, CUstream stream) {
+CUresult CUDAAPI record_with_flags(CUevent handle, CUstream stream, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
+        require(!(flags & ~unsigned(CU_EVENT_RECORD_EXTERNAL)));
         Submission submission(machine, stream, false);   // with any context current, or none, as an H200's driver does
         Event& event = event_of(machine, handle);
         require(event.context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
+        if (flags & CU_EVENT_RECORD_EXTERNAL) {
+            require(submission.captured());
+            make_event_node(machine, handle, CommandKind::record, submission.command(CommandKind::record));
+            submission.submit();
+            return CUDA_SUCCESS;
+        }
         if (submission.captured()) {
             capture_record(submission.stream(), event);
             return CUDA_SUCCESS;
@@ -48,6 +56,10 @@ CUresult CUDAAPI record(CUevent handle, CUstream stream) {
         machine.set_record(event, *mark);
         return CUDA_SUCCESS;
     });
+}
+
+CUresult CUDAAPI record(CUevent handle, CUstream stream) {
+    return record_with_flags(handle, stream, CU_EVENT_RECORD_DEFAULT);
 }
 
 /// Refuses an event whose latest record was captured; that invalidates the capture.
@@ -120,6 +132,7 @@ void fill_event_entries(driver::Table& table) noexcept {
     table.cuEventCreate = create;
     table.cuEventDestroy = destroy;
     table.cuEventRecord = record;
+    table.cuEventRecordWithFlags = record_with_flags;
     table.cuEventQuery = query;
     table.cuEventSynchronize = synchronize;
     table.cuEventElapsedTime = elapsed;

@@ -86,7 +86,8 @@ CUresult CUDAAPI wait_event(CUstream handle, CUevent event_handle, unsigned flag
         require(!(flags & ~unsigned(CU_EVENT_WAIT_EXTERNAL)));
         Submission submission(machine, handle);
         Event& event = event_of(machine, event_handle);
-        if ((flags & CU_EVENT_WAIT_EXTERNAL) && submission.captured()) {
+        if (flags & CU_EVENT_WAIT_EXTERNAL) {
+            require(submission.captured());
             make_event_node(machine, event_handle, CommandKind::wait, submission.command(CommandKind::wait));
             submission.submit();
             return CUDA_SUCCESS;

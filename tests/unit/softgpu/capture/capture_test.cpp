@@ -21,6 +21,35 @@ size_t node_count(Gpu& gpu, CUgraph graph) {
 
 }  // namespace
 
+TEST_CASE("an external record is a node, an external wait too, and neither exists outside of a capture") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream(), other = gpu.stream();
+    const CUevent event = gpu.event(0);
+    float ms = -1;
+    IS(gpu.cu->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL), CUDA_ERROR_INVALID_VALUE);
+    IS(gpu.cu->cuEventRecordWithFlags(event, stream, 2), CUDA_ERROR_INVALID_VALUE);
+    IS(gpu.cu->cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL), CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(gpu.cu->cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
+    OK(gpu.cu->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+    OK(gpu.cu->cuStreamWaitEvent(other, event, 0));   // it wasn't recorded: nobody joins
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    OK(gpu.cu->cuStreamIsCapturing(other, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_NONE);
+    CUgraph graph = nullptr;
+    OK(gpu.cu->cuStreamEndCapture(stream, &graph));
+    CHECK(node_count(gpu, graph) == 2);
+    IS(gpu.cu->cuEventElapsedTime(&ms, event, event), CUDA_ERROR_INVALID_HANDLE);
+    const CUgraphExec exec = instantiate(gpu, graph);
+    OK(gpu.cu->cuGraphLaunch(exec, stream));
+    OK(gpu.cu->cuEventSynchronize(event));
+    OK(gpu.cu->cuEventElapsedTime(&ms, event, event));
+    OK(gpu.cu->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_DEFAULT));
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    OK(gpu.cu->cuGraphExecDestroy(exec));
+    OK(gpu.cu->cuGraphDestroy(graph));
+}
+
 TEST_CASE("captured work doesn't run; the graph runs it as often as it is launched") {
     Gpu gpu;
     const CUstream stream = gpu.stream();
