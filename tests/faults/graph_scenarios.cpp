@@ -382,6 +382,62 @@ void launched_templates(Attempt& a) {
     if (wait(parts) && last && a.failures() == failures) CHECK(parts.seen() == std::array<uint32_t, 2>{41, 42});
 }
 
+void launched_events(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template built, recorded, waiting;
+    Timeline go;
+    Event event, external;
+    auto options = sized<gpo_event_options>();
+    options.flags = GPO_EVENT_EXTERNAL | GPO_EVENT_TIMING;
+    for (Template* made : {&built, &recorded, &waiting})
+        if (!TWICE(a, gpo_template_create(a.device, nullptr, made->out()))) return;
+    if (!TWICE(a, gpo_timeline_create(a.runtime, nullptr, go.out()))) return;
+    if (!TWICE(a, gpo_event_create(a.device, nullptr, event.out()))) return;
+    if (!TWICE(a, gpo_event_create(a.device, &options, external.out()))) return;
+    Builder build(parts, built);
+    build.fill(parts.group(0), 5);
+    uint32_t node = 1;
+    if (!build.whole() || !TWICE(a, gpo_template_add_event_record(built, &node, 1, event, nullptr))) return;
+    if (!TWICE(a, gpo_template_add_event_wait(waiting, nullptr, 0, event, nullptr))) return;
+    // A launch that was accepted is in the event, or its failure is; one that wasn't is not.
+    const auto reached = [&](gpo_event_t which) {
+        const int failures = a.failures();
+        if (!STEP(a, gpo_stream_wait_event(parts.other, which)) || !STEP(a, gpo_event_wait(which, kPatience))) return;
+        const uint64_t mark = a.next_mark();
+        if (STEP(a, gpo_event_notify(which, a.queue, mark))) a.accepted(mark);
+        if (a.failures() == failures) ASK(a, gpo_event_query(which));
+    };
+    if (TWICE(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0))) reached(event);
+    // One that is held is waited for, and then overtaken.
+    const bool held = TWICE(a, gpo_stream_wait_timeline(parts.stream, go, 1));
+    STEP(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0));
+    STEP(a, gpo_stream_wait_event(parts.other, event));
+    STEP(a, gpo_template_launch(waiting, parts.other, nullptr, 0, 0));
+    Stream beside;
+    if (TWICE(a, gpo_stream_create(a.device, nullptr, beside.out()))) {
+        STEP(a, gpo_event_record(event, beside));
+        STEP(a, gpo_template_launch(built, beside, nullptr, 0, 0));
+    }
+    a.notify(parts.other);
+    if (held && !TWICE(a, gpo_timeline_signal(go, 1))) return;
+    wait(parts);
+    reached(event);
+    // A recording in which the event is a node.
+    const auto record_nodes = [&] {
+        if (const gpo_status status = gpo_template_begin(recorded, parts.stream)) return status;
+        gpo_status status = gpo_stream_wait_event(parts.stream, external);
+        if (status == GPO_SUCCESS) status = gpo_fill(parts.stream, parts.group(1), 6, 4, kWords);
+        if (status == GPO_SUCCESS) status = gpo_event_record(external, parts.stream);
+        if (status == GPO_SUCCESS) return gpo_template_end(recorded);
+        gpo_template_cancel(recorded);
+        return status;
+    };
+    if (!TWICE(a, record_nodes())) return;
+    if (TWICE(a, gpo_template_launch(recorded, parts.stream, nullptr, 0, 0))) reached(external);
+    wait(parts);
+}
+
 void imported_templates(Attempt& a) {
     Parts parts(a);
     if (!parts.open()) return;

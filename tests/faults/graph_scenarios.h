@@ -19,6 +19,8 @@ void traced_templates(Attempt& a);
 void imported_templates(Attempt& a);
 /// Host nodes that call the library: what needs the driver is refused, and a signal releases a held stream.
 void calling_host_nodes(Attempt& a);
+/// Events that launches record, held ones too, and events that are nodes of a recording.
+void launched_events(Attempt& a);
 /// Memory that a template owns, and that another template keeps.
 void template_memory(Attempt& a);
 /// Nodes that allocate and free, and others between them.

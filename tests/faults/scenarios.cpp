@@ -1018,6 +1018,7 @@ const std::vector<Scenario>& scenarios() {
         {"families of kernels", families, 40, 400},
         {"learned sequences", learned_sequences},
         {"built templates", built_templates},
+        {"launched events", launched_events},
         {"recorded templates", recorded_templates, 400, 400},
         {"templates made anew", templates_made_anew},
         {"launched templates", launched_templates},

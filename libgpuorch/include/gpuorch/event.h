@@ -5,10 +5,24 @@
  * before it is done. An event can be recorded again; the functions here refer to its newest recording. An event that
  * was never recorded counts as complete.
  *
- * An event that was recorded on a stream in capture marks a point in the captured graph, which is complete at no
- * particular time. Until the event is recorded outside of a capture, gpo_event_query, gpo_event_wait,
- * gpo_event_get_elapsed, gpo_event_notify and gpo_event_then return GPO_CAPTURE_REFUSED, also after that capture has
- * ended.
+ * Graphs
+ *   A graph that has the event as a node (gpo_template_add_event_record) records it too: each launch is a recording,
+ *   which is complete when the launch has come as far as that node. If the launch is held (stream.h), the recording is
+ *   held from the moment that the launch is accepted. So parts of a graph are timed by two events with GPO_EVENT_TIMING
+ *   that the graph records, and gpo_event_get_elapsed.
+ *   Where the program records an event by its native handle, or launches a graph by one that records the event, the
+ *   driver is asked.
+ *
+ * Capture
+ *   An event that was recorded on a stream in capture marks a point in the captured graph, which is complete at no
+ *   particular time. Other streams join the capture by waiting for it (template.h). Until the event is recorded outside
+ *   of a capture, or by the launch of a graph, gpo_event_query, gpo_event_wait, gpo_event_get_elapsed, gpo_event_notify,
+ *   gpo_event_then and gpo_stream_notify_timed return GPO_CAPTURE_REFUSED, also after that capture has ended. Once it
+ *   has ended gpo_stream_wait_event does too, and so does the launch of a graph with a node that waits for the event.
+ *   An event with GPO_EVENT_EXTERNAL marks no point, and no stream joins a capture by it. Recorded on a stream in
+ *   capture, or waited for there, it becomes a node of the graph, as gpo_template_add_event_record and
+ *   gpo_template_add_event_wait add: each launch records the event, or waits for its newest recording. Everywhere else
+ *   such an event is like any other.
  */
 #ifndef GPUORCH_EVENT_H
 #define GPUORCH_EVENT_H
@@ -21,7 +35,8 @@ extern "C" {
 
 #define GPO_EVENT_TIMING 1        /* records GPU times; an event without them costs the GPU less */
 #define GPO_EVENT_BLOCKING_SYNC 2 /* a thread that waits for the event sleeps at once and doesn't spin first */
-#define GPO_EVENT_INTERPROCESS 4  /* other processes can import it (interprocess.h); not with GPO_EVENT_TIMING */
+#define GPO_EVENT_INTERPROCESS 4  /* other processes can import it (interprocess.h); with none but BLOCKING_SYNC */
+#define GPO_EVENT_EXTERNAL 8      /* on a stream in capture it becomes a node of the graph (see above) */
 
 typedef struct gpo_event_options {
     uint32_t struct_size;
@@ -30,7 +45,7 @@ typedef struct gpo_event_options {
 } gpo_event_options;
 
 /* Creates an event, which is not recorded yet. `options` may be NULL: no timing.
- * GPO_INVALID_ARGUMENT: GPO_EVENT_INTERPROCESS and GPO_EVENT_TIMING are both set
+ * GPO_INVALID_ARGUMENT: GPO_EVENT_INTERPROCESS is set, and GPO_EVENT_TIMING or GPO_EVENT_EXTERNAL too
  * GPO_NOT_SUPPORTED: GPO_EVENT_INTERPROCESS in a deterministic runtime
  * With GPO_EVENT_INTERPROCESS it serialises the device (runtime.h). */
 GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options *options, gpo_event_t *event);
@@ -40,7 +55,7 @@ GPO_API gpo_status gpo_event_destroy(gpo_event_t event);
 
 /* Records the event behind all work that was put on the stream before the call. Waits for an earlier recording still
  * wait for that recording. On a held stream (stream.h) the recording is held too, and the event is incomplete
- * meanwhile. On a stream in capture the event marks a point in the graph (see above).
+ * meanwhile. On a stream in capture the event marks a point in the graph, or becomes a node of it (see above).
  * GPO_INVALID_ARGUMENT: event and stream are of different devices */
 GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream);
 

@@ -174,8 +174,10 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
 
 /* Makes later work on the stream wait, on the GPU, until the event's newest recording is complete. The host doesn't
  * wait. An event that was never recorded counts as complete. The event may be of another device of the same runtime. A
- * stream that waits for an event recorded in a capture joins that capture.
- * GPO_CAPTURE_REFUSED: the stream is in capture, and the event was recorded anywhere else */
+ * stream that waits for an event recorded in a capture joins that capture. On a stream in capture an event with
+ * GPO_EVENT_EXTERNAL becomes a node of the graph instead, which waits at each launch (event.h).
+ * GPO_CAPTURE_REFUSED: the stream is in capture, and the event was recorded anywhere else; or the event was recorded in
+ *     a capture that has ended, and not since. The stream is as before */
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event);
 
 /* Makes later work on `stream` wait, on the GPU, until all work that was put on `other` before the call is done. The

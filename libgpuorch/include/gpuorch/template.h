@@ -161,10 +161,21 @@ GPO_API gpo_status gpo_template_add_fill(gpo_template_t graph_template, const ui
 GPO_API gpo_status gpo_template_add_empty(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           uint32_t *node);
 
-/* An event is recorded; what waits for the event outside waits for each launch of the graph to come so far. */
+/* Each launch of the graph records `event` (event.h), once the launch has come so far: streams, the host and other
+ * graphs can wait for that, be notified of it and time it. A stream in the recording of a template adds such a node by
+ * gpo_event_record of an event with GPO_EVENT_EXTERNAL.
+ * If the event is recorded while such a launch is held (stream.h), that is the newest recording, also once the launch
+ * has been given to the GPU. If the graph is updated while a launch of it is held, and has no such node any more, the
+ * recording is complete when the launch is.
+ * GPO_NOT_SUPPORTED: the event was made with GPO_EVENT_INTERPROCESS, or is imported; or the template is a body */
 GPO_API gpo_status gpo_template_add_event_record(gpo_template_t graph_template, const uint32_t *after,
                                                  uint32_t after_count, gpo_event_t event, uint32_t *node);
-/* Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched. */
+/* Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched. Where that
+ * recording is held (stream.h), or the launch is, the whole launch waits for it. The launch fails as
+ * gpo_stream_wait_event would: GPO_CAPTURE_REFUSED if the newest recording was made in a capture, or with the failure
+ * of a held recording. A stream in the recording of a template adds such a node by gpo_stream_wait_event of an event
+ * with GPO_EVENT_EXTERNAL.
+ * GPO_NOT_SUPPORTED: as gpo_template_add_event_record */
 GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, const uint32_t *after,
                                                uint32_t after_count, gpo_event_t event, uint32_t *node);
 

@@ -12,7 +12,7 @@ GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options
     return abi::call(__func__, [&] {
         required(event, "event");
         const gpo_event_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC | GPO_EVENT_INTERPROCESS,
+        refuse_unknown_flags(read.flags, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC | GPO_EVENT_INTERPROCESS | GPO_EVENT_EXTERNAL,
                              "options.flags");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
@@ -71,6 +71,7 @@ GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void** native) {
         Pin<Event> pinned(event);
         return abi::blame(*pinned, [&] {
             pinned->require_own("native event");
+            pinned->note_recorded_by_others();
             *native = pinned->native();
             return GPO_SUCCESS;
         });

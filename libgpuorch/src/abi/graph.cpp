@@ -100,8 +100,8 @@ GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
         Pin<Graph> pinned(graph, on);
         return abi::blame(*on, [&] {
             pinned->require_device(*on);
-            LaunchGraph operation(*pinned);
-            return on->submit(operation);
+            LaunchGraph operation(*pinned, *on);
+            return operation.put();
         });
     });
 }

@@ -421,8 +421,8 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
             const Ref<Recipe> recipe = pinned->seal();   // a body has no graphs
             const SettingArray array(settings, stride, count);
             const Ref<Graph> graph = pinned->instances().of_stream(*on, *recipe, [&] { array.check(*recipe); });
-            LaunchGraph operation(*graph, array.values_for(*graph));
-            return on->submit(operation);
+            LaunchGraph operation(*graph, *on, array.values_for(*graph));
+            return operation.put();
         });
     });
 }

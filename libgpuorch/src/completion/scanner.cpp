@@ -271,7 +271,8 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
     outcome.completed_ns = now;
     if (Beginning* since = mark.since(); since && !outcome.error && since->holds(mark.since_recording())) {
         float milliseconds = 0;
-        if (context_.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS)
+        if (context_.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS &&
+            milliseconds >= 0)   // else it was completed since
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && mark.timing && !context_.lost()) returns.add(mark.event);

@@ -251,9 +251,9 @@ gpo_status Buckets::run_in(Bucket& bucket, Stream& stream, gpo_stream_t handle, 
         Template& recorded = bucket.recorded();
         const Ref<Recipe> recipe = recorded.seal();
         const Ref<Graph> graph = recorded.instances().of_stream(stream, *recipe, [&] { settings.check(*recipe); });
-        LaunchGraph launch(*graph, settings.values_for(*graph));
+        LaunchGraph launch(*graph, stream, settings.values_for(*graph));
         const gpo_status padded = pad(bucket, stream, handle, request);
-        return padded == GPO_SUCCESS ? stream.submit(launch) : padded;
+        return padded == GPO_SUCCESS ? launch.put() : padded;
     } catch (const Failure& failure) {
         throw Failure(error_in(bucket.shape(), failure));
     }

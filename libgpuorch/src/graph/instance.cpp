@@ -31,6 +31,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
         if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
         executable_ = instantiate(built);
         exec_ = executable_->native;
+        waits_.store(!recipe->awaited_events().empty(), std::memory_order_relaxed);
     } catch (...) {
         if (built->single()) built->give_back();
         free_memory();
@@ -228,6 +229,7 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
 
 void Graph::take_over(Instance next) noexcept {
     std::swap(instance_, next);
+    waits_.store(!instance_.recipe->awaited_events().empty(), std::memory_order_release);
     unsent_ = true;
     // A recipe of 100 nodes takes 30 us to destroy.
     context().runtime().errands().post_body([before = std::move(next.recipe)] { static_cast<void>(before); });
@@ -297,7 +299,18 @@ Graph::Snapshot Graph::recorded() {
 
 // --- launching ---
 
-void Graph::launch(Stream& stream, Snapshot* values) {
+gpo_status Graph::put_all_waits(Stream& stream) {
+    EventList awaited;
+    {
+        std::lock_guard lock(lock_);
+        awaited = instance_.recipe->awaited_events();
+    }
+    for (const Ref<Event>& event : awaited)
+        if (const gpo_status status = event->put_launch_wait(stream); status != GPO_SUCCESS) return status;
+    return GPO_SUCCESS;
+}
+
+void Graph::launch(Stream& stream, Snapshot* values, LaunchedEvents& events) {
     std::lock_guard lock(lock_);
     if (!values) {
         if (unsent_) send(wanted_.bytes);
@@ -308,8 +321,11 @@ void Graph::launch(Stream& stream, Snapshot* values) {
     }
     if (Residence* residence = stream.residence()) [[unlikely]]
         keep_used(*residence);
+    const EventList& recorded = instance_.recipe->recorded_events();
+    if (!recorded.empty()) events.begin(stream, recorded);
     const CUresult launched = context().table().cuGraphLaunch(exec_, stream.native());
     if (launched != CUDA_SUCCESS) [[unlikely]] fail_launch(launched);
+    if (!recorded.empty()) events.launched(recorded);
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
     if (values) spare_ = std::move(values->values);
 }
@@ -356,6 +372,7 @@ CUgraphExec Graph::native() {
     std::lock_guard lock(lock_);
     send(wanted_.bytes);
     unsent_ = false;
+    instance_.recipe->note_given_out();
     return exec_;
 }
 
@@ -457,10 +474,16 @@ void Graph::fail_refused(uint32_t refused, CUresult result) {
 
 // --- the operation ---
 
-LaunchGraph::LaunchGraph(Graph& graph) : Operation("graph", graph.label()), graph_(graph) {}
+LaunchGraph::LaunchGraph(Graph& graph, Stream& stream)
+    : Operation("graph", graph.label()), graph_(graph), stream_(stream) {}
 
-LaunchGraph::LaunchGraph(Graph& graph, Graph::Snapshot values)
-    : Operation("graph", graph.label()), graph_(graph), values_(std::move(values)) {}
+LaunchGraph::LaunchGraph(Graph& graph, Stream& stream, Graph::Snapshot values)
+    : Operation("graph", graph.label()), graph_(graph), stream_(stream), values_(std::move(values)) {}
+
+gpo_status LaunchGraph::put() {
+    const gpo_status waits = graph_.put_waits(stream_);
+    return waits == GPO_SUCCESS ? stream_.submit(*this) : waits;
+}
 
 trace::Work LaunchGraph::work() const noexcept {
     trace::Work work{trace::Engine::graph};
@@ -472,12 +495,19 @@ trace::Work LaunchGraph::work() const noexcept {
 
 void LaunchGraph::issue(Stream& stream) {
     if (stream.given_out()) stream.refuse_capture("launch of a graph");   // the driver would break the capture
-    graph_.launch(stream, values_ ? &*values_ : nullptr);
+    try {
+        graph_.launch(stream, values_ ? &*values_ : nullptr, events_);
+    } catch (...) {
+        events_.refused();
+        throw;
+    }
+    events_.conclude(stream);
 }
 
 std::unique_ptr<Operation> LaunchGraph::held_copy() const {
-    auto copy = std::make_unique<LaunchGraph>(graph_, values_ ? *values_ : graph_.snapshot());
+    auto copy = std::make_unique<LaunchGraph>(graph_, stream_, values_ ? *values_ : graph_.snapshot());
     copy->kept_ = Ref<Graph>(&graph_);
+    copy->events_.promise(stream_, copy->values_->recipe->recorded_events());
     return copy;
 }
 

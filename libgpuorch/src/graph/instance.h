@@ -19,6 +19,7 @@
 #include "graph/held_addresses.h"
 #include "graph/template.h"
 #include "stream/blocking_calls.h"
+#include "stream/launched_events.h"
 #include "stream/operation.h"
 
 namespace gpo {
@@ -52,8 +53,11 @@ public:
     Snapshot recorded();
 
     /// From an operation's issue(). `values` NULL: those that are wanted. Otherwise it takes their memory for the next
-    /// launch, unless it throws Failure.
-    void launch(Stream& stream, Snapshot* values);
+    /// launch, unless it throws Failure. What it records goes to `events`, which is to be concluded then.
+    void launch(Stream& stream, Snapshot* values, LaunchedEvents& events);
+    /// Before a launch is put on the stream: what its nodes that wait for events can't wait for by themselves. Throws
+    /// Failure(GPO_CAPTURE_REFUSED, …).
+    gpo_status put_waits(Stream& stream) { return waits_.load(std::memory_order_acquire) ? put_all_waits(stream) : GPO_SUCCESS; }
     /// From an operation's issue(), too. Throws Failure.
     void upload(Stream& stream);
     /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
@@ -123,6 +127,7 @@ private:
         std::vector<uint64_t> hidden;               // by parameter: where the while that has it counts
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
+    gpo_status put_all_waits(Stream& stream);
     void fail_launch(CUresult result) const;
     static std::string node_text(const Recipe& recipe, uint32_t number);
     // A recipe with a driver's graph that is free to be instantiated.
@@ -150,6 +155,7 @@ private:
 
     const Ref<Template> of_;
     const uint32_t flags_;
+    std::atomic<bool> waits_{false};   // its nodes wait for events; written under lock_
     host::Mutex lock_;
     // Under lock_:
     Ref<Executable> executable_;
@@ -166,19 +172,25 @@ private:
 /// The launch of a graph, as an operation.
 class LaunchGraph : public Operation {
 public:
-    /// With the graph's own values. Refers to `graph`, which must outlive it.
-    explicit LaunchGraph(Graph& graph);
+    /// With the graph's own values, on this stream. Refers to both, which must outlive it.
+    LaunchGraph(Graph& graph, Stream& stream);
     /// With these.
-    LaunchGraph(Graph& graph, Graph::Snapshot values);
+    LaunchGraph(Graph& graph, Stream& stream, Graph::Snapshot values);
+    /// Puts it on its stream.
+    gpo_status put();
     /// Neither launching nor patching an executable graph is unsafe beside a capture.
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
+    void drop(Stream&, const ErrorPtr& error) noexcept override { events_.drop(error); }
+    void afterwards(const ErrorPtr&) noexcept override { events_.release_waiting(); }
     trace::Work work() const noexcept override;
     Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&graph_); }
 
 private:
     Graph& graph_;
+    Stream& stream_;
+    LaunchedEvents events_;
     std::optional<Graph::Snapshot> values_;
     Ref<Graph> kept_;   // graph_ too; of a held copy
 };

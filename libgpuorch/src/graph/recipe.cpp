@@ -579,6 +579,8 @@ void Recipe::seal() {
     try {
         for (size_t i = 1; i < recipes.size(); ++i) take_in(*recipes[i], begins[i]);
         leave_unused_handles();
+        recorded_events_ = events_of(false);
+        awaited_events_ = events_of(true);
     } catch (...) {
         exchange();
         parameters_.swap(parameters);
@@ -594,6 +596,19 @@ void Recipe::seal() {
     }
     bodies_.clear();
     scope_->sealed = sealed_ = true;
+}
+
+EventList Recipe::events_of(bool wait) const {
+    EventList out;
+    for (const Node& node : nodes_) {
+        const auto* event = std::get_if<EventNode>(&node.work);
+        // Nodes keep what they use as it is; a launch makes the event's newest recording.
+        auto* ours = const_cast<Event*>(dynamic_cast<const Event*>(node.owner.get()));
+        if (event && event->wait == wait && ours) out.push_back(Ref<Event>(ours));
+    }
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return std::less<>()(a.get(), b.get()); });
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
 }
 
 // At the end of each body of a while it is decided whether it runs again.

@@ -19,6 +19,7 @@
 #include "graph/node_tree.h"
 #include "graph/parameters.h"
 #include "graph/recording.h"
+#include "stream/launched_events.h"
 
 namespace gpo {
 
@@ -126,6 +127,13 @@ public:
     uint32_t parameter(std::string_view name) const;
     const std::vector<NodeTree::Section>& sections() const noexcept { return sections_; }
     const std::vector<NodeTree::Bound>& bound() const noexcept { return bound_; }
+    /// The events of the library's that its nodes record, and that they wait for.
+    const EventList& recorded_events() const noexcept { return recorded_events_; }
+    const EventList& awaited_events() const noexcept { return awaited_events_; }
+    /// The native graph, or one made of it, is given out: others may launch it.
+    void note_given_out() const noexcept {
+        for (const Ref<Event>& event : recorded_events_) event->note_recorded_by_others();
+    }
 
     /// Until it is sealed: the bodies of its conditional nodes.
     struct Body {
@@ -168,6 +176,7 @@ private:
     void gather(NodeTree& tree, std::vector<Recipe*>& recipes);
     void take_in(const Recipe& body, uint32_t offset);
     bool has_unused_handles() const noexcept;
+    EventList events_of(bool wait) const;
     void leave_unused_handles();
     Ref<Recipe> rebuild(const char* otherwise) const;
 
@@ -185,6 +194,7 @@ private:
     std::vector<NodeTree::Section> sections_ = {{0, 0}};
     std::vector<NodeTree::Bound> bound_;
     std::vector<Ref<const Counted>> kept_;
+    EventList recorded_events_, awaited_events_;             // once it is sealed
     bool sealed_ = false, single_ = false, copyable_ = false, leaves_memory_ = false;
     bool fixed_ = false;
     bool strays_ = false;                                    // the graph has nodes that have to go

@@ -134,9 +134,10 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
         const auto is_this = [&](const Ref<Stream>& joined) { return &*joined == &stream; };
         if (&stream != &*stream_ && std::none_of(joined_.begin(), joined_.end(), is_this))
             joined_.push_back(Ref<Stream>(&stream));
-        if (!node || operation.work().engine == trace::Engine::none) return;
         const Operation& what = operation.content(stream);
-        made_.push_back({node, what.label(), what.owner(), attributes_of(what, stream)});
+        Ref<const Counted> owner = what.owner();
+        if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // it made none
+        made_.push_back({node, what.label(), std::move(owner), attributes_of(what, stream)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
     }

@@ -356,7 +356,11 @@ Ref<Recipe> Template::seal() {
     return current_;
 }
 
-CUgraph Template::native() { return seal()->graph(); }
+CUgraph Template::native() {
+    const Ref<Recipe> recipe = seal();
+    recipe->note_given_out();
+    return recipe->graph();
+}
 
 gpo_template_statistics Template::statistics() {
     gpo_template_statistics out{};

@@ -84,6 +84,12 @@ void remove(CaptureListener& listener) noexcept {
 
 bool any() noexcept { return g_listeners.any(); }
 
+bool is_recording(uint64_t capture) noexcept {
+    bool found = false;
+    g_listeners.visit(capture, [&](CaptureListener&) { found = true; });
+    return found;
+}
+
 void note_captured(Stream& stream, const Operation& operation) noexcept {
     const Point point = point_of(stream);
     if (!point.capture) return;

@@ -40,6 +40,8 @@ void remove(CaptureListener& listener) noexcept;
 
 /// Whether there is any listener. Relaxed.
 bool any() noexcept;
+/// Whether there is one of this capture: a template's recording, that hasn't ended.
+bool is_recording(uint64_t capture) noexcept;
 /// To be called for each operation that a stream was given, while there is any. Inside a DriverScope. If the driver
 /// can't tell in which capture the stream is, all captures have an operation refused, so that none is taken for
 /// complete.

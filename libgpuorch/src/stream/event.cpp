@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "completion/queue.h"
+#include "stream/captures.h"
+#include "stream/event_recording.h"
 #include "stream/streams.h"
 
 namespace gpo {
@@ -12,83 +14,32 @@ namespace gpo {
 // At whether the process that has made a recording is there.
 static constexpr uint64_t kLooksEvery = 20'000'000;   // ns
 
-// A recording that was held on its stream, or is waited for by a stream that is held itself: it has an event of its
-// own, since the user's may be recorded again before that stream is let go.
-class Recording final : public Counted {
-public:
-    /// `stream`: what it is held on; NULL: nothing, it will be issued at once. Throws.
-    Recording(Context& context, const Stream* stream) : stream(stream), context_(&context) {
-        RelaxedCapture relaxed(context.table());
-        context.take_event(false, &point_);
-    }
-    ~Recording() override { context_->give_events(false, &point_, 1); }
-
-    CUevent point() const noexcept { return point_; }
-    /// NULL while it is on its way.
-    ErrorPtr dropped() const {
-        std::lock_guard lock(lock_);
-        return dropped_;
-    }
-    bool pending() const {
-        std::lock_guard lock(lock_);
-        return pending_;
-    }
-    /// True while it is held: the stream is flushed when it isn't any more.
-    bool wait(Stream& held) {
-        std::lock_guard lock(lock_);
-        if (!pending_) return false;
-        const Ref<Stream> self(&held);
-        if (std::find(waiting_.begin(), waiting_.end(), self) == waiting_.end()) waiting_.push_back(self);
-        return true;
-    }
-    void end(const ErrorPtr& error) noexcept {
-        std::lock_guard lock(lock_);
-        pending_ = false;
-        dropped_ = error;
-    }
-    /// After end(), with no lock held.
-    void release_waiting() noexcept {
-        std::vector<Ref<Stream>> waiting;
-        {
-            std::lock_guard lock(lock_);
-            waiting.swap(waiting_);
-        }
-        for (const auto& held : waiting) held->held().flush();
-    }
-
-    const Stream* const stream;
-
-private:
-    const Ref<Context> context_;
-    CUevent point_ = nullptr;
-    mutable host::Mutex lock_;
-    bool pending_ = true;
-    ErrorPtr dropped_;
-    std::vector<Ref<Stream>> waiting_;       // streams that are held for it
-};
-
 class RecordEvent final : public Operation {
 public:
     RecordEvent(Event& event, Stream& stream)
         : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
     RecordEvent(const RecordEvent& other)
         : Operation(other), event_(other.event_), stream_(other.stream_), event_reference_(Ref<Event>(other.event_)),
-          recording_(make<Recording>(stream_->context(), stream_)) {}
+          recording_(make<Recording>(stream_->context(), stream_, event_->timing())) {}
 
     bool plain() const noexcept override { return true; }
+    Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
     void issue(Stream& stream) override {
         if (recording_) return issue_held(stream);
-        // Replaces the event's newest recording. A thread that releases or copies the old recording must either finish
-        // before this store or observe it; a copy takes part in this from before it begins until it has ended.
-        Ref<Recording> before;   // given up behind the lock
-        std::unique_lock lock(event_->newest_lock_, std::defer_lock);
-        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
-        record(stream);
+        const uint64_t capture = stream.capture();
+        if (capture && event_->external()) return event_->add_node(stream, capture, false);
+        // Replaces the event's newest recording. A thread that copies the old recording must either finish before this
+        // store or observe it; a copy takes part in this from before it begins until it has ended.
+        Ref<Recording> before, point;   // given up behind the locks
+        std::unique_lock native(event_->native_lock_, std::defer_lock);
+        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] native.lock();
+        record(stream, capture);
         host::light_fence();
-        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] {
-            if (!lock.owns_lock()) lock.lock();
-            before = event_->set_newest(nullptr);
-        }
+        if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return;
+        if (!native.owns_lock()) native.lock();
+        if (!capture) point = own_point(stream);
+        std::lock_guard lock(event_->newest_lock_);
+        before = event_->set_newest(std::move(point));
     }
     std::unique_ptr<Operation> held_copy() const override {
         auto held = std::make_unique<RecordEvent>(*this);
@@ -103,8 +54,7 @@ public:
     void afterwards(const ErrorPtr&) noexcept override { recording_->release_waiting(); }
 
 private:
-    void record(Stream& stream) {
-        const uint64_t capture = stream.capture();
+    void record(Stream& stream, uint64_t capture) {
         if (event_->shared_) [[unlikely]] {
             if (capture)
                 fail(GPO_CAPTURE_REFUSED, event_->describe(), " is of several processes: no capture can record it");
@@ -112,15 +62,23 @@ private:
         } else {
             gpo::issue(stream, EventWork{event_->native(), false});
         }
+        if (capture) event_->captured_on_.store(&stream, std::memory_order_relaxed);
         event_->capture_.store(capture, std::memory_order_release);
-        event_->recorded_.store(true, std::memory_order_release);
         event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
+    }
+    // The launch of a graph, which is held, will record the user's event: this recording has to be found nevertheless.
+    Ref<Recording> own_point(Stream& stream) {
+        if (event_->overwriting_.load(std::memory_order_acquire) == 0) return nullptr;
+        auto out = make<Recording>(stream.context(), nullptr, event_->timing());
+        gpo::issue(stream, EventWork{out->point(), false});
+        out->end(nullptr);
+        return out;
     }
     void issue_held(Stream& stream) {
         gpo::issue(stream, EventWork{recording_->point(), false});
         {
-            std::lock_guard lock(event_->newest_lock_);
-            if (event_->newest_ == recording_) record(stream);
+            std::lock_guard native(event_->native_lock_);
+            if (event_->newest() == recording_) record(stream, 0);
         }
         recording_->end(nullptr);
     }
@@ -137,24 +95,31 @@ struct Unbound {};
 
 class WaitEvent final : public Operation {
 public:
-    /// `ticket`: of an event of several processes, the recording that is meant.
+    /// `ticket`: of an event of several processes, the recording that is meant. To be made under no lock.
     explicit WaitEvent(Event& event, SharedRecordings::Ticket ticket = 0)
-        : Operation("wait for event", event.label()), event_(&event), ticket_(ticket) {}
+        : Operation("wait for event", event.label()), event_(&event), ticket_(ticket),
+          of_ended_capture_(event.of_ended_capture()) {}
     WaitEvent(const WaitEvent& other)
-        : Operation(other), event_(other.event_), ticket_(other.ticket_), recording_(other.recording_),
-          bound_(other.bound_), itself_(other.itself_), held_(true) {}
+        : Operation(other), event_(other.event_), ticket_(other.ticket_), of_ended_capture_(other.of_ended_capture_),
+          recording_(other.recording_), bound_(other.bound_), itself_(other.itself_), held_(true) {}
     bool plain() const noexcept override { return true; }
+    Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
 
     bool may_join_capture() const noexcept override {
-        return !bound_ && event_->capture_.load(std::memory_order_acquire) != 0;
+        return !bound_ && (event_->capture_.load(std::memory_order_acquire) != 0 || event_->recorded_by_others());
     }
 
     /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
     void bind() {
-        recording_ = event_->newest();
-        if (event_->shared_ && recording_ && !recording_->pending() && !recording_->dropped()) recording_ = nullptr;
-        if (!recording_ && event_->recorded_.load(std::memory_order_acquire)) {
-            event_->refuse_unusable("wait");
+        const Event::Place newest = event_->newest_place();
+        recording_ = newest.recording;
+        // The driver's event has it, or what another process or the program has recorded since.
+        const bool others = event_->shared_ || event_->recorded_by_others();
+        if (others && recording_ && newest.native == event_->native() && !recording_->pending() &&
+            !recording_->dropped())
+            recording_ = nullptr;
+        if (!recording_ && !event_->never_recorded()) {
+            event_->refuse_unusable("wait for an event");
             if (event_->last_ || event_->shared_)   // which its ticket says
                 itself_ = true;
             else
@@ -166,6 +131,7 @@ public:
     bool ready(Stream& stream) override {
         if (!bound_) [[likely]] {
             if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return true;
+            if (event_->external() && stream.capturing()) return true;   // its node waits at each launch
             Ref<Recording> newest = event_->newest();
             if (!newest || !newest->pending()) return true;
             recording_ = std::move(newest);
@@ -176,16 +142,20 @@ public:
     }
     void issue(Stream& stream) override {
         if (bound_) return issue_bound(stream);
-        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] {
-            const Ref<Recording> newest = event_->newest();
-            if (const ErrorPtr dropped = newest ? newest->dropped() : nullptr) throw NeverPossible(dropped);
-        }
-        if (!event_->recorded_.load(std::memory_order_acquire)) return;
+        if (event_->external())
+            if (const uint64_t capture = stream.capture()) return event_->add_node(stream, capture, true);
+        const Event::Place newest = event_->newest_place();
+        if (const ErrorPtr dropped = newest.recording ? newest.recording->dropped() : nullptr)
+            throw NeverPossible(dropped);
+        if (event_->never_recorded()) return;
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
-        if (of_stream && of_stream != of_event)
+        if (of_ended_capture_ && of_event) event_->refuse_capture("wait for an event", true);
+        const bool others = event_->recorded_by_others();   // of its captures nothing is known
+        if (of_stream && of_stream != of_event && !others)
             refuse_capture(stream, of_event);          // the driver would give the whole capture up
-        if (of_event && !of_stream) stream.join_recording();   // by this wait it joins the capture
-        wait(stream, event_->native());
+        if ((of_event || others) && !of_stream) stream.join_recording();   // by this wait it joins the capture
+        wait(stream, newest.native);
+        if (others && !of_stream && stream.capture() == 0) stream.leave_recording();   // as a rule it has joined none
     }
     std::unique_ptr<Operation> held_copy() const override {
         if (!bound_) throw Unbound{};
@@ -222,6 +192,7 @@ private:
     }
     Ref<Event> event_;
     const SharedRecordings::Ticket ticket_;
+    const bool of_ended_capture_;
     Ref<Recording> recording_;   // what is meant, once that is bound
     bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
     const bool held_ = false;
@@ -447,13 +418,13 @@ void Event::require_own(const char* what) const {
 Event::Event(Ref<Context> context, uint32_t flags, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
     if (flags_ & GPO_EVENT_INTERPROCESS) {
-        if (timing())
-            fail(GPO_INVALID_ARGUMENT,
-                 "options.flags has GPO_EVENT_TIMING, which events of several processes don't have");
+        for (const auto& [flag, name] : {std::pair{GPO_EVENT_TIMING, "GPO_EVENT_TIMING"},
+                                         std::pair{GPO_EVENT_EXTERNAL, "GPO_EVENT_EXTERNAL"}})
+            if (flags_ & static_cast<uint32_t>(flag))
+                fail(GPO_INVALID_ARGUMENT, "options.flags has ", name, ", which events of several processes don't have");
         refuse_deterministic();
         shared_ = SharedRecordings::create(*context_);
         watch_ = make<Watch>(*this);
-        recorded_.store(true, std::memory_order_relaxed);   // perhaps by another process
     }
     DriverScope scope(*context_);
     context_->check(context_->table().cuEventCreate(
@@ -464,7 +435,7 @@ Event::Event(Ref<Context> context, uint32_t flags, const char* label)
 
 Event::Event(Ref<Context> context, const Exported& exported, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(GPO_EVENT_INTERPROCESS),
-      shared_(SharedRecordings::open(*context_, exported)), watch_(make<Watch>(*this)), recorded_(true) {
+      shared_(SharedRecordings::open(*context_, exported)), watch_(make<Watch>(*this)) {
     DriverScope scope(*context_);
     context_->check(context_->table().cuEventCreate(&native_, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
@@ -497,6 +468,13 @@ gpo_status Event::put_wait(Stream& stream) {
     return status;
 }
 
+gpo_status Event::put_launch_wait(Stream& stream) {
+    if (capture_.load(std::memory_order_acquire)) refuse_capture("launch of a graph that waits for an event");
+    // The graph's node waits for what the driver's event has when the driver gets the launch.
+    if (!watched_.load(std::memory_order_acquire) && !stream.held().any()) return GPO_SUCCESS;
+    return put_wait(stream);
+}
+
 gpo_status Event::submit_wait(Stream& stream, SharedRecordings::Ticket ticket) {
     WaitEvent operation(*this, ticket);
     try {
@@ -508,9 +486,15 @@ gpo_status Event::submit_wait(Stream& stream, SharedRecordings::Ticket ticket) {
 }
 
 Ref<Recording> Event::set_newest(Ref<Recording> recording) noexcept {
-    watched_.store(static_cast<bool>(recording), std::memory_order_release);
+    watched_.store(recording || overwriting_.load(std::memory_order_relaxed), std::memory_order_release);
     newest_.swap(recording);
     return recording;
+}
+
+void Event::end_overwriting() noexcept {
+    std::lock_guard lock(newest_lock_);
+    overwriting_.store(overwriting_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    watched_.store(newest_ || overwriting_.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
 Ref<Recording> Event::newest() {
@@ -518,22 +502,40 @@ Ref<Recording> Event::newest() {
     return newest_;
 }
 
+Event::Place Event::newest_place() {
+    if (!watched_.load(std::memory_order_acquire)) [[likely]] return {native_, nullptr};
+    std::lock_guard lock(newest_lock_);
+    const bool elsewhere = newest_ && !newest_->pending() &&
+                           issued_.load(std::memory_order_relaxed) != begun_.load(std::memory_order_relaxed);
+    return {elsewhere ? newest_->point() : native_, newest_};
+}
+
 Ref<Recording> Event::snapshot() {
-    std::lock_guard one(snapshot_lock_);
+    std::lock_guard native(native_lock_);
     {
         std::lock_guard lock(newest_lock_);
-        if (newest_) return newest_;
+        if (newest_ && !recorded_by_others()) return newest_;
         watched_.store(true, std::memory_order_release);
     }
     host::heavy_fence();
-    Ref<Stream> stream = Streams::of(*context_).idle();
-    Claimed claimed(*stream);
+    refuse_captured_by_others();
     Ref<Recording> made;
     {
         DriverScope scope(*context_);
-        made = make<Recording>(*context_, nullptr);
+        made = make<Recording>(*context_, nullptr, timing());
     }
-    CopyRecording operation(*this, *made);
+    copy_native_to(*made);
+    // Others that wait for this recording take the same, where it is known to be the same.
+    std::lock_guard lock(newest_lock_);
+    if (!recorded_by_others() && watched_.load(std::memory_order_relaxed) && !newest_) newest_ = made;
+    return made;
+}
+
+// By a stream of the library's that nothing else is on. Under native_lock_.
+void Event::copy_native_to(Recording& to) {
+    Ref<Stream> stream = Streams::of(to.context()).idle();
+    Claimed claimed(*stream);
+    CopyRecording operation(*this, to);
     try {
         stream->submit(operation);
     } catch (...) {
@@ -541,14 +543,48 @@ Ref<Recording> Event::snapshot() {
         throw;
     }
     claimed.occupy();
-    // Others that wait for this recording take the same.
-    std::lock_guard lock(newest_lock_);
-    if (watched_.load(std::memory_order_relaxed) && !newest_) newest_ = made;
-    return made;
 }
 
-void Event::refuse_capture(const char* what) const {
-    fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
+// --- captures ---
+
+Ref<const Counted> Event::owner_of_nodes() const noexcept {
+    return external() ? Ref<const Counted>(this) : nullptr;
+}
+
+// On a stream in capture, inside a DriverScope: each launch of the graph records the event, or waits for it.
+void Event::add_node(Stream& stream, uint64_t capture, bool wait) {
+    gpo::issue(stream, EventWork{native_, wait, true});
+    if (!captures::is_recording(capture)) note_recorded_by_others();   // the program launches that graph
+}
+
+bool Event::of_ended_capture() {
+    const uint64_t capture = capture_.load(std::memory_order_acquire);
+    if (!capture || captures::is_recording(capture)) return false;
+    // Of a capture of the program's the driver tells for its streams alone: one that has recorded the event is in it
+    // until it ends.
+    const Ref<Stream> stream = Streams::of(*context_).find(captured_on_.load(std::memory_order_relaxed));
+    if (!stream) return true;
+    DriverScope scope(*context_);
+    return !stream->is_in(capture);
+}
+
+// Before a stream of the library's waits for the event, which would join the program's capture. The driver tells, and
+// takes this for the misuse of a captured event that it is.
+void Event::refuse_captured_by_others() {
+    if (!recorded_by_others()) return;
+    DriverScope scope(*context_);
+    const CUresult result = context_->table().cuEventQuery(native_);
+    if (result != CUDA_ERROR_NOT_READY) context_->check(result, "cuEventQuery");
+}
+
+void Event::refuse_capture(const char* what) {
+    refuse_capture(what, of_ended_capture());
+}
+
+void Event::refuse_capture(const char* what, bool ended) const {
+    fail(GPO_CAPTURE_REFUSED, what, ": ", describe(),
+         ended ? " was recorded in a recording that has ended: record it anew, or launch a graph that records it"
+               : " was recorded on a stream that is being captured");
 }
 
 void Event::refuse_unusable(const char* what) {
@@ -559,9 +595,20 @@ void Event::refuse_unusable(const char* what) {
 
 uint64_t Event::newest_recording(const char* what) {
     const uint64_t begun = begun_.load(std::memory_order_acquire);
-    if (begun == 0) fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
+    if (never_recorded()) fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
     if (capture_.load(std::memory_order_acquire)) refuse_capture(what);
+    if (begun == 0) {
+        DriverScope scope(*context_);
+        if (driver_has_no_recording())
+            fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
+    }
     return begun;   // of one that has failed: no mark is reached since that
+}
+
+// Of an event with timing, inside a DriverScope.
+bool Event::driver_has_no_recording() const noexcept {
+    float none = 0;
+    return context_->table().cuEventElapsedTime(&none, native_, native_) == CUDA_ERROR_INVALID_HANDLE;
 }
 
 bool Event::pending() {
@@ -578,8 +625,9 @@ gpo_status Event::query() {
         if (lost(ticket)) throw Failure(loss(ticket));
         if (shared_->done(ticket)) return GPO_SUCCESS;
     }
+    const Place newest = newest_place();
     DriverScope scope(*context_);
-    const CUresult result = context_->table().cuEventQuery(native_);
+    const CUresult result = context_->table().cuEventQuery(newest.native);
     if (result == CUDA_ERROR_NOT_READY || (shared_ && result == CUDA_SUCCESS)) return GPO_NOT_READY;
     context_->check(result, "cuEventQuery");
     return GPO_SUCCESS;
@@ -613,6 +661,7 @@ void Event::watch(Waits& made) noexcept {
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
+    refuse_captured_by_others();
     const SharedRecordings::Ticket ticket = newest_ticket();
     if (shared_ && shared_->lost(ticket)) [[unlikely]] {
         failed = loss(ticket);
@@ -672,19 +721,24 @@ gpo_status Event::then(const Ref<CompletionHandler>& target) {
     return status;
 }
 
+void Event::fail_never_recorded() const { fail(GPO_INVALID_STATE, describe(), " was never recorded"); }
+
 gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
     if (&start.runtime() != &end.runtime()) fail(GPO_INVALID_HANDLE, "the two events are of different runtimes");
     for (Event* event : {&start, &end}) {
         if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
         if (event->pending()) return GPO_NOT_READY;
         event->refuse_unusable("elapsed");
-        if (!event->recorded_.load(std::memory_order_acquire))
-            fail(GPO_INVALID_STATE, event->describe(), " was never recorded");
+        if (event->never_recorded()) event->fail_never_recorded();
     }
     if (&start.context() != &end.context()) fail(GPO_INVALID_ARGUMENT, "the two events are of different devices");
+    const Place first = start.newest_place(), last = end.newest_place();
     DriverScope scope(start.context());
     float milliseconds = 0;
-    const CUresult result = start.context().table().cuEventElapsedTime(&milliseconds, start.native(), end.native());
+    const CUresult result = start.context().table().cuEventElapsedTime(&milliseconds, first.native, last.native);
+    if (result == CUDA_ERROR_INVALID_HANDLE)   // what others may have recorded
+        for (Event* event : {&start, &end})
+            if (event->recorded_by_others() && event->driver_has_no_recording()) event->fail_never_recorded();
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
     start.context().check(result, "cuEventElapsedTime");
     *nanoseconds = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);

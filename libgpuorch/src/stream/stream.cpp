@@ -436,6 +436,13 @@ uint64_t Stream::capture() {
     return result == CUDA_SUCCESS && number != 0 ? number : UINT64_MAX;
 }
 
+bool Stream::is_in(uint64_t number) {
+    const auto staying = stay();
+    if (detached()) return false;
+    const uint64_t now = capture();
+    return now == number || now == UINT64_MAX;
+}
+
 void Stream::refuse_capture(const char* what) {
     if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " is being captured");
 }

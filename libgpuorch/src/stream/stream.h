@@ -95,6 +95,9 @@ public:
     /// The number of the capture that the stream is in; 0: none. Throws also of the legacy stream while a blocking
     /// stream is captured.
     uint64_t capture();
+    /// Whether the stream is in the capture of this number, or in one that was broken, which has none. For a caller
+    /// with neither a pin nor the submit lock.
+    bool is_in(uint64_t capture);
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the program is capturing this stream.
     void refuse_capture(const char* what);
     /// The same outside a DriverScope.

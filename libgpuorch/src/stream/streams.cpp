@@ -154,6 +154,13 @@ void Streams::remove(Stream& stream) noexcept {
     stream.add_counters(past_);
 }
 
+Ref<Stream> Streams::find(const Stream* wanted) const noexcept {
+    std::lock_guard lock(streams_lock_);
+    for (Stream* stream : streams_)
+        if (stream == wanted && stream->try_retain()) return Ref<Stream>::adopt(stream);
+    return nullptr;
+}
+
 std::vector<Ref<Stream>> Streams::all() const {
     std::vector<Ref<Stream>> out;
     std::lock_guard lock(streams_lock_);

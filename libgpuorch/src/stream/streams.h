@@ -42,6 +42,8 @@ public:
     std::vector<Ref<Stream>> all() const;
     /// Of these, the ones that a wait for the whole device waits for: all but resident streams. Throws std::bad_alloc.
     std::vector<Ref<Stream>> passing() const;
+    /// NULL if it is none of these any more.
+    Ref<Stream> find(const Stream* stream) const noexcept;
     /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one.
     /// Throws.
     Ref<Stream> idle();

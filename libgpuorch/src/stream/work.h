@@ -55,6 +55,7 @@ struct FillWork {
 struct EventWork {
     CUevent event = nullptr;
     bool wait = false;
+    bool external = false;   // on a stream in capture: as a node of the graph. On any other stream the driver refuses it
 };
 
 /// What the driver answered, and the name of its function.
@@ -90,9 +91,14 @@ inline Issued issue(const Context& context, CUstream stream, const CopyWork& wor
 Issued issue(const Context& context, CUstream stream, const RowsWork& work) noexcept;
 Issued issue(const Context& context, CUstream stream, const FillWork& work) noexcept;
 inline Issued issue(const Context& context, CUstream stream, const EventWork& work) noexcept {
+    const driver::Table& table = context.table();
     if (work.wait)
-        return {context.table().cuStreamWaitEvent(stream, work.event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
-    return {context.table().cuEventRecord(work.event, stream), "cuEventRecord"};
+        return {table.cuStreamWaitEvent(stream, work.event,
+                                        work.external ? CU_EVENT_WAIT_EXTERNAL : CU_EVENT_WAIT_DEFAULT),
+                "cuStreamWaitEvent"};
+    if (work.external) [[unlikely]]
+        return {table.cuEventRecordWithFlags(work.event, stream, CU_EVENT_RECORD_EXTERNAL), "cuEventRecordWithFlags"};
+    return {table.cuEventRecord(work.event, stream), "cuEventRecord"};
 }
 
 // As a node of a graph, behind `dependencies`. Inside a DriverScope of the context. The node goes to `node`.

@@ -199,7 +199,7 @@ void Scheduler::launch(uint32_t run) {
     gpo_status status = GPO_SUCCESS;
     if (assets_->graph) {
         assets_->graph->set("run", &run, sizeof run);
-        scheduler::Launch<LaunchGraph> operation(assets_, *assets_->graph);
+        scheduler::Launch<LaunchGraph> operation(assets_, *assets_->graph, *stream_);
         status = stream_->submit(operation);
     } else {
         scheduler::Work work = assets_->work;
