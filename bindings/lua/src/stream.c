@@ -227,6 +227,7 @@ static int stream_pool_release(lua_State *L) {
 static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT_TIMING),
                                      FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
                                      FLAG(gpo_event_options, "interprocess", GPO_EVENT_INTERPROCESS),
+                                     FLAG(gpo_event_options, "external", GPO_EVENT_EXTERNAL),
                                      FIELD(gpo_event_options, label, STRING), FIELDS_END};
 
 CREATE_METHOD(event_create, device, event, gpo_event_options, event_fields)

@@ -285,7 +285,8 @@ function device:stream_wrap(native, options) end
 ---@return stream_pool?
 function device:stream_pool_create(options) end
 
----@param options? {timing: boolean?, blocking_sync: boolean?, interprocess: boolean?, label: string?}
+--- `external`: recorded or waited for on a stream in a recording, it becomes a node of the graph
+---@param options? {timing: boolean?, blocking_sync: boolean?, interprocess: boolean?, external: boolean?, label: string?}
 ---@return event?
 function device:event_create(options) end
 

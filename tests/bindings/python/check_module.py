@@ -505,6 +505,29 @@ def completions_are_futures():
     asyncio.run(main())
 
 
+def parts_of_a_graph_are_timed_and_each_launch_is_awaited_by_events_that_it_records():
+    async def main():
+        with World() as w, gpuorch.Completions(gpo, w.runtime) as done:
+            flags = gpo.EVENT_TIMING | gpo.EVENT_EXTERNAL
+            begin, end = (gpo.event_create(w.device, gpo.EventOptions(flags=flags)) for _ in range(2))
+            memory, template = gpo.memory_allocate(w.device, 4096, None), gpo.template_create(w.device)
+            gpo.template_begin(template, w.stream)
+            gpo.event_record(begin, w.stream)
+            gpo.fill(w.stream, memory, 7, 4, 1024)
+            gpo.event_record(end, w.stream)
+            gpo.template_end(template)
+            assert raises(gpuorch.Error, gpo.event_get_elapsed, begin, end).status == gpo.INVALID_STATE
+            graph = gpo.graph_create(template)
+            assert gpo.template_get_statistics(template).nodes == 3
+            for _ in range(2):
+                gpo.graph_launch(graph, w.stream)
+                assert (await done.event(end)).status == gpo.SUCCESS
+                assert gpo.event_get_elapsed(begin, end) >= 0
+            gpo.memory_free(w.device, memory)
+
+    asyncio.run(main())
+
+
 def a_full_queue_says_so_at_once_and_loses_nothing():
     async def main():
         with World() as w, gpuorch.Completions(gpo, w.runtime, capacity=4) as done:

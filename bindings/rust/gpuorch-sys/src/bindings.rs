@@ -92,6 +92,7 @@ pub const GPO_FORM_BATCHED_COPIES: u32 = 14;
 pub const GPO_EVENT_TIMING: u32 = 1;
 pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
 pub const GPO_EVENT_INTERPROCESS: u32 = 4;
+pub const GPO_EVENT_EXTERNAL: u32 = 8;
 pub const GPO_STREAM_BLOCKING: u32 = 1;
 pub const GPO_STREAM_LEARNS: u32 = 2;
 pub const GPO_STREAM_RESIDENT: u32 = 4;

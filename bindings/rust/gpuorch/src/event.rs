@@ -17,6 +17,10 @@ use std::time::Duration;
 pub const EXPORT_BYTES: usize = sys::GPO_EXPORT_BYTES as usize;
 
 /// A point in a stream: the place of the event's newest recording. Clones are the same event.
+///
+/// A graph with the event as a node ([`Template::add_event_record`](crate::template::Template::add_event_record), or
+/// [`external`](EventBuilder::external)) records it with each launch: two events with
+/// [`timing`](EventBuilder::timing) time a part of a graph ([`Event::since`]).
 #[derive(Clone)]
 pub struct Event {
     inner: Arc<Owned<sys::gpo_event_t, Device>>,
@@ -31,8 +35,11 @@ builder! {
         timing: GPO_EVENT_TIMING,
         /// A thread that waits for the event sleeps at once and doesn't spin first.
         blocking_sync: GPO_EVENT_BLOCKING_SYNC,
-        /// Other processes can import the event ([`Event::export`]). Not with `timing`.
+        /// Other processes can import the event ([`Event::export`]). Not with `timing` or `external`.
         interprocess: GPO_EVENT_INTERPROCESS,
+        /// Recorded or waited for on a stream in a recording, the event becomes a node of the graph: each launch records
+        /// it, or waits for it. It marks no point in the recording, and no stream joins the recording by it.
+        external: GPO_EVENT_EXTERNAL,
     }
 }
 

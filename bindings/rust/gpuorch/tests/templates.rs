@@ -246,6 +246,38 @@ fn a_runtime_that_is_shut_down_in_a_recording_takes_it_along() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn parts_of_a_graph_are_timed_and_each_launch_is_waited_for_by_events_that_the_graph_records() -> Result<()> {
+    let w = world();
+    let (x, affine, template) = (w.device.buffer::<u32>(LEN)?, affine(&w)?, w.device.template()?);
+    let event = || w.device.event_builder().timing().external().build();
+    let (begin, between, done, second) = (event()?, event()?, event()?, w.device.stream()?);
+    assert_eq!(kind(w.device.event_builder().interprocess().external().build()), ErrorKind::InvalidArgument);
+    // SAFETY: the buffer outlives the launches.
+    unsafe {
+        template.record(&w.stream, |_| {
+            begin.record(&w.stream)?;
+            w.stream.fill(&x, 3)?;
+            between.record(&w.stream)?;
+            affine.launch(&w.stream, &Launch::each(LEN, 32), (&x, 2, 1))?;
+            done.record(&w.stream).map(drop)
+        })?;
+    }
+    assert_eq!(template.statistics()?.nodes, 5);
+    assert_eq!(kind(done.since(&begin)), ErrorKind::InvalidState);
+    let graph = template.graph()?;
+    for _ in 0..2 {
+        second.fill(&x, 0)?.wait()?;
+        graph.launch(&w.stream)?;
+        pollster::block_on(done.done())?;
+        assert!(done.since(&begin)? >= between.since(&begin)?);
+        second.wait_event(&done)?;
+        affine.launch(&second, &Launch::each(LEN, 32), (&x, 1, 100))?.wait()?;
+        assert_eq!(read(&w, &x)?, [107; LEN]);
+    }
+    Ok(())
+}
+
 // --- node by node ---
 
 #[test]

@@ -194,7 +194,8 @@ impl Template {
         add!(self, after, template_add_empty())
     }
 
-    /// Adds a recording of an event: what waits for the event outside waits for each launch of the graph to come so far.
+    /// Adds a recording of an event: each launch of the graph records the event, once the launch has come so far. Streams,
+    /// the host and other graphs wait for that, and [`Event::since`] times the part of the graph between two of them.
     pub fn add_event_record(&self, after: &[Node], event: &Event) -> Result<Node> {
         add!(self, after, template_add_event_record(event.as_raw()))
     }
