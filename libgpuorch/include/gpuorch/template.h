@@ -25,10 +25,10 @@
  *   the recording, and must be waited for in turn by the first stream before the recording ends. Work that other
  *   libraries put on these streams is recorded too. A call that can't be recorded is refused with GPO_CAPTURE_REFUSED:
  *   waits, queries, notifications, host calls, copies with pageable memory, allocations of a pool.
- *   No recording lacks a piece: if any call that names a stream of the recording is refused, for whatever reason and
- *   on whichever thread, gpo_template_end fails and names the first such call. Of the functions below only
- *   gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls that fail before they look at
- *   the stream (a stale handle of it, GPO_FORKED, a call inside a host node).
+ *   No recording lacks a piece: if a call is refused that names a stream of the recording, or that adds a node to a
+ *   template in recording, then gpo_template_end fails and names the first such call. It doesn't matter why the call
+ *   was refused, or on which thread. gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls
+ *   that fail before they look at the stream (a stale handle of it, GPO_FORKED, a call inside a host node).
  *
  * Parameters
  *   Anything that may change from launch to launch is named: gpo_template_add_parameter. Each graph has its own
@@ -113,10 +113,10 @@ GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template);
 GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_t stream);
 
 /* Ends the recording. Parameters of an earlier recording are dropped.
- * GPO_CAPTURE_REFUSED: a call that names a stream of the recording was refused (the message names the first such
- *     call, its stream and why), or a call of another library broke the recording, or a stream was left that doesn't
- *     join the first one again. Or what was recorded for a body has a node that a body can't have, or one that can't be
- *     copied: the message names it
+ * GPO_CAPTURE_REFUSED: a call that names a stream of the recording, or adds a node, was refused: the message names the
+ *     first such call, its object and why. Or a call of another library broke the recording. Or a stream was left that
+ *     doesn't join the first one again. Or what was recorded for a body has a node that a body can't have, or one that
+ *     can't be copied: the message names it
  * GPO_INVALID_STATE: no recording was begun, or another thread began it */
 GPO_API gpo_status gpo_template_end(gpo_template_t graph_template);
 

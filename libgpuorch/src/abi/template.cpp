@@ -23,15 +23,23 @@ std::span<const uint32_t> nodes_of(const uint32_t* after, uint32_t count) {
     return {after, count};
 }
 
-/// Around a function that adds a node: `add(template)` gives it.
+/// Around a function that adds a node: `add(template)` gives it. A recording that it fails in can't end well.
 template <class Add>
 gpo_status add(const char* function, gpo_template_t graph_template, uint32_t* node, Add&& add) {
     return abi::call(function, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
-            const uint32_t made = add(*pinned);
-            if (node) *node = made;
-            return GPO_SUCCESS;
+            try {
+                const uint32_t made = add(*pinned);
+                if (node) *node = made;
+                return GPO_SUCCESS;
+            } catch (const Failure& failure) {
+                pinned->note_refused(function, failure.error());
+                throw;
+            } catch (const std::bad_alloc&) {
+                pinned->note_refused(function, bare_error(GPO_OUT_OF_MEMORY));
+                throw;
+            }
         });
     });
 }

@@ -144,9 +144,12 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
 }
 
 void GraphRecording::refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept {
+    refused(function, stream.describe().c_str(), error);
+}
+
+void GraphRecording::refused(const char* function, const char* of, const ErrorPtr& error) noexcept {
     std::lock_guard lock(lock_);
-    if (!first_refusal_)
-        first_refusal_ = make_error(error->status, function, " on ", stream.describe(), ": ", error->sentence());
+    if (!first_refusal_) first_refusal_ = make_error(error->status, function, " on ", of, ": ", error->sentence());
 }
 
 std::optional<GraphRecording::Made> GraphRecording::next_made() noexcept {

@@ -41,6 +41,9 @@ public:
     std::optional<Made> next_made() noexcept;
     void passed() noexcept;
 
+    /// A call that was to record something was refused.
+    void refused(const char* function, const char* of, const ErrorPtr& error) noexcept;
+
     // Inside a DriverScope.
     /// The node that later work on the stream comes after; NULL if there is none or there are several. Throws
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.

@@ -267,6 +267,11 @@ uint32_t Template::add_free(std::span<const uint32_t> after, uint64_t address) {
     });
 }
 
+void Template::note_refused(const char* function, const ErrorPtr& error) noexcept {
+    std::lock_guard lock(lock_);
+    if (recording_) recording_->refused(function, describe().c_str(), error);
+}
+
 void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional) {
     Ref<Recipe> decided;
     {

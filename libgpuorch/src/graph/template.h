@@ -80,6 +80,8 @@ public:
     /// Device memory that exists from the one node to the other.
     uint32_t add_allocation(std::span<const uint32_t> after, uint64_t bytes, uint64_t& address);
     uint32_t add_free(std::span<const uint32_t> after, uint64_t address);
+    /// A function that adds a node has failed: if the template is being recorded, the recording lacks the node.
+    void note_refused(const char* function, const ErrorPtr& error) noexcept;
     void bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index);
 
