@@ -4,6 +4,8 @@
 #include <atomic>
 #include <functional>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "conformance/template_rig.h"
 
@@ -189,6 +191,29 @@ TEST_CASE("a signal in a host node doesn't wait for a thread that launches the g
     }
     CHECK_OK(gpo_stream_wait(held, kPatience));
     CHECK(node.runs.load() == kRounds);
+}
+
+TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver with a stream that has waited" * gated) {
+    WordsRig rig;
+    Timeline timeline = rig.timeline();
+    Stream once_held = rig.stream();
+    Memory memory = rig.memory(4096);
+    std::vector<char> pageable(4096);
+    Gate gate(rig);
+    CHECK_OK(gpo_stream_wait_timeline(once_held, timeline, 1));
+    CHECK_OK(gpo_stream_cancel_held(once_held, nullptr));   // the timeline doesn't know that
+    gate.put_on(once_held);
+    std::atomic<bool> begun{false};
+    std::thread blocked([&] {
+        begun = true;
+        CHECK_OK(gpo_copy_to_host(once_held, pageable.data(), memory, pageable.size()));
+    });
+    while (!begun.load()) usleep(100);
+    usleep(20'000);   // in the driver by now, as a rule
+    in_host_node(rig, [&] { CHECK_OK(gpo_timeline_signal(timeline, 1)); });
+    gate.open();
+    blocked.join();
+    CHECK_OK(gpo_stream_wait(once_held, kPatience));
 }
 
 TEST_CASE("an exception that leaves a host node's function is logged, and the graph goes on") {
