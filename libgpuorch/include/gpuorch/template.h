@@ -439,7 +439,8 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *valu
  * May block in the driver if the graph has host nodes or copies. */
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
 
-/* Uploads the graph in stream order, so that the next launch needn't. */
+/* Uploads the graph in stream order, so that the next launch needn't.
+ * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream);
 
 typedef struct gpo_graph_update_report {

@@ -1,0 +1,87 @@
+// A kernel crashes while every operation waits at a place: each ends once, with the loss, and the process goes on.
+// A crash takes the process's devices along, so each place has a child process, in which all operations share the crash.
+#include <cstdlib>
+
+#include "child.h"
+#include "matrix.h"
+
+namespace gpo::test::matrix {
+
+namespace {
+
+constexpr const char* kVariable = "GPUORCH_TEST_MATRIX_LOSS";
+constexpr const char* kTest = "matrix: a crash ends what waits at each place";
+
+struct Pending {
+    const char* name;
+    std::unique_ptr<Act> act;
+    std::unique_ptr<Site> site;
+};
+
+void lose_device_at(const Place& place) {
+    // With it the suspects are the kernels that had begun. A stream that is to learn does without.
+    const Setting attribute("GPUORCH_ATTRIBUTE", std::string(place.name) == "a stream that learns" ? "0" : "1");
+    World world;
+    uint32_t* const crash = world.word();
+    Stream crashing = world.gpu.stream("crashing");
+    Queue queue = world.gpu.queue();
+    std::vector<Pending> all;
+    uint64_t owed = 0;
+    for (const Operation& operation : operations()) {
+        // What needs no stream isn't pending; and only a graph in a graph launches others.
+        if (operation.is(kNoStream | kOnlyInGraph) || expected(operation, place).kind != Expected::works) continue;
+        if (operation.is(kOnlyNode)) {   // once, so that nothing is left to be loaded
+            Act first(world);
+            operation.make(world, first);
+            REQUIRE_OK(first.prepare());
+            first.open();
+        }
+        Pending made{operation.name, std::make_unique<Act>(world), nullptr};
+        operation.make(world, *made.act);
+        made.site = place.make(world, *made.act);
+        all.push_back(std::move(made));
+    }
+    // All is made, and from here on gates are closed.
+    for (const Pending& one : all) {
+        INFO(one.name << "|" << place.name);
+        const Site::Calls calls = one.site->perform();
+        REQUIRE_OK(calls.call);
+        REQUIRE_OK(calls.end);
+        REQUIRE_OK(gpo_stream_notify(one.site->on(), queue, owed++));
+    }
+    REQUIRE_OK(world.gate(crashing, crash));
+    REQUIRE_OK(gpo_stream_notify(crashing, queue, owed++));
+    world.set(crash, kCrash);
+    std::vector<int> came(owed);
+    for (const gpo_completion& entry : take(queue, owed)) {
+        CHECK(std::string(gpo_status_name(entry.status)) == "GPO_DEVICE_LOST");
+        REQUIRE(entry.user_data < owed);
+        ++came[entry.user_data];
+    }
+    for (const int times : came) CHECK(times == 1);
+    CHECK(std::string(object_error(crashing).message).find("gate_word") != std::string::npos);
+    for (const Pending& one : all) {
+        CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(one.site->on(), kPatience));
+        CHECK_FALSE(one.act->done());
+    }
+    auto figures = sized<gpo_cq_statistics>();
+    CHECK_OK(gpo_cq_get_statistics(queue, &figures));
+    CHECK(figures.delivered == owed);
+    for (Pending& one : all) one.site->open();   // nobody waits for it any more
+}
+
+}  // namespace
+
+TEST_CASE("matrix: a crash ends what waits at each place" * gated) {
+    if (const char* given = std::getenv(kVariable)) {
+        lose_device_at(places()[static_cast<size_t>(std::atoi(given))]);
+        return;
+    }
+    for (size_t i = 0; i < places().size(); ++i) {
+        if (places()[i].is(kDriverThread)) continue;   // nothing is pending there
+        INFO(places()[i].name);
+        CHECK(wait_for_child(start_child(kTest, std::string(kVariable) + "=" + std::to_string(i))) == 0);
+    }
+}
+
+}  // namespace gpo::test::matrix

@@ -1,0 +1,252 @@
+// The matrix: every operation, at every place, looked at in every way.
+//
+// A *cell* is an operation, a place and a look. An *operation* is what a program asks of the GPU (operations.cpp): it
+// ends by setting a word of pinned memory to kDone. A *place* is where the program asks for it (places.cpp): on a held
+// stream, in a recording, in a callback, … A *look* is how the program learns that it is done (looks.cpp).
+//
+// What has to happen in a cell is computed (rules.cpp) from properties of the three, never taken from what the library
+// does. A cell that works is tested with a closed gate: while the gate is closed every look says "not yet"; when it
+// opens, data, order and the number of completions are right. A cell that is refused gives the status that a header
+// names, and leaves everything usable.
+//
+//     GPUORCH_TEST_CELL="kernel|held|event" gpuorch_conformance -tc="matrix*"     one cell; an empty part means all
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/peers/rig.h"
+#include "support/gpu.h"
+#include "support/report.h"
+#include "support/setting.h"
+
+namespace gpo::test::matrix {
+
+/// What an operation leaves in its word.
+constexpr uint32_t kDone = 7;
+
+/// What makes a gate crash.
+constexpr uint32_t kCrash = 2;
+
+/// What cells share: a runtime with its devices, kernels, and words of pinned memory. The gates of different cells are
+/// different words of it, so that a cell can be tested behind another one that has failed.
+class World {
+    Setting two_devices_{"GPUORCH_SOFT_DEVICES", "2"};
+
+public:
+    World();
+    ~World();
+    /// A word, 0 at first.
+    uint32_t* word();
+    /// Whether words are left for one more cell.
+    bool fresh() const noexcept { return used_ + 256 < words_.size(); }
+    gpo_status write(gpo_stream_t on, uint32_t* to, uint32_t value) { return launch(on, write_word, 1, 1, to, value); }
+    /// *to = *from + value.
+    gpo_status add(gpo_stream_t on, uint32_t* to, const uint32_t* from, uint32_t value) {
+        return launch(on, add_word, 1, 1, to, from, value);
+    }
+    /// A kernel that ends when the word isn't 0; with kCrash it crashes then.
+    gpo_status gate(gpo_stream_t on, const uint32_t* open) { return launch(on, gate_word, 1, 1, open); }
+    void set(uint32_t* word, uint32_t value);
+    /// A node with a kernel of two arguments, a word's address and a number.
+    gpo_status node(gpo_template_t in, gpo_kernel_t kernel, uint32_t* word, uint32_t number, const uint32_t* after,
+                    uint32_t count, uint32_t* node);
+
+    Gpu gpu;
+    std::vector<Device> devices;      // handles of their own, the first device included
+    Kernel write_word, add_word, count_word, gate_word, relaunch;
+    Executor executor;
+    /// A group of the first `ranks` devices.
+    Peers group(size_t ranks);
+
+private:
+    Pinned<uint32_t> words_;
+    size_t used_ = 0;
+};
+
+/// One operation, made for one cell. What isn't set isn't there: an operation without `on_stream` is only ever a node.
+struct Act {
+    explicit Act(World& world) : world(world), word(world.word()) {}
+    Act(const Act&) = delete;
+
+    /// Whether it is done, with the right data.
+    bool done() const { return read(*word) == kDone; }
+    /// Puts it on a stream; where it is only a node, by a launch of a graph, which prepare() has made.
+    gpo_status put(gpo_stream_t stream);
+    /// Records it: `recording` is what `stream` is recorded into.
+    gpo_status record(gpo_template_t recording, gpo_stream_t stream);
+    /// Makes, before any gate is closed, what put() needs.
+    gpo_status prepare();
+    /// Lets go what the operation itself waits for.
+    void open() const {
+        if (on_open) on_open();
+    }
+
+    World& world;
+    uint32_t* const word;
+    /// What needs no stream, and may wait for the GPU. Done at the place, before the gate is closed.
+    std::function<gpo_status()> at_once;
+    std::function<gpo_status(gpo_stream_t)> on_stream;
+    std::function<gpo_status(gpo_template_t, const uint32_t* after, uint32_t count, uint32_t* node)> as_node;
+    std::function<void()> on_open, at_end;
+    /// Frees and destroys whatever it has while the GPU still works with it.
+    std::function<void()> give_up;
+    gpo_event_t event = nullptr;      // that it records
+    std::vector<std::shared_ptr<void>> kept;
+
+    template <class T>
+    std::shared_ptr<T> keep(T value) {
+        auto made = std::make_shared<T>(std::move(value));
+        kept.push_back(made);
+        return made;
+    }
+
+private:
+    Template graph_template_;
+    Graph graph_;
+};
+
+// Properties of operations.
+constexpr uint32_t kNode = 1;            // can be a node of a graph
+constexpr uint32_t kBody = 2;            // can be a node of a conditional's body
+constexpr uint32_t kNoChild = 4;         // a template with it can't be a child
+constexpr uint32_t kNeedsHost = 8;       // the host does it in the stream's order: it holds its stream
+constexpr uint32_t kWaitsUnsent = 16;    // waits for what nobody has submitted: it holds its stream
+constexpr uint32_t kAnswers = 32;        // the call returns what only a stream that isn't held can tell
+constexpr uint32_t kLoads = 64;          // loads code, for which the driver waits for all kernels
+constexpr uint32_t kNoStream = 128;      // done at once, without a stream
+constexpr uint32_t kMarksCapture = 256;  // its event marks a point of a capture, which is complete at no time
+constexpr uint32_t kOnlyInGraph = 512;   // a kernel that launches graphs: only a graph may have it
+constexpr uint32_t kFromOutside = 1024;  // waits for work outside of the recording
+constexpr uint32_t kAlsoNode = 2048;     // a function adds it as a node, too
+constexpr uint32_t kOnlyNode = 4096;     // only a function that adds a node makes it: no call of a stream
+constexpr uint32_t kEnds = 8192;         // is no work that stays
+constexpr uint32_t kTraces = 16384;      // a trace of its own
+
+struct Operation {
+    const char* name;
+    uint32_t properties;
+    void (*make)(World&, Act&);
+    bool is(uint32_t property) const noexcept { return properties & property; }
+};
+const std::vector<Operation>& operations();
+
+// Properties of places.
+constexpr uint32_t kRecords = 1;         // calls are recorded
+constexpr uint32_t kBuilds = 2;          // nodes are added by functions
+constexpr uint32_t kInBody = 4;          // of a conditional
+constexpr uint32_t kInChild = 8;
+constexpr uint32_t kHeld = 16;           // the stream is held when the call comes
+constexpr uint32_t kNeverHeld = 32;      // the stream can't be held
+constexpr uint32_t kResident = 64;       // the stream is resident
+constexpr uint32_t kBesideResident = 128;
+constexpr uint32_t kDriverThread = 256;  // the call comes from a thread of the driver
+constexpr uint32_t kCanFail = 512;       // the host can fail what is before the operation
+
+class Site {
+public:
+    Site(World& world, Act& act) : world(world), act(act), open_word(world.word()) {}
+    virtual ~Site() = default;
+    /// What the calls gave: the operation's own, and the one that ends a recording.
+    struct Calls {
+        gpo_status call = GPO_SUCCESS, end = GPO_SUCCESS;
+    };
+    /// Has the operation done here, behind a closed gate.
+    virtual Calls perform() = 0;
+    /// Opens the gate.
+    virtual void open() { world.set(open_word, 1); }
+    /// Fails what the operation is behind (kCanFail).
+    virtual void fail() {}
+    /// Records the template anew with something else, and brings the graph to it.
+    virtual void record_anew() {}
+    /// The graph does what was recorded anew.
+    virtual void check_anew() {}
+    /// The program gives up its handles while the GPU works.
+    virtual void give_up();
+
+    World& world;
+    Act& act;
+    uint32_t* const open_word;
+    Stream stream;      // what looks look behind
+    gpo_stream_t on() const noexcept { return borrowed ? borrowed : stream.get(); }
+    gpo_stream_t borrowed = nullptr;
+
+protected:
+    gpo_status gate() { return world.gate(on(), open_word); }
+    /// act.at_once, the gate, and the operation.
+    gpo_status put_behind_gate();
+};
+
+struct Place {
+    const char* name;
+    uint32_t properties;
+    std::unique_ptr<Site> (*make)(World&, Act&);
+    bool is(uint32_t property) const noexcept { return properties & property; }
+};
+const std::vector<Place>& places();
+
+// Properties of looks.
+constexpr uint32_t kByEvent = 1;         // by the event that the operation records, or one behind it
+constexpr uint32_t kByDevice = 2;        // by a wait for all work of the device
+constexpr uint32_t kFails = 4;           // the work before the operation is failed
+constexpr uint32_t kFreed = 8;           // memory is freed and handles are destroyed meanwhile
+constexpr uint32_t kByProcess = 16;      // by an event of several processes
+constexpr uint32_t kTracing = 32;        // by a trace
+
+class View {
+public:
+    View(World& world, Site& site, Act& act) : world(world), site(site), act(act) {}
+    virtual ~View() = default;
+    /// Before the operation: what may wait for the GPU.
+    virtual void before() {}
+    /// The gate is closed, and so every look says "not yet".
+    virtual void closed() = 0;
+    /// The gate has been opened.
+    virtual void opened() = 0;
+    /// The gate is closed, and this look gives `status` at once.
+    virtual void answers(gpo_status) {}
+
+    World& world;
+    Site& site;
+    Act& act;
+    std::atomic<bool> is_open{false};
+
+protected:
+    /// The event to look at: the operation's, or `own`, recorded behind the operation.
+    gpo_event_t look_at(gpo_event_t own);
+};
+
+struct LookKind {
+    const char* name;
+    uint32_t properties;
+    std::unique_ptr<View> (*make)(World&, Site&, Act&);
+    bool is(uint32_t property) const noexcept { return properties & property; }
+};
+const std::vector<LookKind>& looks();
+
+/// What has to happen, and the rule that says so: a sentence of a header or a rule of the driver.
+struct Expected {
+    enum Kind {
+        works,
+        refused,     // the call gives `status`, and what ends the recording `end`
+        fails,       // the call is accepted, and the stream fails with `status` when it comes to the operation
+        unlooked,    // the operation works, and this look at it gives `status`
+        absent       // there is no such thing to do; or the header says that the program must not
+    } kind = works;
+    gpo_status status = GPO_SUCCESS, end = GPO_SUCCESS;
+    const char* rule = "";
+};
+Expected expected(const Operation&, const Place&);
+Expected expected(const Operation&, const Place&, const LookKind&);
+
+/// Tests a cell whose operation and place go together.
+void test(World& world, const Operation& operation, const Place& place, const LookKind& look);
+
+/// The page that says what composes with what (libgpuorch/COMPOSES.md).
+std::string page();
+
+}  // namespace gpo::test::matrix
