@@ -57,7 +57,9 @@ public:
     void launch(Stream& stream, Snapshot* values, LaunchedEvents& events);
     /// Before a launch is put on the stream: what its nodes that wait for events can't wait for by themselves. Throws
     /// Failure(GPO_CAPTURE_REFUSED, …).
-    gpo_status put_waits(Stream& stream) { return waits_.load(std::memory_order_acquire) ? put_all_waits(stream) : GPO_SUCCESS; }
+    gpo_status put_waits(Stream& stream) {
+        return waits_.load(std::memory_order_acquire) ? put_all_waits(stream) : GPO_SUCCESS;
+    }
     /// From an operation's issue(), too. Throws Failure.
     void upload(Stream& stream);
     /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.

@@ -14,7 +14,8 @@ namespace gpo {
 class Recording final : public Counted {
 public:
     /// `stream`: what it is held on; NULL: nothing, it will be issued at once. Throws.
-    Recording(Context& context, const Stream* stream, bool timing) : stream(stream), context_(&context), timing_(timing) {
+    Recording(Context& context, const Stream* stream, bool timing)
+        : stream(stream), context_(&context), timing_(timing) {
         RelaxedCapture relaxed(context.table());
         context.take_event(timing_, &point_);
     }
