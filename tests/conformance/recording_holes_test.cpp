@@ -284,3 +284,41 @@ TEST_CASE("a collective that is refused on the streams of a recording fails it")
     lacks(rig, recorded, "gpo_peers_submit", "words");
     gpo_peers_destroy(peers);
 }
+
+TEST_CASE("a recording in which a node couldn't be added can't end well either") {
+    HolesRig rig;
+    const uint32_t nowhere = 77;
+    const auto at_one_node = [&](const char* function, const std::function<gpo_status(gpo_template_t)>& add) {
+        CAPTURE(function);
+        Template recorded = begun(rig);
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, add(recorded));
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+        CHECK(says(refusal(), function));
+        REQUIRE_OK(launch(rig.on, rig.put, 1, 1, rig.at(0), 1u));
+        CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+    };
+    at_one_node("gpo_template_add_empty",
+                [&](gpo_template_t to) { return gpo_template_add_empty(to, &nowhere, 1, nullptr); });
+    at_one_node("gpo_template_add_fill", [&](gpo_template_t to) {
+        return gpo_template_add_fill(to, nullptr, 0, rig.memory, 1, 3, 4, nullptr);
+    });
+    at_one_node("gpo_template_add_event_record", [&](gpo_template_t to) {
+        return gpo_template_add_event_record(to, &nowhere, 1, rig.timing, nullptr);
+    });
+    at_one_node("gpo_template_add_child", [&](gpo_template_t to) {
+        return gpo_template_add_child(to, nullptr, 0, to, nullptr, nullptr);
+    });
+    at_one_node("gpo_template_add_if", [&](gpo_template_t to) {
+        Template body;
+        auto condition = sized<gpo_condition>();
+        condition.comparison = 99;
+        return gpo_template_add_if(to, nullptr, 0, &condition, body.out(), nullptr, nullptr);
+    });
+    // Outside of a recording nothing is spoiled by it.
+    Template built = make_template(rig);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_empty(built, &nowhere, 1, nullptr));
+    rig.node(built, rig.put, rig.at(1), 5);
+    Graph graph = make_graph(built);
+    rig.run(graph);
+    CHECK(rig.word(1) == 5);
+}

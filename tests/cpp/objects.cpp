@@ -1011,12 +1011,14 @@ TEST("a graph allocates memory in its place, and frees it") {
         recording.set_last_node(scratch.node);
         gpu.stream.fill(scratch.memory, 6.0f, 64);
         gpu.stream.copy_on_device(x.get(), scratch.memory, 64);
-        REQUIRE(status_of([&] { made.add_free(scratch.memory, {}); }) == GPO_INVALID_ARGUMENT);
         recording.set_last_node(made.add_free(scratch.memory, {recording.last_node()}));
     });
     const auto graph = made.create_graph();
     graph.launch(gpu.stream);
     REQUIRE(first_of(gpu, x) == 6);
+    const auto other = gpu.device.create_graph_template();
+    const auto unordered = other.add_allocation<float>(64);
+    REQUIRE(status_of([&] { other.add_free(unordered.memory, {}); }) == GPO_INVALID_ARGUMENT);
     REQUIRE(status_of([&] { static_cast<void>(made.create_graph()); }) == GPO_NOT_SUPPORTED);
     static_cast<void>(gpu.device.create_graph_template().add_allocation<float>(64));
 }

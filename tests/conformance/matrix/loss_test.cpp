@@ -78,7 +78,8 @@ TEST_CASE("matrix: a crash ends what waits at each place" * gated) {
         return;
     }
     for (size_t i = 0; i < places().size(); ++i) {
-        if (places()[i].is(kDriverThread)) continue;   // nothing is pending there
+        // Nothing is pending inside a host node, and what stays beside the others crashes with them.
+        if (places()[i].is(kDriverThread | kBesideResident)) continue;
         INFO(places()[i].name);
         CHECK(wait_for_child(start_child(kTest, std::string(kVariable) + "=" + std::to_string(i))) == 0);
     }

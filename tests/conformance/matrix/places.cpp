@@ -151,16 +151,20 @@ private:
 class InGraph : public Site {
 public:
     InGraph(World& world, Act& act)
-        : Site(world, act), recorded_(new_template(world)), recorder_(world.gpu.stream("recorder")) {
+        : Site(world, act), recorded_(new_template(world)), recorder_(world.gpu.stream("recorder")),
+          side_(world.gpu.memory(4 * sizeof(uint32_t))) {
         stream = world.gpu.stream("cell");
+        REQUIRE_OK(gpo_fill(recorder_, side_, 0, 4, 4));
+        REQUIRE_OK(gpo_fill(recorder_, side_ + 12, 21, 4, 1));
+        REQUIRE_OK(gpo_stream_wait(recorder_, kPatience));
     }
     Calls perform() override {
         Calls calls;
         build(calls);
         if (calls.call || calls.end) return calls;
         // A copy beside, of which a number is set that the recording that comes will have another use for.
-        const gpo_copy copy = copy_between(world.word(), world.word(), sizeof(uint32_t));
         uint32_t node = 0;
+        const gpo_copy copy = copy_between(side_, side_ + 4, sizeof(uint32_t));
         REQUIRE_OK(gpo_template_add_copy(whole(), nullptr, 0, &copy, &node));
         REQUIRE_OK(gpo_template_add_parameter(whole(), "number", node, GPO_PARAMETER_BYTES, 0));
         calls.end = gpo_graph_create(whole(), nullptr, graph_.out());
@@ -172,21 +176,17 @@ public:
         return calls;
     }
     void record_anew() override {
-        anew_ = world.word();
-        uint32_t* const from = world.word();
         uint32_t node = 0;
-        *from = 21;
         REQUIRE_OK(gpo_template_clear(whole()));
-        const gpo_copy copy = copy_between(anew_, from, sizeof *from);
+        const gpo_copy copy = copy_between(side_ + 8, side_ + 12, sizeof(uint32_t));
         REQUIRE_OK(gpo_template_add_copy(whole(), nullptr, 0, &copy, &node));
         REQUIRE_OK(gpo_template_add_parameter(whole(), "number", node, GPO_PARAMETER_DESTINATION, 0));
         REQUIRE_OK(gpo_graph_update(graph_, nullptr));
     }
     void check_anew() override {
-        CHECK(read(*anew_) == 0);
+        CHECK(anew() == 0);
         REQUIRE_OK(gpo_graph_launch(graph_, stream));
-        CHECK_OK(gpo_stream_wait(stream, kPatience));
-        CHECK(read(*anew_) == 21);
+        CHECK(anew() == 21);
     }
     void give_up() override {
         graph_.reset();
@@ -216,10 +216,10 @@ protected:
         if (calls.call == GPO_SUCCESS) calls.call = act.record(to, recorder_);
     }
 
-    static gpo_copy copy_between(uint32_t* to, uint32_t* from, uint64_t bytes) {
+    static gpo_copy copy_between(uint64_t to, uint64_t from, uint64_t bytes) {
         auto copy = sized<gpo_copy>();
-        copy.destination = reinterpret_cast<uint64_t>(to);
-        copy.source = reinterpret_cast<uint64_t>(from);
+        copy.destination = to;
+        copy.source = from;
         copy.bytes = bytes;
         return copy;
     }
@@ -229,7 +229,15 @@ protected:
     Graph graph_;
 
 private:
-    uint32_t* anew_ = nullptr;
+    /// What the recording that came later has copied.
+    uint32_t anew() {
+        uint32_t* const seen = world.word();
+        *seen = 99;
+        REQUIRE_OK(gpo_copy_to_host(stream, seen, side_ + 8, sizeof *seen));
+        CHECK_OK(gpo_stream_wait(stream, kPatience));
+        return read(*seen);
+    }
+    Memory side_;   // four words: a copy from the second to the first, and later from the fourth to the third
 };
 
 class Recorded : public InGraph {
