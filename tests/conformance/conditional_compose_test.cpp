@@ -478,6 +478,9 @@ TEST_CASE("what can't be copied, or can't be in a body, is named, with where it 
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_host_call(body, nullptr, 0, [](void*) {}, nullptr, nullptr));
     CHECK(says(refusal(), "no host call"));
     built.put_on(built.stream, built.add, 0, 1);
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(body));
+    REQUIRE_OK(gpo_template_begin(body, built.stream));
+    built.put_on(built.stream, built.add, 0, 1);
     REQUIRE_OK(gpo_template_end(body));
     // A template isn't a child of its own body, and trying that doesn't end its building.
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_child(body, nullptr, 0, built.made, nullptr, nullptr));

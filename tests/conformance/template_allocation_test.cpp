@@ -137,7 +137,8 @@ TEST_CASE("nodes that allocate or free are refused in bodies, and templates with
     CHECK_STATUS(GPO_NOT_SUPPORTED, add_free(body, of.address, 0));
     REQUIRE_OK(gpo_template_begin(body, rig.on));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_allocation(body, nullptr, 0, kBytes, &address, nullptr));
-    REQUIRE_OK(gpo_template_end(body));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(body));
+    CHECK(says(refusal(), "gpo_template_add_allocation"));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_child(outer, nullptr, 0, of.made, nullptr, nullptr));
     CHECK(says(refusal(), "node 1, allocation"));
     CHECK(figures_of(outer).nodes == 0);
@@ -229,7 +230,6 @@ TEST_CASE("memory is allocated in a recording, and streams use it in between") {
         CHECK_OK(gpo_fill(rig.on, address, value, 4, kBytes / 4));
         CHECK_OK(launch(rig.on, rig.add, 1, 1, address + 8, 1u));
         CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[0], address + 8, 4));
-        CHECK_STATUS(GPO_INVALID_ARGUMENT, add_free(recorded, address, 0));
         REQUIRE_OK(gpo_template_get_last_node(recorded, rig.on, &node));
         REQUIRE_OK(gpo_template_add_free(recorded, &node, 1, address, &node));
         REQUIRE_OK(gpo_template_set_last_node(recorded, rig.on, node));
@@ -237,6 +237,13 @@ TEST_CASE("memory is allocated in a recording, and streams use it in between") {
     };
     record(10);
     Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(0) == 11);
+    // A free that wouldn't come behind the allocation spoils a recording, and the one before stays.
+    REQUIRE_OK(gpo_template_begin(recorded, rig.on));
+    REQUIRE_OK(gpo_template_add_allocation(recorded, nullptr, 0, kBytes, &address, &node));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, add_free(recorded, address, 0));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
     rig.run(graph);
     CHECK(rig.word(0) == 11);
     record(20);  // of the same shape, and rebuilt all the same

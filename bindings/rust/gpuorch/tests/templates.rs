@@ -146,12 +146,17 @@ fn a_recording_is_of_one_thread_and_of_a_stream_that_is_not_held() -> Result<()>
     let other = w.device.stream()?;
     // SAFETY: an empty graph uses no memory.
     unsafe {
+        // A node that another thread would have added is missing.
+        let recorded = template.record(&w.stream, |_| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| assert_eq!(kind(template.add_empty(&[])), ErrorKind::InvalidState));
+            });
+            Ok(())
+        });
+        assert_eq!(kind(recorded), ErrorKind::CaptureRefused);
         template.record(&w.stream, |_| {
             std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    assert_eq!(kind(template.add_empty(&[])), ErrorKind::InvalidState);
-                    assert_eq!(kind(template.record(&other, |_| Ok(()))), ErrorKind::InvalidState);
-                });
+                scope.spawn(|| assert_eq!(kind(template.record(&other, |_| Ok(()))), ErrorKind::InvalidState));
             });
             assert_eq!(kind(template.record(&other, |_| Ok(()))), ErrorKind::InvalidState);
             assert_eq!(kind(template.graph()), ErrorKind::InvalidState);
