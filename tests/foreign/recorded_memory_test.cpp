@@ -142,14 +142,17 @@ TEST_CASE(
 TEST_CASE("memory that a library allocates in a recording can be freed there by a node") {
     MemoryRig rig;
     REQUIRE_OK(gpo_template_begin(rig.recorded, rig.on));
-    const CUdeviceptr address = rig.allocate_and_use(8);
+    CUdeviceptr address = rig.allocate_and_use(8);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_free(rig.recorded, nullptr, 0, address, nullptr));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(rig.recorded));
+    REQUIRE_OK(gpo_template_begin(rig.recorded, rig.on));
+    address = rig.allocate_and_use(8);
     uint32_t node = 0;
     REQUIRE_OK(gpo_template_get_last_node(rig.recorded, rig.on, &node));
     REQUIRE_OK(gpo_template_add_free(rig.recorded, &node, 1, address, &node));
     REQUIRE_OK(gpo_template_set_last_node(rig.recorded, rig.on, node));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_free(rig.recorded, &node, 1, address, nullptr));
     REQUIRE_OK(gpo_template_end(rig.recorded));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_free(rig.recorded, &node, 1, address, nullptr));
     Graph graph = rig.graph_of(rig.recorded);
     for (int i = 0; i < 2; ++i) CHECK(rig.run(graph) == 8);
     CHECK(rig.cu.cuMemFreeAsync(address, rig.native) != CUDA_SUCCESS);

@@ -83,7 +83,10 @@ public:
         waiting_->closed();
     }
     void opened() override { waiting_->opened(); }
-    void answers(gpo_status status) override { CHECK_STATUS(status, gpo_device_wait(world.gpu.device, kPatience)); }
+    void answers(gpo_status status) override {
+        act.open();   // what it waits for on other streams isn't resident
+        CHECK_STATUS(status, gpo_device_wait(world.gpu.device, kPatience));
+    }
 
 private:
     std::optional<Blocked> waiting_;

@@ -68,6 +68,7 @@ void lose_device_at(const Place& place) {
     CHECK_OK(gpo_cq_get_statistics(queue, &figures));
     CHECK(figures.delivered == owed);
     for (Pending& one : all) one.site->open();   // nobody waits for it any more
+    world.wait_for_callbacks();
 }
 
 }  // namespace

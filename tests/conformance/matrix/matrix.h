@@ -60,6 +60,8 @@ public:
     std::vector<Device> devices;      // handles of their own, the first device included
     Kernel write_word, add_word, count_word, gate_word, relaunch;
     Executor executor;
+    /// Waits until the executor owes no callback: whatever its callbacks use may go then.
+    void wait_for_callbacks();
     /// A group of the first `ranks` devices.
     Peers group(size_t ranks);
 

@@ -190,6 +190,7 @@ void test(World& world, const Operation& operation, const Place& place, const Lo
         if (rule.kind == Expected::refused) check_refused(world, rule, *site, *act);
         else if (rule.kind == Expected::fails) check_fails(rule, *site, *act);
         else check_works(rule, *site, *act, *view);
+        world.wait_for_callbacks();
     }
     CHECK_OK(gpo_device_wait(world.gpu.device, kPatience));
 }

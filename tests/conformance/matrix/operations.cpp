@@ -284,9 +284,7 @@ void then(World& world, Act& act) {
             calls.get());
     };
     act.at_end = [calls, &world] {
-        auto figures = sized<gpo_executor_statistics>();
-        do REQUIRE_OK(gpo_executor_get_statistics(world.executor, &figures));
-        while (figures.pending != 0);
+        world.wait_for_callbacks();
         CHECK(*calls == 1);
     };
 }

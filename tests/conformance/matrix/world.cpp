@@ -54,6 +54,14 @@ World::World()
 
 World::~World() { gpo_device_wait(gpu.device, kPatience); }
 
+void World::wait_for_callbacks() {
+    auto figures = sized<gpo_executor_statistics>();
+    const uint64_t until = monotonic_ns() + kPatience;
+    do CHECK_OK(gpo_executor_get_statistics(executor, &figures));
+    while (figures.pending != 0 && monotonic_ns() < until);
+    CHECK(figures.pending == 0);
+}
+
 Peers World::group(size_t ranks) {
     const std::vector<gpo_device_t> handles(devices.begin(), devices.begin() + static_cast<ptrdiff_t>(ranks));
     auto options = sized<gpo_peers_options>();
