@@ -155,7 +155,10 @@ void Copy::issue_unknown(Stream& stream) {
     if (work_.way == Way::peer)
         for (Context* context : {&*destination_context_, &*source_context_})
             if (context != &stream.context()) context->require_alive();
-    const Issued issued = gpo::issue(stream.context(), stream.native(), work_);
+    CopyWork work = work_;
+    // The driver captures no cuMemcpyPeerAsync (seen on two H200s). The addresses tell cuMemcpyAsync the devices.
+    if (work.way == Way::peer && stream.capturing()) work.way = Way::between;
+    const Issued issued = gpo::issue(stream.context(), stream.native(), work);
     if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
     stream.submission().count(work_);
     if (pageable) count_pageable(context_, work_.bytes);
