@@ -161,6 +161,44 @@ TEST_CASE("kernels decide a loop and a branch through the device header") {
     }
 }
 
+TEST_CASE("a graph is given a value while it runs behind its loop, and the next launch loops from the beginning" * gated) {
+    Gpu gpu;
+    Built built(gpu);
+    if (built.too_old()) return;
+    Kernel count_down = gpu.kernel(kConditions, "count_down"),
+           hold = gpu.kernel("extern \"C\" __global__ void hold(const volatile unsigned *open) { while (*open == 0) { } }\n",
+                             "hold");
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = shape.block[0] = 1;
+    uint64_t placeholder = 0, left = built.at(0), runs = built.at(1), open = built.at(2);
+    const void *looping[] = {&placeholder, &left, &runs}, *holding[] = {&open};
+    auto condition = sized<gpo_condition>();
+    condition.initial = 1;
+    Template body;
+    uint32_t loop = 0, kernel = 0;
+    const uint32_t first = built.put(built.made, built.set, 0, 3);
+    REQUIRE_OK(gpo_template_add_parameter(built.made, "times", first, GPO_PARAMETER_ARGUMENT, 1));
+    REQUIRE_OK(gpo_template_add_while(built.made, &first, 1, &condition, body.out(), &loop));
+    REQUIRE_OK(gpo_template_add_kernel(body, nullptr, 0, count_down, &shape, looping, nullptr, 3, &kernel));
+    REQUIRE_OK(gpo_template_bind_condition(body, kernel, 0, built.made, loop));
+    REQUIRE_OK(gpo_template_add_kernel(built.made, &loop, 1, hold, &shape, holding, nullptr, 1, nullptr));
+    Graph graph = make_graph(built.made);
+    built.words[0] = 1;
+    built.words[1] = 0;
+    built.words[2] = 1;
+    built.run(graph);   // once open, so that all is loaded
+    built.words[1] = built.words[2] = 0;
+    REQUIRE_OK(gpo_graph_launch(graph, built.stream));
+    while (read(built.words[1]) != 3) {
+    }
+    const uint32_t times = 2;
+    REQUIRE_OK(gpo_graph_set(graph, "times", &times, sizeof times));
+    CHECK_OK(gpo_graph_launch(graph, built.stream));
+    __atomic_store_n(&built.words[2], 1, __ATOMIC_SEQ_CST);
+    CHECK_OK(gpo_stream_wait(built.stream, kPatience));
+    CHECK(read(built.words[1]) == 5);
+}
+
 TEST_CASE("conditional nodes nest, and parameters of bodies are the template's") {
     Gpu gpu;
     Built built(gpu);

@@ -148,11 +148,16 @@ GraphRun::GraphRun(const GraphRun& other)
     : shape(other.shape),
       commands(other.commands),
       disabled(other.disabled),
-      conditions(other.conditions),
       launchable(other.launchable),
       missing(other.missing),
       left(other.left) {
     startable.reserve(commands.size());
+    conditions.reserve(other.conditions.size());
+    for (const Condition& condition : other.conditions) {
+        // A kernel of the run that is copied may be setting it.
+        const uint32_t value = std::atomic_ref(const_cast<uint32_t&>(condition.value)).load(std::memory_order_relaxed);
+        conditions.push_back({condition.handle, condition.initial, condition.assigned, value});
+    }
 }
 
 void GraphRun::begin(Command& by) noexcept {
