@@ -54,7 +54,7 @@ std::string page() {
     Rules rules;
     out << "# What composes with what\n\n"
            "Each operation is tested at each place, and looked at there in each way. `tests/conformance/matrix` makes this\n"
-           "page and these tests from the same rules, and the tests run on software GPUs and on CUDA devices.\n\n"
+           "page and these tests from the same rules. Each run of the tests takes all pairs, on software GPUs.\n\n"
            "\"yes\": it works. \"no\": it is refused; the number is that of the status and its reason, below the table.\n"
            "\"–\": there is no such call.\n\n## Operations at places\n\n";
     head(out, "operation", places());
