@@ -681,6 +681,11 @@ void allocate_memory(World& world, Act& act) {
 void pool_trim(World& world, Act& act) {
     auto pool = pool_of(world, act);
     at_once(world, act, [pool]() -> gpo_status { return gpo_pool_trim(*pool, 0); });
+    act.at_end = [pool] {
+        auto figures = sized<gpo_memory_statistics>();
+        CHECK_OK(gpo_pool_get_statistics(*pool, &figures));
+        CHECK(figures.reserved == 0);
+    };
 }
 void arena_trim(World& world, Act& act) {
     auto arena = act.keep(Arena());
