@@ -680,6 +680,13 @@ void allocate_memory(World& world, Act& act) {
 }
 void pool_trim(World& world, Act& act) {
     auto pool = pool_of(world, act);
+    // What was used and freed, and seen to be by the library's own waits.
+    Stream stream = world.gpu.stream();
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_pool_allocate(*pool, stream, 8 << 20, &address));
+    REQUIRE_OK(gpo_fill(stream, address, 1, 4, 16));
+    REQUIRE_OK(gpo_pool_free(*pool, stream, address));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     at_once(world, act, [pool]() -> gpo_status { return gpo_pool_trim(*pool, 0); });
     act.at_end = [pool] {
         auto figures = sized<gpo_memory_statistics>();
