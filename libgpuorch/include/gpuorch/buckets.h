@@ -84,11 +84,11 @@ typedef gpo_status (*gpo_bucket_fn)(void *user, gpo_stream_t stream, const gpo_b
 /* `record` isn't called for a warm-up. Not with `restored`. */
 #define GPO_BUCKETS_NO_WARM_UP 1
 /* If a bucket can't be recorded, its requests run eagerly instead of failing: this request, and all later ones, without
- * another attempt. Only gpo_buckets_prepare tries again. That is so whatever fails: a call that can't be recorded,
- * `record` in its recording, the driver's instantiation, memory for a graph or for the copies of `restored`. But a
- * request still fails if `record` fails in the warm-up or if `restored` can't be restored after it (the work doesn't
- * run then, or not on what it should), if the host has no memory, and if its stream has failed or the device is lost.
- * The failure is counted, logged as a warning, and read by gpo_buckets_get_statistics. */
+ * another attempt. Only gpo_buckets_prepare tries again. A bucket can't be recorded if a call can't be recorded, if
+ * `record` fails in the recording, if the driver refuses the graph, or if there is no device memory for a graph or for
+ * the copies of `restored`. The failure is counted and logged as a warning; gpo_buckets_get_statistics has its text.
+ * A request still fails if `record` fails in the warm-up, if `restored` can't be restored after the warm-up, if the
+ * host has no memory, if the stream has failed, or if the device is lost. */
 #define GPO_BUCKETS_EAGER_FALLBACK 2
 
 /* Memory from `address` on. */

@@ -49,10 +49,11 @@ Expected expected(const Operation& operation, const Place& place, const LookKind
     const Expected put = expected(operation, place);
     if (put.kind != Expected::works) return put;
     if (look.is(kFails) && !place.is(kCanFail))
-        return {Expected::absent, 0, 0, "only a crash fails what the GPU has: process tests do that"};
+        return {Expected::absent, 0, 0, "only a crash fails what the GPU has: then all work of the device ends once, with GPO_DEVICE_LOST"};
     if (look.is(kFreed) && place.is(kResident))
         return {Expected::absent, 0, 0, "stream.h: memory that resident work uses must stay allocated"};
-    if (look.is(kByProcess) && (place.is(kHeld) || (!place.is(kRecords | kBuilds) && operation.is(kNeedsHost | kWaitsUnsent))))
+    const bool holds = !place.is(kRecords | kBuilds) && operation.is(kNeedsHost | kWaitsUnsent);
+    if (look.is(kByProcess) && (place.is(kHeld) || holds))
         return {Expected::absent, 0, 0,
                 "interprocess.h: a held recording counts for other processes only once the stream has gone on"};
     if (look.is(kTracing) && operation.is(kTraces))

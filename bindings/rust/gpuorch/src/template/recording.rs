@@ -24,8 +24,9 @@ impl Template {
     ///
     /// What can't be recorded is refused with [`ErrorKind::CaptureRefused`]: waits, queries, notifications, host calls,
     /// copies with pageable memory, allocations of a pool, launches of graphs. Any call that names a stream of the recording
-    /// and is refused, for whatever reason and on whichever thread, makes the recording fail, even if the closure goes on. The copies of [`Stream`] that own their host buffer wait for the stream when they give the
-    /// buffer back, which fails the recording as well: use [`Recording::copy_to_device`] and [`Recording::copy_to_host`].
+    /// and is refused makes the recording fail, even if the closure goes on. The copies of [`Stream`] that own their host
+    /// buffer wait for the stream when they give the buffer back, which fails the recording as well: use
+    /// [`Recording::copy_to_device`] and [`Recording::copy_to_host`].
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;
