@@ -40,6 +40,7 @@ void Recorder::run() noexcept {
 
 void Recorder::drain(bool last) noexcept {
     const uint64_t now = host::now();
+    bool emptied = false;
     try {
         std::vector<Ref<Buffer>> buffers;
         {
@@ -51,6 +52,7 @@ void Recorder::drain(bool last) noexcept {
             if (last) buffer->open.store(false, std::memory_order_release);
             take(*buffer);
         }
+        emptied = true;
         announce_lanes();
         std::vector<Clock*> clocks;
         size_t lanes;
@@ -88,8 +90,10 @@ void Recorder::drain(bool last) noexcept {
         info_.dropped = dropped_ + lost_;
         std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
             info_.dropped += buffer->dropped();
-            if (last && buffer->waiting() != 0) {  // no memory, even to look into it: its events are given back later
-                info_.dropped += buffer->waiting();
+            // Not looked into for want of memory; or a thread was about to record as the trace ended, and what came
+            // after the end isn't missed. Their events are given back later.
+            if (last && buffer->waiting() != 0) {
+                if (!emptied) info_.dropped += buffer->waiting();
                 return false;
             }
             if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
