@@ -273,7 +273,8 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
         operation.issue(*this);
         attributing.issued();
     }
-    if (captures::any()) captures::note_captured(*this, operation);
+    // A mark is no work of a recording's, and any thread may put one on the stream meanwhile.
+    if (operation.numbered() && captures::any()) captures::note_captured(*this, operation);
 }
 
 void Stream::refuse_recorded_elsewhere() {

@@ -228,15 +228,17 @@ CUresult CUDAAPI capture_info(CUstream handle, CUstreamCaptureStatus* status, cu
             *status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
             return CUDA_SUCCESS;
         }
-        // Kept by the graph until the next call of this kind.
-        std::vector<CUgraphNode> natives;
-        for (const GraphNode* node : stream.depends) natives.push_back(node->as<CUgraphNode>());
-        capture.graph->natives = std::move(natives);
+        if (dependencies) {
+            // Kept by the graph until the next call of this kind.
+            std::vector<CUgraphNode> natives;
+            for (const GraphNode* node : stream.depends) natives.push_back(node->as<CUgraphNode>());
+            capture.graph->natives = std::move(natives);
+            *dependencies = capture.graph->natives.data();
+        }
         *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
         if (id) *id = capture.id;
         if (graph) *graph = capture.graph->as<CUgraph>();
-        if (dependencies) *dependencies = capture.graph->natives.data();
-        if (count) *count = capture.graph->natives.size();
+        if (count) *count = stream.depends.size();
         return CUDA_SUCCESS;
     });
 }
