@@ -224,7 +224,7 @@ TEST_CASE("memory for what is restored is taken once for a table, given back, an
     CHECK(counts_of(buckets).buckets == 2);
     CHECK(counts_of(buckets).bytes < kBytes);
     CHECK(free_bytes() + kBytes > before);
-    CHECK(gpu.statistics().device_allocations - calls == 2);   // one allocation and its free
+    CHECK(gpu.statistics().device_allocations - calls == 1);   // a free waits for no kernel
     CHECK(steps.number() == 0);
 }
 

@@ -9,8 +9,8 @@ namespace gpo::test {
 /// waits for the kernel fails its test and doesn't hang.
 class ResidentKernel {
 public:
-    explicit ResidentKernel(Gpu& gpu, const char* label = "server")
-        : stream(gpu.stream(label, GPO_STREAM_RESIDENT)), kernel_(gpu.kernel(kSource, "stay")),
+    explicit ResidentKernel(Gpu& gpu, const char* label = "server", uint32_t flags = GPO_STREAM_RESIDENT)
+        : stream(gpu.stream(label, flags)), kernel_(gpu.kernel(kSource, "stay")),
           words_(gpu.pinned<uint32_t>(3)) {
         // Once, so that all is loaded that the first launch may load.
         __atomic_store_n(&words_[0], 1, __ATOMIC_SEQ_CST);

@@ -304,3 +304,32 @@ TEST_CASE("every kind of node can be added to a template that allocates") {
     CHECK_OK(gpo_template_find_node(of.made, "important", &found));
     CHECK(found == 4);
 }
+
+TEST_CASE("threads that want the one graph of a template that allocates have it one after another") {
+    constexpr uint32_t kEach = 50;
+    WordsRig rig;
+    Allocating of(rig);
+    std::atomic<uint32_t> ran{0}, wrong{0};
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            Stream on = rig.stream();
+            for (uint32_t done = 0; done < kEach && wrong.load() == 0;) {
+                Graph graph;
+                const gpo_status status = gpo_graph_create(of.made, nullptr, graph.out());
+                if (status == GPO_NOT_SUPPORTED) continue;   // another thread has it
+                wrong += status != GPO_SUCCESS || gpo_graph_launch(graph, on) != GPO_SUCCESS ||
+                         (done % 2 && gpo_stream_wait(on, kPatience) != GPO_SUCCESS);
+                graph.reset();
+                ++ran;
+                ++done;
+            }
+            wrong += gpo_stream_wait(on, kPatience) != GPO_SUCCESS;
+        });
+    for (auto& thread : threads) thread.join();
+    CHECK(wrong.load() == 0);
+    CHECK(ran.load() == 3 * kEach);
+    CHECK(rig.word(0) == 5);
+    Graph last = make_graph(of.made);
+    rig.run(last);
+}

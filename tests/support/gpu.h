@@ -7,10 +7,12 @@
 // fails the test if its runtime can't be shut down.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -177,6 +179,17 @@ private:
 
 /// Takes `count` entries out of a queue, waiting for them.
 std::vector<gpo_completion> take(gpo_cq_t cq, size_t count);
+
+/// Waits for what has to come soon.
+template <class Condition>
+bool comes_true(Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kPatience);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return true;
+}
 
 /// The clock of completions' times.
 uint64_t monotonic_ns();

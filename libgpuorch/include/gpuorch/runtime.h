@@ -100,7 +100,7 @@ typedef struct gpo_statistics {
     uint64_t completions;
     uint64_t failures;            /* operations that completed with a failure */
     uint64_t holds;               /* operations that were held on the host for a while (stream.h) */
-    uint64_t device_allocations;  /* serialising: plain device allocations and frees */
+    uint64_t device_allocations;  /* serialising: plain device allocations, and frees that wait for kernels */
     uint64_t host_registrations;  /* serialising: slabs of pinned memory allocated and freed, and memory registered and
                                      unregistered */
     uint64_t pageable_copies;     /* serialising: copies from or to memory that is not pinned */

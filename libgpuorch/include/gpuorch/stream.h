@@ -70,6 +70,10 @@
  *     templates, graphs, queues, pipelines, executors, traces, groups of one device, symmetric memory and collectives.
  *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
  *   driver by the program itself wait as ever.
+ *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
+ *   and objects are destroyed, without waiting. But calls that serialise the device (runtime.h) wait until it has
+ *   ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver when the
+ *   kernel begins. So put such kernels on a resident stream.
  *
  * Failures
  *   A failure stays on its stream: once an operation has failed, every operation behind it completes with the same

@@ -71,7 +71,13 @@ void Graph::make_device_status(const Recipe& recipe) {
 }
 
 Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
-    return !recipe->single() || recipe->claim() ? recipe : recipe->rebuild();
+    if (!recipe->single() || recipe->claim()) return recipe;
+    BlockingCalls& calls = Streams::of(context()).blocking_calls();
+    if (!calls.begin()) return recipe->rebuild();
+    const CUgraphExec left = recipe->take_left();
+    if (left) context().table().cuGraphExecDestroy(left);
+    calls.end();
+    return left ? recipe : recipe->rebuild();
 }
 
 Graph::Loops::Loops(Context& context, uint32_t count)
@@ -140,12 +146,15 @@ gpo_status Graph::take_device_status() {
 class Graph::Executable::Destroy final : public BlockingCall {
 public:
     Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
-    CUgraphExec native = nullptr;
+    CUgraphExec native = nullptr;   // NULL: what was left to the recipe
 
 private:
     void call(bool ok) noexcept override {
-        if (ok) context().table().cuGraphExecDestroy(native);
-        if (built_->single()) built_->give_back();
+        if (!native) native = built_->take_left();
+        if (native) {
+            if (ok) context().table().cuGraphExecDestroy(native);
+            if (built_->single()) built_->give_back();
+        }
         delete this;
     }
     const Ref<Recipe> built_;
@@ -157,20 +166,17 @@ Graph::Executable::Executable(Context& context, const Ref<Recipe>& built, bool l
 
 Graph::Executable::~Executable() {
     if (!native) return;
-    if (destroy_ && Streams::of(*context_).blocking_calls().expects_resident_work()) {
-        destroy_->native = native;
-        BlockingCall* const call = destroy_.release();
-        if (context_->runtime().shutting_down())
-            call->make();
-        else
-            call->make_elsewhere();  // as locks may be held here
-        return;
-    }
-    {
+    if (!destroy_) {
         DriverTry scope(*context_);
         if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // what is in flight runs to its end
+        return;
     }
-    if (built_->single()) built_->give_back();
+    // There is no other of what can't be copied: whoever wants one meanwhile destroys this one.
+    if (built_->single() && !built_->copyable()) built_->leave(native);
+    else destroy_->native = native;
+    BlockingCall* const call = destroy_.release();
+    if (context_->runtime().shutting_down()) call->make();
+    else call->make_elsewhere();
 }
 
 Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {

@@ -133,7 +133,7 @@ private:
     void fail_launch(CUresult result) const;
     static std::string node_text(const Recipe& recipe, uint32_t number);
     // A recipe with a driver's graph that is free to be instantiated.
-    static Ref<Recipe> buildable(const Ref<Recipe>& recipe);
+    Ref<Recipe> buildable(const Ref<Recipe>& recipe);
     Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent);
     Ref<const Loops> loops_for(const Recipe& recipe);
     Ref<Executable> instantiate(const Ref<Recipe>& built);

@@ -116,6 +116,9 @@ public:
     /// Of one that is single: true for the first who asks, until give_back().
     bool claim() const noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
     void give_back() const noexcept { claimed_.store(false, std::memory_order_release); }
+    /// The executable graph of the one who has claimed it is to be destroyed: by who takes it, and has the claim then.
+    void leave(CUgraphExec executable) const noexcept { left_.store(executable, std::memory_order_release); }
+    CUgraphExec take_left() const noexcept { return left_.exchange(nullptr, std::memory_order_acq_rel); }
     /// Another driver's graph like this, with the same numbers of nodes. Inside a DriverScope. Throws
     /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
     Ref<Recipe> rebuild() const;
@@ -200,6 +203,7 @@ private:
     bool strays_ = false;                                    // the graph has nodes that have to go
     bool unused_handles_ = false;   // a conditional node couldn't be added, and the driver keeps the handle made for it
     bool abandoned_ = false;
+    mutable std::atomic<CUgraphExec> left_{nullptr};
     mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;
 };

@@ -40,11 +40,6 @@ Ref<Peers> Peers::create(std::vector<Ref<Context>> contexts, const gpo_peers_opt
 
 Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& options)
     : Object(contexts.front()->runtime(), Type::peers, options.label), contexts_(std::move(contexts)) {
-    if (this->ranks() > 1 && !contexts_.front()->software())
-        for (const auto& context : contexts_) {
-            DriverScope scope(*context);
-            Streams::of(*context).blocking_calls().free_without_waiting();
-        }
     connect();
     launcher_ = make<peers::Launcher>(contexts_);
     std::string why_not;

@@ -65,25 +65,25 @@ void BlockingCall::run() noexcept {
     if (was_put_off) calls.waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void BlockingCall::make_elsewhere() noexcept { Streams::of(*context_).blocking_calls().make_behind_all(*this); }
+
 // --- resident work ---
 
 void BlockingCalls::expect_resident_work() {
-    std::lock_guard lock(making_);
-    if (expected_.load(std::memory_order_relaxed)) return;
-    make_stream_for_frees();
+    if (expected_.load(std::memory_order_acquire)) return;
+    if (!make_stream_for_frees()) fail(GPO_OUT_OF_MEMORY, "no stream is left for frees beside resident work");
     expected_.store(true, std::memory_order_release);
 }
 
-void BlockingCalls::free_without_waiting() {
+bool BlockingCalls::make_stream_for_frees() noexcept {
+    if (frees_.load(std::memory_order_acquire)) return true;
     std::lock_guard lock(making_);
-    make_stream_for_frees();
-    never_waits_.store(true, std::memory_order_release);
-}
-
-void BlockingCalls::make_stream_for_frees() {
-    if (frees_) return;
-    context_.check(context_.table().cuStreamCreateWithPriority(&frees_, CU_STREAM_NON_BLOCKING, 0),
-                   "cuStreamCreateWithPriority");
+    CUstream made = frees_.load(std::memory_order_relaxed);
+    if (made) return true;
+    if (finished_) return false;
+    if (context_.table().cuStreamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) return false;
+    frees_.store(made, std::memory_order_release);
+    return true;
 }
 
 void BlockingCalls::begin_work() noexcept {
@@ -129,15 +129,16 @@ BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of
          stream ? stream->describe() : fixed_text<96>("a resident stream"), " has work, which has to end first");
 }
 
+// The driver keeps what was freed in a stream's order until somebody waits for the stream.
 void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
-    if (!never_waits_.load(std::memory_order_acquire) && begin()) {
-        {
-            const SerialisingScope serialising(context_.runtime(), Serialising::device_allocation);
-            context_.table().cuMemFree(address);
+    const driver::Table& table = context_.table();
+    if (make_stream_for_frees()) {
+        const CUstream stream = frees_.load(std::memory_order_acquire);
+        if (table.cuMemFreeAsync(address, stream) == CUDA_SUCCESS) {
+            table.cuStreamSynchronize(stream);
+            return;
         }
-        return end();
     }
-    if (context_.table().cuMemFreeAsync(address, frees_) == CUDA_SUCCESS) return;
     // Without memory to put it off, the memory goes with the context.
     if (auto* call = new (std::nothrow) MemoryFree(context_, address)) call->make();
 }
@@ -183,6 +184,39 @@ void BlockingCalls::Watch::run() noexcept {
     }
 }
 
+void BlockingCalls::make_behind_all(BlockingCall& call) noexcept {
+    bool first = false;
+    {
+        std::lock_guard lock(lock_);
+        first = !gathered_;
+        call.next_ = std::exchange(gathered_, &call);
+    }
+    if (!first) return;
+    context_.retain();
+    context_.runtime().errands().post(gather_);
+}
+
+void BlockingCalls::Gather::run() noexcept {
+    BlockingCalls& calls = calls_;
+    BlockingCall* first = nullptr;
+    {
+        std::lock_guard lock(calls.lock_);
+        first = std::exchange(calls.gathered_, nullptr);
+    }
+    const auto make_each = [first] {
+        for (BlockingCall *call = first, *next = nullptr; call; call = next) {
+            next = call->next_;
+            call->make();
+        }
+    };
+    try {
+        calls.streams_.when_all_pass([make_each](bool) { make_each(); });
+    } catch (...) {
+        make_each();   // the device is lost, or there is no memory to wait with
+    }
+    calls.context_.release();   // each call has a reference of its own
+}
+
 // By the errands' thread. What finds other resident work is put off again.
 void BlockingCalls::make_all() noexcept {
     BlockingCall* call = nullptr;
@@ -194,18 +228,22 @@ void BlockingCalls::make_all() noexcept {
     }
     while (call) {
         BlockingCall* const next = call->next_;
-        call->make_elsewhere();
+        context_.runtime().errands().post(*call);
         call = next;
     }
 }
 
 void BlockingCalls::finish() noexcept {
-    if (!frees_) return;
+    CUstream stream = nullptr;
+    {
+        std::lock_guard lock(making_);
+        finished_ = true;
+        stream = frees_.exchange(nullptr, std::memory_order_relaxed);
+    }
+    if (!stream) return;
     DriverTry scope(context_);
-    if (scope.entered()) context_.table().cuStreamDestroy(frees_);
-    frees_ = nullptr;
+    if (scope.entered()) context_.table().cuStreamDestroy(stream);
     expected_.store(false, std::memory_order_relaxed);
-    never_waits_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace gpo

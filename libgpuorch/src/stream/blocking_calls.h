@@ -1,9 +1,10 @@
 // Calls of the driver that wait for all kernels on the GPU, and would so wait for one that stays.
 //
-// Words. *Resident work* is work on a resident stream that isn't done. A *blocking call* frees device or pinned memory,
-// unregisters host memory, loads or unloads code, or sets the stack limit: the driver comes back when all kernels of
-// the context have ended that run at the call. Allocations, cuMemFreeAsync, pools, streams, events, graphs and copies
-// don't block.
+// Words. *Resident work* is work on a resident stream that isn't done. A *blocking call* frees pinned memory, frees
+// device memory by cuMemFree, unregisters host memory, loads or unloads code, destroys an executable graph with
+// conditional or memory nodes, or sets the stack limit: the driver comes back when all kernels of the context have
+// ended that run at the call, and other threads' calls may wait for it meanwhile. Allocations, cuMemFreeAsync, pools,
+// streams, events, other graphs and copies don't block.
 //
 // The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
 // only while no blocking call is under way: it waits for the call, which comes back soon, since no kernel stays. A
@@ -12,7 +13,8 @@
 // caller has to know that the call was made.
 //
 // The library sees resident work that it has put on a resident stream. Kernels that the program launches itself, and
-// kernels that stay on other streams, are as always: the driver's calls wait for them.
+// kernels that stay on other streams, are as always: the driver's calls wait for them. What the library does by itself,
+// when nobody has called it for that, comes behind the work that is on the streams then, so that it rarely waits long.
 #pragma once
 
 #include <memory>
@@ -37,8 +39,9 @@ public:
     /// Makes the call, now or when there is no resident work, and then deletes the object. Where it isn't put off it
     /// may take long. With no lock held, and not by the scanner.
     void make() noexcept { run(); }
-    /// The same by the errands' thread.
-    void make_elsewhere() noexcept { context_->runtime().errands().post(*this); }
+    /// The same by the errands' thread, when what is on all streams by then is done, resident streams left out. Locks
+    /// may be held.
+    void make_elsewhere() noexcept;
 
 protected:
     Context& context() const noexcept { return *context_; }
@@ -76,8 +79,6 @@ public:
     // --- for resident streams ---
     /// Before there is one. Inside a DriverScope. Throws.
     void expect_resident_work();
-    /// There has been a resident stream.
-    bool expects_resident_work() const noexcept { return expected_.load(std::memory_order_acquire); }
     /// An operation of a resident stream is given to the driver meanwhile. It waits for a blocking call under way, but
     /// for no longer than a second: the kernels that such a call waits for may wait for this operation.
     class Beginning {
@@ -90,10 +91,6 @@ public:
     private:
         BlockingCalls& calls_;
     };
-
-    /// From now on device memory is freed without waiting for any kernel: where kernels wait for those of other devices
-    /// (peers), which the program may launch one after the other, in graphs. Throws.
-    void free_without_waiting();
 
     // --- for those who make blocking calls. With no lock held, and not by the scanner ---
     /// True: there is no resident work, and there will be none until end(). False: there is.
@@ -113,8 +110,8 @@ public:
         BlockingCalls& calls_;
     };
 
-    /// Inside a DriverScope. Frees device memory without waiting for resident work: where there is such work, or after
-    /// free_without_waiting(), in the order of a stream of the library's own.
+    /// Inside a DriverScope. Frees device memory without waiting for any kernel, where the driver can: in the order of
+    /// a stream of the library's own, on which nothing else is.
     void free_memory(CUdeviceptr address) noexcept;
     /// Likewise: unmaps another process's memory, now or when there is no resident work. Without memory to put that
     /// off the mapping goes with the context.
@@ -129,10 +126,11 @@ public:
 private:
     friend class BlockingCall;
     void begin_work() noexcept;
-    void make_stream_for_frees();
+    bool make_stream_for_frees() noexcept;
     void end_beginning() noexcept;
     void put_off(BlockingCall& call) noexcept;
     void make_all() noexcept;
+    void make_behind_all(BlockingCall& call) noexcept;
 
     /// Waits for the resident work that there is.
     class Watch final : public Errand {
@@ -143,19 +141,29 @@ private:
     private:
         BlockingCalls& calls_;   // a reference to the context is held while it is posted
     } watch_{*this};
+    /// Puts what is in gathered_ behind all streams.
+    class Gather final : public Errand {
+    public:
+        explicit Gather(BlockingCalls& calls) noexcept : calls_(calls) {}
+        void run() noexcept override;
+
+    private:
+        BlockingCalls& calls_;   // likewise
+    } gather_{*this};
 
     Streams& streams_;
     Context& context_;
-    CUstream frees_ = nullptr;                // written before expected_ and never_waits_
+    std::atomic<CUstream> frees_{nullptr};    // made under making_, as long as there may be one
     std::atomic<bool> expected_{false};       // there may be resident work
-    std::atomic<bool> never_waits_{false};    // frees don't
     std::atomic<uint64_t> waiting_{0};
-    host::Mutex making_;                      // of frees_
+    host::Mutex making_;
+    bool finished_ = false;                   // under it: there is no stream for frees any more
     host::Mutex lock_;                        // a leaf
     host::Condition no_calls_;
     uint32_t calls_ = 0;                      // under way; under lock_, as:
     uint32_t beginning_ = 0;                  // operations that the driver is being given
     BlockingCall *first_ = nullptr, *last_ = nullptr;   // that were put off, in order
+    BlockingCall* gathered_ = nullptr;   // that are to be made behind all streams
     bool watched_ = false, logged_ = false;
 };
 

@@ -62,6 +62,9 @@ public:
     Executor executor;
     /// Waits until the executor owes no callback: whatever its callbacks use may go then.
     void wait_for_callbacks();
+    /// Waits until the library has given back what was given up: the driver waits for kernels with some of that, and
+    /// the next cell has one that waits for us (stream.h, "Resident streams").
+    void wait_for_frees();
     /// A group of the first `ranks` devices.
     Peers group(size_t ranks);
 

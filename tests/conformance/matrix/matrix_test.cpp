@@ -193,6 +193,8 @@ void test(World& world, const Operation& operation, const Place& place, const Lo
         world.wait_for_callbacks();
     }
     CHECK_OK(gpo_device_wait(world.gpu.device, kPatience));
+    act.reset();
+    world.wait_for_frees();
 }
 
 TEST_CASE("matrix: a stream" * gated) { test_place("a stream"); }

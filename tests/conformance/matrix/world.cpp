@@ -62,6 +62,22 @@ void World::wait_for_callbacks() {
     CHECK(figures.pending == 0);
 }
 
+// Each free comes behind what was given up before the one before it.
+void World::wait_for_frees() {
+    for (int i = 0; i < 3; ++i) {
+        uint64_t address = 0;
+        REQUIRE_OK(gpo_memory_allocate(gpu.device, 256, "last", &address));
+        REQUIRE_OK(gpo_memory_free(gpu.device, address));
+        auto info = sized<gpo_memory_info>();
+        const uint64_t until = monotonic_ns() + kPatience;
+        do {
+            CHECK_OK(gpo_memory_describe(gpu.device, address, &info));
+            std::this_thread::yield();
+        } while (info.kind == GPO_MEMORY_DEVICE && monotonic_ns() < until);
+        CHECK(info.kind != GPO_MEMORY_DEVICE);
+    }
+}
+
 Peers World::group(size_t ranks) {
     const std::vector<gpo_device_t> handles(devices.begin(), devices.begin() + static_cast<ptrdiff_t>(ranks));
     auto options = sized<gpo_peers_options>();

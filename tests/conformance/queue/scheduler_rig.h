@@ -1,9 +1,6 @@
 // What the tests of schedulers share: a scheduler with a queue, and what it has done.
 #pragma once
 
-#include <chrono>
-#include <thread>
-
 #include "conformance/queue/host_rig.h"
 
 namespace gpo::test {
@@ -53,17 +50,6 @@ inline std::vector<gpo_task_error> task_errors(gpo_scheduler_t scheduler) {
     REQUIRE_OK(gpo_scheduler_get_errors(scheduler, errors.data(), sizeof errors[0], errors.size(), &count));
     errors.resize(count);
     return errors;
-}
-
-/// Waits for what has to come soon.
-template <class Condition>
-bool comes_true(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kPatience);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-    return true;
 }
 
 /// A task of the tests: 16 bytes.

@@ -214,8 +214,27 @@ CUresult CUDAAPI update_exec(CUgraphExec handle, CUgraph graph, CUgraphExecUpdat
     });
 }
 
+/// Of what has conditional or memory nodes: the kernels that run on the device, and its own launch.
+void wait_for_end_of(Machine& machine, CUgraphExec handle) {
+    Mark* last = nullptr;
+    {
+        host::Lock hold(machine.lock);
+        const GraphExec& exec = exec_of(machine, handle);
+        const GraphShape& shape = *exec.run->shape;
+        if (shape.memory.empty() && shape.regions.size() == 1) return;
+        last = exec.last;
+        if (last) ++last->references;
+    }
+    machine.wait_running(current_context(machine));
+    if (!last) return;
+    machine.wait_mark(*last);
+    host::Lock hold(machine.lock);
+    machine.release_mark(last);
+}
+
 CUresult CUDAAPI destroy(CUgraphExec handle) {
     return enter([&](Machine& machine) -> CUresult {
+        wait_for_end_of(machine, handle);
         host::Lock hold(machine.lock);
         GraphExec& exec = exec_of(machine, handle);
         if (Graph* graph = machine.graphs.find(exec.graph)) --graph->execs;

@@ -2,6 +2,7 @@
 // while a graph runs or holds memory.
 #include "unit/softgpu/softgpu.h"
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -261,14 +262,18 @@ TEST_CASE("memory of a graph that is freed on a stream goes back when the stream
     const CUgraphExec exec = instantiate(gpu, graph);
     OK(gpu.cu->cuGraphLaunch(exec, stream));
     OK(gpu.cu->cuStreamSynchronize(stream));
-    Gate gate(gpu, stream);
+    std::atomic<bool> open{false};   // no kernel: the executable's end would wait for that
+    const auto wait = [](void* word) {
+        while (!static_cast<std::atomic<bool>*>(word)->load()) std::this_thread::yield();
+    };
+    OK(gpu.cu->cuLaunchHostFunc(stream, wait, &open));
     OK(gpu.cu->cuMemFreeAsync(parameters.alloc.dptr, stream));
     OK(gpu.cu->cuGraphExecDestroy(exec));
     OK(gpu.cu->cuGraphDestroy(graph));
     cuuint64_t used = 0;
     OK(gpu.cu->cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
     CHECK(used >= 1 << 20);
-    gate.open();
+    open.store(true);
     OK(gpu.cu->cuStreamSynchronize(stream));
     OK(gpu.cu->cuDeviceGraphMemTrim(0));
     for (const auto attribute : {CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT}) {
