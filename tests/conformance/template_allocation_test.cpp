@@ -333,3 +333,29 @@ TEST_CASE("threads that want the one graph of a template that allocates have it 
     Graph last = make_graph(of.made);
     rig.run(last);
 }
+
+TEST_CASE("a template that allocates is destroyed while threads launch it") {
+    WordsRig rig;
+    std::vector<Stream> streams;
+    for (int i = 0; i < 3; ++i) streams.push_back(rig.stream());
+    std::atomic<uint32_t> wrong{0};
+    for (uint32_t round = 0; round < 100; ++round) {
+        Allocating of(rig);
+        std::atomic<uint32_t> ready{0};
+        std::vector<std::thread> threads;
+        for (Stream& on : streams)
+            threads.emplace_back([&, handle = gpo_template_t(of.made)] {
+                for (++ready; ready.load() < streams.size();) {
+                }
+                const gpo_status status = gpo_template_launch(handle, on, nullptr, 0, 0);
+                // Refused once the handle is gone; or another thread still has the one graph, which is nobody's now.
+                wrong += status != GPO_SUCCESS && status != GPO_STALE_HANDLE && status != GPO_NOT_SUPPORTED;
+            });
+        while (ready.load() < streams.size()) {
+        }
+        of.made.reset();
+        for (auto& thread : threads) thread.join();
+    }
+    CHECK(wrong.load() == 0);
+    for (Stream& on : streams) CHECK_OK(gpo_stream_wait(on, kPatience));
+}

@@ -69,13 +69,13 @@ Ref<Graph> Instances::of_stream(Stream& stream, const Recipe& recipe, const std:
         check();
         lock.lock();
     }
-    if (!ready_for(stream, most)) {
+    Entry* entry = ready_for(stream, most);
+    while (!entry) {
         lock.unlock();
         made = make_one_of(most);
         lock.lock();
-    }
-    Entry* entry = ready_for(stream, most);
-    if (!entry) {
+        entry = ready_for(stream, most);
+        if (entry || !made) continue;   // another thread made it, and it may have gone since
         entries_.push_back({nullptr, made, 0});
         entry = &entries_.back();
     }
