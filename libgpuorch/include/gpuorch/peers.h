@@ -196,8 +196,9 @@ typedef struct gpo_join_options {
     uint32_t ranks;       /* how many. By MPI: 0, or the communicator's size */
     int64_t timeout_ns;   /* how long joining may take, and how long a rank may keep a collective waiting once this
                              process's stream has come to it. 0: 60 s; negative: for ever */
-    const char *path;     /* GPO_JOIN_FILE: nothing has to be there. The file is made, and removed when all have joined.
-                             One that a group left there whose processes have died is replaced */
+    const char *path;     /* GPO_JOIN_FILE: nothing has to be there. The file is made, readable and writable to its user
+                             alone, and removed when all have joined. One that a group left there whose processes have
+                             died is replaced. All ranks are processes of one user */
     const void *id;       /* GPO_JOIN_ID: GPO_PEERS_ID_BYTES bytes */
     void *communicator;   /* GPO_JOIN_MPI: the program's MPI_Comm, cast to void *; NULL: MPI_COMM_WORLD */
     const char *label;
@@ -211,7 +212,9 @@ typedef struct gpo_join_options {
  * a group exists; and it finalises MPI after the group is destroyed. If it hasn't, the library initialises MPI, and
  * finalises it at the exit of the process. MPI_Init waits for all processes of the job, whatever timeout_ns says.
  *
- * GPO_INVALID_ARGUMENT: a field is wrong, or differs from what rank 0 has; `path` is a file of another kind
+ * GPO_INVALID_ARGUMENT: a field is wrong, or differs from what rank 0 has; `path` is a file of another kind, of another
+ *     user, cut short, or one that others may write to; or its folder lets others put a file in its place (they may
+ *     write there, and it isn't sticky as /tmp is)
  * GPO_INVALID_STATE: this rank is there already; another group is joining by the same file; the program has finalised
  *     MPI, or has initialised it for fewer threads
  * GPO_PEER_LOST: until the timeout passed ranks were missing, which the message names; or a rank has died or given up

@@ -43,6 +43,12 @@ std::string hex_of(const uint8_t* bytes, size_t count) {
     return out;
 }
 
+std::string octal(mode_t mode) {
+    char out[8];
+    std::snprintf(out, sizeof out, "%03o", static_cast<unsigned>(mode & 07777));
+    return out;
+}
+
 void fill_random(void* to, size_t bytes) {
     auto* at = static_cast<uint8_t*>(to);
     while (bytes) {
@@ -112,7 +118,7 @@ void make_id(void* id) {
 // --- joining ---
 
 FileTransport::FileTransport(const std::string& path, uint32_t rank, uint32_t ranks)
-    : Transport(rank, ranks), path_(path) {}
+    : Transport(rank, ranks), path_(path), written_(ranks), taken_(ranks) {}
 
 FileTransport::~FileTransport() {
     if (memory_) say_farewell(joined_ ? Presence::State::left : Presence::State::broken, rank(), "gave up joining");
@@ -155,10 +161,48 @@ void FileTransport::map(uint64_t bytes) {
     mapped_ = bytes;
 }
 
+// Who may rename files there may put another one in the place of ours.
+void FileTransport::check_folder() const {
+    const size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+    struct stat there{};
+    if (stat(folder.c_str(), &there) != 0)
+        fail_errno(errno == ENOENT ? GPO_NOT_FOUND : GPO_IO_ERROR, errno, text("the folder of ", path_));
+    if ((there.st_mode & (S_IWGRP | S_IWOTH)) && !(there.st_mode & S_ISVTX))
+        fail(GPO_INVALID_ARGUMENT, "other users may put a file of theirs in the place of ", path_,
+             ": its folder has mode ", octal(there.st_mode), " and isn't sticky");
+}
+
+void FileTransport::check_file() const {
+    struct stat own{};
+    if (fstat(file_, &own) != 0) fail_errno(GPO_IO_ERROR, errno, path_);
+    if (!S_ISREG(own.st_mode)) fail(GPO_INVALID_ARGUMENT, path_, " is no file");
+    if (own.st_uid != geteuid())
+        fail(GPO_INVALID_ARGUMENT, "the file ", path_, " is of user ", own.st_uid, ", and this process is user ",
+             geteuid(), "'s");
+    if (own.st_mode & (S_IWGRP | S_IWOTH))
+        fail(GPO_INVALID_ARGUMENT, "other users may write to the file ", path_, ": it has mode ", octal(own.st_mode));
+}
+
+bool FileTransport::is_whole(uint64_t* bytes) const noexcept {
+    struct stat own{};
+    const uint64_t there = fstat(file_, &own) == 0 ? static_cast<uint64_t>(own.st_size) : 0;
+    if (bytes) *bytes = there;
+    return there >= mapped_;
+}
+
+void FileTransport::check_whole(uint32_t peer) const {
+    uint64_t bytes = 0;
+    if (!is_whole(&bytes))
+        fail_broken(peer, text("can't be reached: somebody has cut the file ", path_, " to ", bytes, " bytes"));
+}
+
 // Rank 0.
 void FileTransport::create() {
+    check_folder();
     if (const int old = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); old >= 0) {
         file_ = old;
+        check_file();
         uint64_t magic = 0;
         const bool ours = pread(old, &magic, sizeof magic, 0) == sizeof magic && magic == kMagic;
         const bool used = ours && holds_lock(0);
@@ -200,6 +244,8 @@ bool FileTransport::open_existing() {
         if (errno == ENOENT) return false;
         fail_errno(GPO_IO_ERROR, errno, path_);
     }
+    check_folder();
+    check_file();
     uint64_t magic = 0;
     if (pread(file_, &magic, sizeof magic, 0) != sizeof magic || magic != kMagic)
         fail(GPO_INVALID_ARGUMENT, "the file ", path_, " is there already, and was not made by a group");
@@ -207,13 +253,15 @@ bool FileTransport::open_existing() {
         unmap();
         return false;
     }
-    const Layout layout(ranks());
-    map(kPage);
-    const uint32_t theirs = header().ranks;
+    uint32_t theirs = 0;
+    if (pread(file_, &theirs, sizeof theirs, offsetof(Header, ranks)) != sizeof theirs) theirs = 0;
     if (theirs != ranks())
         fail(GPO_INVALID_ARGUMENT, "options.ranks is ", ranks(), ", and rank 0 has ", theirs, " in its options");
-    munmap(memory_, mapped_);
-    memory_ = nullptr;
+    const Layout layout(ranks());
+    struct stat own{};
+    if (fstat(file_, &own) != 0 || static_cast<uint64_t>(own.st_size) < layout.bytes)
+        fail(GPO_INVALID_ARGUMENT, "the file ", path_, " is cut short: it has ", own.st_size, " bytes, and a group of ",
+             ranks(), " ranks takes ", layout.bytes);
     map(layout.bytes);
     ring_bytes_ = layout.ring_bytes;
     if (!take_lock()) {
@@ -230,6 +278,7 @@ void FileTransport::come() noexcept { slot(rank()).state.store(kHere, std::memor
 // One that has seen all may leave before another looks. `again`: rank 0 has died, and another may come. Throws Broken.
 bool FileTransport::all_came(bool* again) {
     bool all = true;
+    check_whole(0);
     for (uint32_t other = 0; other < ranks(); ++other) {
         if (other == rank()) continue;
         if (slot(other).state.load(std::memory_order_acquire) == kAbsent) {
@@ -248,7 +297,7 @@ bool FileTransport::all_came(bool* again) {
 std::string FileTransport::missing() const {
     std::string out;
     for (uint32_t other = 0; other < ranks(); ++other)
-        if (other != rank() && (!memory_ || slot(other).state.load(std::memory_order_acquire) == kAbsent))
+        if (other != rank() && (!memory_ || !is_whole() || slot(other).state.load(std::memory_order_acquire) == kAbsent))
             out += text(out.empty() ? "" : ", ", other);
     return out;
 }
@@ -280,6 +329,7 @@ std::unique_ptr<Transport> FileTransport::split(std::span<const uint32_t> ranks,
     std::vector<uint32_t> list(ranks.begin(), ranks.end());
     const auto place = std::find(list.begin(), list.end(), rank());
     Digest digest;
+    check_whole(rank());
     digest.add(header().group, sizeof header().group);
     {
         std::lock_guard lock(splits_lock_);
@@ -305,43 +355,49 @@ FileTransport::Ring& FileTransport::ring(uint32_t from, uint32_t to) const noexc
 
 // --- messages ---
 
-bool FileTransport::write(Transfer& transfer) noexcept {
+bool FileTransport::write(Transfer& transfer) {
     Ring& to = ring(rank(), transfer.peer);
     auto* const bytes = reinterpret_cast<std::byte*>(&to + 1);
-    const uint64_t written = to.written.load(std::memory_order_relaxed);
-    const uint64_t room = ring_bytes_ - (written - to.taken.load(std::memory_order_acquire));
-    const uint64_t count = std::min(room, transfer.size - transfer.done);
+    uint64_t& written = written_[transfer.peer];
+    const uint64_t waiting = written - to.taken.load(std::memory_order_acquire);
+    if (waiting > ring_bytes_) fail_broken(transfer.peer, text("has taken what wasn't sent, by the file ", path_));
+    const uint64_t count = std::min(ring_bytes_ - waiting, transfer.size - transfer.done);
     if (count == 0) return false;
     const uint64_t at = written % ring_bytes_, first = std::min(count, ring_bytes_ - at);
     std::memcpy(bytes + at, transfer.bytes + transfer.done, first);
     std::memcpy(bytes, transfer.bytes + transfer.done + first, count - first);
-    to.written.store(written + count, std::memory_order_release);
+    written += count;
+    to.written.store(written, std::memory_order_release);
     transfer.done += count;
     return true;
 }
 
-bool FileTransport::read(Transfer& transfer) noexcept {
+bool FileTransport::read(Transfer& transfer) {
     Ring& from = ring(transfer.peer, rank());
     const auto* const bytes = reinterpret_cast<const std::byte*>(&from + 1);
-    const uint64_t taken = from.taken.load(std::memory_order_relaxed);
+    uint64_t& taken = taken_[transfer.peer];
     const uint64_t there = from.written.load(std::memory_order_acquire) - taken;
+    if (there > ring_bytes_) fail_broken(transfer.peer, text("has sent more than fits into the file ", path_));
     const uint64_t count = std::min(there, transfer.size - transfer.done);
     if (count == 0) return false;
     const uint64_t at = taken % ring_bytes_, first = std::min(count, ring_bytes_ - at);
     std::memcpy(transfer.bytes + transfer.done, bytes + at, first);
     std::memcpy(transfer.bytes + transfer.done + first, bytes, count - first);
-    from.taken.store(taken + count, std::memory_order_release);
+    taken += count;
+    from.taken.store(taken, std::memory_order_release);
     transfer.done += count;
     return true;
 }
 
 bool FileTransport::advance(Transfer& transfer) {
+    check_whole(transfer.peer);
     const bool moved = transfer.sends ? write(transfer) : read(transfer);
     transfer.complete = transfer.done == transfer.size;
     return moved;
 }
 
 Presence FileTransport::look_at(uint32_t rank) {
+    check_whole(rank);
     const Slot& of = slot(rank);
     Presence out;
     uint32_t state = of.state.load(std::memory_order_acquire);
@@ -353,12 +409,13 @@ Presence FileTransport::look_at(uint32_t rank) {
                 : state == kBroken ? Presence::State::broken
                                    : Presence::State::dead;
     if (state != kBroken) return out;
-    out.culprit = of.culprit;
+    out.culprit = of.culprit < ranks() ? of.culprit : rank;
     out.why.assign(of.why, strnlen(of.why, sizeof of.why));
     return out;
 }
 
 void FileTransport::say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
+    if (!is_whole()) return;
     Slot& own = slot(rank());
     if (own.state.load(std::memory_order_relaxed) != kHere) return;
     own.culprit = culprit;

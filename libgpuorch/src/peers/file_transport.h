@@ -8,6 +8,10 @@
 // Joining. Rank 0 makes the file under a name that nobody knows, takes its lock, and renames the file to the name that
 // the ranks have agreed on. The others open that name until there is a file whose rank 0 lives: so what a group that
 // has died left behind hurts nobody. When all have come, rank 0 removes the name.
+//
+// Trust. The ranks are one user's, and the file is that user's alone: what others may write, or put in its place, is
+// refused. What is read from the file is still looked at before it is used, and the file's size before it is touched:
+// a program of the same user's may have cut it.
 #pragma once
 
 #include <map>
@@ -47,6 +51,10 @@ private:
     bool holds_lock(uint32_t rank) const;
     void map(uint64_t bytes);
     void unmap() noexcept;
+    void check_folder() const;
+    void check_file() const;
+    bool is_whole(uint64_t* bytes = nullptr) const noexcept;
+    void check_whole(uint32_t peer) const;
     void come() noexcept;
     bool all_came(bool* again);
     void remove_name() noexcept;
@@ -54,13 +62,14 @@ private:
     Header& header() const noexcept;
     Slot& slot(uint32_t rank) const noexcept;
     Ring& ring(uint32_t from, uint32_t to) const noexcept;
-    bool write(Transfer& transfer) noexcept;
-    bool read(Transfer& transfer) noexcept;
+    bool write(Transfer& transfer);
+    bool read(Transfer& transfer);
 
     const std::string path_;
     int file_ = -1;
     std::byte* memory_ = nullptr;
     uint64_t mapped_ = 0, ring_bytes_ = 0;
+    std::vector<uint64_t> written_, taken_;                // of each rank: bytes, ever, to it and of it
     bool joined_ = false;                                  // all have come
     bool named_ = false;                                   // rank 0: the name is still there
     host::Mutex splits_lock_;
