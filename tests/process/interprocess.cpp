@@ -280,6 +280,7 @@ int events() {
         EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(a.stream, 5'000'000));
         line.say('w');
         EXPECT(a.all_are(data, static_cast<uint32_t>(2 * turn + 3), kWords));
+        line.hear('n');   // the partner has waited: a recording from here on isn't the one that it means
     }
     {
         // Both destroy the event while it is recorded and waited for.
@@ -344,6 +345,7 @@ int events_partner(const Line& line) {
         gate.let_go();
         EXPECT_OK(gpo_stream_wait(other, kPatience));
         EXPECT_OK(gpo_event_wait(event, kPatience));
+        line.say('n');
     }
     // What can't be done with it.
     gpo_template_t step = nullptr;
