@@ -1,5 +1,6 @@
 // Traces: what was done is in them, on one clock; and whatever happens to the files, the work goes on.
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -392,6 +393,47 @@ TEST_CASE("the folder that a trace is to be in is made, unless nothing is traced
     REQUIRE_OK(gpo_trace_stop(gpu.runtime));
     CHECK(closed(contents(folder / "made/trace.json")));
     CHECK(contents(folder / "elsewhere/timeline.svg").ends_with("</svg>\n"));
+}
+
+TEST_CASE("a pipe that nobody reads is refused at once, and one that is read gets the trace") {
+    Folder folder;
+    Gpu gpu;
+    const std::string pipe = folder / "pipe";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    for (const bool picture : {false, true}) {
+        CHECK_STATUS(GPO_IO_ERROR, picture ? start(gpu, "", pipe) : start(gpu, pipe));
+        CHECK(std::string(last_error().message).find(pipe + " can't be written: it is a pipe that nobody reads") !=
+              std::string::npos);
+    }
+    std::string text;
+    std::thread reader([&] { text = read_whole(pipe); });
+    gpo_status begun = GPO_IO_ERROR;
+    while ((begun = start(gpu, pipe)) == GPO_IO_ERROR) std::this_thread::yield();   // until it is opened for reading
+    REQUIRE_OK(begun);
+    work(gpu);
+    CHECK_OK(gpo_trace_stop(gpu.runtime));
+    reader.join();
+    CHECK(closed(text));
+}
+
+TEST_CASE("a trace goes where a link of one's own leads, and not where another user's does") {
+    Folder folder;
+    Gpu gpu;
+    const std::string mine = folder / "mine", link = folder / "link.json";
+    write_file(mine, {'m', 'i', 'n', 'e'});
+    REQUIRE(symlink(mine.c_str(), link.c_str()) == 0);
+    if (geteuid() == 0) {
+        REQUIRE(lchown(link.c_str(), 65534, 65534) == 0);
+        for (const bool picture : {false, true}) {
+            CHECK_STATUS(GPO_IO_ERROR, picture ? start(gpu, "", link) : start(gpu, link));
+            CHECK(std::string(last_error().message).find("it is a symbolic link of user 65534") != std::string::npos);
+            CHECK(contents(mine) == "mine");
+        }
+        REQUIRE(lchown(link.c_str(), 0, 0) == 0);
+    }
+    REQUIRE_OK(start(gpu, link));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(closed(contents(mine)));
 }
 
 TEST_CASE("while a picture is made nothing else is touched, whatever its name, and no link is followed") {

@@ -265,6 +265,17 @@ def by_environment(job):
           (sorted(path.name for path in folder.iterdir()), ["summary.txt", "timeline.svg", "trace.json"]),
           ("of the copying was hidden" in (folder / "summary.txt").read_text(), True),
           (len(json.loads((folder / "trace.json").read_text())) > 50, True))
+    shared, mine = job.folder / "shared", job.folder / "mine"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    mine.write_text("mine")
+    (shared / "trace.json").symlink_to(mine)
+    code, _, errors = job.run(trace=shared)
+    made = sorted(path for path in shared.iterdir() if not path.is_symlink())
+    check("in a folder that other users may write to the names have the process's id, and the files are its user's alone", (code, 0),
+          ([re.sub(r"[0-9]+", "N", path.name) for path in made], ["summary-N.txt", "timeline-N.svg", "trace-N.json"]),
+          ([oct(path.stat().st_mode & 0o777) for path in made], ["0o600"] * 3), (mine.read_text(), "mine"),
+          (len(json.loads(made[2].read_text())) > 50, True))
     packed = job.folder / "packed.json.gz"
     code, _, _ = job.run(trace=packed)
     check("and gzipped", (code, 0), (len(json.loads(gzip.decompress(packed.read_bytes()))) > 50, True))

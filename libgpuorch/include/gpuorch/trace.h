@@ -9,7 +9,8 @@
  *   Set GPUORCH_TRACE=PATH in the program's environment (ignored in set-uid programs). Each runtime of the program is
  *   then traced from its creation until it is shut down. What is written depends on PATH:
  *   - a name that ends in .svg: the picture
- *   - a folder, or a name that ends in '/': trace.json, timeline.svg and summary.txt in that folder
+ *   - a folder, or a name that ends in '/': trace.json, timeline.svg and summary.txt in that folder. In a folder that
+ *     other users may write to the names have the process's id, and the files are new and this user's alone
  *   - any other name: the trace
  *   Files of a second runtime get "-2" before the ending. If several processes trace to the same PATH, the first has
  *   the plain names until it ends. Files of the others get their process ids (trace-4711.json), and the time too if
@@ -77,8 +78,9 @@ typedef struct gpo_trace_options {
 
 /* Starts a trace of all devices of a runtime. `options` may be NULL: only the summary.
  * GPO_INVALID_STATE: a trace of the runtime is running
- * GPO_IO_ERROR: a file can't be written, or another trace, of this process or of another, is writing it (then the
- *     native code is EWOULDBLOCK); the message names the file. All files are as they were before the call
+ * GPO_IO_ERROR: a file can't be written, is a pipe that nobody reads or another user's symbolic link, or another
+ *     trace, of this process or of another, is writing it (then the native code is EWOULDBLOCK); the message names the
+ *     file. All files are as they were before the call
  * Blocks while the files are opened and the clock of each device is compared with the host's (some 100 us each). */
 GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_options *options);
 

@@ -30,6 +30,12 @@ std::string absolute(const std::string& path) {
     return text(folder, "/", path);
 }
 
+/// A folder that other users may write to. They could know our names beforehand, and read what is in our files.
+bool is_shared(const char* value) {
+    struct stat status;
+    return stat(value, &status) == 0 && S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 /// What the value of GPUORCH_TRACE means. `added` goes before the endings of names.
 Options named_by(const char* value, const std::string& added) {
     Options options;
@@ -42,6 +48,7 @@ Options named_by(const char* value, const std::string& added) {
     };
     struct stat status;
     const bool folder = stat(value, &status) == 0 && S_ISDIR(status.st_mode);
+    options.alone = is_shared(value);
     if (folder || path.ends_with('/')) {
         if (!path.ends_with('/')) path += '/';
         options.path = name(path + "trace.json");
@@ -124,11 +131,11 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
         // What can't be made is told by the files in it.
         if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.push_back(std::move(folder));
     }
-    picture_claim_ = options_.picture.empty() || options_.one_claim ? nullptr : make<Claim>(options_.picture);
+    picture_claim_ = options_.picture.empty() || options_.one_claim ? nullptr : make<Claim>(options_.picture, options_.alone);
     if (!options_.picture.empty()) check_writable(options_.picture, picture_claim_.get());
     if (!options_.summary.empty()) check_writable(options_.summary);
     json_ = nullptr;
-    if (!options_.path.empty()) json_ = std::make_unique<Json>(options_.path, start_, program_name());
+    if (!options_.path.empty()) json_ = std::make_unique<Json>(options_.path, start_, program_name(), options_.alone);
     const auto gpus = source_->gpus(runtime_);
     {
         std::lock_guard lanes(lanes_lock_);
@@ -212,7 +219,8 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
     try {
         const uint32_t number = g_from_environment.fetch_add(1) + 1;
         const std::string counted = number > 1 ? text("-", number) : "";
-        for (uint32_t form = g_form.load();; ++form) {
+        const bool shared = is_shared(value);
+        for (uint32_t form = std::max(g_form.load(), uint32_t{shared});; ++form) {
             // Processes of different containers may have one id, and share a folder: the time tells them apart.
             const std::string process =
                 form == 0 ? "" : form == 1 ? text("-", getpid()) : text("-", getpid(), "-", host::now());
@@ -229,7 +237,8 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
                 continue;
             }
             if (form != 0)
-                runtime.log(GPO_LOG_INFO, "GPUORCH_TRACE: another process traces to ", value, " too: this one's is ",
+                runtime.log(GPO_LOG_INFO, "GPUORCH_TRACE: ", shared ? "other users may write to " : "another process traces to ",
+                            value, shared ? ": this process's trace is " : " too: this one's is ",
                             options.path.empty() ? options.picture : options.path);
             return;
         }

@@ -31,6 +31,7 @@ struct Options {
     std::string path, picture, summary, title;  // files; "": none
     bool gpu_times = true;
     bool one_claim = false;  // the picture goes with the trace: who has that one has both
+    bool alone = false;      // new files, for this user alone
     bool of_environment = false;  // GPUORCH_TRACE asked for it: the program gets no status that says what failed
 };
 

@@ -337,7 +337,7 @@ void Recorder::end_session(uint64_t now) noexcept {
     const auto whole = [&](const std::string& path, Claim* claim, const auto& make) {
         if (path.empty()) return;
         try {
-            write_whole(path, make(), claim);
+            write_whole(path, make(), claim, options_.alone);
         } catch (const Failure& failure) {
             report(failure.error());
         } catch (...) {

@@ -23,23 +23,42 @@ void unlock_and_close(int descriptor) noexcept {
     ::close(descriptor);
 }
 
-[[noreturn]] void fail_taken(const std::string& path) {
+[[noreturn]] void fail_open(const std::string& path, int number, std::string_view why) {
     auto error = std::make_shared<Error>();
     error->status = GPO_IO_ERROR;
-    error->native_code = EWOULDBLOCK;
+    error->native_code = number;
     error->native_domain = GPO_NATIVE_ERRNO;
-    error->message =
-        text(path, " can't be written: another process, or another runtime of this one, writes its trace to it");
+    error->message = text(path, " can't be written: ", why);
     throw Failure(std::move(error));
+}
+
+[[noreturn]] void fail_taken(const std::string& path) {
+    fail_open(path, EWOULDBLOCK, "another process, or another runtime of this one, writes its trace to it");
+}
+
+// What is there. A link is followed if it is the user's own, or root's (/dev/stdout): in a folder that users share
+// another one's may lead to any file of ours.
+int open_there(const std::string& path) {
+    int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644);
+    struct stat link;
+    if (descriptor < 0 && errno == ELOOP) {
+        if (lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid() && link.st_uid != 0)
+            fail_open(path, ELOOP, text("it is a symbolic link of user ", link.st_uid));
+        descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+    }
+    if (descriptor < 0 && errno == ENXIO) fail_open(path, ENXIO, "it is a pipe that nobody reads");
+    if (descriptor >= 0) fcntl(descriptor, F_SETFL, 0);   // writes to a pipe wait for its reader
+    return descriptor;
 }
 
 }  // namespace
 
-Claim::Claim(const std::string& path) : path_(path) {
+Claim::Claim(const std::string& path, bool alone) : path_(path) {
     for (int tries = 1;; ++tries) {
-        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, alone ? 0600 : 0644);
         made_ = descriptor_ >= 0;
-        if (!made_ && errno == EEXIST) descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (!made_ && errno == EEXIST && alone) fail_open(path_, EWOULDBLOCK, "it is there already");
+        if (!made_ && errno == EEXIST) descriptor_ = open_there(path_);
         if (descriptor_ < 0) fail_errno(GPO_IO_ERROR, errno, text(path_, " can't be written"));
         struct stat opened, now;
         regular_ = fstat(descriptor_, &opened) == 0 && S_ISREG(opened.st_mode);

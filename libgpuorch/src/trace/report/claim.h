@@ -13,9 +13,10 @@ namespace gpo::trace {
 
 class Claim final : public Counted {
 public:
-    /// Opens the file, or makes it; what it holds stays. Throws Failure(GPO_IO_ERROR) naming it; if another trace has
-    /// it, one that is_taken().
-    explicit Claim(const std::string& path);
+    /// Opens the file, or makes it; what it holds stays. `alone`: it is made, for this user alone. Throws
+    /// Failure(GPO_IO_ERROR) naming it: for a pipe that nobody reads, and for another user's symbolic link, too; if
+    /// another trace has it, or `alone` and it is there, one that is_taken(). Doesn't block.
+    explicit Claim(const std::string& path, bool alone = false);
     static bool is_taken(const Error& error) noexcept;
 
     /// For writing. -1 in a forked child.

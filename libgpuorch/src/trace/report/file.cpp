@@ -51,12 +51,12 @@ bool write_all(int descriptor, off_t at, std::string_view data, std::string_view
 
 }  // namespace
 
-File::File(const std::string& path, std::string opening, std::string closing)
+File::File(const std::string& path, std::string opening, std::string closing, bool alone)
     : path_(path), opening_(std::move(opening)), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
     boundaries_.reserve(kBoundaries + 1);
     packed_.resize(1 << 16);
     ending_.reserve(kHeader.size() + opening_.size() + closing_.size() + 13);
-    claim_ = make<Claim>(path);
+    claim_ = make<Claim>(path, alone);
     if (gzip_) {
         if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
             throw std::bad_alloc();
@@ -208,13 +208,13 @@ void File::close() noexcept {
     }
 }
 
-void write_whole(const std::string& path, std::string_view text, Claim* claim) {
+void write_whole(const std::string& path, std::string_view text, Claim* claim, bool alone) {
     int number = 0;
     if (claim && !claim->regular()) {
         write_all(claim->descriptor(), kBehind, text, {}, &number);
     } else {
         PartFile part(path);
-        number = part.create(0644);
+        number = part.create(alone ? 0600 : 0644);
         if (number == 0) write_all(part.descriptor(), kBehind, text, {}, &number);
         if (number == 0 && claim) number = claim->replace(part);
         if (number == 0 && !claim) number = part.close();

@@ -26,7 +26,7 @@ public:
     /// Claims the file; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever
     /// comes between. Writes nothing yet: what the file held goes with the first thing that is written. Throws as
     /// Claim does.
-    File(const std::string& path, std::string opening, std::string closing);
+    File(const std::string& path, std::string opening, std::string closing, bool alone = false);
     /// One that wasn't closed, and to which nothing was written, is left as it was; removed, if it was made.
     ~File();
     File(const File&) = delete;
@@ -74,7 +74,7 @@ private:
 
 /// Writes a whole file at once, beside its name first, then in its place; a pipe or device that is `claim`ed as it is.
 /// Throws Failure(GPO_IO_ERROR) naming it.
-void write_whole(const std::string& path, std::string_view text, Claim* claim = nullptr);
+void write_whole(const std::string& path, std::string_view text, Claim* claim = nullptr, bool alone = false);
 
 /// Throws Failure(GPO_IO_ERROR) if a file couldn't be written so. Leaves nothing behind.
 void check_writable(const std::string& path, const Claim* claim = nullptr);

@@ -52,8 +52,9 @@ std::string Json::quoted(std::string_view text) {
     return out + '"';
 }
 
-Json::Json(const std::string& path, uint64_t start, std::string_view program)
-    : file_(path, "[\n", "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"),
+Json::Json(const std::string& path, uint64_t start, std::string_view program, bool alone)
+    : file_(path, "[\n", "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n",
+            alone),
       start_(start) {
     text_.reserve(kFlushAt + 4096);
     meta("process_name", kHost, 0, text("host: ", program));

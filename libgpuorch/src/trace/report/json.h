@@ -18,7 +18,7 @@ namespace gpo::trace {
 class Json {
 public:
     /// Throws Failure(GPO_IO_ERROR), std::bad_alloc.
-    Json(const std::string& path, uint64_t start, std::string_view program);
+    Json(const std::string& path, uint64_t start, std::string_view program, bool alone = false);
 
     // All throw only std::bad_alloc.
     void thread(int number, const char* name);
