@@ -1,5 +1,6 @@
 // The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in
 // the log, and what is written in its folders is nobody else's to write.
+// RUN: mistakes
 // RUN: nonsense
 // RUN: nonsense_nvrtc
 // RUN: setuid
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,67 @@ gpo_status compile_uncached(gpo_device_t device) {
     options.flags = GPO_COMPILE_NO_CACHE;
     gpo_module_t module = nullptr;
     return gpo_module_compile(device, &options, &module);
+}
+
+/// What stderr gets of a process with this variable that makes two runtimes, and a kernel on each.
+std::vector<std::string> told(const char* name, const std::string& value) {
+    Folder here;
+    const std::string said = here / "said";
+    const int code = in_child([&] {
+        EXPECT(chdir(here.path.c_str()) == 0);
+        setenv("GPUORCH_DEVICE", "soft", 1);
+        unsetenv("GPUORCH_LOG");
+        setenv(name, value.c_str(), 1);
+        const int file = open(said.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        EXPECT(file >= 0 && dup2(file, STDERR_FILENO) == STDERR_FILENO);
+        for (int i = 0; i < 2; ++i) {
+            gpo_runtime_t runtime = nullptr;
+            gpo_device_t device = nullptr;
+            EXPECT_OK(gpo_runtime_create(nullptr, &runtime));
+            EXPECT_OK(gpo_device_open(runtime, nullptr, &device));
+            auto options = sized<gpo_compile_options>();
+            options.source = kSource;
+            gpo_module_t module = nullptr;
+            EXPECT_OK(gpo_module_compile(device, &options, &module));
+            EXPECT_OK(gpo_module_destroy(module));
+            EXPECT_OK(gpo_device_close(device));
+            EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+        }
+        return 0;
+    });
+    EXPECT(code == 0);
+    EXPECT(here.names() == std::set<std::string>{"said"});
+    std::vector<std::string> lines;
+    std::istringstream text(read_whole(said));
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+}
+
+// A variable with a value that it can't have is told once, and what it is taken for.
+void mistakes() {
+    const auto one = [](const char* name, const std::string& value, const std::string& part) {
+        const std::vector<std::string> lines = told(name, value);
+        for (const std::string& line : lines) std::fprintf(stderr, "%s=%s: %s\n", name, value.c_str(), line.c_str());
+        EXPECT(lines.size() == 1);
+        EXPECT(lines[0].find(part) != std::string::npos);
+    };
+    one("GPUORCH_LOG", "foo", "GPUORCH_LOG is `foo`, and none of error, warning, info and debug");
+    one("GPUORCH_TRACE", "1", "GPUORCH_TRACE is `1`, which is taken for no name: nothing is traced");
+    one("GPUORCH_TRACE", "yes", "nothing is traced");
+    one("GPUORCH_SOFT_GUARD", "7", "GPUORCH_SOFT_GUARD is `7`, and none of 1, on, yes, true, 0, off, no and false");
+    one("GPUORCH_ATTRIBUTE", "yeah", "GPUORCH_ATTRIBUTE is `yeah`");
+    one("GPUORCH_MPI_DEVICE", "2", "GPUORCH_MPI_DEVICE is `2`");
+    one("GPUORCH_CUDA_VERSION", "13.0", "GPUORCH_CUDA_VERSION is `13.0`");
+    for (const char* right : {"error", "warning"}) EXPECT(told("GPUORCH_LOG", right).empty());
+    for (const char* right : {"1", "0", "no", ""}) EXPECT(told("GPUORCH_ATTRIBUTE", right).empty());
+    EXPECT(told("GPUORCH_CUDA_VERSION", "12040").empty());
+    one("GPUORCH_CACHE", "/dev/null/cache", "GPUORCH_CACHE: compiled kernels are not cached: /dev/null/cache");
+    EXPECT(told("GPUORCH_CACHE", "").empty());
+    // And what goes well is told to who asks for all.
+    std::string all;
+    for (const std::string& line : told("GPUORCH_LOG", "debug")) all += line + "\n";
+    EXPECT(all.find("gpuorch debug: driver: the software GPU") != std::string::npos);
+    EXPECT(all.find("gpuorch debug: module") != std::string::npos);
 }
 
 void nonsense() {
@@ -234,6 +297,7 @@ int main(int argc, char** argv) {
     EXPECT(argc >= 2);
     const std::string kind = argv[1];
     if (kind == "inside") return getuid() == geteuid() ? 22 : inside_setuid(argv[2]);
+    if (kind == "mistakes") mistakes();
     if (kind == "nonsense") nonsense();
     if (kind == "nonsense_nvrtc") nonsense_nvrtc();
     if (kind == "setuid") set_uid();

@@ -34,7 +34,9 @@ typedef struct gpo_runtime_options {
                                  environment variable GPUORCH_DEVICE, which has the same values. "any" is CUDA where it
                                  can be used, else the software GPU. ":N" shows only device N */
     gpo_log_fn log;           /* gets log lines. NULL: no log, unless GPUORCH_LOG names a level (to stderr).
-                                 If a trace that GPUORCH_TRACE asks for can't be written, stderr says so in any case */
+                                 If a trace that GPUORCH_TRACE asks for can't be written, the folder in GPUORCH_CACHE
+                                 can't be used, or a variable has a value that it can't have, stderr says so in any
+                                 case, once */
     void *log_user;           /* passed to `log` */
     int32_t log_level;        /* GPO_LOG_*; 0: the level that GPUORCH_LOG names, else GPO_LOG_WARNING */
     uint32_t completion_mode; /* GPO_COMPLETION_* */

@@ -11,7 +11,8 @@
  *   - a name that ends in .svg: the picture
  *   - a folder, or a name that ends in '/': trace.json, timeline.svg and summary.txt in that folder. In a folder that
  *     other users may write to the names have the process's id, and the files are new and this user's alone
- *   - any other name: the trace
+ *   - any other name: the trace. A number, or a word like "on" or "yes", is no name: nothing is traced, and stderr
+ *     says so (./1 is a file called 1)
  *   Files of a second runtime get "-2" before the ending. If several processes trace to the same PATH, the first has
  *   the plain names until it ends. Files of the others get their process ids (trace-4711.json), and the time too if
  *   such a file exists. If a file can't be written, stderr has its name and the reason, whatever the log level, and the

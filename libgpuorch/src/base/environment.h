@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gpo::environment {
 
@@ -34,5 +35,13 @@ const char* get(const char* name) noexcept;
 
 /// True for "1", "on", "yes", "true".
 bool flag(const char* name) noexcept;
+
+/// Whether the value is meant to turn something on or off: a number, or a word like "yes". Such a value of GPUORCH_TRACE
+/// is no name.
+bool is_a_switch(const char* value) noexcept;
+
+/// A sentence for each variable whose value is none that it can have. Those that name files, devices and speeds aren't
+/// looked at here: they are refused where they are used. Throws std::bad_alloc.
+std::vector<std::string> mistakes();
 
 }  // namespace gpo::environment

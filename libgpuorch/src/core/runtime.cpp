@@ -201,6 +201,8 @@ void Runtime::open_driver() {
         driver_ = std::move(opened);
         driver_ready_.store(driver_.get(), std::memory_order_release);
     }
+    log(GPO_LOG_DEBUG, "driver: ", driver_->software ? "the software GPU" : "CUDA", ", version ", driver_->version, ", ",
+        ordinals_.size(), ordinals_.size() == 1 ? " device" : " devices");
     if (chosen) log(GPO_LOG_INFO, "the software GPU is used: CUDA can't be: ", reason_);
 }
 
@@ -229,6 +231,16 @@ const char* Runtime::intern(std::string_view label) {
 void Runtime::log_and_print(int32_t level, const char* line) noexcept {
     if (options_.log != log_to_stderr || level > options_.log_level) log_to_stderr(nullptr, level, line);
     log(level, line);
+}
+
+void Runtime::tell_mistakes() noexcept {
+    static constinit std::atomic<bool> told{false};
+    if (told.exchange(true)) return;
+    try {
+        for (const std::string& mistake : environment::mistakes()) log_and_print(GPO_LOG_WARNING, mistake.c_str());
+    } catch (const std::bad_alloc&) {
+        // The values are ignored all the same.
+    }
 }
 
 void Runtime::write_log(int32_t level, const char* line) noexcept {

@@ -133,6 +133,8 @@ public:
     /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on
     /// stderr too, whatever is logged there otherwise.
     void log_and_print(int32_t level, const char* line) noexcept;
+    /// Logs the mistakes in the environment likewise, the first time in this process.
+    void tell_mistakes() noexcept;
     /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's function. For routes.

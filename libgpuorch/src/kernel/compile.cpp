@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "base/environment.h"
 #include "core/options.h"
 #include "kernel/cache.h"
 #include "kernel/link.h"
@@ -147,6 +148,19 @@ std::string_view compile_log() noexcept {
     return mine ? std::string_view(*mine) : std::string_view();
 }
 
+namespace {
+
+// On stderr too, the first time in this process, if the environment has named the folder.
+void tell_uncached(Runtime& runtime, const std::string& why) {
+    static constinit std::atomic<bool> told{false};
+    const char* named = environment::get("GPUORCH_CACHE");
+    if (!named || runtime.cache_folder() != named || told.exchange(true))
+        return runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", why);
+    runtime.log_and_print(GPO_LOG_WARNING, text("GPUORCH_CACHE: compiled kernels are not cached: ", why).c_str());
+}
+
+}  // namespace
+
 Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     Context& context = device.context();
     Runtime& runtime = context.runtime();
@@ -158,8 +172,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty()) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
-            if (!runtime.cache_refusal_logged.exchange(true))
-                runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", cache->refused());
+            if (!runtime.cache_refusal_logged.exchange(true)) tell_uncached(runtime, cache->refused());
             cache.reset();
         } else {
             request.shelf = &*cache;
@@ -173,7 +186,9 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     if (!key.empty()) {
         if (const auto found = cache->find(key)) {
             try {
-                return load_compiled(device, *found, options.label);
+                Ref<Module> module = load_compiled(device, *found, options.label);
+                runtime.log(GPO_LOG_DEBUG, module->describe(), " was in the cache");
+                return module;
             } catch (const Failure& failure) {
                 // Whole, and yet not what this driver takes: it has been exchanged beneath us. Compile anew.
                 if (failure.error()->status != GPO_INVALID_IMAGE) throw;
@@ -181,11 +196,14 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
             }
         }
     }
+    const uint64_t begun = host::now();
     driver::CompileResult result = compilation->finish();
     set_compile_log(result.log);
     if (!result.ok) fail_compilation(result, options.label);
     if (!result.device_runtime.empty()) link_compiled(context, result, options.label);
     auto module = load_compiled(device, result, options.label);
+    runtime.log(GPO_LOG_DEBUG, module->describe(), " was compiled, in ", (host::now() - begun) / 1'000'000, " ms",
+                key.empty() ? "" : ", and goes into the cache");
     if (!key.empty()) cache->store(key, result);
     return module;
 }

@@ -215,7 +215,7 @@ void Recorder::give_back_leftovers() noexcept {
 
 void Recorder::start_from_environment(Runtime& runtime, const Source& source) noexcept {
     const char* value = environment::get("GPUORCH_TRACE");
-    if (!value || !*value) return;
+    if (!value || !*value || environment::is_a_switch(value)) return;
     try {
         const uint32_t number = g_from_environment.fetch_add(1) + 1;
         const std::string counted = number > 1 ? text("-", number) : "";
