@@ -1,5 +1,5 @@
-// What a program can give up while a kernel on a plain stream waits for the host: every call comes back, and the
-// driver goes on taking work, though it would wait for that kernel with some of what is given back to it.
+// Objects and memory are given up while a kernel on a plain stream waits for the host. Every call comes back, and the
+// driver takes work all the time.
 #include <memory>
 
 #include "support/gpu.h"

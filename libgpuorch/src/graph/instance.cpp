@@ -171,7 +171,7 @@ Graph::Executable::~Executable() {
         if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // what is in flight runs to its end
         return;
     }
-    // There is no other of what can't be copied: whoever wants one meanwhile destroys this one.
+    // A recipe that can't be copied has one executable at a time: the next graph destroys this one if it comes first.
     if (built_->single() && !built_->copyable()) built_->leave(native);
     else destroy_->native = native;
     BlockingCall* const call = destroy_.release();

@@ -116,7 +116,7 @@ public:
     /// Of one that is single: true for the first who asks, until give_back().
     bool claim() const noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
     void give_back() const noexcept { claimed_.store(false, std::memory_order_release); }
-    /// The executable graph of the one who has claimed it is to be destroyed: by who takes it, and has the claim then.
+    /// Leaves the claimed recipe's executable to be destroyed. The one caller that takes it has the claim.
     void leave(CUgraphExec executable) const noexcept { left_.store(executable, std::memory_order_release); }
     CUgraphExec take_left() const noexcept { return left_.exchange(nullptr, std::memory_order_acq_rel); }
     /// Another driver's graph like this, with the same numbers of nodes. Inside a DriverScope. Throws

@@ -161,7 +161,7 @@ void FileTransport::map(uint64_t bytes) {
     mapped_ = bytes;
 }
 
-// Who may rename files there may put another one in the place of ours.
+// A user who may rename files there can replace ours.
 void FileTransport::check_folder() const {
     const size_t slash = path_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);

@@ -9,9 +9,9 @@
 // the ranks have agreed on. The others open that name until there is a file whose rank 0 lives: so what a group that
 // has died left behind hurts nobody. When all have come, rank 0 removes the name.
 //
-// Trust. The ranks are one user's, and the file is that user's alone: what others may write, or put in its place, is
-// refused. What is read from the file is still looked at before it is used, and the file's size before it is touched:
-// a program of the same user's may have cut it.
+// Trust. The ranks are one user's, and the file is that user's alone: a file that others may write to or replace is
+// refused. Its size and its counters are checked before each use all the same, since another program of the user may
+// have changed them.
 #pragma once
 
 #include <map>

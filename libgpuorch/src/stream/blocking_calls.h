@@ -13,8 +13,8 @@
 // caller has to know that the call was made.
 //
 // The library sees resident work that it has put on a resident stream. Kernels that the program launches itself, and
-// kernels that stay on other streams, are as always: the driver's calls wait for them. What the library does by itself,
-// when nobody has called it for that, comes behind the work that is on the streams then, so that it rarely waits long.
+// kernels that stay on other streams, are as always: the driver's calls wait for them. Blocking calls that no caller waits
+// for come behind the work that is on the streams then, so that they rarely wait long.
 #pragma once
 
 #include <memory>
@@ -39,8 +39,7 @@ public:
     /// Makes the call, now or when there is no resident work, and then deletes the object. Where it isn't put off it
     /// may take long. With no lock held, and not by the scanner.
     void make() noexcept { run(); }
-    /// The same by the errands' thread, when what is on all streams by then is done, resident streams left out. Locks
-    /// may be held.
+    /// The same by the errands' thread, behind the work that all streams but resident ones have then. Locks may be held.
     void make_elsewhere() noexcept;
 
 protected:

@@ -214,7 +214,7 @@ CUresult CUDAAPI update_exec(CUgraphExec handle, CUgraph graph, CUgraphExecUpdat
     });
 }
 
-/// Of what has conditional or memory nodes: the kernels that run on the device, and its own launch.
+/// An executable with conditional or memory nodes waits for the kernels that run on the device, and for its own launch.
 void wait_for_end_of(Machine& machine, CUgraphExec handle) {
     Mark* last = nullptr;
     {

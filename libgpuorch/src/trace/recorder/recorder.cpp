@@ -131,7 +131,8 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
         // What can't be made is told by the files in it.
         if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.push_back(std::move(folder));
     }
-    picture_claim_ = options_.picture.empty() || options_.one_claim ? nullptr : make<Claim>(options_.picture, options_.alone);
+    const bool claimed = !options_.picture.empty() && !options_.one_claim;
+    picture_claim_ = claimed ? make<Claim>(options_.picture, options_.alone) : nullptr;
     if (!options_.picture.empty()) check_writable(options_.picture, picture_claim_.get());
     if (!options_.summary.empty()) check_writable(options_.summary);
     json_ = nullptr;
@@ -237,9 +238,9 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
                 continue;
             }
             if (form != 0)
-                runtime.log(GPO_LOG_INFO, "GPUORCH_TRACE: ", shared ? "other users may write to " : "another process traces to ",
-                            value, shared ? ": this process's trace is " : " too: this one's is ",
-                            options.path.empty() ? options.picture : options.path);
+                runtime.log(GPO_LOG_INFO, "GPUORCH_TRACE: ",
+                            shared ? "other users may write to " : "another process traces to ", value,
+                            ": this process's trace is ", options.path.empty() ? options.picture : options.path);
             return;
         }
     } catch (const Failure& failure) {
