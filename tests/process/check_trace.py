@@ -338,7 +338,7 @@ def two_processes(job):
         found = traced(folder)
         check(f"processes that trace to {form.format('DIR')} at the same time have files of their own, while they live",
               ([code for code, _ in ends], 3 * [0]),
-              ([f"this one's is {folder}/{added[names[0]]}" in errors for _, errors in ends], [False, True, False]),
+              ([f"this process's trace is {folder}/{added[names[0]]}" in errors for _, errors in ends], [False, True, False]),
               ({name: labels for name, labels in found.items() if not name.startswith("summary")}, expected),
               (sum(name.startswith("summary") for name in found), 4 if form == "{}/" else 0))
         last = Told(path)

@@ -42,7 +42,7 @@ void refuse_beside_resident_work(std::span<const Ref<Context>> contexts, const c
 }
 
 void free_scratch(Context& context, CUdeviceptr scratch) noexcept {
-    Streams::of(context).blocking_calls().free_memory(scratch);
+    Streams::of(context).blocking_calls().free_used_memory(scratch);
 }
 
 size_t warm_place(const Collective& c) noexcept {

@@ -276,7 +276,7 @@ void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
 void Slots::free_buffers() noexcept {
     if (device_memory_ != 0) {
         DriverTry scope(*context_);
-        if (scope.entered()) Streams::of(*context_).blocking_calls().free_memory(device_memory_);
+        if (scope.entered()) Streams::of(*context_).blocking_calls().free_used_memory(device_memory_);
     }
     device_memory_ = 0;
     chunk_bytes_ = capacity_ = 0;

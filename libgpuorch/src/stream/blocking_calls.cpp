@@ -143,6 +143,15 @@ void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
     if (auto* call = new (std::nothrow) MemoryFree(context_, address)) call->make();
 }
 
+void BlockingCalls::free_used_memory(CUdeviceptr address) noexcept {
+    if (!begin()) return free_memory(address);
+    {
+        const SerialisingScope serialising(context_.runtime(), Serialising::device_allocation);
+        context_.table().cuMemFree(address);
+    }
+    end();
+}
+
 void BlockingCalls::end_import(CUdeviceptr mapping) noexcept {
     if (auto* call = new (std::nothrow) ImportEnd(context_, mapping)) call->make();
 }

@@ -112,6 +112,8 @@ public:
     /// Inside a DriverScope. Frees device memory without waiting for any kernel, where the driver can: in the order of
     /// a stream of the library's own, on which nothing else is.
     void free_memory(CUdeviceptr address) noexcept;
+    /// The same for memory that kernels may still use: waits for those, unless there is resident work.
+    void free_used_memory(CUdeviceptr address) noexcept;
     /// Likewise: unmaps another process's memory, now or when there is no resident work. Without memory to put that
     /// off the mapping goes with the context.
     void end_import(CUdeviceptr mapping) noexcept;

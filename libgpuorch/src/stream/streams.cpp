@@ -18,7 +18,11 @@ public:
         : context_(&context), action_(std::move(action)) {
         if (waited_for) entry_.emplace(Streams::of(context).deferred());
     }
+    /// A mark came back with an error.
+    void note_failure() noexcept { failed_ = true; }
     void run() noexcept override {
+        if (failed_ && Streams::of(*context_).failed_work_runs())
+            return context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
         {
             DriverTry scope(*context_);
             action_(scope.entered());
@@ -29,6 +33,7 @@ public:
 private:
     const Ref<Context> context_;
     const std::function<void(bool)> action_;
+    bool failed_ = false;
     std::optional<Deferred::Entry> entry_;   // goes before the context may
 };
 
@@ -39,14 +44,19 @@ public:
         : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
         for (const auto& stream : unmarked_) stream->marks().expect_mark();
     }
-    void on_completed(const Outcome&) noexcept override {}
+    void on_completed(const Outcome& outcome) noexcept override {
+        if (outcome.error) failed_.store(true, std::memory_order_relaxed);
+    }
     void mark_all() noexcept {
         retain();
         run();
     }
 
 private:
-    ~AllPassed() override { context_->runtime().errands().post(*action_.release()); }
+    ~AllPassed() override {
+        if (failed_.load(std::memory_order_relaxed)) action_->note_failure();
+        context_->runtime().errands().post(*action_.release());
+    }
 
     void run() noexcept override {
         for (; !unmarked_.empty() && !context_->ended(); unmarked_.pop_back()) {
@@ -70,6 +80,7 @@ private:
     const Ref<Context> context_;
     std::unique_ptr<Action> action_;
     std::vector<Ref<Stream>> unmarked_;
+    std::atomic<bool> failed_{false};
 };
 
 }  // namespace
@@ -247,6 +258,25 @@ void Streams::add_counters(gpo_statistics& statistics) const {
     statistics.legacy_stream_uses += past_.legacy_stream_uses;
     for (const Stream* stream : streams_) stream->add_counters(statistics);
     statistics.put_off += blocking_calls_.waiting();
+}
+
+// The mark of a stream that has failed is behind its work too, unless the driver could not record an event for it, or
+// gave an error when it was asked for that.
+bool Streams::failed_work_runs() noexcept {
+    bool runs = false;
+    const DriverTry scope(context_);
+    if (!scope.entered() || context_.runtime().shutting_down()) return false;
+    each([](Stream& stream) { return !stream.residence() && stream.failure(); },
+         [&](Stream& stream) {
+             try {
+                 runs = !stream.detached() && !stream.captured() &&
+                        context_.table().cuStreamQuery(stream.native()) == CUDA_ERROR_NOT_READY;
+             } catch (const Failure&) {
+                 // The driver doesn't tell.
+             }
+             return !runs;
+         });
+    return runs;
 }
 
 void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {

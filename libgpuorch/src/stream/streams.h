@@ -56,7 +56,9 @@ public:
     /// and doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for
     /// as well. Resident streams are left out, but for `behind`, if that is one (NULL: none is waited for).
     void when_all_pass(std::function<void(bool ok)> action, Stream* behind = nullptr);
-    /// The same once the resident work is done that there is now; nobody waits for the action.
+    /// Whether work of a stream that has failed is on the GPU, resident streams left out. By the errands' thread.
+    bool failed_work_runs() noexcept;
+    /// The same as when_all_pass, once the resident work is done that there is now; nobody waits for the action.
     void when_residents_pass(std::function<void(bool ok)> action);
     /// A resident stream on which something runs, or may; NULL if there is none. Asks the driver. With no lock held.
     Ref<Stream> resident_work() noexcept;
