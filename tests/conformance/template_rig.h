@@ -91,4 +91,20 @@ private:
     }
 };
 
+/// A template with a WHILE that adds one to a word until that is 3.
+inline Template counting(WordsRig& rig) {
+    Template of = make_template(rig);
+    const uint32_t first = rig.node(of, rig.put, rig.at(0), 0);
+    auto condition = sized<gpo_condition>();
+    condition.comparison = GPO_COMPARE_LESS;
+    condition.word = rig.at(0);
+    condition.constant = 3;
+    gpo_template_t body = nullptr;
+    uint32_t loop = 0;
+    REQUIRE_OK(gpo_template_add_while(of, &first, 1, &condition, &body, &loop));
+    rig.node(body, rig.add, rig.at(0), 1);
+    gpo_template_destroy(body);
+    return of;
+}
+
 }  // namespace gpo::test

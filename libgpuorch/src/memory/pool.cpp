@@ -241,7 +241,7 @@ void Pool::free_now(uint64_t address, uint64_t bytes) noexcept {
         DriverTry scope(*context_);
         if (scope.entered()) {
             driver_calls_.fetch_add(1, std::memory_order_relaxed);
-            Streams::of(*context_).blocking_calls().free_memory(address);
+            Streams::of(*context_).blocking_calls().free_used_memory(address);
         }
     }
     frees_.fetch_add(1, std::memory_order_relaxed);
