@@ -272,7 +272,8 @@ def by_environment(job):
     (shared / "trace.json").symlink_to(mine)
     code, _, errors = job.run(trace=shared)
     made = sorted(path for path in shared.iterdir() if not path.is_symlink())
-    check("in a folder that other users may write to the names have the process's id, and the files are its user's alone", (code, 0),
+    check("in a folder that other users may write to the names have the process's id, and the files are its user's alone",
+          (code, 0),
           ([re.sub(r"[0-9]+", "N", path.name) for path in made], ["summary-N.txt", "timeline-N.svg", "trace-N.json"]),
           ([oct(path.stat().st_mode & 0o777) for path in made], ["0o600"] * 3), (mine.read_text(), "mine"),
           (len(json.loads(made[2].read_text())) > 50, True))
@@ -338,7 +339,8 @@ def two_processes(job):
         found = traced(folder)
         check(f"processes that trace to {form.format('DIR')} at the same time have files of their own, while they live",
               ([code for code, _ in ends], 3 * [0]),
-              ([f"this process's trace is {folder}/{added[names[0]]}" in errors for _, errors in ends], [False, True, False]),
+              ([f"this process's trace is {folder}/{added[names[0]]}" in errors for _, errors in ends],
+               [False, True, False]),
               ({name: labels for name, labels in found.items() if not name.startswith("summary")}, expected),
               (sum(name.startswith("summary") for name in found), 4 if form == "{}/" else 0))
         last = Told(path)

@@ -197,8 +197,8 @@ typedef struct gpo_join_options {
     int64_t timeout_ns;   /* how long joining may take, and how long a rank may keep a collective waiting once this
                              process's stream has come to it. 0: 60 s; negative: for ever */
     const char *path;     /* GPO_JOIN_FILE: nothing has to be there. The file is made, readable and writable to its user
-                             alone, and removed when all have joined. One that a group left there whose processes have
-                             died is replaced. All ranks are processes of one user */
+                             alone, and removed when all have joined. The file of a group whose processes have died
+                             is replaced. All ranks are processes of one user */
     const void *id;       /* GPO_JOIN_ID: GPO_PEERS_ID_BYTES bytes */
     void *communicator;   /* GPO_JOIN_MPI: the program's MPI_Comm, cast to void *; NULL: MPI_COMM_WORLD */
     const char *label;

@@ -8,9 +8,9 @@
 //
 // The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
 // only while no blocking call is under way: it waits for the call, which comes back soon, since no kernel stays. A
-// blocking call that finds resident work is *put off*: it is made by the errands' thread when the resident work of that
-// moment is done, or is put off again if there is other resident work by then. Or the caller is refused, where the
-// caller has to know that the call was made.
+// blocking call that finds resident work is *put off*: the errands' thread makes it when that work is done. If there is
+// other resident work then, the call is put off again. A caller that has to know that the call was made is refused
+// instead.
 //
 // The library sees resident work that it has put on a resident stream. Kernels that the program launches itself, and
 // kernels that stay on other streams, are as always: the driver's calls wait for them. Blocking calls that no caller waits
