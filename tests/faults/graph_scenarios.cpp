@@ -153,6 +153,8 @@ public:
     }
 
     uint32_t host_calls() const { return host_calls_; }
+    /// The node that was added last.
+    uint32_t last() const { return last_; }
     /// Nothing is missing.
     bool whole() const { return whole_; }
 
@@ -559,7 +561,8 @@ void templates_made_anew(Attempt& a) {
         never.comparison = GPO_COMPARE_EQUAL;
         never.word = parts.group(0);
         never.constant = 99;
-        return TWICE(a, gpo_template_add_while(made, nullptr, 0, &never, body.out(), nullptr)) &&
+        const uint32_t copied = build.last();   // the loop reads what was filled
+        return TWICE(a, gpo_template_add_while(made, &copied, 1, &never, body.out(), nullptr)) &&
                TWICE(a, gpo_template_add_empty(body, nullptr, 0, nullptr));
     };
     if (!make(false, 3) || !TWICE(a, gpo_graph_create(made, nullptr, graph.out()))) return;
