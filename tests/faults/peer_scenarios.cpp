@@ -102,6 +102,13 @@ struct Group {
         return status;
     }
 
+    /// Whether all that was put on is done. Where a wait has failed, what comes next would have no order with it.
+    bool idle(Attempt& a) {
+        bool all = true;
+        for (const Stream& stream : streams) all = ASK(a, gpo_stream_wait(stream, kPatience)) && all;
+        return all;
+    }
+
     /// Whether both memories are filled; false also where that can't be seen.
     bool filled(Attempt& a, uint32_t value) {
         bool right = true;
@@ -131,17 +138,16 @@ void symmetric_memory(Attempt& a) {
     if (STEP(a, group.launch(7))) {
         for (const Stream& stream : group.streams) a.notify(stream);
         const int failures = a.failures();
-        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
-        const bool right = group.filled(a, 7);
+        const bool right = group.idle(a) && group.filled(a, 7);
         if (a.failures() == failures && !a.shared()) CHECK(right);
     }
     Timeline later;
-    if (STEP(a, gpo_timeline_create(a.runtime, nullptr, later.out())) &&
+    if (group.idle(a) && STEP(a, gpo_timeline_create(a.runtime, nullptr, later.out())) &&
         STEP(a, gpo_stream_wait_timeline(group.streams[0], later, 1))) {
         if (STEP(a, group.launch(9)))
             for (const Stream& stream : group.streams) a.notify(stream);
         STEP(a, gpo_timeline_signal(later, 1));
-        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
+        group.idle(a);
     }
     STEP(a, gpo_symmetric_destroy(group.memory.release()));
     STEP(a, gpo_peers_destroy(group.peers.release()));
@@ -160,17 +166,16 @@ void collectives(Attempt& a) {
     if (STEP(a, group.launch(3)) && STEP(a, group.sum())) {
         for (const Stream& stream : group.streams) a.notify(stream);
         const int failures = a.failures();
-        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
-        const bool right = group.filled(a, 6);
+        const bool right = group.idle(a) && group.filled(a, 6);
         if (a.failures() == failures && !a.shared()) CHECK(right);
     }
     Timeline later;
-    if (STEP(a, gpo_timeline_create(a.runtime, nullptr, later.out())) &&
+    if (group.idle(a) && STEP(a, gpo_timeline_create(a.runtime, nullptr, later.out())) &&
         STEP(a, gpo_stream_wait_timeline(group.streams[1], later, 1))) {
         if (STEP(a, group.sum()))
             for (const Stream& stream : group.streams) a.notify(stream);
         STEP(a, gpo_timeline_signal(later, 1));
-        for (const Stream& stream : group.streams) ASK(a, gpo_stream_wait(stream, kPatience));
+        group.idle(a);
     }
     STEP(a, gpo_peers_destroy(part.release()));
     STEP(a, gpo_peers_destroy(group.peers.release()));
