@@ -244,6 +244,7 @@ typedef struct gpo_task_error {
     uint32_t struct_size;
     uint32_t handler;   /* the number that the task begins with */
     gpo_status status;  /* that the handler returned; GPO_NOT_FOUND: there is no handler of that number;
+                           GPO_TIMEOUT: only some of the worker's threads called answer() or again();
                            GPO_LIMIT_EXCEEDED, GPO_INVALID_ARGUMENT: a graph couldn't be launched */
     uint32_t priority;  /* of the ring */
     uint64_t position;  /* the task was taken as this one of its priority, from 0, since the queue was created or

@@ -30,12 +30,45 @@ __device__ int add(gpo::task_context &at, const request &task) {
 }
 )";
 
+// Only some threads of a worker act where all have to; `left` says which.
+constexpr const char* kSome = R"(
+#include <gpuorch/device/scheduler.cuh>
+struct request { unsigned handler, number, left, sum; };
+__device__ bool comes(const gpo::task_context &at, const request &task) {
+    switch (task.left) {
+        case 0: return at.thread() == 0;
+        case 1: return at.thread() == 5;
+        case 2: return at.thread() != 0;
+        default: return at.thread() % 2 == 0;
+    }
+}
+__device__ int answer_by_some(gpo::task_context &at, const request &task) {
+    if (comes(at, task) && at.answer(task.number) != gpo::queue_timeout) atomicAdd(at.argument<unsigned>(), 1u);
+    return 0;
+}
+__device__ int again_by_some(gpo::task_context &at, const request &task) {
+    if (comes(at, task) && at.again(task) != gpo::queue_timeout) atomicAdd(at.argument<unsigned>(), 1u);
+    return 0;
+}
+// All come, but one after the other.
+__device__ int late(gpo::task_context &at, const request &task) {
+    const unsigned long long begin = gpo::atomic::now();
+    while (gpo::atomic::now() - begin < 10000ull * at.thread()) gpo::atomic::pause(100);
+    if (task.left == 0) return at.answer(task.number, 3);
+    request next = task;
+    --next.left;
+    return at.again(next);
+}
+)";
+
 struct Request {
     uint32_t handler, number, left, sum;
 };
 
 struct Serving : Gpu {
-    explicit Serving(uint32_t workers = GPO_AUTO)
+    explicit Serving(uint32_t workers = GPO_AUTO, const char* source = kCount,
+                     std::initializer_list<const char*> names = {"count", "silent", "split", "add"},
+                     std::vector<const char*> compile_options = {})
         : resident(stream("server", GPO_STREAM_RESIDENT)), sum(pinned<uint32_t>(1)) {
         *sum.data() = 0;
         auto queue_options = sized<gpo_queue_options>();
@@ -46,11 +79,13 @@ struct Serving : Gpu {
         queue_options.tenants = 4;
         queue_options.stream = resident;
         ring = make_queue(*this, queue_options);
-        options = scheduler_options(ring, kCount);
+        options = scheduler_options(ring, source);
         options.workers = workers;
+        options.compile_options = compile_options.data();
+        options.compile_option_count = static_cast<uint32_t>(compile_options.size());
         options.multiprocessors = 1;
         options.argument = reinterpret_cast<uint64_t>(sum.data());
-        scheduler = make_scheduler(*this, options, {"count", "silent", "split", "add"});
+        scheduler = make_scheduler(*this, options, names);
     }
     struct Answer {
         gpo_status status;
@@ -98,6 +133,49 @@ TEST_CASE("requests of many turns are answered, whoever does them" * gated) {
         CHECK(task_errors(gpu.scheduler)[1].handler == 9);
         CHECK(info.blocks == 2);
         CHECK(queue_info(gpu.ring).unanswered == 0);
+    }
+}
+
+TEST_CASE("a handler in which some threads answer or put back alone fails, by name, and the next tasks are done" * gated) {
+    for (const uint32_t workers : {GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
+        CAPTURE(workers);
+        Serving gpu(workers, kSome, {"answer_by_some", "again_by_some"}, {"-DGPO_PARTNER_BOUND_NS=300000000ull"});
+        REQUIRE_OK(gpo_scheduler_start(gpu.scheduler));
+        std::vector<uint32_t> failed;
+        for (const uint32_t handler : {0, 1})
+            for (const uint32_t which : {0, 1, 2, 3}) {
+                CAPTURE(handler);
+                CAPTURE(which);
+                const auto answer = gpu.ask({handler, 9, which, 0});
+                CHECK(answer.status == GPO_TIMEOUT);
+                CHECK(answer.value == 0);
+                failed.push_back(handler);
+            }
+        CHECK_OK(gpo_scheduler_drain(gpu.scheduler, kPatience));
+        CHECK(*gpu.sum.data() == 0);   // each call has said so to its thread
+        const auto errors = task_errors(gpu.scheduler);
+        REQUIRE(errors.size() == failed.size());
+        for (size_t i = 0; i < failed.size(); ++i) {
+            CHECK(errors[i].handler == failed[i]);
+            CHECK(errors[i].status == GPO_TIMEOUT);
+        }
+        CHECK(queue_info(gpu.ring).unanswered == 0);
+    }
+}
+
+TEST_CASE("a worker's threads may come to an answer one after the other" * gated) {
+    for (const uint32_t workers : {GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
+        CAPTURE(workers);
+        Serving gpu(workers, kSome, {"answer_by_some", "again_by_some", "late"});
+        REQUIRE_OK(gpo_scheduler_start(gpu.scheduler));
+        for (const uint32_t turns : {0, 3}) {
+            const auto answer = gpu.ask({2, 12, turns, 0});
+            CHECK(answer.status == 3);
+            CHECK(answer.value == 12);
+        }
+        CHECK_OK(gpo_scheduler_drain(gpu.scheduler, kPatience));
+        CHECK(scheduler_info(gpu.scheduler).tasks == 1 + 4);
+        CHECK(scheduler_info(gpu.scheduler).errors == 0);
     }
 }
 

@@ -221,7 +221,10 @@ __device__ inline int await_slot_longer(const ring& in, const unsigned* sequence
 }
 
 /* Where the other thread of a slot is between two steps: far longer than any thread is. */
-__device__ inline bound partner_bound() { return nanoseconds(10000000000ull); }
+#if !defined(GPO_PARTNER_BOUND_NS)
+#define GPO_PARTNER_BOUND_NS 10000000000ull
+#endif
+__device__ inline bound partner_bound() { return nanoseconds(GPO_PARTNER_BOUND_NS); }
 
 template <class T>
 __device__ inline int put(const ring& to, unsigned priority, unsigned long long position, const T& task, bound limit) {

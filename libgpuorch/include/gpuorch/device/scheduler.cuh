@@ -36,6 +36,11 @@
  *                          an answer answers its status and zeros.
  *   push(task)             The new task isn't the host's: nobody gets an answer to it.
  *
+ * A thread in answer() or again() waits for the worker's other threads for up to GPO_PARTNER_BOUND_NS nanoseconds (10 s,
+ * unless a compile option -DGPO_PARTNER_BOUND_NS=... says otherwise). Where some don't come, the call returns
+ * queue_timeout and has done nothing, and the task fails with GPO_TIMEOUT: an error is recorded that names its handler,
+ * and a task of the host is answered with that status. For sync() there is no such bound.
+ *
  * The library includes this header in front of the handlers, with macros that say what the queue is.
  */
 #ifndef GPUORCH_DEVICE_SCHEDULER_CUH
@@ -140,10 +145,22 @@ struct found_task {
     int verdict; /* if there is none: an end, or run_goes_on */
 };
 
+/* Calls in which a worker's threads act together. */
+enum worker_call { call_answer, call_again, worker_calls };
+
 /* In shared memory: of each worker that is more than a thread. */
 struct worker_memory {
+    enum : unsigned { missed = 1u << 31 };
+
     scheduler_task task;
     found_task found;
+    unsigned came[worker_calls]; /* threads that have come to the call with this task; or `missed`: some didn't */
+
+    __device__ void nobody_came() {
+        for (unsigned call = 0; call < worker_calls; ++call) came[call] = 0;
+    }
+    /* For any thread behind the handler. */
+    __device__ bool some_missed() const { return ((came[call_answer] | came[call_again]) & missed) != 0; }
 };
 struct scheduler_memory {
     enum { workers = GPO_TASK_WORKER == 1 ? 1 : GPO_TASK_WORKER == 2 ? 32 : 1 };
@@ -193,8 +210,9 @@ __device__ inline unsigned mode_of(const scheduler_work& work) {
 class task_context {
 public:
     __device__ task_context(const scheduler_work& of, const scheduler_queue& from, const worker& threads,
-                            unsigned its_ticket, unsigned long long its_position)
-        : work_(of), queue_(from), worker_(threads), ticket_(its_ticket), position_(its_position), over_(false) {}
+                            worker_memory& shared, unsigned its_ticket, unsigned long long its_position)
+        : work_(of), queue_(from), worker_(threads), memory_(shared), ticket_(its_ticket), position_(its_position),
+          over_(false) {}
 
     template <class T>
     __device__ T* argument() const {
@@ -217,6 +235,7 @@ public:
     __device__ int answer(const A& reply, int status = 0) {
 #if GPO_TASK_OF_HOST
         if (over_ || ticket_ == no_ticket || !takes_answer<A>(queue_)) return queue_invalid;
+        if (!all_come_to(call_answer)) return queue_timeout;
         over_ = true;
         if (GPO_TASK_WORKER == 1) return gpo::answer(queue_, ticket_, status, reply);
         if (GPO_TASK_WORKER == 2) return warp_answer(queue_, ticket_, status, reply, worker_.mask);
@@ -229,6 +248,7 @@ public:
     template <class T>
     __device__ int again(const T& task) {
         if (over_) return queue_invalid;
+        if (!all_come_to(call_again)) return queue_timeout;
         over_ = true;
         int status = queue_success;
         worker_.sync();
@@ -247,9 +267,31 @@ public:
     __device__ bool over() const { return over_; }
 
 private:
+    /* Whether all of the worker's threads call it, with this task. What all of a warp come to at once costs nothing. */
+    __device__ bool all_come_to(worker_call call) {
+        if (GPO_TASK_WORKER == 1) return true;
+        const lanes group(__activemask());
+        if (GPO_TASK_WORKER == 2 && group.mask == worker::mask) return true;
+        unsigned* const came = &memory_.came[call];
+        const unsigned all = worker_.threads();
+        if (group.first()) atomicAdd(came, group.count);
+        patience waiting(partner_bound());
+        for (;;) {
+            const unsigned seen = *(volatile unsigned*)came;
+            if ((seen & worker_memory::missed) != 0) return false;
+            if (seen == all) return true;
+            /* As long as nobody comes: then all of them have missed it, or none. */
+            if (waiting.over())
+                atomicCAS(came, seen, seen | worker_memory::missed);
+            else
+                waiting.give_way();
+        }
+    }
+
     const scheduler_work& work_;
     const scheduler_queue& queue_;
     const worker& worker_;
+    worker_memory& memory_;
     const unsigned ticket_;
     const unsigned long long position_;
     bool over_;

@@ -169,13 +169,15 @@ struct task_loop {
     }
 
     __device__ void run(const scheduler_task& task, const found_task& found) {
-        task_context at(work, queue, mine, GPO_TASK_OF_HOST ? task.word[0] : (unsigned)no_ticket, found.position);
+        task_context at(work, queue, mine, memory, GPO_TASK_OF_HOST ? task.word[0] : (unsigned)no_ticket,
+                        found.position);
         const unsigned handler = task.handler();
         const bool known = handler < work.handlers;
         if (mine.first()) lap();
-        const int status = known ? H::call(handler, at, task.task()) : (int)run_no_handler;
+        int status = known ? H::call(handler, at, task.task()) : (int)run_no_handler;
         mine.sync();
         if (!mine.first()) return;
+        if (GPO_TASK_WORKER != 1 && memory.some_missed()) status = queue_timeout;
         const unsigned long long took = lap();
         if (known) {
             atomic::add_relaxed(&counts[handler].busy_ns, took);
@@ -199,7 +201,10 @@ struct task_loop {
 
     /* What the first thread has found, for all of the worker. */
     __device__ found_task share(const found_task& found) {
-        if (mine.first()) memory.found = found;
+        if (mine.first()) {
+            memory.found = found;
+            memory.nobody_came();
+        }
         mine.sync();
         const found_task shared = memory.found;
         if (!shared.any) mine.sync(); /* else run() does */

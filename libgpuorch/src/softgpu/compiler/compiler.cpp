@@ -133,7 +133,7 @@ struct Curtain {
     std::string down, up;
     explicit Curtain(const std::vector<std::string>& names) {
         for (const std::string& name : names) {
-            if (name.starts_with("_") || name.starts_with("CUDA")) continue;
+            if (name.starts_with("_") || name.starts_with("CUDA") || name.starts_with("GPO_")) continue;
             down += "#pragma push_macro(\"" + name + "\")\n#undef " + name + "\n";
             up.insert(0, "#pragma pop_macro(\"" + name + "\")\n");
         }
