@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/peers/rig.h"
 #include "conformance/pipeline_rig.h"
 #include "support/arrivals.h"
 
@@ -112,6 +113,12 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(svg.starts_with("<svg xmlns="));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(count(svg, ">stream upload</text>") == 1);
+    // Viewers other than browsers know neither variables nor the rule for dark: what they see is plain, and first.
+    CHECK(count(svg, "var(") == 0);
+    const std::string style = svg.substr(0, svg.find("@media(prefers-color-scheme:dark)"));
+    CHECK(style.size() < svg.size());
+    for (const char* rule : {"text{fill:#", ".p{fill:#", ".l{fill:#", ".c1{fill:#", ".c3{fill:#", ".c6{fill:#"})
+        CHECK_MESSAGE(count(style, rule) == 1, rule);
     const std::string summary = summary_of(gpu);
     CHECK(count(summary, "trace of a test: ") == 1);
     CHECK(count(summary, "  fill ") == 1);
@@ -119,6 +126,26 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(count(summary, "of the copying was hidden behind other work\n") == 1);
     CHECK(count(summary, "serialising: ") >= 1);
     CHECK(folder.names().size() == 2);
+}
+
+TEST_CASE("a picture has a lane of its own for collectives, with their names" * gated) {
+    Folder folder;
+    PeersRig group(2);
+    const std::string picture = folder / "timeline.svg";
+    REQUIRE_OK(start(group, folder / "trace.json", picture));
+    const auto memory = group.buffers(4 << 20);
+    for (uint32_t rank = 0; rank < group.ranks; ++rank)
+        REQUIRE_OK(gpo_fill(group.streams[rank], memory[rank], 0, 4, 1 << 20));
+    auto sum = collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_UINT32, 1 << 20, GPO_REDUCE_SUM);
+    sum.label = "gradients";
+    REQUIRE_OK(group.submit(sum, group.parts(memory, memory)));
+    group.wait_all();
+    REQUIRE_OK(gpo_trace_stop(group.runtime));
+    const std::string svg = contents(picture);
+    CHECK(count(svg, "<title>all-reduce `gradients`, ") == 2 * group.ranks);   // of its stream, and of its device
+    CHECK(count(svg, ">collective</text>") == group.ranks + 2);   // a lane of each device, and twice in the legend
+    CHECK(count(svg, ">kernel</text>") == 0);
+    CHECK(count(svg, "<rect class=\"c11 ") >= 2 * group.ranks);
 }
 
 namespace {

@@ -21,6 +21,7 @@ private:
                        [](void* self) { static_cast<CollectiveWork*>(self)->begin(); }, this);
     }
     Ref<const Counted> owner() const noexcept override { return prepared_; }
+    trace::Work work() const noexcept override { return {.engine = trace::Engine::kernel, .collective = true}; }
 
     const Collective collective_;
     const Ref<StreamEngine> engine_;

@@ -42,7 +42,7 @@ public:
         out.text = text("waits for ", kind(), *label() ? text(" `", label(), "`") : std::string(), ", whose part is");
         return out;
     }
-    trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+    trace::Work work() const noexcept override { return work_->work(); }
     Ref<const Counted> owner() const noexcept override { return work_->owner(); }
     const Operation& content(const Stream& stream) const noexcept override {
         const Operation* const single = work_->content(stream);

@@ -34,6 +34,8 @@ protected:
     void begin() noexcept { begun_ = true; }
     /// What a recording of it needs for as long as it can run (Operation::owner).
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
+    /// What a part has the GPU do, for a trace.
+    virtual trace::Work work() const noexcept { return {trace::Engine::kernel}; }
     /// What one stream does, where that is a single operation; else NULL.
     virtual const Operation* content(const Stream&) const noexcept { return nullptr; }
 

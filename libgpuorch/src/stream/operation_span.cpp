@@ -28,6 +28,7 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     const Work work = operation.work();
     record_.kind = Kind::operation;
     record_.engine = work.engine;
+    record_.collective = work.collective;
     record_.bytes = work.bytes;
     record_.nodes = work.nodes;
     record_.graph_template = work.graph_template;

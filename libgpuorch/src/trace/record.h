@@ -58,11 +58,13 @@ struct Work {
     uint32_t nodes = 0;
     const char* graph_template = "";  // its label, interned
     NewestTime* time = nullptr;
+    bool collective = false;  // of an Engine::kernel
 };
 
 struct Record {
     Kind kind = Kind::call;
     Engine engine = Engine::none;
+    bool collective = false;
     bool inside_call = false;  // a call's span is open around it on this thread
     gpo_status status = GPO_SUCCESS;
     uint32_t lane = 0;  // of its stream; 0: none

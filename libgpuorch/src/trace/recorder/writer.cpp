@@ -263,6 +263,7 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
 void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end) {
     Span span;
     span.engine = record.engine;
+    span.collective = record.collective;
     span.device = lane.gpu->ordinal();
     span.lane = number;
     span.kind = record.name;

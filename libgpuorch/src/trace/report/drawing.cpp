@@ -19,23 +19,39 @@ constexpr size_t kDrawn = 3'000;  // pieces
 constexpr size_t kMarksDrawn = 300;
 constexpr size_t kThreads = 8, kStreams = 24;
 
-constexpr const char* kStyle = R"(
-svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;
---device:#4a3aa7;--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;--mixed:#5f7390;
---back:#0f8b9d;--graph:#6b7a00;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
---ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;--device:#9085e9;--fill:#d077b8;
---kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666;--mixed:#8699b6;--back:#35b5c8;--graph:#94a52a}}text{fill:var(--soft);font-size:11px}
-.h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
-.n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
-.g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}.c0{fill:var(--in);stroke:var(--in)}
-.c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}.c3{fill:var(--fill);
-stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
-.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}.c8{fill:var(--mixed);stroke:var(--mixed)}
-.c9{fill:var(--back);stroke:var(--back)}
-.c10{fill:var(--graph);stroke:var(--graph)}.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
-.j{stroke:none;shape-rendering:crispEdges}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
-@media(max-width:700px){.x{display:none}.h{font-size:14px}}@media(min-width:701px){.y{display:none}}
+constexpr const char* kShapes = R"(
+svg{font-family:system-ui,-apple-system,"Segoe UI",sans-serif}text{font-size:11px}
+.h{font-size:16px;font-weight:600}.s{font-size:13px;font-weight:600}.e{text-anchor:end}.m{text-anchor:middle}
+.g{stroke-width:1}.i{fill:none;stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}
+.j{shape-rendering:crispEdges}.k{vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke-width:2}
+.y{display:none}@media(max-width:700px){.x{display:none}.y{display:inline}.h{font-size:14px}}
 )";
+
+struct Colour {
+    const char *light, *dark;
+};
+constexpr Colour kPage{"#fcfcfb", "#1a1a19"}, kInk{"#0b0b0b", "#ffffff"}, kSoft{"#52514e", "#c3c2b7"},
+    kGrid{"#e1e0d9", "#383835"}, kLane{"#f1f0ec", "#242422"}, kBad{"#d03b3b", "#ee6666"};
+constexpr Colour kWork[] = {   // as Picture::Look
+    {"#2a78d6", "#4c94ea"}, {"#d9541e", "#ea7440"}, {"#4a3aa7", "#9085e9"}, {"#b5519b", "#d077b8"},
+    {"#138a5f", "#23a878"}, {"#c98a00", "#e0a526"}, {"#8b8981", "#77756e"}, kBad,
+    {"#5f7390", "#8699b6"}, {"#0f8b9d", "#35b5c8"}, {"#6b7a00", "#94a52a"}, {"#8a5a2b", "#c98f58"},
+};
+
+/// The colours as they are, without variables, which hardly any viewer but a browser knows.
+std::string colours(const char* Colour::* shade) {
+    const auto of = [shade](const Colour& colour) { return colour.*shade; };
+    std::string out = text("text{fill:", of(kSoft), "}.h,.s,.n{fill:", of(kInk), "}.w{fill:#ffffff}.p{fill:", of(kPage),
+                           "}.l{fill:", of(kLane), "}.g{stroke:", of(kGrid), "}\n");
+    for (size_t i = 0; i < std::size(kWork); ++i)
+        out += text(".c", i, "{fill:", of(kWork[i]), ";stroke:", of(kWork[i]), "}");
+    return text(out, "\n.i{stroke:", of(kBad), "}.b{stroke:", of(kLane), "}.o,.j{stroke:none}.k{stroke:", of(kSoft),
+                "}.r{stroke:", of(kBad), "}\n");
+}
+
+std::string style() {
+    return text(kShapes, colours(&Colour::light), "@media(prefers-color-scheme:dark){\n", colours(&Colour::dark), "}\n");
+}
 
 /// Of a time on the axis, which is a round number.
 std::string axis_text(double ns) {
@@ -66,8 +82,9 @@ private:
     using Row = Picture::Row;
     static constexpr size_t kLooks = static_cast<size_t>(Look::count);
     static constexpr std::array<const char*, kLooks> kNames = {
-        "copy in", "copy out",    "copy on device", "fill",     "kernel", "held on the host",
-        "call",    "failed call", "several kinds",  "callback", "graph"};
+        "copy in",     "copy out",      "copy on device", "fill",  "kernel",    "held on the host", "call",
+        "failed call", "several kinds", "callback",       "graph", "collective"};
+    static_assert(std::size(kWork) == kLooks);
 
     void find_range();
     std::string subtitle() const;
@@ -86,7 +103,9 @@ private:
     void piece(const Piece& piece, int height);
     static std::string of_template(const Piece& piece);
     std::string title_of(const Piece& piece) const;
-    static bool has_name(Look look) { return look == Look::kernel || look == Look::graph; }
+    static bool has_name(Look look) {
+        return look == Look::kernel || look == Look::graph || look == Look::collective;
+    }
     void words_in(const Row& row, int height);
     void axis(int top);
     void devices();
@@ -281,6 +300,7 @@ void Drawing::devices() {
               true);
         constexpr std::pair<Engine, Look> kOrder[] = {{Engine::copy_in, Look::copy_in},
                                                       {Engine::kernel, Look::kernel},
+                                                      {Engine::kernel, Look::collective},
                                                       {Engine::graph, Look::graph},
                                                       {Engine::copy_out, Look::copy_out},
                                                       {Engine::copy_on_device, Look::copy_on_device},
@@ -289,7 +309,9 @@ void Drawing::devices() {
             const auto row = looks.find(look);
             if (row == looks.end()) continue;
             std::string right;
-            if (figures) {
+            if (look == Look::collective) {   // the engine's figures are of kernels as well
+                right = count_text(row->second.all.count, "timed operation");
+            } else if (figures) {
                 const auto& f = figures->engines[static_cast<size_t>(engine)];
                 right = text(percent(f.busy, figures->end - figures->begin), " busy");
                 if (f.bytes && engine != Engine::fill)
@@ -300,7 +322,13 @@ void Drawing::devices() {
             const int height = engine == Engine::fill ? 8 : 18;
             open_lane(height);
             for (const Piece& p : row->second.pieces) piece(p, height);
-            close_lane(height);
+            if (look == Look::collective) {
+                body_ += "</svg>\n";
+                words_in(row->second, height);
+                space(height + 2);
+            } else {
+                close_lane(height);
+            }
         }
         if (figures) idle(*figures);
         size_t drawn = 0, left_out = 0;
@@ -409,16 +437,16 @@ void Drawing::legend() {
         items.push_back({text("<line class=\"", look, "\" x1=\"7\" x2=\"7\" y1=\"3\" y2=\"13\"/>"), words});
     };
     const char* work = nullptr;  // something that a paler one can be shown of
-    constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4", "c5",
-                                                          "c6", "c7", "c8", "c9", "c10"};
-    for (const Look look : {Look::kernel, Look::graph, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill,
+    constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4",  "c5",
+                                                          "c6", "c7", "c8", "c9", "c10", "c11"};
+    for (const Look look : {Look::kernel, Look::collective, Look::graph, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill,
                             Look::mixed, Look::held, Look::call, Look::failed, Look::callback}) {
         const auto at = static_cast<size_t>(look);
         if (!seen_[at]) continue;
         if (!work) work = kClasses[at];
         box(kClasses[at], kNames[at]);
     }
-    if (paler_seen_ && work) box(work, "paler: many short ones", " opacity=\"0.5\"");
+    if (paler_seen_ && work) box(work, "paler: many short ones, darker where they overlap", " opacity=\"0.5\"");
     if (idle_seen_) box("i", "longest gaps");
     if (completions_seen_) tick("k", "completion");
     if (serialising_seen_) tick("k r", "serialising call");
@@ -459,7 +487,7 @@ std::string Drawing::draw() {
     legend();
     space(8);
     return text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"", y_ + 16,
-                "\" role=\"img\">\n<title>", xml_text(about_.title), "</title>\n<style>", kStyle,
+                "\" role=\"img\">\n<title>", xml_text(about_.title), "</title>\n<style>", style(),
                 "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n"
                 "<svg x=\"1.5%\" y=\"8\" width=\"97%\" height=\"",
                 y_, "\" overflow=\"visible\">\n", body_, "</svg>\n</svg>\n");

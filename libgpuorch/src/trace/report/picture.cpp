@@ -8,8 +8,9 @@
 
 namespace gpo::trace {
 
-Picture::Look Picture::look_of(Engine engine) noexcept {
-    switch (engine) {
+Picture::Look Picture::look_of(const Span& span) noexcept {
+    if (span.collective) return Look::collective;
+    switch (span.engine) {
         case Engine::copy_in: return Look::copy_in;
         case Engine::copy_out: return Look::copy_out;
         case Engine::copy_on_device: return Look::copy_on_device;
@@ -40,12 +41,13 @@ void Picture::add(std::vector<Piece>& pieces, const Piece& piece) {
 
 void Picture::span(const Span& span) {
     const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number,        span.kind,
-                      span.label, 1,        look_of(span.engine),  span.nodes, span.graph_template};
+                      span.label, 1,        look_of(span),         span.nodes, span.graph_template};
     Row& stream = streams_[span.lane];
     ++stream.all.count;
     add(stream.pieces, piece);
     Row& engine = engines_[span.device][piece.look];
     engine.device = span.device;
+    ++engine.all.count;
     add(engine.pieces, piece);
 }
 

@@ -51,6 +51,7 @@ private:
         mixed,
         callback,
         graph,
+        collective,
         count
     };
     struct Piece {
@@ -79,9 +80,9 @@ private:
         std::vector<Piece> pieces;
         std::vector<Piece> strip;  // along its lower edge: times in which a stream was held, callbacks of a thread
     };
-    static Look look_of(Engine engine) noexcept;
+    static Look look_of(const Span& span) noexcept;
     static bool is_work(Look look) noexcept {
-        return look <= Look::kernel || look == Look::graph || look == Look::mixed;
+        return look <= Look::kernel || look == Look::graph || look == Look::collective || look == Look::mixed;
     }
     template <class Visit>
     void each(const Visit& visit) {

@@ -8,6 +8,7 @@ namespace gpo::trace {
 /// GPU work whose times are known.
 struct Span {
     Engine engine = Engine::none;
+    bool collective = false;
     int device = 0;  // the driver's number
     uint32_t lane = 0;
     const char* kind = "";  // "kernel"
