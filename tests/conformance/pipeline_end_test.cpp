@@ -689,6 +689,50 @@ TEST_CASE("a pipeline destroyed while it runs cancels its run and goes") {
     }
 }
 
+namespace {
+
+/// What another library does at the end of a thread: here it waits.
+struct AtEndOfThread {
+    static inline std::atomic<uint32_t> waiting{0};
+    static inline std::atomic<bool> go{false};
+    bool used = false;
+    ~AtEndOfThread() {
+        if (!used) return;
+        ++waiting;
+        while (!go) std::this_thread::yield();
+        --waiting;
+    }
+};
+thread_local AtEndOfThread at_end_of_thread;
+
+}  // namespace
+
+TEST_CASE("a pipeline is destroyed without a wait for the ends of its threads, and a shutdown waits for them") {
+    AtEndOfThread::go = false;
+    auto rig = std::make_unique<Rig>();
+    Endless endless;
+    auto source = endless.source();
+    source.fill = [](void*, void*, uint64_t, uint64_t* bytes) -> gpo_status {
+        at_end_of_thread.used = true;
+        *bytes = 0;
+        return GPO_END;
+    };
+    std::vector<uint8_t> out(1 << 16);
+    REQUIRE_OK(run(rig->pipeline, source, to_memory(out.data(), out.size())));
+    std::atomic<bool> destroyed{false};
+    std::thread other([&] {
+        CHECK_OK(gpo_pipeline_destroy(rig->pipeline.release()));
+        destroyed = true;
+    });
+    CHECK(comes_true([&] { return destroyed.load(); }));
+    CHECK(comes_true([&] { return AtEndOfThread::waiting == 1; }));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(rig->gpu.runtime, 1'000'000));
+    AtEndOfThread::go = true;
+    other.join();
+    rig.reset();
+    CHECK(AtEndOfThread::waiting == 0);
+}
+
 TEST_CASE("who waits for a pipeline's run returns when the pipeline is destroyed") {
     Rig rig;
     Queue queue = rig.gpu.queue();

@@ -264,7 +264,8 @@ typedef struct gpo_pipeline_options {
 GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options *options,
                                        gpo_pipeline_t *pipeline);
 
-/* Destroys a pipeline. A run that is under way is cancelled; the pipeline is freed when it has ended. */
+/* Destroys a pipeline. A run that is under way is cancelled; the pipeline is freed when it has ended. Blocks neither on
+ * the run nor on the pipeline's threads. */
 GPO_API gpo_status gpo_pipeline_destroy(gpo_pipeline_t pipeline);
 
 /* Starts a run. The memory and the descriptors of source and sink must exist until the run has ended. The structs and

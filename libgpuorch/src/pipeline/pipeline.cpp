@@ -67,8 +67,18 @@ std::vector<Ref<Context>> contexts_of(const std::vector<std::unique_ptr<Lane>>& 
 
 }  // namespace
 
-Pipeline::Crew::Crew(const std::string& name)
-    : in(name + "-src", team_helpers()), out(name + "-snk", team_helpers()) {}
+Pipeline::Crew::Crew(Runtime& of, const std::string& name)
+    : runtime(of), in(name + "-src", team_helpers()), out(name + "-snk", team_helpers()) {}
+
+void Pipeline::Crew::leave() noexcept {
+    if (inside.fetch_sub(1, std::memory_order_acq_rel) == 1) runtime.errands().post(*this);
+}
+
+void Pipeline::Crew::run() noexcept {
+    Runtime& of = runtime;
+    delete this;
+    of.lingering(-1);
+}
 
 Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
     : Object(device.runtime(), Type::pipeline, options.label), lanes_(make_lanes(device, handle, label(), options)),
@@ -187,10 +197,17 @@ void Pipeline::choose_needs(Run& run) {
 
 void Pipeline::start_threads() {
     if (crew_) return;
-    auto crew = std::make_unique<Crew>("gpo-pipe");
+    auto crew = std::make_unique<Crew>(runtime(), "gpo-pipe");
+    Crew& all = *crew;
     try {
-        crew->reader = host::Thread("gpo-pipe-src", [flow = flow_, this] { reading(flow, this); });
-        crew->writer = host::Thread("gpo-pipe-snk", [flow = flow_, this] { writing(flow, this); });
+        all.reader = host::Thread("gpo-pipe-src", [flow = flow_, this, &all] {
+            reading(flow, this);
+            all.leave();
+        });
+        all.writer = host::Thread("gpo-pipe-snk", [flow = flow_, this, &all] {
+            writing(flow, this);
+            all.leave();
+        });
     } catch (...) {
         // The one that could be started ends: nobody else would tell it to.
         {
@@ -356,12 +373,7 @@ void Pipeline::dismiss() noexcept {
         flow_->parked.notify_all();
     }
     for (const auto& lane : lanes_) lane->slots.close();
-    if (!crew_) return;
-    if (crew_->writer.is_current() || crew_->reader.is_current())
-        runtime().errands().post(*crew_.release());
-    else
-        crew_.reset();
-    runtime().lingering(-1);
+    if (crew_) crew_.release()->leave();
 }
 
 ErrorPtr Pipeline::error_in_flight() noexcept {

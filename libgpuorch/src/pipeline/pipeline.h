@@ -22,6 +22,7 @@
 // NOTES.md says what was measured.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -107,10 +108,15 @@ private:
     using Run = pipeline::Run;
     using Chunk = pipeline::Chunk;
     using Lane = pipeline::Lane;
-    /// The threads. Its end joins them; as an errand it ends.
+    /// The threads. Its end joins them.
     struct Crew final : Errand {
-        explicit Crew(const std::string& name);
-        void run() noexcept override { delete this; }
+        Crew(Runtime& runtime, const std::string& name);
+        /// For each of the threads and for the pipeline: the last one has the errands' thread join them. So nobody who
+        /// destroys a pipeline waits for threads to end, which run what other libraries do at the end of a thread.
+        void leave() noexcept;
+        void run() noexcept override;
+        Runtime& runtime;
+        std::atomic<uint32_t> inside{3};
         pipeline::Team in, out;
         host::Thread reader, writer;
     };

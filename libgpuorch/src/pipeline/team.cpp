@@ -99,7 +99,7 @@ void Team::wait_and_forget(Job& job) noexcept {
 void Team::help() noexcept {
     host::Lock lock(lock_);
     ++arrived_;
-    left_.notify_one();
+    left_.notify_all();
     for (;;) {
         Job* job = nullptr;
         called_.wait(lock, host::kForever, [&] { return stopping_ || (job = job_with_pieces()); });
@@ -108,7 +108,7 @@ void Team::help() noexcept {
         lock.unlock();
         while (move_piece(*job)) {}
         lock.lock();
-        if (--job->inside_ == 0) left_.notify_one();
+        if (--job->inside_ == 0) left_.notify_all();   // callers of several jobs wait there
     }
 }
 
