@@ -123,6 +123,37 @@ TEST_CASE("elements of three bytes are padded with zeros, too") {
     CHECK(bytes[13] == 0xff);
 }
 
+TEST_CASE("elements of any size, wherever they begin, are padded to the last byte and no further") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    scaler.shapes = {4, 16};
+    Stream stream = gpu.stream();
+    const auto* bytes = reinterpret_cast<const uint8_t*>(scaler.in.data());
+    for (const uint32_t element : {1, 2, 3, 4, 5, 6, 8}) {
+        for (uint64_t begin = 0; begin < 4; ++begin) {
+            auto options = scaler.options();
+            options.pad_address = scaler.in.address() + begin;
+            options.pad_element_bytes = element;
+            Buckets buckets = scaler.make(options);
+            for (uint64_t size = 1; size <= 16; ++size) {
+                std::memset(scaler.in.data(), 0xff, scaler.in.bytes());
+                const uint64_t shape = scaler.request(buckets, stream, size);
+                REQUIRE(shape == (size <= 4 ? 4 : 16));
+                CHECK_OK(gpo_stream_wait(stream, kPatience));
+                CAPTURE(element);
+                CAPTURE(begin);
+                CAPTURE(size);
+                size_t wrong = 0;
+                for (uint64_t i = 0; i < scaler.in.bytes(); ++i) {
+                    const bool padded = i >= begin + size * element && i < begin + shape * element;
+                    wrong += bytes[i] != (padded ? 0 : 0xff);
+                }
+                CHECK(wrong == 0);
+            }
+        }
+    }
+}
+
 namespace {
 
 /// A callback that pads with 100s.
