@@ -217,7 +217,7 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
     out.targets.resize(parameters.size());
     out.loops = loops_for(*recipe);
     for (size_t i = 0; i < parameters.size(); ++i) {
-        out.resend.push_back(parameters[i].differs || parameters[i].hidden);
+        out.resend.push_back(parameters[i].differs() || parameters[i].hidden);
         out.hidden.push_back(parameters[i].hidden ? out.loops->address(parameters[i].loop) : 0);
         for (const NodeField& field : parameters[i].fields) {
             uint32_t& patched = patched_of[field.node];
@@ -461,7 +461,7 @@ void Graph::put_back(uint32_t refused) noexcept {
     for (Patched& patched : instance_.patched) patched.work_changed = false;
     if (!all) return;
     for (const uint32_t parameter : instance_.changed)
-        instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs ||
+        instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs() ||
                                       instance_.recipe->parameters()[parameter].hidden;
 }
 

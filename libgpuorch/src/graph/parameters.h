@@ -6,6 +6,7 @@
 // (graph/carry.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct Meaning {
 struct NamedField : NodeField {
     Meaning meaning;
     AddressKind address = AddressKind::none;
+    bool differs = false;           // it was recorded with another value than the parameter's
 };
 
 struct Parameter {
@@ -45,14 +47,17 @@ struct Parameter {
     uint32_t bytes = 0;             // 0: the newest recording has no such parameter
     uint64_t offset = 0;            // of the value, in the values of all parameters
     std::vector<NamedField> fields;
-    bool differs = false;           // the fields were recorded with different values
     bool hidden = false;            // the library's own: where a while counts, different in each graph
     uint32_t loop = 0;              // of a hidden one: which while
 
+    /// Whether the fields were recorded with different values.
+    bool differs() const noexcept {
+        return std::any_of(fields.begin(), fields.end(), [](const NamedField& field) { return field.differs; });
+    }
     /// All but the name.
     void forget() noexcept {
         bytes = loop = 0;
-        differs = hidden = false;
+        hidden = false;
         fields.clear();
     }
 };

@@ -184,7 +184,8 @@ uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Coun
     return number;
 }
 
-uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix) {
+uint32_t Recipe::add_child(const Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
+                           const char* prefix) {
     TreeCopy copy({child.nodes_, child.sections_, child.bound_});
     for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
         if (const std::string why = why_not_copied(child.nodes_[i]); !why.empty())
@@ -192,11 +193,13 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
         if (const std::string why = body_ ? why_not_in_body(child.nodes_[i].work) : std::string(); !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(copy.tree, i), ", can't be in a body: ", why);
     }
-    for (const Ref<const Counted>& used : child.kept_) keep(used);
     const auto first = static_cast<uint32_t>(nodes_.size());
     const uint32_t loops = scope_->loops;
-    const size_t children = scope_->children.size();
+    const size_t children = scope_->children.size(), kept = kept_.size(), parameters = parameters_.size(),
+                 values = values_.size();
     try {
+        keep(std::move(memory));
+        for (const Ref<const Counted>& used : child.kept_) keep(used);
         const Places places(child, first);
         const std::vector<Ref<Recipe>> recipes = room_for(child, copy, after);
         add_anew(copy, after);
@@ -209,6 +212,9 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
         remove_from(first);
         scope_->children.erase(scope_->children.begin() + static_cast<ptrdiff_t>(children), scope_->children.end());
         scope_->loops = loops;
+        kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(kept), kept_.end());
+        forget_names_from(parameters);
+        values_.resize(values);
         throw;
     }
 }
@@ -332,6 +338,12 @@ Parameter& Recipe::named(std::string_view name) {
     return parameters_.emplace_back(std::move(made));
 }
 
+// Of parameters without fields.
+void Recipe::forget_names_from(size_t number) noexcept {
+    std::erase_if(numbers_, [&](const auto& known) { return known.second >= number; });
+    parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(number), parameters_.end());
+}
+
 void Recipe::add_parameter(std::string_view name, const NodeField& field) {
     constexpr size_t kLongest = 63;
     if (name.empty() || name.size() > kLongest)
@@ -347,7 +359,7 @@ void Recipe::add_parameter(std::string_view name, const NodeField& field) {
              describe_node(node, field.node));
     parameter.fields.reserve(parameter.fields.size() + 1);
     if (parameter.bytes) {
-        parameter.differs |= std::memcmp(values_.data() + parameter.offset, value.data(), bytes) != 0;
+        added.differs = std::memcmp(values_.data() + parameter.offset, value.data(), bytes) != 0;
     } else {
         constexpr size_t kAlignment = 8;
         const size_t offset = (values_.size() + kAlignment - 1) / kAlignment * kAlignment;

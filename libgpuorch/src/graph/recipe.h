@@ -84,8 +84,9 @@ public:
     /// Throws Failure(GPO_INVALID_ARGUMENT) if there is no such node. From 0.
     uint32_t checked(uint32_t number, const char* what) const;
     /// All nodes of `child`, which is sealed, behind `after`, and one node behind all of them, whose number is
-    /// returned. All or none.
-    uint32_t add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix);
+    /// returned; and keeps `memory`, which is the child's. All or nothing.
+    uint32_t add_child(const Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
+                       const char* prefix);
     /// A body without nodes gets what was recorded for it, with the same numbers. The bodies in it stay the recipes
     /// that they are, and their nodes move to the graphs of the new conditional nodes. If it fails, `recorded` is left
     /// to be abandoned.
@@ -149,6 +150,7 @@ public:
 private:
     ~Recipe() override;
     Parameter& named(std::string_view name);
+    void forget_names_from(size_t number) noexcept;
     void see_unlabelled(CUgraphNode native);
     void read_dependencies();
     void put(Node node);

@@ -226,8 +226,7 @@ uint32_t Template::add_child(std::span<const uint32_t> after, Template& child, c
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", child.describe(), " are not of one device");
     const Ref<Recipe> recipe_of_child = child.seal();
     return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
-        recipe.keep(child.memory_);
-        return recipe.add_child(*recipe_of_child, numbers, prefix);
+        return recipe.add_child(*recipe_of_child, child.memory_, numbers, prefix);
     });
 }
 
