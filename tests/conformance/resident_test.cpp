@@ -112,3 +112,118 @@ TEST_CASE("a graph that goes on on a resident stream keeps its template's memory
     __atomic_store_n(static_cast<uint32_t*>(told), 0, __ATOMIC_SEQ_CST);
     CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
+
+namespace {
+
+/// A graph that writes a number to a word by way of memory that was freed: a free that waits for as long as there is
+/// the graph.
+struct Using {
+    Using(WordsRig& rig, size_t word, uint32_t number) : of(make_template(rig)) {
+        uint64_t memory = 0;
+        REQUIRE_OK(gpo_memory_allocate(rig.device, sizeof(uint32_t), "used", &memory));
+        rig.copy(of, rig.at(word), memory, {rig.node(of, rig.put, memory, number)});
+        graph = make_graph(of);
+        REQUIRE_OK(gpo_memory_free(rig.device, memory));
+        CHECK(exists());
+    }
+    bool exists() const { return figures_of(of).waiting_frees != 0; }
+
+    Template of;
+    Graph graph;
+};
+
+/// A resident stream, with gates to hold it up.
+struct Resident : WordsRig {
+    /// The stream looks at what it keeps when something is put on it.
+    template <class Condition>
+    bool comes_true_there(Condition condition) {
+        return comes_true([&] {
+            CHECK_OK(gpo_fill(stream, at(kWords - 1), 0, 4, 1));
+            return condition();
+        });
+    }
+
+    Queue queue = Gpu::queue();
+    Gate before{*this}, gate{*this};
+    Stream stream = Gpu::stream("server", GPO_STREAM_RESIDENT);
+};
+
+}  // namespace
+
+TEST_CASE("a resident stream keeps a graph until the newest of its launches is done, and no longer" * gated) {
+    Resident rig;
+    if (rig.too_old()) return;
+    Using twice(rig, 0, 5), once(rig, 1, 6);
+    rig.before.put_on(rig.stream);
+    REQUIRE_OK(gpo_graph_launch(twice.graph, rig.stream));
+    REQUIRE_OK(gpo_graph_launch(once.graph, rig.stream));
+    REQUIRE_OK(gpo_stream_notify(rig.stream, rig.queue, 1));
+    rig.gate.put_on(rig.stream);
+    REQUIRE_OK(gpo_graph_launch(twice.graph, rig.stream));
+    twice.graph.reset();
+    once.graph.reset();
+    CHECK(once.exists());
+    rig.before.open();
+    CHECK(take(rig.queue, 1).size() == 1);
+    CHECK(rig.word(0) == 5);
+    CHECK(rig.word(1) == 6);
+    rig.words[0] = 0;
+    CHECK(rig.comes_true_there([&] { return !once.exists(); }));
+    CHECK(twice.exists());
+    rig.gate.open();
+    CHECK_OK(gpo_stream_wait(rig.stream, kPatience));
+    CHECK(rig.word(0) == 5);
+    CHECK(comes_true([&] { return !twice.exists(); }));
+}
+
+TEST_CASE("a resident stream that is asked, waited for or destroyed gives up the graphs of launches that are done") {
+    enum class Look { query, wait, end } look = Look::query;
+    SUBCASE("asked") {}
+    SUBCASE("waited for") { look = Look::wait; }
+    SUBCASE("destroyed") { look = Look::end; }
+    Resident rig;
+    if (rig.too_old()) return;
+    Using first(rig, 0, 5), second(rig, 1, 6);
+    for (Using* each : {&first, &second}) {   // the second comes when the first is given up
+        REQUIRE_OK(gpo_graph_launch(each->graph, rig.stream));
+        each->graph.reset();
+        if (look == Look::query) CHECK(comes_true([&] { return gpo_stream_query(rig.stream) == GPO_SUCCESS; }));
+        if (look == Look::wait) CHECK_OK(gpo_stream_wait(rig.stream, kPatience));
+        if (look == Look::end && each == &first) continue;
+        if (look == Look::end) rig.stream.reset();
+        CHECK(comes_true([&] { return !each->exists(); }));
+    }
+    CHECK(comes_true([&] { return !first.exists(); }));
+    if (look == Look::end) CHECK_OK(gpo_device_wait(rig.device, kPatience));
+    CHECK(rig.word(0) == 5);
+    CHECK(rig.word(1) == 6);
+}
+
+TEST_CASE("a launch on a resident stream runs as it was when its graph is updated before it begins" * gated) {
+    bool rebuilt = false;
+    SUBCASE("in place") {}
+    SUBCASE("by another graph") { rebuilt = true; }
+    Resident rig;
+    if (rig.too_old()) return;
+    Template of = make_template(rig);
+    Kernel own = rig.kernel("extern \"C\" __global__ void own(unsigned* word, unsigned n) { *word = 3 * n + 1; }",
+                            "own");
+    rig.node(of, own, rig.at(0), 2);
+    Graph graph = make_graph(of);
+    rig.gate.put_on(rig.stream);
+    REQUIRE_OK(gpo_graph_launch(graph, rig.stream));
+    own.reset();
+    REQUIRE_OK(gpo_template_clear(of));
+    rig.node(of, rig.put, rig.at(1), 3);
+    if (rebuilt) rig.node(of, rig.put, rig.at(2), 4);
+    REQUIRE_OK(gpo_graph_update(graph, nullptr));
+    CHECK_OK(gpo_device_wait(rig.device, kPatience));
+    CHECK(rig.word(0) == 0);
+    rig.gate.open();
+    CHECK_OK(gpo_stream_wait(rig.stream, kPatience));
+    CHECK(rig.word(0) == 7);
+    CHECK(rig.word(1) == 0);
+    CHECK_OK(gpo_graph_launch(graph, rig.stream));
+    CHECK_OK(gpo_stream_wait(rig.stream, kPatience));
+    CHECK(rig.word(1) == 3);
+}
