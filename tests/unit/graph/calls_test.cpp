@@ -1,5 +1,5 @@
 // Which calls of the driver a graph costs: launches on a stream that was recorded, and updates to recordings that differ
-// in little.
+// in little. And what an update leaves that fails at one of its calls.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -219,4 +219,100 @@ TEST_CASE("graph: an update to a recording that differs in a launch's attributes
     CHECK(world.update().rebuilt == 0);
     CHECK(driver_calls::count(Function::cuGraphExecUpdate) == 1);
     CHECK(world.run() == Words{3, 0, 0});
+}
+
+TEST_CASE("graph: what is turned off stays off through updates, and through one that fails") {
+    Recorded world;
+    // Three nodes, of which one or all are different each time: the driver gets the one node, or a whole update.
+    bool all = false;
+    SUBCASE("of one node") {}
+    SUBCASE("of most nodes") { all = true; }
+    const auto record = [&](uint32_t value) {
+        REQUIRE(gpo_template_begin(world.recorded, world.stream) == GPO_SUCCESS);
+        uint32_t node = 0;
+        for (uint32_t i = 0; i < 3; ++i) {
+            REQUIRE(gpo_fill(world.stream, world.word(i), i == 0 || all ? value : 9, 4, 1) == GPO_SUCCESS);
+            REQUIRE(gpo_template_get_last_node(world.recorded, world.stream, &node) == GPO_SUCCESS);
+            const char* const names[] = {"first", "second", "third"};
+            REQUIRE(gpo_template_add_parameter(world.recorded, names[i], node, GPO_PARAMETER_ENABLED, 0) ==
+                    GPO_SUCCESS);
+        }
+        REQUIRE(gpo_template_end(world.recorded) == GPO_SUCCESS);
+    };
+    const auto turn = [&](const char* name, uint32_t on) {
+        REQUIRE(gpo_graph_set(world.graph, name, &on, sizeof on) == GPO_SUCCESS);
+    };
+    const auto run = [&] {
+        REQUIRE(gpo_fill(world.stream, world.word(0), 0, 4, 3) == GPO_SUCCESS);
+        return world.run();
+    };
+    const auto rest = [&](uint32_t value) { return all ? value : 9; };
+    record(1);
+    world.make_graph();
+    turn("first", 0);
+    CHECK(run() == Words{0, rest(1), rest(1)});
+
+    record(2);
+    CHECK(world.update().rebuilt == 0);
+    CHECK(run() == Words{0, rest(2), rest(2)});
+    record(3);
+    CHECK(world.update().rebuilt == 0);   // one update after the other, without a launch between them
+    record(4);
+    CHECK(world.update().rebuilt == 0);
+    turn("third", 0);
+    CHECK(run() == Words{0, rest(4), 0});
+
+    // The update doesn't get beyond this call.
+    record(5);
+    const Function last = all ? Function::cuGraphExecUpdate : Function::cuGraphNodeSetEnabled;
+    driver_faults::arm({last, all ? 1u : 2u, CUDA_ERROR_OUT_OF_MEMORY});
+    CHECK(gpo_graph_update(world.graph, nullptr) == GPO_OUT_OF_MEMORY);
+    driver_faults::disarm();
+    CHECK(run() == Words{0, rest(4), 0});
+
+    CHECK(world.update().rebuilt == 0);
+    turn("first", 1);
+    turn("second", 0);
+    CHECK(run() == Words{5, 0, 0});
+    turn("second", 1);
+    turn("third", 1);
+    CHECK(run() == Words{5, rest(5), rest(5)});
+}
+
+TEST_CASE("graph: an update that fails leaves the memory held that the graph has, and not that of the recording") {
+    Recorded world;
+    uint64_t has = 0, recorded = 0;
+    for (uint64_t* each : {&has, &recorded})
+        REQUIRE(gpo_memory_allocate(world.device, 64, nullptr, each) == GPO_SUCCESS);
+    const auto record = [&](uint64_t address, uint32_t fills) {
+        REQUIRE(gpo_template_begin(world.recorded, world.stream) == GPO_SUCCESS);
+        for (uint32_t i = 0; i < fills; ++i)
+            REQUIRE(gpo_fill(world.stream, address, 7 + i, 4, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_copy_on_device(world.stream, world.word(0), address, 4) == GPO_SUCCESS);
+        REQUIRE(gpo_template_end(world.recorded) == GPO_SUCCESS);
+    };
+    const auto waiting = [&] {
+        auto figures = gpo::test::sized<gpo_template_statistics>();
+        REQUIRE(gpo_template_get_statistics(world.recorded, &figures) == GPO_SUCCESS);
+        return figures.waiting_frees;
+    };
+    record(has, 1);
+    world.make_graph();
+    Function fails = Function::cuGraphInstantiateWithParams;
+    SUBCASE("another graph can't be made") { record(recorded, 2); }
+    SUBCASE("the driver's update fails") {
+        record(recorded, 1);
+        fails = Function::cuGraphExecUpdate;
+    }
+    driver_faults::arm({fails, 1, CUDA_ERROR_OUT_OF_MEMORY});
+    CHECK(gpo_graph_update(world.graph, nullptr) == GPO_OUT_OF_MEMORY);
+    driver_faults::disarm();
+    CHECK(gpo_memory_free(world.device, recorded) == GPO_SUCCESS);
+    CHECK(waiting() == 0);
+    CHECK(gpo_memory_free(world.device, has) == GPO_SUCCESS);
+    CHECK(waiting() == 1);
+    CHECK(world.run()[0] == 7);
+    CHECK(gpo_graph_destroy(world.graph) == GPO_SUCCESS);
+    world.graph = nullptr;
+    CHECK(waiting() == 0);
 }
