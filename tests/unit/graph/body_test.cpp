@@ -188,6 +188,41 @@ TEST_CASE("bodies: a recording that fails at any call of the driver leaves the t
     CHECK(failures >= 10);
 }
 
+TEST_CASE("bodies: a conditional node is added with its decision or not at all, whatever fails") {
+    World world;
+    for (const bool loop : {false, true}) {
+        CAPTURE(loop);
+        uint32_t failures = 0;
+        for (const Function function : kFunctions) {
+            CAPTURE(gpo::driver::function_name(function));
+            for (uint64_t kth = 1; kth <= kMostCalls; ++kth) {
+                CAPTURE(kth);
+                world.destroy();
+                world.make();
+                const gpo_condition condition = world.compare(2, 0);
+                const uint32_t before = world.nodes_of(world.made);
+                gpo_template_t added = nullptr;
+                driver_faults::arm(at(function, kth));
+                const gpo_status status =
+                    loop ? gpo_template_add_while(world.made, nullptr, 0, &condition, &added, nullptr)
+                         : gpo_template_add_if(world.made, nullptr, 0, &condition, &added, nullptr, nullptr);
+                driver_faults::disarm();
+                if (status == GPO_SUCCESS) {
+                    CHECK(gpo_template_destroy(added) == GPO_SUCCESS);
+                    break;   // it made no such call
+                }
+                ++failures;
+                CHECK(added == nullptr);
+                CHECK(world.nodes_of(world.made) == before);
+                world.put_add(world.body, 0);
+                world.run();
+                CHECK(world.words[0] == 3);
+            }
+        }
+        CHECK(failures >= 3);   // the handle, the decision and the node
+    }
+}
+
 TEST_CASE("bodies: a child with conditional nodes is added whole or not at all, whatever fails") {
     World world;
     uint32_t failures = 0;
