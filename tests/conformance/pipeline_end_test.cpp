@@ -831,6 +831,49 @@ TEST_CASE("a run that was cancelled leaves the caller's memory alone afterwards"
     }
 }
 
+TEST_CASE("a run that is cancelled before its stages run copies nothing out, however much the run before has left") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    rig.options.chunk_bytes = 4096;
+    Timeline timeline = gpu.timeline();
+    struct Hold {
+        gpo_timeline_t timeline;
+        std::atomic<bool> holds{false};
+    } hold{timeline};
+    auto waits = sized<gpo_stage>();
+    waits.kind = GPO_STAGE_CALLBACK;
+    waits.user = &hold;
+    waits.enqueue = [](void* user, gpo_stream_t stream, const gpo_chunk*) -> gpo_status {
+        const auto& hold = *static_cast<Hold*>(user);
+        return hold.holds ? gpo_stream_wait_timeline(stream, hold.timeline, 1) : GPO_SUCCESS;
+    };
+    const gpo_stage stages[] = {waits, rig.stage};
+    rig.options.stages = stages;
+    rig.options.stage_stride = sizeof(gpo_stage);
+    rig.options.stage_count = 2;
+    Pipeline pipeline = rig.create(gpu);
+    Pinned<uint8_t> in = gpu.pinned<uint8_t>(40'000), out = gpu.pinned<uint8_t>(40'000);
+    const auto data = noise(in.bytes());
+    std::copy(data.begin(), data.end(), in.begin());
+    const auto source = from_memory(in.data(), in.bytes());
+    const auto sink = to_memory(out.data(), out.bytes());
+    for (int turn = 0; turn < 3; ++turn) {
+        CAPTURE(turn);
+        hold.holds = false;
+        REQUIRE_OK(run(pipeline, source, sink));
+        CHECK(std::vector<uint8_t>(out.begin(), out.end()) == complement(data));
+        std::fill(out.begin(), out.end(), uint8_t{0x55});
+        hold.holds = true;
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+        // In the last turn all that can be put on the device is there, and held.
+        if (turn == 2) CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(pipeline, 5'000'000, nullptr));
+        REQUIRE_OK(gpo_pipeline_cancel(pipeline));
+        CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
+        REQUIRE_OK(gpo_device_wait(gpu.device, kPatience));
+        CHECK(std::all_of(out.begin(), out.end(), [](uint8_t byte) { return byte == 0x55; }));
+    }
+}
+
 TEST_CASE("chunks and slots that don't fit under the cap on pinned memory are refused, and smaller ones are found") {
     Gpu gpu;
     ComplementOptions rig(gpu);

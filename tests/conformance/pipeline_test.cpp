@@ -65,6 +65,63 @@ TEST_CASE("pinned memory is copied from and to where it is") {
     }
 }
 
+TEST_CASE("a chunk doesn't write over what the chunk before in its slot still has to copy out, nor over its input") {
+    // The copies are large beside the kernels: the last word of a chunk's input and output is written first and copied
+    // last.
+    Gpu gpu;
+    Kernel spread = gpu.kernel(R"(
+extern "C" __global__ void spread(const unsigned *in, unsigned *out, unsigned long long words, unsigned factor) {
+    const unsigned long long all = words * factor;
+    const unsigned last = in[words - 1];
+    out[all - 1] = last;
+    out[0] = in[0];
+    out[all / 2] = in[words / 2];
+}
+)",
+                               "spread");
+    constexpr uint32_t kFactor = 64;
+    constexpr uint64_t kChunk = 64 << 10, kChunks = 12, kChunkWords = kChunk / sizeof(uint32_t);
+    const uint64_t chunk_words = kChunkWords;
+    gpo_stage_argument arguments[] = {argument(GPO_STAGE_INPUT), argument(GPO_STAGE_OUTPUT), constant(chunk_words),
+                                      constant(kFactor)};
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_KERNEL;
+    stage.kernel = spread;
+    stage.block[0] = 1;
+    std::fill_n(stage.grid, 3, 1u);
+    stage.arguments = arguments;
+    stage.argument_stride = sizeof(gpo_stage_argument);
+    stage.argument_count = 4;
+    auto options = sized<gpo_pipeline_options>();
+    options.stages = &stage;
+    options.stage_stride = sizeof(gpo_stage);
+    options.stage_count = 1;
+    options.chunk_bytes = kChunk;
+    options.slots = 2;
+    options.output_numerator = kFactor;
+    options.output_denominator = 1;
+    Pipeline pipeline;
+    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    Pinned<uint32_t> in = gpu.pinned<uint32_t>(kChunks * kChunkWords),
+                     out = gpu.pinned<uint32_t>(kChunks * kChunkWords * kFactor);
+    for (uint64_t i = 0; i < kChunks * kChunkWords; ++i) in[i] = static_cast<uint32_t>(i * 2654435761u);
+    for (int run_number = 0; run_number < 3; ++run_number) {
+        std::fill(out.begin(), out.end(), 0u);
+        auto result = sized<gpo_pipeline_result>();
+        REQUIRE_OK(run(pipeline, from_memory(in.data(), in.bytes()), to_memory(out.data(), out.bytes()), &result));
+        CHECK(result.staged_bytes == 0);
+        size_t wrong = 0;
+        for (uint64_t chunk = 0; chunk < kChunks; ++chunk) {
+            const uint32_t* from = in.data() + chunk * kChunkWords;
+            const uint32_t* to = out.data() + chunk * kChunkWords * kFactor;
+            wrong += to[0] != from[0];
+            wrong += to[kChunkWords * kFactor / 2] != from[kChunkWords / 2];
+            wrong += to[kChunkWords * kFactor - 1] != from[kChunkWords - 1];
+        }
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("memory that the caller registered is pinned memory") {
     Gpu gpu;
     ComplementOptions rig(gpu);
