@@ -269,3 +269,20 @@ TEST_CASE("a handler that doesn't return keeps a shutdown from succeeding until 
     gpu.runtime = nullptr;
     scheduler.release();
 }
+
+TEST_CASE("a scheduler and its queue that are destroyed keep their memory while a handler doesn't return" * gated) {
+    Gated gpu;
+    Scheduler scheduler = make_scheduler(gpu, gpu.options, {"wait_for_host"});
+    DeviceQueue other = make_queue(gpu, ring_options(64));
+    const uint64_t kept = row_of<RingRow>(gpu.ring).words, freed = row_of<RingRow>(other).words;
+    push_tasks(gpu.ring, gpu.plain, {{0, 0, {}}});
+    REQUIRE_OK(gpo_scheduler_start(scheduler));
+    REQUIRE(comes_true([&] { return gpu.begun() == 1; }));
+    CHECK_OK(gpo_queue_destroy(gpu.ring.release()));
+    CHECK_OK(gpo_scheduler_destroy(scheduler.release()));
+    other.reset();
+    CHECK(comes_true([&] { return !is_device_memory(gpu, freed); }));  // whatever else is to be freed has been
+    CHECK(is_device_memory(gpu, kept));
+    gpu.go();
+    CHECK(comes_true([&] { return !is_device_memory(gpu, kept); }));
+}
