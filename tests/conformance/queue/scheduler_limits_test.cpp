@@ -16,6 +16,28 @@ __device__ int itself(gpo::task_context &at, const number_task &task) {
     const int first = at.push(task);
     return at.push(task) | first;
 }
+
+// The argument: how long a task takes, in ns; and whether it was seen.
+struct lasting { unsigned long long ns; unsigned seen; };
+__device__ int lasts(gpo::task_context &at, const number_task &) {
+    const unsigned long long begin = gpo::atomic::now();
+    while (gpo::atomic::now() - begin < at.argument<lasting>()->ns) gpo::atomic::pause(1000);
+    return 0;
+}
+// Of one worker to a block: in another block than the first. What it pushes then another worker has to do.
+__device__ int lasts_elsewhere(gpo::task_context &at, const number_task &task) {
+    if (blockIdx.x == 0) return at.again(task);
+    lasts(at, task);
+    if (at.thread() == 0) at.push(number_task{1, 0, {}});
+    const unsigned long long begin = gpo::atomic::now();
+    while (gpo::atomic::load_acquire(&at.argument<lasting>()->seen) == 0)
+        if (gpo::atomic::now() - begin > 20000000000ull) return 2;
+    return 0;
+}
+__device__ int sees(gpo::task_context &at, const number_task &) {
+    if (at.thread() == 0) gpo::atomic::store_release(&at.argument<lasting>()->seen, 1u);
+    return 0;
+}
 )";
 
 struct Limits : Gpu {
@@ -148,6 +170,40 @@ TEST_CASE("a run ends by itself: idle, with the ring's end, or with its abort" *
     CHECK(scheduler_info(scheduler).last_end == GPO_CANCELLED);
     CHECK_STATUS(GPO_INVALID_STATE, gpo_scheduler_start(scheduler));
     CHECK(mentions(queue_refusal(), "was aborted"));
+}
+
+TEST_CASE("the time for which a run may be idle begins when its tasks are done, however long they take" * gated) {
+    Limits gpu;
+    const uint64_t timeout_ns = 50'000'000, argument[] = {3 * timeout_ns, 0};
+    Memory lasting = gpu.memory(sizeof argument);
+    REQUIRE_OK(gpo_copy_to_device(gpu.plain, lasting, argument, sizeof argument));
+    REQUIRE_OK(gpo_stream_wait(gpu.plain, kPatience));
+    gpu.options.argument = lasting;
+    gpu.options.workers = GPO_WORKER_BLOCK;
+    gpu.options.threads = 32;
+    gpu.options.idle_timeout_ns = timeout_ns;
+    SUBCASE("of the only worker") {
+        gpu.options.multiprocessors = 1;
+        Scheduler scheduler = make_scheduler(gpu, gpu.options, {"lasts"});
+        push_tasks(gpu.ring, gpu.plain, {{0, 0, {}}});
+        REQUIRE_OK(gpo_scheduler_start(scheduler));
+        CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+        const auto info = scheduler_info(scheduler);
+        CHECK(info.last_end == GPO_TIMEOUT);
+        CHECK(info.tasks == 1);
+        CHECK(info.busy_ns >= 3 * timeout_ns);
+        CHECK(info.worker_ns - info.busy_ns >= timeout_ns);
+    }
+    SUBCASE("of another worker than the one that looks") {
+        Scheduler scheduler = make_scheduler(gpu, gpu.options, {"lasts_elsewhere", "sees"});
+        push_tasks(gpu.ring, gpu.plain, {{0, 0, {}}});
+        REQUIRE_OK(gpo_scheduler_start(scheduler));
+        CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+        const auto info = scheduler_info(scheduler);
+        CHECK(info.last_end == GPO_TIMEOUT);
+        CHECK(info.errors == 0);
+        CHECK(info.depth == 0);
+    }
 }
 
 TEST_CASE("tasks that push for ever fill their ring, are told so, and the scheduler can be stopped" * gated) {
