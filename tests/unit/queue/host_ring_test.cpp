@@ -278,3 +278,58 @@ TEST_CASE("each answer is an entry of the tenant's completion queue, once, and w
         CHECK_FALSE(on.ring.any_in_use(1));
     });
 }
+
+TEST_CASE("an answer that was told and not taken isn't told again when what is owed fails") {
+    RuntimeAndQueue with(8);
+    RingOnHost on({2, 3, 3, 2});
+    REQUIRE(on.ring.set_tenant(0, 4, with.completions.get(), nullptr));
+    RingOnHost::Task tasks[3];
+    for (uint32_t i = 0; i < 3; ++i) {
+        REQUIRE(with.completions->reserve());
+        REQUIRE(on.post(0, task_of(i), 20 + i) == 1);
+        REQUIRE(on.read(tasks[i]));
+    }
+    on.answer(tasks[1].ticket, 5, {77});
+    REQUIRE(on.ring.collect(true) == 1);
+    for (int turn = 0; turn < 2; ++turn) on.ring.fail_owed(bare_error(GPO_CANCELLED));
+    CHECK(on.ring.owed() == 0);
+    gpo_completion entries[4];
+    REQUIRE(with.completions->drain(entries, sizeof entries[0], 4) == 3);
+    CHECK(entries[0].user_data == 21);
+    CHECK(entries[0].status == 5);
+    CHECK(entries[1].user_data + entries[2].user_data == 20 + 22);
+    for (uint32_t i = 1; i < 3; ++i) CHECK(entries[i].status == GPO_CANCELLED);
+    gpo_answer answer{};
+    uint32_t word = 0;
+    REQUIRE(on.ring.take(0, &answer, sizeof answer, &word, 1) == 1);
+    CHECK(answer.user_data == 21);
+    CHECK(word == 77);
+    CHECK_FALSE(on.ring.any_in_use(0));
+}
+
+TEST_CASE("answers that are collected together are told to the waiters of each tenant's queue, in every schedule") {
+    test::explore(300, [](uint64_t seed) {
+        RuntimeAndQueue with(4);
+        Ref<CompletionQueue> queues[] = {with.completions, make<CompletionQueue>(*with.runtime, 4, "second")};
+        RingOnHost on({2, 3, 2, 2});
+        RingOnHost::Task task;
+        const bool fails = seed % 2;
+        for (uint32_t tenant = 0; tenant < 2; ++tenant) {
+            REQUIRE(on.ring.set_tenant(tenant, 4, queues[tenant].get(), nullptr));
+            REQUIRE(queues[tenant]->reserve());
+            REQUIRE(on.post(tenant, task_of(tenant), tenant) == 1);
+            REQUIRE(on.read(task));
+            if (!fails) on.answer(task.ticket, 0);
+        }
+        {
+            std::vector<host::Thread> waiters;
+            for (const auto& queue : queues)
+                waiters.emplace_back("waiter", [&] { CHECK(queue->wait(host::kForever) == GPO_SUCCESS); });
+            if (fails)
+                on.ring.fail_owed(bare_error(GPO_CANCELLED));
+            else
+                on.ring.collect(true);
+        }
+        for (const auto& queue : queues) CHECK(queue->statistics().delivered == 1);
+    });
+}
