@@ -92,6 +92,19 @@ extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count
     }
 }
 
+// The first thread ends the range before any other has begun, if `stops`.
+extern "C" __global__ void stopped(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
+                                   unsigned *seen, unsigned long long stops, unsigned *wrong) {
+    gpo::thread_steal mine(gpo::shared_numbers(memory, 128, count, batch));
+    if (stops && threadIdx.x == 0) mine.stop();
+    __syncthreads();
+    unsigned long long first, last;
+    while (mine.next(first, last) == gpo::peer_success)
+        for (unsigned long long i = first; i < last; ++i) atomicAdd(&seen[i], 1u);
+    if (mine.next(first, last) != gpo::peer_end) atomicAdd(wrong, 1u);
+    mine.stop();
+}
+
 extern "C" __global__ void misuse(gpo::symmetric memory, int *statuses) {
     unsigned long long first, last;
     gpo::symmetric none = memory;
@@ -231,6 +244,24 @@ TEST_CASE("a worker that stops a range stops it for all ranks, and the next laun
     }
     rig.run(kernel, 2, 64, count, 2, seen, kNoneSlow);
     rig.check_all(seen, count, 1);
+}
+
+TEST_CASE("nobody gets a number of a range that was stopped, of no rank's part") {
+    StealRig rig;
+    if (!rig.can()) return;
+    const auto stopped = rig.kernels(kKernels, "stopped");
+    const uint64_t batch = 3, count = batch * (4 * rig.ranks - 1);   // all parts but the last have a batch more
+    for (const uint32_t stopper : {0u, rig.ranks - 1}) {
+        CAPTURE(stopper);
+        const auto seen = rig.counters(count);
+        for (uint32_t i = 0; i < rig.ranks; ++i) {   // the one that stops is the first
+            const uint32_t rank = (stopper + i) % rig.ranks;
+            REQUIRE_OK(launch(rig.streams[rank], stopped[rank], 1, 64, rig.row(rig.memory, rank), count, batch,
+                              uint64_t{seen[rank]}, uint64_t{rank == stopper}, uint64_t{rig.wrong[rank]}));
+            REQUIRE_OK(gpo_stream_wait(rig.streams[rank], kPatience));
+        }
+        rig.check_all(seen, count, 0);
+    }
 }
 
 TEST_CASE("a shared range is recorded with its launch, and begins anew each time") {
