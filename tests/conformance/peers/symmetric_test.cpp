@@ -488,6 +488,39 @@ TEST_CASE("a barrier that has run out of its bound can be gone on with, by a lat
     CHECK(rig.values<uint8_t>(memory, 0, 64) == std::vector<uint8_t>(64));
 }
 
+TEST_CASE("a reset makes the barriers of all blocks as new, on its rank alone" * gated) {
+    SymmetricRig rig;
+    if (rig.ranks < 2) return skip("there is one device");
+    const auto meet = rig.kernels(kKernels, "meet_once");
+    const uint32_t blocks = 5;
+    Symmetric memory = rig.symmetric(64);
+    const auto statuses = rig.buffers(4 * blocks);
+    const auto words_of = [&](uint32_t rank) {
+        const SymmetricRow row = rig.row(memory, rank);
+        return rig.values<uint32_t>(memory, rank, uint64_t{row.blocks} * row.block_words, row.words);
+    };
+    const auto all_meet = [&] {
+        REQUIRE_OK(rig.launch(meet, blocks, 64, [&](uint32_t rank) {
+            return std::tuple(rig.row(memory, rank), uint64_t{1 << 24}, uint64_t{statuses[rank]});
+        }));
+        rig.wait_all();
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            CHECK(rig.read<int32_t>(statuses, rank, blocks) == std::vector<int32_t>(blocks));
+    };
+    all_meet();
+    const auto met = words_of(0);
+    const std::vector<uint32_t> none(met.size());
+    CHECK(met != none);
+    for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+        const auto after = rank + 1 < rig.ranks ? words_of(rank + 1) : none;
+        REQUIRE_OK(gpo_symmetric_reset(memory, rank, rig.streams[rank]));
+        CHECK(words_of(rank) == none);
+        if (rank + 1 < rig.ranks) CHECK(words_of(rank + 1) == after);
+    }
+    all_meet();
+    CHECK(words_of(0) == met);
+}
+
 TEST_CASE("kernels that can't all be on their devices at once are refused, with the rank and the numbers" * gated) {
     SymmetricRig rig;
     const auto meet = rig.kernels(kKernels, "meet_once");
