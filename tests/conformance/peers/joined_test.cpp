@@ -50,12 +50,19 @@ public:
         for (uint32_t rank = 0; rank < ranks; ++rank) out.push_back(memory(words * 4));
         return out;
     }
-    gpo_status submit(uint32_t rank, const gpo_collective& what, uint64_t send, uint64_t receive) {
+    gpo_status submit(uint32_t rank, const gpo_collective& what, uint64_t send, uint64_t receive, uint32_t to = 0,
+                      uint32_t from = 0) {
         auto part = sized<gpo_rank_part>();
         part.stream = streams[rank];
         part.send = send;
         part.receive = receive;
+        part.send_to = to;
+        part.receive_from = from;
         return gpo_peers_submit(peers[rank], &what, &part, sizeof part, 1);
+    }
+    void write(uint32_t rank, uint64_t to, const std::vector<uint32_t>& words) {
+        REQUIRE_OK(gpo_copy_to_device(streams[rank], to, words.data(), words.size() * 4));
+        REQUIRE_OK(gpo_stream_wait(streams[rank], kPatience));
     }
     std::vector<uint32_t> read(uint32_t rank, uint64_t from, uint64_t words) {
         std::vector<uint32_t> out(words);
@@ -69,6 +76,12 @@ public:
         REQUIRE_OK(gpo_object_get_error(streams[rank], &error));
         CHECK(error.status == status);
         return error.message;
+    }
+
+    gpo_peers_info info(uint32_t rank) {
+        auto out = sized<gpo_peers_info>();
+        REQUIRE_OK(gpo_peers_get_info(peers[rank], &out));
+        return out;
     }
 
     const uint32_t ranks;
@@ -103,6 +116,66 @@ TEST_CASE("joined ranks of one process sum, in the order of their streams") {
         CHECK(info.collectives == 6);
         CHECK(info.direct_collectives == 0);
         CHECK(info.bytes == 6 * count * 4);
+    }
+}
+
+TEST_CASE("each kind of collective moves more than is on its way at once, all to its place") {
+    JoinedRig rig(2);
+    const uint64_t count = 1'300'003;   // words: more than a chunk of any kind
+    const auto word = [](uint32_t rank, uint64_t i) { return static_cast<uint32_t>(i) * 2654435761u + 7 * rank; };
+    const auto data = rig.buffers(2 * count), results = rig.buffers(2 * count);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        std::vector<uint32_t> words(2 * count);
+        for (uint64_t i = 0; i < words.size(); ++i) words[i] = word(rank, i);
+        rig.write(rank, data[rank], words);
+    }
+    const auto sum = [&](uint64_t i) { return word(0, i) + word(1, i); };
+    const uint32_t nothing = 0xffffffff;
+    // Of each: the collective, and element i of a rank's results, of which the last are left alone.
+    const auto check = [&](const std::string& what, const gpo_collective& collective, auto expected,
+                           bool itself = false) {
+        CAPTURE(what);
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            REQUIRE_OK(gpo_fill(rig.streams[rank], results[rank], nothing, 4, 2 * count));
+            const bool sends = collective.kind == GPO_COLLECTIVE_SEND_RECEIVE;
+            const uint32_t partner = !sends ? 0 : itself ? rank : 1 - rank;
+            REQUIRE_OK(rig.submit(rank, collective, data[rank], results[rank], partner, partner));
+        }
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            const auto got = rig.read(rank, results[rank], 2 * count);
+            uint64_t wrong = 0;
+            for (uint64_t i = 0; i < got.size(); ++i) wrong += got[i] != expected(rank, i);
+            CHECK(wrong == 0);
+        }
+    };
+    const auto first = [&](uint64_t i, uint32_t value) { return i < count ? value : nothing; };
+    check("all-reduce", sum_of(count), [&](uint32_t, uint64_t i) { return first(i, sum(i)); });
+    check("reduce", collective(GPO_COLLECTIVE_REDUCE, GPO_TYPE_UINT32, count, GPO_REDUCE_SUM, 1),
+          [&](uint32_t rank, uint64_t i) { return rank == 1 ? first(i, sum(i)) : nothing; });
+    check("reduce-scatter", collective(GPO_COLLECTIVE_REDUCE_SCATTER, GPO_TYPE_UINT32, count, GPO_REDUCE_SUM),
+          [&](uint32_t rank, uint64_t i) { return first(i, sum(rank * count + i)); });
+    check("broadcast", collective(GPO_COLLECTIVE_BROADCAST, GPO_TYPE_UINT32, count, 0, 1),
+          [&](uint32_t, uint64_t i) { return first(i, word(1, i)); });
+    check("all-gather", collective(GPO_COLLECTIVE_ALL_GATHER, GPO_TYPE_UINT32, count),
+          [&](uint32_t, uint64_t i) { return word(i >= count, i % count); });
+    check("all-to-all", collective(GPO_COLLECTIVE_ALL_TO_ALL, GPO_TYPE_UINT32, count),
+          [&](uint32_t rank, uint64_t i) { return word(i >= count, rank * count + i % count); });
+    const auto exchange = collective(GPO_COLLECTIVE_SEND_RECEIVE, GPO_TYPE_UINT32, count);
+    check("to the other", exchange, [&](uint32_t rank, uint64_t i) { return first(i, word(1 - rank, i)); });
+    check("to itself", exchange, [&](uint32_t rank, uint64_t i) { return first(i, word(rank, i)); }, true);
+}
+
+TEST_CASE("a joined rank counts the bytes that it sends itself") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        REQUIRE_OK(rig.submit(rank, collective(GPO_COLLECTIVE_BROADCAST, GPO_TYPE_UINT32, 100, 0, 1), data[rank],
+                              data[rank]));
+    CHECK(rig.info(0).bytes == 0);
+    CHECK(rig.info(1).bytes == 400);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        CHECK(rig.info(rank).collectives == 1);
+        REQUIRE_OK(gpo_stream_wait(rig.streams[rank], kPatience));
     }
 }
 
@@ -215,6 +288,20 @@ TEST_CASE("an aborted group ends what waits, in all ranks") {
     REQUIRE_OK(gpo_peers_abort(rig.peers[2]));
     rig.streams[2] = rig.stream();
     CHECK_STATUS(GPO_CANCELLED, rig.submit(2, sum_of(100), data[2], data[2]));
+}
+
+TEST_CASE("a group that is aborted while it has nothing to do is lost to all ranks") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    REQUIRE_OK(gpo_peers_abort(rig.peers[0]));
+    const auto lost = [&](uint32_t rank, gpo_status status, const char* why) {
+        // The rank may have learnt of it before.
+        const gpo_status submitted = rig.submit(rank, sum_of(100), data[rank], data[rank]);
+        if (submitted != GPO_SUCCESS) CHECK(submitted == status);
+        CHECK(has(submitted == GPO_SUCCESS ? rig.failure_of(rank, status) : last_error().message, why));
+    };
+    lost(1, GPO_PEER_LOST, "rank 0 has aborted the group");
+    lost(0, GPO_CANCELLED, "the group was aborted");
 }
 
 TEST_CASE("a shutdown ends what waits for other ranks") {
