@@ -197,3 +197,26 @@ TEST_CASE("counters in the file that can't be are told, and no byte beyond a rin
     CHECK(presence.state == Presence::State::broken);
     CHECK(presence.culprit == 1);
 }
+
+TEST_CASE("a second rank 0 is refused while the first waits, whose group comes together then") {
+    gpo::test::Folder folder;
+    const std::string path = folder / "group";
+    std::unique_ptr<FileTransport> ranks[2];
+    const auto join_as = [&](uint32_t rank) {
+        try {
+            ranks[rank] = join(path, rank);
+        } catch (const gpo::Failure&) {
+        }
+    };
+    std::thread first(join_as, 0);
+    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();
+    const std::string refused = refusal(path, 0);
+    join_as(1);
+    first.join();
+    CHECK(refused == std::to_string(GPO_INVALID_STATE) + " another group is joining by the file " + path +
+                         ", and has a rank 0");
+    REQUIRE(ranks[0]);
+    REQUIRE(ranks[1]);
+    CHECK(moved(*ranks[0], true) == "complete");
+    CHECK(moved(*ranks[1], false) == "complete");
+}
