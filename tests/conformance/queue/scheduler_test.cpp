@@ -1,5 +1,11 @@
 // Schedulers that stay on the GPU and do the tasks of a ring.
+#include <pthread.h>
+
+#include <atomic>
+#include <thread>
+
 #include "conformance/queue/scheduler_rig.h"
+#include "support/threads.h"
 
 using namespace gpo::test;
 
@@ -218,6 +224,8 @@ TEST_CASE("a scheduler that is stopped in the middle leaves the tasks that have 
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_DRAINING);
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_stop(scheduler, 1'000'000));
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_STOPPING);
+    CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_drain(scheduler, 0));  // less than was asked for
+    CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_STOPPING);
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_wait(scheduler, 0));
     CHECK_STATUS(GPO_INVALID_STATE, gpo_scheduler_start(scheduler));
     gpu.go();
@@ -268,6 +276,29 @@ TEST_CASE("a handler that doesn't return keeps a shutdown from succeeding until 
     CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
     gpu.runtime = nullptr;
     scheduler.release();
+}
+
+TEST_CASE("a thread that waits for a run learns that the scheduler is destroyed, though a handler doesn't return" *
+          gated) {
+    Gated gpu;
+    Scheduler scheduler = make_scheduler(gpu, gpu.options, {"wait_for_host"});
+    push_tasks(gpu.ring, gpu.plain, {{0, 0, {}}});
+    REQUIRE_OK(gpo_scheduler_start(scheduler));
+    REQUIRE(comes_true([&] { return gpu.begun() == 1; }));
+    const gpo_scheduler_t handle = scheduler;
+    std::atomic<uint64_t> sleeps{UINT64_MAX};
+    std::atomic<gpo_status> waited{GPO_NOT_READY};
+    std::thread waiter([&] {
+        pthread_setname_np(pthread_self(), "waits");
+        sleeps = sleeps_of("waits");
+        waited = gpo_scheduler_wait(handle, -1);
+    });
+    CHECK(comes_true([&] { return sleeps != UINT64_MAX && sleeps_of("waits") > sleeps; }));
+    CHECK_OK(gpo_scheduler_destroy(scheduler.release()));
+    CHECK(comes_true([&] { return waited != GPO_NOT_READY; }));
+    CHECK((waited == GPO_CANCELLED || waited == GPO_STALE_HANDLE));  // or the thread slept before it waited
+    gpu.go();
+    waiter.join();
 }
 
 TEST_CASE("a scheduler and its queue that are destroyed keep their memory while a handler doesn't return" * gated) {
