@@ -181,6 +181,25 @@ TEST_CASE("a batch is posted as far as there is room, and the share that isn't u
     CHECK_FALSE(on.ring.set_tenant(1, 1, nullptr, nullptr));
 }
 
+TEST_CASE("room in a completion queue for tasks that are not posted is given back") {
+    RuntimeAndQueue with(8);
+    RingOnHost on({2, 3, 2, 1});
+    const uint32_t tasks[12] = {};
+    REQUIRE(on.ring.set_tenant(0, 4, with.completions.get(), nullptr));
+    for (int i = 0; i < 4; ++i) REQUIRE(with.completions->reserve());
+    REQUIRE(on.ring.take_share(0, 4) == 4);
+    REQUIRE(on.ring.post(0, tasks, 4, 0) == 4);
+    on.ring.fail_owed(bare_error(GPO_CANCELLED));
+    CHECK(with.completions->statistics().accepted == 4);
+    // From then on the ring takes none.
+    for (int i = 0; i < 3; ++i) REQUIRE(with.completions->reserve());
+    REQUIRE(on.ring.take_share(0, 3) == 3);
+    CHECK(on.ring.post(0, tasks, 3, 0) == 0);
+    CHECK(on.ring.owed() == 0);
+    CHECK(with.completions->statistics().accepted == 4);
+    CHECK_FALSE(on.ring.any_in_use(0));
+}
+
 TEST_CASE("what a broken kernel answers is dropped, and harms no other task") {
     RingOnHost on({2, 3, 2, 1});
     RingOnHost::Task task;
@@ -305,6 +324,24 @@ TEST_CASE("an answer that was told and not taken isn't told again when what is o
     CHECK(answer.user_data == 21);
     CHECK(word == 77);
     CHECK_FALSE(on.ring.any_in_use(0));
+}
+
+TEST_CASE("a completion queue is at its end when all answers that were collected together are drained") {
+    RuntimeAndQueue with(8);
+    RingOnHost on({2, 3, 2, 1});
+    REQUIRE(on.ring.set_tenant(0, 4, with.completions.get(), nullptr));
+    for (uint32_t i = 0; i < 3; ++i) {
+        RingOnHost::Task task;
+        REQUIRE(with.completions->reserve());
+        REQUIRE(on.post(0, task_of(i), i) == 1);
+        REQUIRE(on.read(task));
+        on.answer(task.ticket, 0);
+    }
+    REQUIRE(on.ring.collect(true) == 3);
+    with.completions->stop();  // its runtime ends
+    gpo_completion entries[4];
+    CHECK(with.completions->drain(entries, sizeof entries[0], 4) == 3);
+    CHECK_THROWS_AS(with.completions->drain(entries, sizeof entries[0], 4), Failure);
 }
 
 TEST_CASE("answers that are collected together are told to the waiters of each tenant's queue, in every schedule") {
