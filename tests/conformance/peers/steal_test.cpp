@@ -92,6 +92,22 @@ extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count
     }
 }
 
+// The same by blocks.
+extern "C" __global__ void until_by_blocks(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
+                                           unsigned *seen, unsigned long long stop_at, unsigned *wrong) {
+    __shared__ gpo::block_steal_memory shared;
+    gpo::block_steal mine(gpo::shared_numbers(memory, 128, count, batch), shared);
+    unsigned long long first, last;
+    while (mine.next(first, last) == gpo::peer_success) {
+        for (unsigned long long i = first + threadIdx.x; i < last; i += blockDim.x) atomicAdd(&seen[i], 1u);
+        if (first <= stop_at && stop_at < last) {
+            mine.stop();
+            if (mine.next(first, last) != gpo::peer_end) atomicAdd(wrong, 1u);
+            return;
+        }
+    }
+}
+
 // The first thread ends the range before any other has begun, if `stops`.
 extern "C" __global__ void stopped(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                    unsigned *seen, unsigned long long stops, unsigned *wrong) {
@@ -228,19 +244,23 @@ TEST_CASE("one rank may do all of the work of a range alone, if the others come 
 TEST_CASE("a worker that stops a range stops it for all ranks, and the next launch begins anew") {
     StealRig rig;
     if (!rig.can()) return;
-    const auto until = rig.kernels(kKernels, "until");
     const auto kernel = rig.kernels(kKernels, "by_warps");
     const uint64_t count = 100000;
     auto seen = rig.counters(count);
-    for (const uint64_t stop_at : {uint64_t{0}, count - 1, count / 2}) {
-        rig.run(until, 2, 64, count, 2, seen, [&](uint32_t) { return stop_at; });
-        uint64_t most = 0;
-        for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
-            const auto own = rig.read<uint32_t>(seen, rank, count);
-            most = std::max<uint64_t>(most, *std::max_element(own.begin(), own.end()));
+    for (const char* form : {"until", "until_by_blocks"}) {
+        CAPTURE(std::string(form));
+        const auto until = rig.kernels(kKernels, form);
+        for (const uint64_t stop_at : {uint64_t{0}, count - 1, count / 2}) {
+            rig.run(until, 2, 64, count, 2, seen, [&](uint32_t) { return stop_at; });
+            uint64_t most = 0;
+            for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
+                const auto own = rig.read<uint32_t>(seen, rank, count);
+                most = std::max<uint64_t>(most, *std::max_element(own.begin(), own.end()));
+            }
+            CHECK(most == 1);
+            for (uint32_t rank = 0; rank < rig.ranks; ++rank) CHECK(rig.read<uint32_t>(rig.wrong, rank, 1)[0] == 0);
+            seen = rig.counters(count);
         }
-        CHECK(most == 1);
-        seen = rig.counters(count);
     }
     rig.run(kernel, 2, 64, count, 2, seen, kNoneSlow);
     rig.check_all(seen, count, 1);
