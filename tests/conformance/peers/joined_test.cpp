@@ -245,6 +245,21 @@ TEST_CASE("a part that waits for other ranks is cancelled, and its memory can be
     CHECK((ended == GPO_PEER_LOST || ended == GPO_CANCELLED));
 }
 
+TEST_CASE("a part that was cancelled takes no part when the other ranks come, and its memory stays as it is") {
+    JoinedRig rig(2);
+    const auto data = rig.buffers(100);
+    for (uint32_t rank = 0; rank < 2; ++rank) rig.write(rank, data[rank], std::vector<uint32_t>(100, 5));
+    REQUIRE_OK(rig.submit(0, sum_of(100), data[0], data[0]));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(rig.streams[0], kSecond / 50));
+    REQUIRE_OK(gpo_stream_cancel_held(rig.streams[0], nullptr));
+    const gpo_status submitted = rig.submit(1, sum_of(100), data[1], data[1]);
+    const gpo_status ended = submitted == GPO_SUCCESS ? gpo_stream_wait(rig.streams[1], kPatience) : submitted;
+    CHECK((ended == GPO_PEER_LOST || ended == GPO_CANCELLED));
+    rig.streams[1] = rig.stream();
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        CHECK(rig.read(rank, data[rank], 100) == std::vector<uint32_t>(100, 5));
+}
+
 TEST_CASE("the failure of one rank's stream is the other ranks' too, and the group goes on") {
     JoinedRig rig(2);
     const auto data = rig.buffers(100);
