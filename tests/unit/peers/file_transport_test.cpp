@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -219,4 +221,65 @@ TEST_CASE("a second rank 0 is refused while the first waits, whose group comes t
     REQUIRE(ranks[1]);
     CHECK(moved(*ranks[0], true) == "complete");
     CHECK(moved(*ranks[1], false) == "complete");
+}
+
+TEST_CASE("a rank 0 that gives up joining leaves a file that another has put in the place of its own") {
+    gpo::test::Folder folder;
+    const std::string path = folder / "group", another = folder / "another";
+    std::atomic<bool> gives_up{false};
+    bool given_up = false;
+    std::thread first([&] {
+        try {
+            FileTransport::join(path, 0, 2, gpo::host::now() + 100 * kSecond,
+                                [&] { if (gives_up) gpo::fail(GPO_CANCELLED, "given up"); });
+        } catch (const gpo::Failure& failure) {
+            given_up = failure.error()->status == GPO_CANCELLED;
+        }
+    });
+    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();
+    const Forged forged(another, 64 << 20);
+    REQUIRE(rename(another.c_str(), path.c_str()) == 0);
+    gives_up = true;
+    first.join();
+    CHECK(given_up);
+    CHECK(std::filesystem::file_size(path) == 64 << 20);
+}
+
+TEST_CASE("a rank whose rank 0 dies while it waits for others joins the next one") {
+    gpo::test::Folder folder;
+    const std::string path = folder / "group";
+    std::unique_ptr<FileTransport> ranks[2];
+    const auto join_as = [&](uint32_t rank) {
+        try {
+            ranks[rank] = join(path, rank);
+        } catch (const gpo::Failure&) {
+        }
+    };
+    auto dying = std::make_unique<Forged>(path, 64 << 20);
+    std::thread second(join_as, 1);
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    const uint32_t here = 1;
+    for (uint32_t state = 0; state != here; std::this_thread::yield())
+        if (pread(file, &state, sizeof state, kPage + kSlot) != sizeof state) break;
+    dying.reset();
+    CHECK(pwrite(file, &here, sizeof here, kPage) == sizeof here);
+    close(file);
+    join_as(0);
+    second.join();
+    REQUIRE(ranks[0]);
+    REQUIRE(ranks[1]);
+    CHECK(moved(*ranks[0], true) == "complete");
+    CHECK(moved(*ranks[1], false) == "complete");
+}
+
+TEST_CASE("of what a rank says as it leaves the first counts") {
+    gpo::test::Folder folder;
+    Pair pair(folder / "group");
+    pair.ranks[0]->say_farewell(Presence::State::broken, 1, "has failed first");
+    pair.ranks[0]->say_farewell(Presence::State::broken, 0, "has failed again");
+    pair.ranks[0].reset();   // which says that it has left
+    const Presence presence = pair.ranks[1]->look_at(0);
+    CHECK(presence.state == Presence::State::broken);
+    CHECK(presence.culprit == 1);
+    CHECK(presence.why == "has failed first");
 }
