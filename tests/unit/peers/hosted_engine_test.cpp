@@ -28,10 +28,11 @@ void await(Condition condition) {
     while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
 }
 
-/// Holds up one copy until somebody who cancels it has returned, or waits.
+/// Holds up one copy until somebody who cancels it has returned, or waits; and counts those that begin afterwards.
 struct LateCopy {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
+        if (cancelled && (function == Function::cuMemcpyDtoHAsync || function == Function::cuMemcpyHtoDAsync)) ++late;
         if (function == which && armed.exchange(false)) {
             held = true;
             await([] { return cancelled || (cancels && gpo::test::sleeps_of(kCanceller) > sleeps); });
@@ -41,6 +42,7 @@ struct LateCopy {
     }
     static inline std::atomic<Function> which{Function::count};
     static inline std::atomic<uint64_t> sleeps{0};   // of the thread that cancels, before it does
+    static inline std::atomic<unsigned> late{0};
     static inline std::atomic<bool> armed{false}, held{false}, cancels{false}, cancelled{false}, cancelled_amid{false};
 };
 
@@ -91,6 +93,7 @@ TEST_CASE("a part that is cancelled leaves the caller's memory alone once the ca
         Alone alone;
         LateCopy::which = which;
         LateCopy::held = LateCopy::cancels = LateCopy::cancelled = LateCopy::cancelled_amid = false;
+        LateCopy::late = 0;
         LateCopy::armed = true;
         REQUIRE(alone.sum() == GPO_SUCCESS);
         await([] { return LateCopy::held.load(); });
@@ -111,5 +114,6 @@ TEST_CASE("a part that is cancelled leaves the caller's memory alone once the ca
         CHECK(gpo_runtime_shutdown(alone.runtime, kPatience) == GPO_SUCCESS);
         alone.runtime = nullptr;
         CHECK_FALSE(LateCopy::cancelled_amid);
+        CHECK(LateCopy::late == 0);
     }
 }
