@@ -1,5 +1,5 @@
-// What a scheduler does that two threads ask for different things at once: what one has asked may reach the device
-// after what the other has.
+// What a scheduler does that is asked in spite of the driver: what one of two threads has asked may reach the device
+// after what the other has, or not at all.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ void await(const std::atomic<bool>& flag) {
     while (!flag && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
 }
 
-/// Holds up one write to a word of the device, once it is armed.
+/// Holds up one write to a word of the device, once it is armed; or refuses all.
 struct LateWrite {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
@@ -30,14 +30,15 @@ struct LateWrite {
             held = true;
             await(let_go);
         }
+        if (function == Function::cuStreamWriteValue32 && refuses) return CUDA_ERROR_OUT_OF_MEMORY;
         return call();
     }
-    static inline std::atomic<bool> armed{false}, held{false}, let_go{false};
+    static inline std::atomic<bool> refuses{false}, armed{false}, held{false}, let_go{false};
 };
 
 struct LateWrites {
     LateWrites() {
-        LateWrite::armed = LateWrite::held = LateWrite::let_go = false;
+        LateWrite::refuses = LateWrite::armed = LateWrite::held = LateWrite::let_go = false;
         gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) {
             return std::make_shared<gpo::driver::Wrapper<LateWrite>>(std::move(driver));
         });
@@ -117,4 +118,16 @@ TEST_CASE("a scheduler that one thread drains and another stops is stopped, thou
     CHECK(info.tasks == 1);
     CHECK(info.depth == 1);
     CHECK(serving.begun() == 1);
+}
+
+TEST_CASE("a scheduler is stopped though the driver refuses to write to the device") {
+    Serving serving;
+    LateWrite::refuses = true;
+    CHECK(gpo_scheduler_stop(serving.scheduler, kPatience) == GPO_OUT_OF_MEMORY);
+    serving.open();
+    CHECK(gpo_scheduler_wait(serving.scheduler, kPatience) == GPO_SUCCESS);
+    auto info = sized<gpo_scheduler_info>();
+    REQUIRE(gpo_scheduler_get_info(serving.scheduler, &info) == GPO_SUCCESS);
+    CHECK(info.last_end == GPO_CANCELLED);
+    LateWrite::refuses = false;
 }
