@@ -106,4 +106,3 @@ TEST_CASE("memory of a value that an update carries over is held, and that of th
             rig.run(graph);
         }
 }
-
