@@ -1,5 +1,6 @@
 // Statuses, the failures behind them, and labels.
 #include <cstring>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -121,4 +122,54 @@ TEST_CASE("errors name the culprit by type and label") {
     CHECK(std::string(error.message).find("the disk is gone") != std::string::npos);
     CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(stream, kPatience));
     CHECK(std::string(object_error(stream).message).find("the disk is gone") != std::string::npos);
+}
+
+TEST_CASE("a refusal in a recording says who refused what, each once, and names the function that was called") {
+    Gpu gpu;
+    Stream stream = gpu.stream("s");
+    Queue queue = gpu.queue();
+    Executor executor = gpu.executor();
+    const struct {
+        const char* function;
+        std::function<gpo_status()> call;
+    } rows[] = {
+        {"gpo_stream_notify", [&] { return gpo_stream_notify(stream, queue, 1); }},
+        {"gpo_stream_wait", [&] { return gpo_stream_wait(stream, kPatience); }},
+        {"gpo_stream_query", [&] { return gpo_stream_query(stream); }},
+        {"gpo_stream_then",
+         [&] {
+             return gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) {}, nullptr);
+         }},
+        {"gpo_stream_host_call",
+         [&] {
+             return gpo_stream_host_call(
+                 stream, executor, [](void*, const gpo_host_call*) -> gpo_status { return GPO_SUCCESS; }, nullptr);
+         }},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.function);
+        Template made;
+        REQUIRE_OK(gpo_template_create(gpu.device, nullptr, made.out()));
+        REQUIRE_OK(gpo_template_begin(made, stream));
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, row.call());
+        CHECK(std::string(last_error().function) == row.function);
+        CHECK(std::string(last_error().message) == "stream `s` is being captured");
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(made));
+        CHECK(std::string(last_error().message) == "the recording lacks what was refused: " +
+                                                       std::string(row.function) +
+                                                       " on stream `s`: it is being captured");
+    }
+    // A waited event says the same as one that is asked.
+    Event event = gpu.event();
+    REQUIRE_OK(gpo_object_set_label(event, "e"));
+    Template made;
+    REQUIRE_OK(gpo_template_create(gpu.device, nullptr, made.out()));
+    REQUIRE_OK(gpo_template_begin(made, stream));
+    REQUIRE_OK(gpo_event_record(event, stream));
+    for (const bool waits : {false, true}) {
+        CAPTURE(waits);
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, waits ? gpo_event_wait(event, kPatience) : gpo_event_query(event));
+        CHECK(std::string(last_error().message) == "event `e` was recorded on a stream that is being captured");
+    }
+    CHECK_OK(gpo_template_cancel(made));
 }

@@ -1,6 +1,8 @@
 // What has to hold during and after an attempt.
 #include "faults/attempt.h"
 
+#include <cuda.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -48,6 +50,31 @@ private:
 
 bool lost(gpo_status status) { return status == GPO_DEVICE_LOST; }
 
+/// Does one thing after the other that a text names, "X: Y: Z", begin with the one before it?
+bool says_twice(const std::string& text) {
+    std::string before;
+    for (size_t begin = 0; begin != std::string::npos;) {
+        const size_t colon = text.find(": ", begin);
+        const std::string part = text.substr(begin, colon == std::string::npos ? colon : colon - begin);
+        const auto begins = [](const std::string& longer, const std::string& with) {
+            return longer.starts_with(with) && (longer.size() == with.size() || longer[with.size()] == ' ');
+        };
+        if (!before.empty() && !part.empty() && (begins(part, before) || begins(before, part))) return true;
+        before = part;
+        begin = colon == std::string::npos ? colon : colon + 2;
+    }
+    return false;
+}
+
+/// What a program shows of the failure of the call that this thread has just made.
+void check_words(gpo_status status) {
+    const gpo_error error = last_error();
+    CHECK(error.status == status);
+    CHECK(error.message[0] != '\0');
+    const std::string shown = std::string(error.function) + ": " + error.message;
+    CHECK_MESSAGE(!says_twice(shown), shown);
+}
+
 }  // namespace
 
 bool Attempt::judge(const char* text, gpo_status status, bool answers) {
@@ -59,6 +86,7 @@ bool Attempt::judge(const char* text, gpo_status status, bool answers) {
     CHECK(std::string(gpo_status_name(status)) != "GPO_UNKNOWN");
     CHECK(status != GPO_INTERNAL);
     CHECK(status >= 10);
+    check_words(status);
     CHECK_FALSE(trouble_.must_succeed);
     return false;
 }

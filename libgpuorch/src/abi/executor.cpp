@@ -29,7 +29,7 @@ gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gp
         if (&pinned->runtime() != &on->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", on->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
-            if constexpr (std::is_same_v<Thing, Stream>) pinned->refuse_captured("notify");   // be there room or not
+            if constexpr (std::is_same_v<Thing, Stream>) pinned->refuse_captured();   // be there room or not
             const Ref<Task> task = make<Continuation>(*on, callback, user, origin);
             const void* const order = origin == GPO_ORIGIN_STREAM ? &*pinned : nullptr;
             return accept_and_submit(*on, task, order, [&] { return submit(*pinned, task); });

@@ -148,16 +148,14 @@ void Context::give_attribution(const Attribution& attribution) noexcept {
 ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
     ErrorPtr out;
     try {
-        const char *name = nullptr, *description = nullptr;
-        table_.cuGetErrorName(result, &name);
+        const char* description = nullptr;
         table_.cuGetErrorString(result, &description);
         auto error = std::make_shared<Error>();
         error->status = status_of(result);
         error->native_code = result;
         error->native_domain = GPO_NATIVE_CUDA;
         error->function = function;
-        error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?",
-                              ", ", static_cast<int>(result), ")");
+        error->message = text(description ? description : "unknown error", native_name(result));
         if (result == CUDA_ERROR_NOT_PERMITTED) error->message = text(kCalledInHostFunction, ": ", error->message);
         out = std::move(error);
     } catch (const std::bad_alloc&) {
@@ -166,6 +164,12 @@ ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
     if (!is_sticky(result)) return out;
     lose(out, result != CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return loss();
+}
+
+std::string Context::native_name(CUresult result) const {
+    const char* name = nullptr;
+    table_.cuGetErrorName(result, &name);
+    return text(" (", name ? name : "?", ", ", static_cast<int>(result), ")");
 }
 
 void Context::fail_call(CUresult result, const char* function) {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/deferred.h"
@@ -146,6 +147,8 @@ private:
     [[gnu::cold]] bool alive_after(CUresult answer) noexcept;
     [[noreturn]] void fail_dead();
     [[noreturn]] void fail_call(CUresult result, const char* function);
+    /// " (CUDA_ERROR_OUT_OF_MEMORY, 2)"
+    std::string native_name(CUresult result) const;
 
     const Runtime::Use runtime_;
     std::shared_ptr<driver::Driver> driver_;

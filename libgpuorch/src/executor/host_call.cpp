@@ -57,7 +57,7 @@ private:
 };
 
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
-    stream.refuse_captured("host call");
+    stream.refuse_captured();
     const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
     // Before it is owed: from then on it may be called, if the executor is destroyed, and tells its number.
     executor.add_call(*call, call->number_);

@@ -366,7 +366,7 @@ void Graph::fail_device(const Stream& stream) const {
 }
 
 void Graph::upload(Stream& stream) {
-    stream.refuse_capture("upload of a graph");
+    stream.refuse_capture();
     std::lock_guard lock(lock_);
     send(wanted_.bytes);
     unsent_ = false;
@@ -500,7 +500,7 @@ trace::Work LaunchGraph::work() const noexcept {
 }
 
 void LaunchGraph::issue(Stream& stream) {
-    if (stream.given_out()) stream.refuse_capture("launch of a graph");   // the driver would break the capture
+    if (stream.given_out()) stream.refuse_capture();   // the driver would break the capture
     try {
         graph_.launch(stream, values_ ? &*values_ : nullptr, events_);
     } catch (...) {

@@ -1,6 +1,7 @@
 #include "graph/recording.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "kernel/launch.h"
 
@@ -22,7 +23,7 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
     if (!stream_->nothing_held())
         fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");
     stream_->join_recording();
-    stream_->refuse_capture("begin of a recording");
+    stream_->refuse_capture();
     CUresult result = table.cuStreamBeginCapture(stream_->native(), CU_STREAM_CAPTURE_MODE_RELAXED);
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         fail(GPO_CAPTURE_REFUSED, stream_->describe(), " is the legacy default stream, which can't be captured");
@@ -149,7 +150,12 @@ void GraphRecording::refused(Stream& stream, const char* function, const ErrorPt
 
 void GraphRecording::refused(const char* function, const char* of, const ErrorPtr& error) noexcept {
     std::lock_guard lock(lock_);
-    if (!first_refusal_) first_refusal_ = make_error(error->status, function, " on ", of, ": ", error->sentence());
+    if (first_refusal_) return;
+    // A sentence about a labelled stream needn't name the stream again.
+    const std::string_view sentence = error->sentence(), whose = of;
+    const bool again = whose.ends_with('`') && sentence.starts_with(whose);
+    first_refusal_ = make_error(error->status, function, " on ", whose, again ? ": it" : ": ",
+                                again ? sentence.substr(whose.size()) : sentence);
 }
 
 std::optional<GraphRecording::Made> GraphRecording::next_made() noexcept {

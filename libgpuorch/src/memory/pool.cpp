@@ -13,7 +13,7 @@ public:
         : Operation("allocation", pool.label()), pool_(pool), bytes_(bytes) {}
 
     void issue(Stream& stream) override {
-        stream.refuse_capture("an allocation from a pool");
+        stream.refuse_capture();
         Context& context = stream.context();
         CUdeviceptr address = 0;
         pool_.driver_calls_.fetch_add(1, std::memory_order_relaxed);
@@ -47,7 +47,7 @@ public:
 
     void issue(Stream& stream) override {
         if (stream.detached()) fail(GPO_INVALID_STATE, stream.describe(), " was destroyed");
-        stream.refuse_capture("a free into a pool");
+        stream.refuse_capture();
         RangeMap& ranges = pool_->registry_.device;
         ranges.erase(address_, pool_.get());
         pool_->driver_calls_.fetch_add(1, std::memory_order_relaxed);
@@ -232,7 +232,7 @@ void Pool::check_free(Stream& stream) {
     if (stream.runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     if (ErrorPtr failure = stream.failure()) throw Failure(std::move(failure));
     DriverScope scope(stream.context());
-    stream.refuse_capture("a free into a pool");
+    stream.refuse_capture();
 }
 
 void Pool::free_now(uint64_t address, uint64_t bytes) noexcept {

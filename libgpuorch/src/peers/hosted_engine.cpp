@@ -140,7 +140,7 @@ void HostedEngine::start(Ref<NcclEngine> nccl, bool checked, DeviceStaging devic
 gpo_status HostedEngine::submit(const Collective& collective, std::span<const Part> parts, const char* label) {
     if (const ErrorPtr error = broken()) throw Failure(error);
     Stream& stream = *parts[0].stream;
-    stream.refuse_captured(kind_name(collective.kind));
+    stream.refuse_captured();
     PartOperation operation(make<Work>(Ref<HostedEngine>(this), collective, parts[0], label));
     return stream.submit(operation);
 }

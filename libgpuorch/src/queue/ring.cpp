@@ -194,7 +194,7 @@ class Push final : public LaunchKernel {
 public:
     using LaunchKernel::LaunchKernel;
     void issue(Stream& stream) override {
-        stream.refuse_capture("push");
+        stream.refuse_capture();
         LaunchKernel::issue(stream);
     }
     LearnableWork learnable() const noexcept override { return {}; }

@@ -37,7 +37,8 @@ StagedCopy::StagedCopy(const char* kind, const char* label, uint64_t destination
 }
 
 void StagedCopy::issue(Stream& stream) {
-    stream.refuse_capture(kind());
+    if (stream.capturing())
+        fail(GPO_CAPTURE_REFUSED, stream.describe(), " is being captured, and can't record an ", kind());
     gpo::issue(stream, work_);
 }
 

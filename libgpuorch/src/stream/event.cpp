@@ -119,7 +119,7 @@ public:
             !recording_->dropped())
             recording_ = nullptr;
         if (!recording_ && !event_->never_recorded()) {
-            event_->refuse_unusable("wait for an event");
+            event_->refuse_unusable();
             if (event_->last_ || event_->shared_)   // which its ticket says
                 itself_ = true;
             else
@@ -149,7 +149,7 @@ public:
             throw NeverPossible(dropped);
         if (event_->never_recorded()) return;
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
-        if (of_ended_capture_ && of_event) event_->refuse_capture("wait for an event", true);
+        if (of_ended_capture_ && of_event) event_->refuse_capture(true);
         const bool others = event_->recorded_by_others();   // of its captures nothing is known
         if (of_stream && of_stream != of_event && !others)
             refuse_capture(stream, of_event);          // the driver would give the whole capture up
@@ -182,7 +182,7 @@ private:
         wait(stream, recording_ ? recording_->point() : event_->native());
     }
     [[noreturn]] void refuse_capture(const Stream& stream, uint64_t of_event) const {
-        fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ",
+        fail(GPO_CAPTURE_REFUSED, stream.describe(), " is being captured, and ",
              event_->describe(), " was recorded ", of_event ? "in another capture" : "outside of the capture");
     }
     void wait(Stream& stream, CUevent event) const {
@@ -469,7 +469,7 @@ gpo_status Event::put_wait(Stream& stream) {
 }
 
 gpo_status Event::put_launch_wait(Stream& stream) {
-    if (capture_.load(std::memory_order_acquire)) refuse_capture("launch of a graph that waits for an event");
+    if (capture_.load(std::memory_order_acquire)) refuse_capture();
     // The graph's node waits for what the driver's event has when the driver gets the launch.
     if (!watched_.load(std::memory_order_acquire) && !stream.held().any()) return GPO_SUCCESS;
     return put_wait(stream);
@@ -577,30 +577,27 @@ void Event::refuse_captured_by_others() {
     if (result != CUDA_ERROR_NOT_READY) context_->check(result, "cuEventQuery");
 }
 
-void Event::refuse_capture(const char* what) {
-    refuse_capture(what, of_ended_capture());
-}
+void Event::refuse_capture() { refuse_capture(of_ended_capture()); }
 
-void Event::refuse_capture(const char* what, bool ended) const {
-    fail(GPO_CAPTURE_REFUSED, what, ": ", describe(),
+void Event::refuse_capture(bool ended) const {
+    fail(GPO_CAPTURE_REFUSED, describe(),
          ended ? " was recorded in a recording that has ended: record it anew, or launch a graph that records it"
                : " was recorded on a stream that is being captured");
 }
 
-void Event::refuse_unusable(const char* what) {
-    if (capture_.load(std::memory_order_acquire)) refuse_capture(what);
+void Event::refuse_unusable() {
+    if (capture_.load(std::memory_order_acquire)) refuse_capture();
     const Ref<Recording> held = newest();
     if (const ErrorPtr dropped = held ? held->dropped() : nullptr) throw Failure(dropped);
 }
 
-uint64_t Event::newest_recording(const char* what) {
+uint64_t Event::newest_recording() {
     const uint64_t begun = begun_.load(std::memory_order_acquire);
-    if (never_recorded()) fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
-    if (capture_.load(std::memory_order_acquire)) refuse_capture(what);
+    if (never_recorded()) fail(GPO_INVALID_ARGUMENT, describe(), " was never recorded");
+    if (capture_.load(std::memory_order_acquire)) refuse_capture();
     if (begun == 0) {
         DriverScope scope(*context_);
-        if (driver_has_no_recording())
-            fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
+        if (driver_has_no_recording()) fail(GPO_INVALID_ARGUMENT, describe(), " was never recorded");
     }
     return begun;   // of one that has failed: no mark is reached since that
 }
@@ -619,7 +616,7 @@ bool Event::pending() {
 
 gpo_status Event::query() {
     if (pending()) return GPO_NOT_READY;
-    refuse_unusable("query");
+    refuse_unusable();
     const SharedRecordings::Ticket ticket = newest_ticket();
     if (shared_) [[unlikely]] {
         if (lost(ticket)) throw Failure(loss(ticket));
@@ -660,7 +657,7 @@ void Event::watch(Waits& made) noexcept {
 // wait. Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
-    if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
+    if (capture_.load(std::memory_order_acquire)) refuse_capture();
     refuse_captured_by_others();
     const SharedRecordings::Ticket ticket = newest_ticket();
     if (shared_ && shared_->lost(ticket)) [[unlikely]] {
@@ -728,7 +725,7 @@ gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
     for (Event* event : {&start, &end}) {
         if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
         if (event->pending()) return GPO_NOT_READY;
-        event->refuse_unusable("elapsed");
+        event->refuse_unusable();
         if (event->never_recorded()) event->fail_never_recorded();
     }
     if (&start.context() != &end.context()) fail(GPO_INVALID_ARGUMENT, "the two events are of different devices");

@@ -45,7 +45,7 @@ public:
 
     /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one
     /// of a capture.
-    uint64_t newest_recording(const char* what);
+    uint64_t newest_recording();
     bool holds(uint64_t recording) const noexcept override {
         return issued_.load(std::memory_order_acquire) == recording &&
                begun_.load(std::memory_order_acquire) == recording;
@@ -77,9 +77,9 @@ private:
     void watch(Waits& made) noexcept;
     /// The newest recording was made in a capture that has ended: it will never be complete. Under no lock.
     bool of_ended_capture();
-    [[noreturn]] void refuse_capture(const char* what);
-    [[noreturn]] void refuse_capture(const char* what, bool ended) const;
-    void refuse_unusable(const char* what);
+    [[noreturn]] void refuse_capture();
+    [[noreturn]] void refuse_capture(bool ended) const;
+    void refuse_unusable();
     void refuse_captured_by_others();
     Ref<const Counted> owner_of_nodes() const noexcept;
     void add_node(Stream& stream, uint64_t capture, bool wait);

@@ -147,7 +147,7 @@ bool GroupWork::hold_all() {
     for (const auto& stream : streams_) {
         stream->refuse_shut_down();   // as in Stream::hold
         const DriverScope scope(stream->context());
-        stream->refuse_capture(kind_);
+        stream->refuse_capture();
         if (stream->wrapped())
             fail(GPO_NOT_SUPPORTED, stream->describe(), " is wrapped, and can't be held back on the host, as `", kind_,
                  "` would have to be");

@@ -224,7 +224,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
                 // nobody would release what is held behind that.
                 refuse_shut_down();
                 // It would run when it is released, and be missing in what is recorded.
-                refuse_capture(operation.kind());
+                refuse_capture();
                 if (wrapped_)
                     gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
                               operation.kind(), "` would have to be");
@@ -303,12 +303,12 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
-        refuse_captured("timed notify");
+        refuse_captured();
     }
-    const uint64_t recording = since ? since->newest_recording("timed notify") : 0;
+    const uint64_t recording = since ? since->newest_recording() : 0;
     const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
     if (!queue.reserve()) {
-        refuse_captured("notify");   // it wouldn't be possible later, either
+        refuse_captured();   // it wouldn't be possible later, either
         return GPO_WOULD_BLOCK;
     }
     try {
@@ -343,7 +343,7 @@ gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
 gpo_status Stream::put_notify(Mark mark) {
     mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
-    refuse_captured("notify");
+    refuse_captured();
     try {
         return put(operation);
     } catch (const Failure& failed) {
@@ -444,13 +444,13 @@ bool Stream::is_in(uint64_t number) {
     return now == number || now == UINT64_MAX;
 }
 
-void Stream::refuse_capture(const char* what) {
-    if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " is being captured");
+void Stream::refuse_capture() {
+    if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, describe(), " is being captured");
 }
 
-void Stream::refuse_capture_now(const char* what) {
+void Stream::refuse_capture_now() {
     DriverScope scope(*context_);
-    refuse_capture(what);
+    refuse_capture();
 }
 
 // --- asking and waiting ---
@@ -465,7 +465,7 @@ gpo_status Stream::query() {
     CUresult result;
     {
         const auto staying = stay();
-        refuse_capture("query");
+        refuse_capture();
         result = !detached() ? table().cuStreamQuery(native_) : !marks_.any() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     }
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;

@@ -99,10 +99,10 @@ public:
     /// with neither a pin nor the submit lock.
     bool is_in(uint64_t capture);
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the program is capturing this stream.
-    void refuse_capture(const char* what);
+    void refuse_capture();
     /// The same outside a DriverScope.
-    void refuse_captured(const char* what) {
-        if (given_out()) [[unlikely]] refuse_capture_now(what);
+    void refuse_captured() {
+        if (given_out()) [[unlikely]] refuse_capture_now();
     }
 
     // --- failure ---
@@ -178,7 +178,7 @@ private:
         if (given_out()) [[unlikely]] refuse_recorded_elsewhere();
     }
     [[gnu::cold]] void refuse_recorded_elsewhere();
-    void refuse_capture_now(const char* what);
+    void refuse_capture_now();
     /// Gives an operation that was accepted the next number, if it has one.
     void note(const Operation& operation) noexcept {
         if (!operation.numbered()) return;

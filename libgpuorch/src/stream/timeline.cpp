@@ -37,7 +37,7 @@ public:
             if (timeline_->failed_) throw NeverPossible(timeline_->failed_);   // since ready()
             point = on_the_way()->second.point;
         }
-        stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
+        stream.refuse_capture();   // its signal lies outside of any capture
         if (&*point->context != &stream.context()) point->context->require_alive();
         gpo::issue(stream, EventWork{point->event, true});
     }
@@ -103,7 +103,7 @@ public:
     }
 
     void issue(Stream& stream) override {
-        stream.refuse_capture("signal a timeline");
+        stream.refuse_capture();
         stream.marks().reserve();
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
@@ -117,7 +117,7 @@ public:
         mark.event = stream.marks().event(false);
         try {
             record(mark.event);
-            stream.refuse_capture("signal a timeline");   // that has just begun, and has both events in it
+            stream.refuse_capture();   // that has just begun, and has both events in it
         } catch (...) {
             stream.marks().return_event(false, mark.event);
             throw;

@@ -121,7 +121,7 @@ public:
     explicit Launch(Ref<Assets> assets, Arguments&&... arguments)
         : Operation(std::forward<Arguments>(arguments)...), assets_(std::move(assets)) {}
     void issue(Stream& stream) override {
-        stream.refuse_capture("scheduler's run");
+        stream.refuse_capture();
         if (stream.residence()) stream.residence()->keep(Ref<const Counted>(assets_));
         Operation::issue(stream);
     }
