@@ -11,7 +11,8 @@ after the other is replaced: a handle by NULL, random numbers, a handle of anoth
 another runtime, one of a runtime that was shut down; a pointer by NULL; a struct by one of size 0, by a smaller one, by
 every smaller one that ends inside a field, by a larger one whose tail is zero or not, by one with unknown flags or with
 reserved fields set. What must come of it follows
-from the rules in types.h; where a function has its own, the tables below say so.
+from the rules in types.h; where a function has its own, the tables below say so. A call that is refused says whose object is to
+blame: one of those that it was given.
 """
 import pathlib
 import re
@@ -137,6 +138,8 @@ ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies"), ("gpo_graph
           ("gpo_scheduler_get_errors", "errors"), ("gpo_peers_submit", "parts"), ("gpo_peers_launch", "launches")}
 # What the world calls its object of a type, where that is a word of C++.
 OBJECT = {"template": "graph_template"}
+# What failures call objects, by the world's name of their type; others are called as their type.
+CALLED = {"graph_template": "template", "cq": "completion queue", "stream_pool": "stream pool", "symmetric": "symmetric memory"}
 
 
 def value(function, name):
@@ -193,11 +196,26 @@ class Function:
             arguments[replaced[0]] = replaced[1]
         return f"{self.name}({', '.join(arguments)})"
 
-    def block(self, what, expected, number=None, argument=None, before=(), after=(), inside=None):
+    def given(self, arguments, other=None):
+        """The handles that a call is given, as a list of world.h. `other`: the type that is given in the place of another, by
+        its parameter's number."""
+        types = {n: self.handle_type(n) for n in range(len(self.parameters)) if self.is_handle(n)} | (other or {})
+        return "{" + ", ".join(f'{{"{CALLED.get(type_, type_)}", {arguments[n]}}}' for n, type_ in types.items()) + "}"
+
+    def block(self, what, expected, number=None, argument=None, before=(), after=(), inside=None, other=None):
         """One call. What it made is given up again; and where it was refused, it may have made nothing. `inside`: what it is
-        made in, a name of Inside."""
-        call = self.call((number, argument) if number is not None else None)
-        lines = [*self.setup, *before, f'CHECK_CALL("{what}", {expected}, {call});', *after]
+        made in, a name of Inside. `other`: of which type the argument is."""
+        arguments, handles = list(self.good), []
+        if number is not None:
+            arguments[number] = argument
+        for n, (kind, word) in enumerate(self.parameters):
+            if self.is_handle(n):
+                any_type = (self.name, word) in contracts.ANY_HANDLE
+                handles.append(f"{headers.declared('void *' if any_type else kind, f'h{n}')} = {arguments[n]};")
+                arguments[n] = f"h{n}"
+        given = self.given(arguments, {number: other} if other else None)
+        lines = [*self.setup, *before, *handles, f"const Handles given{given};",
+                 f'CHECK_CALL("{what}", {expected}, given, {self.name}({", ".join(arguments)}));', *after]
         for out, (kind, _) in enumerate(self.parameters):
             if out != number and re.fullmatch(r"gpo_\w+_t ?\*", kind):
                 pooled = self.name == "gpo_stream_pool_acquire"
@@ -226,11 +244,12 @@ class Function:
         outside does what it does."""
         lines, call = self.arguments()
         works = self.name in contracts.IN_HOST_NODES
-        lines += [f"w.inside(Inside::{inside}, [&] {{",
-                  f'    CHECK_CALL("inside a host node", {expected if works else "GPO_WOULD_DEADLOCK"}, {call});', "});"]
+        lines += [f"const Handles given{self.given([f'a{n}' for n in range(len(self.parameters))])};",
+                  f"w.inside(Inside::{inside}, [&] {{",
+                  f'    CHECK_CALL("inside a host node", {expected if works else "GPO_WOULD_DEADLOCK"}, given, {call});', "});"]
         if not works:
             lines += self.made("CHECK(out{} == nullptr);")
-            lines.append(f'CHECK_CALL("behind the host node", {expected}, {call});')
+            lines.append(f'CHECK_CALL("behind the host node", {expected}, given, {call});')
         if expected == "GPO_SUCCESS":
             lines += self.made("w.keep{1}(out{0});")
         if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
@@ -241,10 +260,12 @@ class Function:
         """In a recording of its stream."""
         lines, call = self.arguments(replaced)
         own = next((f"a{i}" for i, argument in enumerate(self.good) if argument == "w.recording()"), "w.recording()")
+        ended = "GPO_SUCCESS" if self.name in OF_TEMPLATES else "got >= 10 ? GPO_CAPTURE_REFUSED : GPO_SUCCESS"
         lines += [f"const gpo_template_t recorded = {own};", f"const gpo_status got = {call};",
+                  'const Handles given{{"template", recorded}};',
                   *self.made("if (got == GPO_SUCCESS) w.keep{1}(out{0});"),
                   'INFO("in a recording: ", std::string(gpo_status_name(got)));',
-                  f'CHECK_CALL("of what it may lack", {"GPO_SUCCESS" if self.name in OF_TEMPLATES else "got >= 10 ? GPO_CAPTURE_REFUSED : GPO_SUCCESS"}, gpo_template_end(recorded));']
+                  f'CHECK_CALL("of what it may lack", {ended}, given, gpo_template_end(recorded));']
         return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
 
     def handle_blocks(self, number):
@@ -257,7 +278,8 @@ class Function:
         lines += self.block(f"{word} is random", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>(w.random())")
         if cast != "void *":
             other = "w.event" if type_ != "event" else "w.stream"
-            lines += self.block(f"{word} is of another type", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>({other})")
+            lines += self.block(f"{word} is of another type", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>({other})",
+                                other="event" if type_ != "event" else "stream")
         if type_ != "runtime":
             lines += self.block(f"{word} was destroyed", "GPO_STALE_HANDLE", number, f"w.stale_{type_}")
             others = [i for i in range(len(self.parameters)) if i != number and self.is_handle(i)]
@@ -280,7 +302,8 @@ class Function:
         spans = ", ".join(f"{{offsetof({struct}, {field}), sizeof({struct}::{field})}}" for field in fields)
         lines += [f"    for (const uint32_t size : sizes_that_cut(sizeof({struct}), {{{spans}}})) {{",
                   *(f"        {line}" for line in self.setup), f"        s{number}.struct_size = size;",
-                  f'        INFO("struct_size is ", size);', f'        CHECK_CALL("{word} ends inside a field", GPO_INVALID_ARGUMENT, {self.call((number, f"&s{number}"))});',
+                  '        INFO("struct_size is ", size);',
+                  f'        CHECK_CALL("{word} ends inside a field", GPO_INVALID_ARGUMENT, Handles(), {self.call((number, f"&s{number}"))});',
                   "    }"]
         if GOOD_CALL.get(self.name, "") is not None:
             good = GOOD_CALL.get(self.name, "GPO_SUCCESS")

@@ -598,6 +598,28 @@ gpo_source World::good_gpo_source() { return from_memory(pinned.memory, 4096); }
 
 gpo_pipeline_options World::good_gpo_pipeline_options() { return pipeline_options(); }
 
+void assert_call(const Assertion& where, const char* call, gpo_status expected, const Handles& given, gpo_status got) {
+    assert_status(where, call, expected, got);
+    if (got < 10 || got >= 50 || got != expected || given.empty()) return;
+    const gpo_error error = last_error();
+    std::string wrong;
+    if (error.status != got) {
+        wrong = std::string(call) + ": the last error is of another call";
+        ADD_FAIL_CHECK_AT(where.file, where.line, wrong);
+    }
+    bool valid = false;
+    for (const GivenHandle& one : given) {
+        char label[64] = {};
+        if (gpo_object_get_label(one.handle, label, sizeof label, nullptr) != GPO_SUCCESS) continue;
+        valid = true;
+        const std::string called = *label ? std::string(one.type) + " `" + label + "`" : one.type;
+        if (called.substr(0, sizeof error.object - 1) == error.object) return;
+    }
+    if (!valid) return;
+    wrong = std::string(call) + " is blamed on \"" + error.object + "\": " + error.message;
+    ADD_FAIL_CHECK_AT(where.file, where.line, wrong);
+}
+
 World& world() {
     if (!holder()) holder() = std::make_unique<World>();
     return *holder();

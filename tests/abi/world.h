@@ -14,9 +14,18 @@
 
 namespace gpo::test {
 
-/// CHECK_STATUS, with a text that says what is special about the call.
-#define CHECK_CALL(what, expected, ...) \
-    gpo::test::assert_status({__FILE__, __LINE__, false}, what ": " #__VA_ARGS__, expected, (__VA_ARGS__))
+/// The handles that a call was given, each with what failures call an object of its type.
+struct GivenHandle {
+    const char* type;
+    const void* handle;
+};
+using Handles = std::vector<GivenHandle>;
+
+/// CHECK_STATUS, with a text that says what is special about the call. If it was refused, the last error is its own,
+/// and names one of the objects behind those handles that are valid, if one is.
+#define CHECK_CALL(what, expected, given, ...) \
+    gpo::test::assert_call({__FILE__, __LINE__, false}, what ": " #__VA_ARGS__, expected, given, (__VA_ARGS__))
+void assert_call(const Assertion& where, const char* call, gpo_status expected, const Handles& given, gpo_status got);
 
 /// A struct as a newer caller has it.
 template <class T>

@@ -124,6 +124,72 @@ TEST_CASE("errors name the culprit by type and label") {
     CHECK(std::string(object_error(stream).message).find("the disk is gone") != std::string::npos);
 }
 
+TEST_CASE("a refused call names the object that it was for, and so does what that object keeps") {
+    Gpu gpu;
+    Stream stream = gpu.stream("upload");
+    Memory memory = gpu.memory(256);
+    Kernel kernel = gpu.kernel("extern \"C\" __global__ void blur(int *x) { *x = 1; }", "blur");
+    REQUIRE_OK(gpo_object_set_label(kernel, "blur"));
+    auto pool_options = sized<gpo_pool_options>();
+    pool_options.max_bytes = 1024;
+    pool_options.label = "tensors";
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
+    auto template_options = sized<gpo_template_options>();
+    template_options.label = "step";
+    Template step;
+    REQUIRE_OK(gpo_template_create(gpu.device, &template_options, step.out()));
+    Event event = gpu.event();
+    uint64_t none = 0;
+    int value = 0;
+    const uint64_t address = memory;
+    const struct {
+        const char* what;
+        gpo_status status;
+        std::function<gpo_status()> call;
+        const char* object;
+        const void* keeps;   // NULL: nobody
+    } rows[] = {
+        {"a block that is too large", GPO_INVALID_ARGUMENT, [&] { return launch(stream, kernel, 1, 4096, address); },
+         "stream `upload`", stream},
+        {"no arguments", GPO_INVALID_ARGUMENT, [&] { return launch(stream, kernel, 1, 1); }, "stream `upload`", stream},
+        {"a struct that is missing", GPO_INVALID_ARGUMENT,
+         [&] { return gpo_stream_launch_kernel(stream, kernel, nullptr, nullptr, nullptr, 0); }, "stream `upload`",
+         nullptr},
+        {"a pool that is full", GPO_LIMIT_EXCEEDED, [&] { return gpo_pool_allocate(pool, stream, 4096, &none); },
+         "pool `tensors`", pool},
+        {"a parameter that isn't there", GPO_NOT_FOUND,
+         [&] { return gpo_template_get_parameter(step, "n", nullptr, nullptr); }, "template `step`", step},
+        {"the second handle is NULL", GPO_INVALID_HANDLE, [&] { return gpo_stream_wait_event(stream, nullptr); },
+         "stream `upload`", nullptr},
+        {"the first handle is NULL", GPO_INVALID_HANDLE, [&] { return gpo_stream_wait_event(nullptr, event); },
+         "event", nullptr},
+        {"a handle of another type", GPO_INVALID_HANDLE,
+         [&] { return gpo_event_query(reinterpret_cast<gpo_event_t>(static_cast<gpo_stream_t>(stream))); },
+         "stream `upload`", nullptr},
+        {"no valid handle", GPO_INVALID_HANDLE, [&] { return gpo_stream_wait_event(nullptr, nullptr); }, "", nullptr},
+        {"a label that is cut", GPO_INVALID_ARGUMENT,
+         [&] {
+             const gpo_status status = gpo_object_set_label(event, std::string(63, 'x').c_str());
+             return status == GPO_SUCCESS ? gpo_event_get_native(event, nullptr) : status;
+         },
+         "event `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", nullptr},
+    };
+    for (const auto& row : rows) {
+        INFO(row.what);
+        CHECK_STATUS(row.status, row.call());
+        CHECK(std::string(last_error().object) == row.object);
+        if (row.keeps) CHECK(std::string(object_error(row.keeps).object) == row.object);
+    }
+    REQUIRE_OK(gpo_template_begin(step, stream));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait(stream, kPatience));
+    CHECK(std::string(last_error().object) == "stream `upload`");
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_copy_to_host(stream, &value, memory, sizeof value));
+    CHECK(std::string(last_error().object) == "stream `upload`");
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(step));
+    CHECK(std::string(last_error().object) == "template `step`");
+}
+
 TEST_CASE("a refusal in a recording says who refused what, each once, and names the function that was called") {
     Gpu gpu;
     Stream stream = gpu.stream("s");

@@ -70,7 +70,10 @@ extern "C" {
 #define GPO_NATIVE_NVRTC 3 /* nvrtcResult */
 #define GPO_NATIVE_NCCL 4  /* ncclResult_t */
 
-/* The details of a failure. Texts are cut to fit, and always terminated. */
+/* The details of a failure. Texts are cut to fit, and always terminated.
+ *
+ * `object` is never empty where a call was refused (10 to 49) that was given a valid handle: if nothing else is to
+ * blame, it is the object of the first of the call's handles that is valid. */
 typedef struct gpo_error {
     uint32_t struct_size;
     gpo_status status;

@@ -51,7 +51,7 @@ void write_all(const std::vector<gpo_advice>& from, gpo_advice* to, uint64_t str
 extern "C" {
 
 GPO_API gpo_status gpo_device_get_costs(gpo_device_t device, uint32_t flags, gpo_costs* costs) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(costs, "costs");
         refuse_unknown_flags(flags, GPO_COSTS_PROBE, "flags");
         writable(*costs, "costs");
@@ -68,7 +68,7 @@ GPO_API gpo_status gpo_device_get_costs(gpo_device_t device, uint32_t flags, gpo
 
 GPO_API gpo_status gpo_advise(gpo_device_t device, const gpo_workload* workload, gpo_diagnosis* diagnosis,
                               gpo_advice* advice, uint64_t stride, uint64_t capacity, uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(count, "count");
         const gpo_workload read = read_workload(workload);
         const gpo_costs costs = complete_costs(read.costs, device);
@@ -86,7 +86,7 @@ GPO_API gpo_status gpo_advise(gpo_device_t device, const gpo_workload* workload,
 
 GPO_API gpo_status gpo_advise_trace(const char* path, gpo_workload* workload, char* buffer, size_t capacity,
                                     size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {}, [&] {
         required(path, "path");
         if (workload) writable(*workload, "workload");
         const advice::TraceAdvice found = advice::advise_trace(trace::read_trace(path));

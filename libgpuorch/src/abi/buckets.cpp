@@ -10,7 +10,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_buckets_create(gpo_device_t device, const gpo_buckets_options* options, gpo_buckets_t* buckets) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(options, "options");
         required(buckets, "buckets");
         const gpo_buckets_options read = read_struct(options, "options");
@@ -27,7 +27,7 @@ GPO_API gpo_status gpo_buckets_create(gpo_device_t device, const gpo_buckets_opt
 GPO_API gpo_status gpo_buckets_destroy(gpo_buckets_t buckets) { return abi::destroy(__func__, buckets, Type::buckets); }
 
 GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {buckets, abi::works_on(stream)}, [&] {
         Pin<Buckets> pinned(buckets);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
@@ -39,7 +39,7 @@ GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t strea
 
 GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size,
                                       const gpo_setting* settings, uint64_t stride, uint64_t count, uint64_t* shape) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {buckets, abi::works_on(stream)}, [&] {
         Pin<Buckets> pinned(buckets);
         Pin<Stream> on(stream, pinned);
         return abi::blame(*on, [&] { return pinned->launch(*on, stream, {size, settings, stride, count}, shape); });
@@ -47,7 +47,7 @@ GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream
 }
 
 GPO_API gpo_status gpo_buckets_get_statistics(gpo_buckets_t buckets, gpo_buckets_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {buckets}, [&] {
         required(statistics, "statistics");
         Pin<Buckets> pinned(buckets);
         write_struct(statistics, pinned->statistics(), "statistics");

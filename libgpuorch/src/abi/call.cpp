@@ -18,29 +18,62 @@ thread_local gpo_error t_last_error;
 thread_local Object* t_blamed;
 thread_local const Error* t_blamed_with;
 
-void note_blame(const char* function, const ErrorPtr& error) noexcept {
+// Whether a failure that names no object is told of the one that the call was for. A loss is not: the culprit is what
+// has run on the device, or another process.
+bool is_told_of_the_call(gpo_status status) noexcept {
+    return status != GPO_DEVICE_LOST && status != GPO_PEER_LOST && status != GPO_FORKED;
+}
+
+void name_object(const Object& object) noexcept {
+    if (!t_last_error.object[0] && is_told_of_the_call(t_last_error.status))
+        copy_text(t_last_error.object, object.describe().c_str());
+}
+
+// The first that is valid. A handle of another type than the call takes counts: its object is to blame.
+void name_one_of(const Given& given) noexcept {
+    const uint32_t tag = handle::last_tag();  // of what the call itself has pinned
+    for (const Handle& handle : given.handles) {
+        if (t_last_error.object[0] || !is_told_of_the_call(t_last_error.status)) break;
+        handle::Note* note = nullptr;
+        gpo_status status = GPO_SUCCESS;
+        handle::Slot* const slot =
+            handle::pin(reinterpret_cast<uint64_t>(handle.number), Type::none, &note, &status);
+        if (!slot) continue;
+        name_object(*slot->object);
+        handle::unpin(*slot, *note);
+    }
+    handle::set_last_tag(tag);
+}
+
+// The error as the object keeps it: with the function that was called, and itself where it names no object.
+ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& error) noexcept {
+    const bool names = !error->object.empty() || !is_told_of_the_call(error->status);
+    if (!error->function.empty() && names) return error;
+    try {
+        auto named = std::make_shared<Error>(*error);
+        if (named->function.empty()) named->function = function;
+        if (!names) named->object = object.describe();
+        return named;
+    } catch (const std::bad_alloc&) {
+        return error;  // without these, then
+    }
+}
+
+void keep_failure(const char* function, const ErrorPtr& error) noexcept {
+    keep(function, *error);
     if (!t_blamed) return;
     const Ref<Object> object = Ref<Object>::adopt(std::exchange(t_blamed, nullptr));
     if (t_blamed_with != error.get()) return;
-    if (error->function.empty()) {
-        try {
-            auto named = std::make_shared<Error>(*error);
-            named->function = function;
-            object->note_error(std::move(named));
-            return;
-        } catch (const std::bad_alloc&) {
-            // Without the name, then.
-        }
-    }
-    object->note_error(error);
+    name_object(*object);
+    object->note_error(blaming(*object, function, error));
 }
 
 gpo_status keep_in_flight(const char* function) noexcept {
     try {
         throw;
     } catch (const Failure& failure) {
-        note_blame(function, failure.error());
-        return keep(function, *failure.error());
+        keep_failure(function, failure.error());
+        return failure.error()->status;
     } catch (const std::bad_alloc&) {
         return keep(function, GPO_OUT_OF_MEMORY, "the system has no memory left");
     } catch (const std::system_error& error) {
@@ -70,7 +103,7 @@ void refuse_in_host_function(uint64_t object, Type type) {
 }
 
 // The thread's last error is that of a call that named the stream.
-void note_refused(const char* function, gpo_stream_t stream) noexcept {
+void note_refused(const char* function, const void* stream) noexcept {
     handle::Note* note = nullptr;
     gpo_status status = GPO_SUCCESS;
     handle::Slot* const slot = handle::pin(reinterpret_cast<uint64_t>(stream), Type::stream, &note, &status);
@@ -118,22 +151,29 @@ gpo_status keep(const char* function, gpo_status status, const char* message) no
     return status;
 }
 
-gpo_status keep_exception(const char* function, std::span<const gpo_stream_t> streams) noexcept {
+gpo_status keep_exception(const char* function, const Given& given) noexcept {
     const gpo_status status = keep_in_flight(function);
-    if (captures::any()) [[unlikely]]
-        for (const gpo_stream_t stream : streams) note_refused(function, stream);
+    name_one_of(given);
+    if (captures::any()) [[unlikely]] {
+        for (const Handle& handle : given.handles)
+            if (handle.works_on) note_refused(function, handle.number);
+        for (const gpo_stream_t stream : given.streams) note_refused(function, stream);
+    }
     return status;
 }
 
-gpo_status refuse(const char* function) noexcept {
-    if (!host::forked()) return keep(function, GPO_WOULD_DEADLOCK, kCalledInHostNode);
-    return keep(function, GPO_FORKED,
-                "the process was forked after the library was used: its threads are the parent's");
+gpo_status refuse(const char* function, const Given& given) noexcept {
+    if (host::forked())
+        return keep(function, GPO_FORKED,
+                    "the process was forked after the library was used: its threads are the parent's");
+    keep(function, GPO_WOULD_DEADLOCK, kCalledInHostNode);
+    name_one_of(given);
+    return GPO_WOULD_DEADLOCK;
 }
 
 gpo_status destroy(const char* function, const void* handle, Type type) noexcept {
     if (!handle) return GPO_SUCCESS;
-    return call(function, [&] {
+    return call(function, {handle}, [&] {
         const auto number = reinterpret_cast<uint64_t>(handle);
         refuse_in_host_function(number, type);
         const gpo_status status = handle::destroy(number, type);

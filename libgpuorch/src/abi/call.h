@@ -1,7 +1,7 @@
 // What every exported function does around its work:
 //
 //     gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream) {
-//         return gpo::abi::call(__func__, [&] {
+//         return gpo::abi::call(__func__, {event, works_on(stream)}, [&] {
 //             Pin<Event> e(event);
 //             Pin<Stream> s(stream);
 //             e->record(*s);
@@ -10,7 +10,9 @@
 //     }
 //
 // Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
-// Functions that take streams name them too: `call(__func__, stream, [&] …)`. If such a call fails while a recording is
+//
+// Functions name their handles. A failure that names no object gets the one that was blamed, or that of the first
+// handle that is valid. `works_on` marks the streams that the call is for: if such a call fails while a recording is
 // under way that the stream is in, the recording lacks something, and can't end well.
 //
 // In a host node (core/host_node.h) only those calls are made that say so: `call<InHostNode::works>(…)`. They reach no
@@ -28,38 +30,52 @@
 
 namespace gpo::abi {
 
+/// One of the handles that a call was given.
+struct Handle {
+    Handle() noexcept = default;
+    Handle(const void* of) noexcept : number(of) {}
+    const void* number = nullptr;
+    bool works_on = false;  // a stream that the call is for
+};
+inline Handle works_on(gpo_stream_t stream) noexcept {
+    Handle handle(stream);
+    handle.works_on = true;
+    return handle;
+}
+
+/// The handles that a call was given, in the order of its parameters.
+struct Given {
+    Given(Handle first = {}, Handle second = {}, Handle third = {}) noexcept : handles{first, second, third} {}
+    /// `read`: streams that the call reads from an array and is for. They are there as far as the call got.
+    Given(Handle first, std::span<const gpo_stream_t> read) noexcept : handles{first}, streams(read) {}
+    Handle handles[3];
+    std::span<const gpo_stream_t> streams;
+};
+
 /// Keeps the error as the calling thread's last, with the function's name; returns its status.
 gpo_status keep(const char* function, const Error& error) noexcept;
 gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
 /// The object keeps this error when the call it belongs to has failed with it, and says which function that was.
 void keep_blame(Object& object, const ErrorPtr& error) noexcept;
-/// Translates the exception in flight. `streams`: those that the call named, as far as it got.
-gpo_status keep_exception(const char* function, std::span<const gpo_stream_t> streams = {}) noexcept;
+/// Translates the exception in flight.
+gpo_status keep_exception(const char* function, const Given& given) noexcept;
 /// The process was forked, or the call is made in a host node.
-gpo_status refuse(const char* function) noexcept;
+gpo_status refuse(const char* function, const Given& given) noexcept;
 
 enum class InHostNode : uint8_t { refused, works };
 
 template <InHostNode rule = InHostNode::refused, class Body>
-gpo_status call(const char* function, std::span<const gpo_stream_t> streams, Body&& body) noexcept {
+gpo_status call(const char* function, const Given& given, Body&& body) noexcept {
     if (host::forked() || (rule == InHostNode::refused && in_host_node())) [[unlikely]]
-        return refuse(function);
+        return refuse(function, given);
     host::NoCancel no_cancel;
     host::ActorScope actor("caller");
     trace::CallSpan span(function);
     try {
         return span.returns(body());
     } catch (...) {
-        return span.returns(keep_exception(function, streams));
+        return span.returns(keep_exception(function, given));
     }
-}
-template <InHostNode rule = InHostNode::refused, class Body>
-gpo_status call(const char* function, Body&& body) noexcept {
-    return call<rule>(function, std::span<const gpo_stream_t>(), std::forward<Body>(body));
-}
-template <class Body>
-gpo_status call(const char* function, const gpo_stream_t& stream, Body&& body) noexcept {
-    return call(function, std::span(&stream, 1), std::forward<Body>(body));
 }
 
 /// What a call may have to notice before it begins: the process was forked, a host node runs, the deterministic
@@ -104,22 +120,14 @@ private:
 /// and no cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further
 /// inside.
 template <class Body>
-gpo_status submit(const char* function, std::span<const gpo_stream_t> streams, Body&& body) noexcept {
+gpo_status submit(const char* function, const Given& given, Body&& body) noexcept {
     Watched watched(function);
-    if (watched.refused()) [[unlikely]] return refuse(function);
+    if (watched.refused()) [[unlikely]] return refuse(function, given);
     try {
         return watched.returns(body());
     } catch (...) {
-        return watched.returns(keep_exception(function, streams));
+        return watched.returns(keep_exception(function, given));
     }
-}
-template <class Body>
-gpo_status submit(const char* function, Body&& body) noexcept {
-    return submit(function, std::span<const gpo_stream_t>(), std::forward<Body>(body));
-}
-template <class Body>
-gpo_status submit(const char* function, const gpo_stream_t& stream, Body&& body) noexcept {
-    return submit(function, std::span(&stream, 1), std::forward<Body>(body));
 }
 
 /// The same, and the object keeps the error too: call inside `call`, around what the object does.

@@ -23,7 +23,7 @@ constexpr uint32_t kDefaultEntries = 4096, kMostEntries = 1u << 24;
 extern "C" {
 
 GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options* options, gpo_cq_t* cq) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(cq, "cq");
         const gpo_cq_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, 0, "options.flags");
@@ -43,11 +43,11 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq) {
 }
 
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data) {
-    return abi::submit(__func__, stream, [&] { return notify(stream, cq, user_data, nullptr); });
+    return abi::submit(__func__, {abi::works_on(stream), cq}, [&] { return notify(stream, cq, user_data, nullptr); });
 }
 
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream), cq, since}, [&] {
         Pin<Event> pinned(since);
         return notify(stream, cq, user_data, &*pinned);
     });
@@ -55,7 +55,7 @@ GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uin
 
 GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t stride, uint64_t capacity,
                                 uint64_t* count) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {cq}, [&] {
         required(count, "count");
         if (capacity) required(entries, "entries");
         constexpr uint64_t kLeast = offsetof(gpo_completion, operation);
@@ -71,14 +71,14 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t s
 }
 
 GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {cq}, [&] {
         Pin<CompletionQueue> pinned(cq);
         return pinned->wait(timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns));
     });
 }
 
 GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {cq}, [&] {
         Pin<CompletionQueue> pinned(cq);
         pinned->wake();
         return GPO_SUCCESS;
@@ -86,7 +86,7 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq) {
 }
 
 GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t* descriptor) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {cq}, [&] {
         required(descriptor, "descriptor");
         Pin<CompletionQueue> pinned(cq);
         *descriptor = pinned->descriptor();
@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t* descriptor) {
 }
 
 GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {cq}, [&] {
         required(error, "error");
         Pin<CompletionQueue> pinned(cq);
         writable(*error, "error");
@@ -109,7 +109,7 @@ GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error* e
 }
 
 GPO_API gpo_status gpo_cq_get_statistics(gpo_cq_t cq, gpo_cq_statistics* statistics) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {cq}, [&] {
         required(statistics, "statistics");
         Pin<CompletionQueue> pinned(cq);
         write_struct(statistics, pinned->statistics(), "statistics");

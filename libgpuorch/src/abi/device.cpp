@@ -36,7 +36,7 @@ CUlimit native_limit(uint32_t limit) {
 extern "C" {
 
 GPO_API gpo_status gpo_runtime_get_device_count(gpo_runtime_t runtime, uint32_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(count, "count");
         Pin<Runtime> pinned(runtime);
         pinned->driver();
@@ -47,7 +47,7 @@ GPO_API gpo_status gpo_runtime_get_device_count(gpo_runtime_t runtime, uint32_t*
 
 GPO_API gpo_status gpo_runtime_describe_device(gpo_runtime_t runtime, uint32_t ordinal,
                                                gpo_device_properties* properties) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(properties, "properties");
         Pin<Runtime> pinned(runtime);
         const int native = native_ordinal(*pinned, ordinal);
@@ -58,7 +58,7 @@ GPO_API gpo_status gpo_runtime_describe_device(gpo_runtime_t runtime, uint32_t o
 
 GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties* properties) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(properties, "properties");
         Pin<Runtime> pinned(runtime);
         const int a = native_ordinal(*pinned, from), b = native_ordinal(*pinned, to);
@@ -68,7 +68,7 @@ GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t fro
 }
 
 GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_options* options, gpo_device_t* device) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(device, "device");
         const gpo_device_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, 0, "options.flags");
@@ -87,7 +87,7 @@ GPO_API gpo_status gpo_device_close(gpo_device_t device) {
 }
 
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties* properties) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(properties, "properties");
         Pin<Device> pinned(device);
         Context& context = pinned->context();
@@ -97,7 +97,7 @@ GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_pro
 }
 
 GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         const uint64_t deadline = host::deadline_after(timeout_ns);
         Pin<Device> pinned(device);
         bool held = false;
@@ -146,7 +146,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
 }
 
 GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void** context, int32_t* ordinal) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         Pin<Device> pinned(device);
         if (context) *context = pinned->context().native();
         if (ordinal) *ordinal = pinned->context().ordinal();
@@ -155,7 +155,7 @@ GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void** context, in
 }
 
 GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t* free_bytes, uint64_t* total_bytes) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(free_bytes, "free_bytes");
         required(total_bytes, "total_bytes");
         Pin<Device> pinned(device);
@@ -172,7 +172,7 @@ GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t* free_byt
 }
 
 GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device, peer}, [&] {
         Pin<Device> pinned(device), other(peer);
         if (&pinned->runtime() != &other->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", other->describe(), " are of different runtimes");
@@ -189,7 +189,7 @@ GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer
 }
 
 GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t peer) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device, peer}, [&] {
         Pin<Device> pinned(device), other(peer);
         if (&pinned->runtime() != &other->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", other->describe(), " are of different runtimes");
@@ -207,7 +207,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
 }
 
 GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t* value) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(value, "value");
         const CUlimit native = native_limit(limit);
         Pin<Device> pinned(device);
@@ -222,7 +222,7 @@ GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uin
 }
 
 GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         const CUlimit native = native_limit(limit);
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {

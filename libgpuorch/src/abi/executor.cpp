@@ -20,9 +20,9 @@ constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 
 template <class Thing, class Handle, class Submit>
 gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gpo_completion_fn callback, void* user,
                 uint32_t origin, Submit&& submit) {
-    std::span<const gpo_stream_t> named;
-    if constexpr (std::is_same_v<Handle, gpo_stream_t>) named = std::span(&handle, 1);
-    return abi::call(function, named, [&] {
+    abi::Handle first(handle);
+    first.works_on = std::is_same_v<Thing, Stream>;
+    return abi::call(function, {first, executor}, [&] {
         required(callback, "callback");
         Pin<Thing> pinned(handle);
         Pin<Executor> on(executor);
@@ -43,7 +43,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor_options* options,
                                        gpo_executor_t* executor) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(executor, "executor");
         const gpo_executor_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, GPO_EXECUTOR_CALLER | GPO_EXECUTOR_SPIN | GPO_EXECUTOR_SLEEP, "options.flags");
@@ -79,21 +79,21 @@ GPO_API gpo_status gpo_executor_destroy(gpo_executor_t executor) {
 }
 
 GPO_API gpo_status gpo_executor_run(gpo_executor_t executor, uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {executor}, [&] {
         Pin<Executor> pinned(executor);
         return pinned->run(host::kForever, count);
     });
 }
 
 GPO_API gpo_status gpo_executor_run_for(gpo_executor_t executor, int64_t timeout_ns, uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {executor}, [&] {
         Pin<Executor> pinned(executor);
         return pinned->run(host::deadline_after(timeout_ns), count);
     });
 }
 
 GPO_API gpo_status gpo_executor_poll(gpo_executor_t executor, uint64_t* count) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {executor}, [&] {
         Pin<Executor> pinned(executor);
         const uint64_t served = pinned->poll();
         if (count) *count = served;
@@ -102,7 +102,7 @@ GPO_API gpo_status gpo_executor_poll(gpo_executor_t executor, uint64_t* count) {
 }
 
 GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_executor_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {executor}, [&] {
         required(statistics, "statistics");
         Pin<Executor> pinned(executor);
         write_struct(statistics, pinned->statistics(), "statistics");
@@ -141,7 +141,7 @@ GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t exe
 
 GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function,
                                         void* user) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream), executor}, [&] {
         required(function, "function");
         Pin<Stream> pinned(stream);
         Pin<Executor> on(executor);
@@ -153,7 +153,7 @@ GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t exec
 
 GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status,
                                         const char* message) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {executor}, [&] {
         Pin<Executor> pinned(executor);
         if (status != GPO_SUCCESS && (status < 50 || status > 89))
             fail(GPO_INVALID_ARGUMENT, "a host call fails with a status of 50 to 89, not ", status);
@@ -173,7 +173,7 @@ GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, 
 }
 
 GPO_API gpo_status gpo_runtime_set_log_executor(gpo_runtime_t runtime, gpo_executor_t executor) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime, executor}, [&] {
         Pin<Runtime> pinned(runtime);
         if (!executor) {
             pinned->set_log_route(nullptr);

@@ -28,7 +28,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_graph_options* options,
                                     gpo_graph_t* graph) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(graph, "graph");
         const gpo_graph_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, GPO_GRAPH_UPLOAD | GPO_GRAPH_DEVICE_LAUNCH, "options.flags");
@@ -50,7 +50,7 @@ GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_gra
 GPO_API gpo_status gpo_graph_destroy(gpo_graph_t graph) { return abi::destroy(__func__, graph, Type::graph); }
 
 GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char* name, const void* value, uint64_t bytes) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {graph}, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             pinned->set(&required(name, "name"), value, bytes);
@@ -60,7 +60,7 @@ GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char* name, const void
 }
 
 GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter, const void* value, uint64_t bytes) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {graph}, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             const Setting setting{parameter, value, bytes};
@@ -71,7 +71,7 @@ GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter
 }
 
 GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting* settings, uint64_t stride, uint64_t count) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {graph}, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             const SettingArray array(settings, stride, count);
@@ -83,7 +83,7 @@ GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting* setti
 }
 
 GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char* name, void* value, uint64_t bytes) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph}, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             required(name, "name");
@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char* name, void* valu
 }
 
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {graph, abi::works_on(stream)}, [&] {
         Pin<Stream> on(stream);
         Pin<Graph> pinned(graph, on);
         return abi::blame(*on, [&] {
@@ -107,7 +107,7 @@ GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
 }
 
 GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {graph, abi::works_on(stream)}, [&] {
         Pin<Stream> on(stream);
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
@@ -119,7 +119,7 @@ GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream) {
 }
 
 GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report* report) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph}, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             if (report) static_cast<void>(writable(*report, "report"));   // before anything is done
@@ -131,7 +131,7 @@ GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report* 
 }
 
 GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void** native) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph}, [&] {
         required(native, "native");
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
@@ -143,7 +143,7 @@ GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void** native) {
 
 GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
                                       uint64_t* iterations, uint32_t* limited) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph, conditional_in}, [&] {
         Pin<Graph> pinned(graph);
         Pin<Template> of(conditional_in);
         if (&pinned->runtime() != &of->runtime())
@@ -160,7 +160,7 @@ GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditio
 }
 
 GPO_API gpo_status gpo_graph_get_device_handle(gpo_graph_t graph, uint64_t* native, uint64_t* status) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph}, [&] {
         required(native, "native");
         required(status, "status");
         Pin<Graph> pinned(graph);
@@ -172,7 +172,7 @@ GPO_API gpo_status gpo_graph_get_device_handle(gpo_graph_t graph, uint64_t* nati
 }
 
 GPO_API gpo_status gpo_graph_get_device_status(gpo_graph_t graph, gpo_status* device_status) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph}, [&] {
         required(device_status, "device_status");
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {

@@ -16,19 +16,20 @@ uint64_t number(const void* pointer) noexcept {
     return reinterpret_cast<uint64_t>(pointer);
 }
 
+// The stream is the first handle given.
 template <class Put>
-gpo_status on_stream(const char* function, gpo_stream_t stream, Put put) noexcept {
-    return abi::submit(function, stream, [&] {
-        Pin<Stream> on(stream);
+gpo_status on_stream(const char* function, const abi::Given& given, Put put) noexcept {
+    return abi::submit(function, given, [&] {
+        Pin<Stream> on(given.handles[0].number);
         return abi::blame(*on, [&] { return put(*on); });
     });
 }
 
 // For what may copy pageable memory, and takes its time.
 template <class Put>
-gpo_status on_stream_at_length(const char* function, gpo_stream_t stream, Put put) noexcept {
+gpo_status on_stream_at_length(const char* function, const abi::Given& given, Put put) noexcept {
     host::NoCancel no_cancel;
-    return on_stream(function, stream, put);
+    return on_stream(function, given, put);
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ extern "C" {
 // --- pinned arenas ---
 
 GPO_API gpo_status gpo_arena_create(gpo_device_t device, const gpo_arena_options* options, gpo_arena_t* arena) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(arena, "arena");
         const gpo_arena_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, GPO_ARENA_WRITE_COMBINED | GPO_ARENA_NUMA, "options.flags");
@@ -62,7 +63,7 @@ GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena) {
 }
 
 GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_t alignment, void** memory) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {arena}, [&] {
         required(memory, "memory");
         Pin<Arena> from(arena);
         return abi::blame(*from, [&] {
@@ -73,7 +74,7 @@ GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_
 }
 
 GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {arena}, [&] {
         Pin<Arena> to(arena);
         return abi::blame(*to, [&] {
             if (memory) to->free(memory, to.thread());
@@ -83,7 +84,7 @@ GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
 }
 
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void* memory, gpo_stream_t stream) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {arena, abi::works_on(stream)}, [&] {
         Pin<Arena> to(arena);
         Pin<Stream> after(stream);
         return abi::blame(*to, [&] {
@@ -94,7 +95,7 @@ GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void* memory, gpo_str
 }
 
 GPO_API gpo_status gpo_arena_trim(gpo_arena_t arena, uint64_t keep_bytes) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {arena}, [&] {
         Pin<Arena> of(arena);
         return abi::blame(*of, [&] {
             of->trim(keep_bytes);
@@ -104,7 +105,7 @@ GPO_API gpo_status gpo_arena_trim(gpo_arena_t arena, uint64_t keep_bytes) {
 }
 
 GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {arena}, [&] {
         required(statistics, "statistics");
         Pin<Arena> of(arena);
         write_struct(statistics, of->statistics(), "statistics");
@@ -115,7 +116,7 @@ GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statis
 // --- memory of the caller's ---
 
 GPO_API gpo_status gpo_host_register(gpo_device_t device, void* memory, uint64_t bytes, uint32_t flags) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         if (!memory) fail(GPO_INVALID_ARGUMENT, "memory is NULL");
         if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
         refuse_unknown_flags(flags, GPO_REGISTER_READ_ONLY, "flags");
@@ -128,7 +129,7 @@ GPO_API gpo_status gpo_host_register(gpo_device_t device, void* memory, uint64_t
 }
 
 GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void* memory) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         if (!memory) fail(GPO_INVALID_ARGUMENT, "memory is NULL");
         Pin<Device> on(device);
         return abi::blame(*on, [&] {
@@ -141,7 +142,7 @@ GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void* memory) {
 // --- device memory ---
 
 GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, const char* label, uint64_t* address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(address, "address");
         if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
         Pin<Device> on(device);
@@ -153,7 +154,7 @@ GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, cons
 }
 
 GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         Pin<Device> on(device);
         return abi::blame(*on, [&] {
             if (address) Registry::of(on->runtime()).free(on->context(), address);
@@ -164,7 +165,7 @@ GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address) {
 
 GPO_API gpo_status gpo_memory_export(gpo_device_t device, uint64_t address, void* buffer, size_t capacity,
                                      size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         Pin<Device> on(device);
         return abi::blame(*on, [&] {
             write_exported(Registry::of(on->runtime()).export_allocation(on->context(), address), buffer, capacity,
@@ -176,7 +177,7 @@ GPO_API gpo_status gpo_memory_export(gpo_device_t device, uint64_t address, void
 
 GPO_API gpo_status gpo_memory_import(gpo_device_t device, const void* exported, size_t bytes, const char* label,
                                      uint64_t* address, uint64_t* size) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         if (!exported) fail(GPO_INVALID_ARGUMENT, "exported is NULL");
         required(address, "address");
         required(size, "size");
@@ -191,7 +192,7 @@ GPO_API gpo_status gpo_memory_import(gpo_device_t device, const void* exported, 
 }
 
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(info, "info");
         if (address == 0) fail(GPO_INVALID_ARGUMENT, "address is NULL");
         Pin<Device> on(device);
@@ -210,7 +211,7 @@ GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gp
 }
 
 GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options* options, gpo_pool_t* pool) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(pool, "pool");
         const gpo_pool_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, GPO_POOL_KEEP_NOTHING, "options.flags");
@@ -234,7 +235,7 @@ GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool) {
 }
 
 GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes, uint64_t* address) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {pool, abi::works_on(stream)}, [&] {
         required(address, "address");
         Pin<Pool> from(pool);
         Pin<Stream> on(stream);
@@ -246,7 +247,7 @@ GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint6
 }
 
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {pool, abi::works_on(stream)}, [&] {
         Pin<Pool> to(pool);
         Pin<Stream> on(stream);
         return abi::blame(*to, [&]() -> gpo_status { return address ? to->free(*on, address) : GPO_SUCCESS; });
@@ -254,7 +255,7 @@ GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t 
 }
 
 GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pool}, [&] {
         Pin<Pool> of(pool);
         return abi::blame(*of, [&] {
             of->trim(keep_bytes);
@@ -264,7 +265,7 @@ GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes) {
 }
 
 GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pool}, [&] {
         required(statistics, "statistics");
         Pin<Pool> of(pool);
         return abi::blame(*of, [&] {
@@ -277,21 +278,21 @@ GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistic
 // --- copies and fills ---
 
 GPO_API gpo_status gpo_copy_to_device(gpo_stream_t stream, uint64_t destination, const void* source, uint64_t bytes) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         Copy copy(on.context(), Copy::Way::to_device, destination, number(source), bytes);
         return on.submit(copy);
     });
 }
 
 GPO_API gpo_status gpo_copy_to_host(gpo_stream_t stream, void* destination, uint64_t source, uint64_t bytes) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         Copy copy(on.context(), Copy::Way::to_host, number(destination), source, bytes);
         return on.submit(copy);
     });
 }
 
 GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination, uint64_t source, uint64_t bytes) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         Copy copy(on.context(), Copy::Way::on_device, destination, source, bytes);
         return on.submit(copy);
     });
@@ -299,7 +300,7 @@ GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination,
 
 GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_device, uint64_t destination,
                                  gpo_device_t source_device, uint64_t source, uint64_t bytes) {
-    return on_stream_at_length(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, {abi::works_on(stream), destination_device, source_device}, [&](Stream& on) {
         Pin<Device> to(destination_device), from(source_device);
         if (&to->runtime() != &on.runtime() || &from->runtime() != &on.runtime())
             fail(GPO_INVALID_HANDLE, "the stream and the two devices are not of one runtime");
@@ -310,7 +311,7 @@ GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_d
 }
 
 GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy* copies, uint64_t stride, uint64_t count) {
-    return on_stream_at_length(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         if (count) required(copies, "copies");
         CopyBatch batch(on.context(), copies, stride, count);
         return on.submit(batch);
@@ -318,7 +319,7 @@ GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy* copies, u
 }
 
 GPO_API gpo_status gpo_copy_rows(gpo_stream_t stream, const gpo_copy_2d* copy) {
-    return on_stream_at_length(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         const gpo_copy_2d read = read_struct(&required(copy, "copy"), "copy");
         refuse_unknown_flags(read.flags, 0, "copy.flags");
         CopyRows rows(on.context(), read);
@@ -328,7 +329,7 @@ GPO_API gpo_status gpo_copy_rows(gpo_stream_t stream, const gpo_copy_2d* copy) {
 
 GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t value, uint32_t element_bytes,
                             uint64_t count) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         Fill fill(on.context(), destination, value, element_bytes, count);
         return on.submit(fill);
     });
@@ -336,7 +337,7 @@ GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t 
 
 GPO_API gpo_status gpo_fill_rows(gpo_stream_t stream, uint64_t destination, uint64_t pitch, uint32_t value,
                                  uint64_t width, uint64_t height) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream(__func__, {abi::works_on(stream)}, [&](Stream& on) {
         Fill fill(on.context(), destination, pitch, value, width, height);
         return on.submit(fill);
     });

@@ -8,7 +8,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics* metrics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(metrics, "metrics");
         Pin<Runtime> pinned(runtime);
         write_struct(metrics, metrics::of_runtime(*pinned), "metrics");
@@ -17,7 +17,7 @@ GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics* m
 }
 
 GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metrics* metrics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(metrics, "metrics");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
@@ -29,7 +29,7 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
 }
 
 GPO_API gpo_status gpo_runtime_get_metrics_text(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         Pin<Runtime> pinned(runtime);
         return write_text(metrics::prometheus(*pinned), buffer, capacity, needed);
     });

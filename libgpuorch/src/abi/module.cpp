@@ -19,7 +19,7 @@ using gpo::abi::call;
 extern "C" {
 
 GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_options* options, gpo_module_t* module) {
-    return call(__func__, [&] {
+    return call(__func__, {device}, [&] {
         Pin<Device> d(device);
         return blame(*d, [&] {
             gpo::required(module, "module");
@@ -32,12 +32,12 @@ GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_opt
 }
 
 GPO_API gpo_status gpo_last_compile_log(char* buffer, size_t capacity, size_t* needed) {
-    return call(__func__, [&] { return gpo::write_text(gpo::compile_log(), buffer, capacity, needed); });
+    return call(__func__, {}, [&] { return gpo::write_text(gpo::compile_log(), buffer, capacity, needed); });
 }
 
 GPO_API gpo_status gpo_module_load(gpo_device_t device, const void* image, uint64_t bytes, const char* label,
                                    gpo_module_t* module) {
-    return call(__func__, [&] {
+    return call(__func__, {device}, [&] {
         Pin<Device> d(device);
         return blame(*d, [&] {
             gpo::required(module, "module");
@@ -49,7 +49,7 @@ GPO_API gpo_status gpo_module_load(gpo_device_t device, const void* image, uint6
 }
 
 GPO_API gpo_status gpo_module_get_image(gpo_module_t module, void* buffer, size_t capacity, size_t* needed) {
-    return call(__func__, [&] {
+    return call(__func__, {module}, [&] {
         Pin<Module> m(module);
         return blame(*m, [&]() -> gpo_status {
             const size_t bytes = m->image().size();
@@ -65,7 +65,7 @@ GPO_API gpo_status gpo_module_get_image(gpo_module_t module, void* buffer, size_
 }
 
 GPO_API gpo_status gpo_module_load_builtin(gpo_device_t device, gpo_module_t* module) {
-    return call(__func__, [&] {
+    return call(__func__, {device}, [&] {
         Pin<Device> d(device);
         return blame(*d, [&] {
             gpo::required(module, "module");
@@ -77,7 +77,7 @@ GPO_API gpo_status gpo_module_load_builtin(gpo_device_t device, gpo_module_t* mo
 }
 
 GPO_API gpo_status gpo_module_get_kernel(gpo_module_t module, const char* name, gpo_kernel_t* kernel) {
-    return call(__func__, [&] {
+    return call(__func__, {module}, [&] {
         Pin<Module> m(module);
         return blame(*m, [&] {
             gpo::required(kernel, "kernel");
@@ -90,7 +90,7 @@ GPO_API gpo_status gpo_module_get_kernel(gpo_module_t module, const char* name, 
 }
 
 GPO_API gpo_status gpo_module_get_symbol(gpo_module_t module, const char* name, uint64_t* address, uint64_t* bytes) {
-    return call(__func__, [&] {
+    return call(__func__, {module}, [&] {
         Pin<Module> m(module);
         return blame(*m, [&] {
             gpo::required(name, "name");
@@ -103,7 +103,7 @@ GPO_API gpo_status gpo_module_get_symbol(gpo_module_t module, const char* name, 
 }
 
 GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_attributes* attributes) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             gpo::required(attributes, "attributes");
@@ -114,14 +114,14 @@ GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_att
 }
 
 GPO_API gpo_status gpo_kernel_get_name(gpo_kernel_t kernel, char* buffer, size_t capacity, size_t* needed) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] { return gpo::write_text(k->function().symbol, buffer, capacity, needed); });
     });
 }
 
 GPO_API gpo_status gpo_kernel_get_native(gpo_kernel_t kernel, void** function) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             gpo::required(function, "function");
@@ -132,7 +132,7 @@ GPO_API gpo_status gpo_kernel_get_native(gpo_kernel_t kernel, void** function) {
 }
 
 GPO_API gpo_status gpo_kernel_get_parameter(gpo_kernel_t kernel, uint32_t index, uint64_t* offset, uint64_t* bytes) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             const gpo::Function::Parameter& parameter = k->parameter(index);
@@ -144,7 +144,7 @@ GPO_API gpo_status gpo_kernel_get_parameter(gpo_kernel_t kernel, uint32_t index,
 }
 
 GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64_t bytes) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             k->set_max_dynamic_shared(bytes);
@@ -155,7 +155,7 @@ GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64
 
 GPO_API gpo_status gpo_kernel_get_occupancy(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
                                         uint32_t* blocks) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             gpo::required(blocks, "blocks");
@@ -167,7 +167,7 @@ GPO_API gpo_status gpo_kernel_get_occupancy(gpo_kernel_t kernel, uint32_t thread
 
 GPO_API gpo_status gpo_kernel_suggest_shape(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
                                       uint32_t* threads, uint32_t* blocks) {
-    return call(__func__, [&] {
+    return call(__func__, {kernel}, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
             const auto [best_threads, best_blocks] = k->suggest(dynamic_shared_bytes, max_threads);
@@ -180,7 +180,7 @@ GPO_API gpo_status gpo_kernel_suggest_shape(gpo_kernel_t kernel, uint64_t dynami
 
 GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch* launch,
                                      const void* const* arguments, const uint32_t* sizes, uint32_t count) {
-    return gpo::abi::submit(__func__, stream, [&] {
+    return gpo::abi::submit(__func__, {gpo::abi::works_on(stream), kernel}, [&] {
         Pin<gpo::Stream> s(stream);
         Pin<Kernel> k(kernel, s);
         return blame(*s, [&] {

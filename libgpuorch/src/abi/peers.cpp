@@ -24,7 +24,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_peers_create(const gpo_device_t* devices, uint32_t count, const gpo_peers_options* options,
                                     gpo_peers_t* peers) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {}, [&] {
         required(devices, "devices");
         required(peers, "peers");
         const gpo_peers_options read = read_struct(options, "options");
@@ -44,7 +44,7 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers) { return abi::destroy(__
 
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t* ranks, uint32_t count,
                                    const gpo_peers_options* options, gpo_peers_t* part) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {peers}, [&] {
         required(ranks, "ranks");
         required(part, "part");
         const gpo_peers_options read = read_struct(options, "options");
@@ -59,7 +59,7 @@ GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t* ranks, uin
 }
 
 GPO_API gpo_status gpo_peers_make_id(void* buffer, size_t capacity, size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {}, [&] {
         if (!buffer && capacity) fail(GPO_INVALID_ARGUMENT, "buffer is NULL, and capacity is ", capacity);
         if (needed) *needed = GPO_PEERS_ID_BYTES;
         if (capacity < GPO_PEERS_ID_BYTES)
@@ -70,7 +70,7 @@ GPO_API gpo_status gpo_peers_make_id(void* buffer, size_t capacity, size_t* need
 }
 
 GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options* options, gpo_peers_t* peers) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(options, "options");
         required(peers, "peers");
         const gpo_join_options read = read_struct(options, "options");
@@ -84,7 +84,7 @@ GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options* o
 }
 
 GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {peers}, [&] {
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
             pinned->abort();
@@ -94,7 +94,7 @@ GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers) {
 }
 
 GPO_API gpo_status gpo_peers_get_info(gpo_peers_t peers, gpo_peers_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {peers}, [&] {
         required(info, "info");
         Pin<Peers> pinned(peers);
         write_struct(info, pinned->info(), "info");
@@ -103,7 +103,7 @@ GPO_API gpo_status gpo_peers_get_info(gpo_peers_t peers, gpo_peers_info* info) {
 }
 
 GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t to, gpo_peer_properties* link) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {peers}, [&] {
         required(link, "link");
         Pin<Peers> pinned(peers);
         return abi::blame(*pinned, [&] {
@@ -116,7 +116,7 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
 GPO_API gpo_status gpo_peers_submit(gpo_peers_t peers, const gpo_collective* collective, const gpo_rank_part* parts,
                                     uint64_t stride, uint32_t count) {
     gpo_stream_t named[GPO_PEERS_MOST_RANKS] = {};
-    return abi::call(__func__, named, [&] {
+    return abi::call(__func__, {peers, std::span<const gpo_stream_t>(named)}, [&] {
         check_count(count);
         const StructArray<gpo_rank_part> array(parts, stride, count, "parts", "stride");
         for (uint32_t rank = 0; rank < count; ++rank) named[rank] = array.read(rank).stream;

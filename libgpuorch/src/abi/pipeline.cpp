@@ -10,7 +10,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options* options,
                                        gpo_pipeline_t* pipeline) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         Pin<Device> d(device);
         required(options, "options");
         required(pipeline, "pipeline");
@@ -25,7 +25,7 @@ GPO_API gpo_status gpo_pipeline_destroy(gpo_pipeline_t pipeline) {
 }
 
 GPO_API gpo_status gpo_pipeline_start(gpo_pipeline_t pipeline, const gpo_source* source, const gpo_sink* sink) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline}, [&] {
         Pin<Pipeline> p(pipeline);
         return abi::blame(*p, [&] {
             if (p->runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
@@ -38,7 +38,7 @@ GPO_API gpo_status gpo_pipeline_start(gpo_pipeline_t pipeline, const gpo_source*
 }
 
 GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns, gpo_pipeline_result* result) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline}, [&] {
         Pin<Pipeline> p(pipeline);
         const uint64_t deadline = host::deadline_after(timeout_ns);
         gpo_pipeline_result out{};
@@ -53,7 +53,7 @@ GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns
 }
 
 GPO_API gpo_status gpo_pipeline_get_share(gpo_pipeline_t pipeline, uint32_t device, gpo_pipeline_share* share) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline}, [&] {
         Pin<Pipeline> p(pipeline);
         required(share, "share");
         write_struct(share, p->share(device), "share");
@@ -62,7 +62,7 @@ GPO_API gpo_status gpo_pipeline_get_share(gpo_pipeline_t pipeline, uint32_t devi
 }
 
 GPO_API gpo_status gpo_pipeline_cancel(gpo_pipeline_t pipeline) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline}, [&] {
         Pin<Pipeline> p(pipeline);
         p->cancel();
         return GPO_SUCCESS;
@@ -70,7 +70,7 @@ GPO_API gpo_status gpo_pipeline_cancel(gpo_pipeline_t pipeline) {
 }
 
 GPO_API gpo_status gpo_pipeline_notify(gpo_pipeline_t pipeline, gpo_cq_t cq, uint64_t user_data) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline, cq}, [&] {
         Pin<Pipeline> p(pipeline);
         Pin<CompletionQueue> queue(cq);
         return p->notify(*queue, user_data);
@@ -78,7 +78,7 @@ GPO_API gpo_status gpo_pipeline_notify(gpo_pipeline_t pipeline, gpo_cq_t cq, uin
 }
 
 GPO_API gpo_status gpo_pipeline_get_progress(gpo_pipeline_t pipeline, gpo_pipeline_progress* progress) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pipeline}, [&] {
         Pin<Pipeline> p(pipeline);
         write_struct(progress, p->progress(), "progress");
         return GPO_SUCCESS;

@@ -13,7 +13,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_queue_create(gpo_device_t device, const gpo_queue_options* options, gpo_queue_t* queue) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(options, "options");
         required(queue, "queue");
         const gpo_queue_options read = read_struct(options, "options");
@@ -31,7 +31,7 @@ GPO_API gpo_status gpo_queue_create(gpo_device_t device, const gpo_queue_options
 GPO_API gpo_status gpo_queue_destroy(gpo_queue_t queue) { return abi::destroy(__func__, queue, Type::queue); }
 
 GPO_API gpo_status gpo_queue_get_device_handle(gpo_queue_t queue, void* buffer, size_t capacity, size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned, [&]() -> gpo_status {
             const queue::HandleBytes handle = pinned->handle();
@@ -48,7 +48,7 @@ GPO_API gpo_status gpo_queue_get_device_handle(gpo_queue_t queue, void* buffer, 
 }
 
 GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, const float* costs, uint64_t count) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {queue, abi::works_on(stream)}, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->set_costs(*on, costs, count); });
@@ -57,7 +57,7 @@ GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, c
 
 GPO_API gpo_status gpo_queue_push(gpo_queue_t queue, gpo_stream_t stream, const void* tasks, uint64_t count,
                                   uint32_t priority) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {queue, abi::works_on(stream)}, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream, pinned);
         return abi::blame(*pinned, [&] {
@@ -68,7 +68,7 @@ GPO_API gpo_status gpo_queue_push(gpo_queue_t queue, gpo_stream_t stream, const 
 }
 
 GPO_API gpo_status gpo_queue_reset(gpo_queue_t queue, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {queue, abi::works_on(stream)}, [&] {
         Pin<DeviceQueue> pinned(queue);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->reset(*on); });
@@ -76,7 +76,7 @@ GPO_API gpo_status gpo_queue_reset(gpo_queue_t queue, gpo_stream_t stream) {
 }
 
 GPO_API gpo_status gpo_queue_set_tenant(gpo_queue_t queue, uint32_t tenant, const gpo_tenant_options* options) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         required(options, "options");
         const gpo_tenant_options read = read_struct(options, "options");
         if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is ", read.reserved);
@@ -90,7 +90,7 @@ GPO_API gpo_status gpo_queue_set_tenant(gpo_queue_t queue, uint32_t tenant, cons
 
 GPO_API gpo_status gpo_queue_post(gpo_queue_t queue, uint32_t tenant, const void* tasks, uint64_t count,
                                   uint64_t user_data, uint64_t* posted) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {queue}, [&] {
         required(posted, "posted");
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned, [&] {
@@ -102,7 +102,7 @@ GPO_API gpo_status gpo_queue_post(gpo_queue_t queue, uint32_t tenant, const void
 
 GPO_API gpo_status gpo_queue_take(gpo_queue_t queue, uint32_t tenant, gpo_answer* entries, uint64_t stride,
                                   void* answers, uint64_t capacity, uint64_t* count) {
-    return abi::submit(__func__, [&] {
+    return abi::submit(__func__, {queue}, [&] {
         required(count, "count");
         if (capacity) required(entries, "entries");
         if (stride < sizeof(gpo_answer))
@@ -118,7 +118,7 @@ GPO_API gpo_status gpo_queue_take(gpo_queue_t queue, uint32_t tenant, gpo_answer
 }
 
 GPO_API gpo_status gpo_queue_wait(gpo_queue_t queue, uint32_t tenant, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned,
                           [&] { return pinned->wait(tenant, timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns)); });
@@ -126,7 +126,7 @@ GPO_API gpo_status gpo_queue_wait(gpo_queue_t queue, uint32_t tenant, int64_t ti
 }
 
 GPO_API gpo_status gpo_queue_close(gpo_queue_t queue) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned, [&] {
             pinned->close_ring();
@@ -136,7 +136,7 @@ GPO_API gpo_status gpo_queue_close(gpo_queue_t queue) {
 }
 
 GPO_API gpo_status gpo_queue_abort(gpo_queue_t queue) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned, [&] {
             pinned->abort_ring();
@@ -146,7 +146,7 @@ GPO_API gpo_status gpo_queue_abort(gpo_queue_t queue) {
 }
 
 GPO_API gpo_status gpo_queue_get_info(gpo_queue_t queue, gpo_queue_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {queue}, [&] {
         required(info, "info");
         Pin<DeviceQueue> pinned(queue);
         return abi::blame(*pinned, [&] {

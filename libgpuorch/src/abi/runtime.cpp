@@ -12,7 +12,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_runtime_t* runtime) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {}, [&] {
         required(runtime, "runtime");
         auto made = make<Runtime>(read_struct(options, "options"));
         made->tell_mistakes();
@@ -24,7 +24,7 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_ru
 }
 
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns) {
-    return abi::call(__func__, [&]() -> gpo_status {
+    return abi::call(__func__, {runtime}, [&]() -> gpo_status {
         if (!runtime) return GPO_SUCCESS;
         gpo_status status = GPO_INVALID_HANDLE;
         try {
@@ -41,7 +41,7 @@ GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_n
 }
 
 GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(info, "info");
         Pin<Runtime> pinned(runtime);
         const driver::Driver& driver = pinned->driver();
@@ -57,7 +57,7 @@ GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info
 }
 
 GPO_API gpo_status gpo_runtime_get_statistics(gpo_runtime_t runtime, gpo_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(statistics, "statistics");
         Pin<Runtime> pinned(runtime);
         write_struct(statistics, metrics::statistics(*pinned), "statistics");

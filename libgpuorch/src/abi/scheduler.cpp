@@ -16,7 +16,7 @@ uint64_t deadline_of(int64_t timeout_ns) { return timeout_ns == 0 ? 0 : host::de
 template <class T, class Read>
 gpo_status write_all(const char* function, gpo_scheduler_t scheduler, T* to, const char* name, uint64_t stride,
                      uint64_t capacity, uint64_t* count, Read read) {
-    return abi::call(function, [&] {
+    return abi::call(function, {scheduler}, [&] {
         required(count, "count");
         if (capacity) {
             required(to, name);
@@ -43,7 +43,7 @@ extern "C" {
 GPO_API gpo_status gpo_scheduler_create(gpo_device_t device, const gpo_scheduler_options* options,
                                         const gpo_handler* handlers, uint64_t stride, uint32_t count,
                                         gpo_scheduler_t* scheduler) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(options, "options");
         required(scheduler, "scheduler");
         required(handlers, "handlers");
@@ -65,7 +65,7 @@ GPO_API gpo_status gpo_scheduler_destroy(gpo_scheduler_t scheduler) {
 }
 
 GPO_API gpo_status gpo_scheduler_start(gpo_scheduler_t scheduler) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] {
             pinned->start();
@@ -75,28 +75,28 @@ GPO_API gpo_status gpo_scheduler_start(gpo_scheduler_t scheduler) {
 }
 
 GPO_API gpo_status gpo_scheduler_drain(gpo_scheduler_t scheduler, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] { return pinned->drain_run(deadline_of(timeout_ns)); });
     });
 }
 
 GPO_API gpo_status gpo_scheduler_stop(gpo_scheduler_t scheduler, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] { return pinned->stop_run(deadline_of(timeout_ns)); });
     });
 }
 
 GPO_API gpo_status gpo_scheduler_wait(gpo_scheduler_t scheduler, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] { return pinned->wait(deadline_of(timeout_ns)); });
     });
 }
 
 GPO_API gpo_status gpo_scheduler_get_info(gpo_scheduler_t scheduler, gpo_scheduler_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         required(info, "info");
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] {
@@ -107,7 +107,7 @@ GPO_API gpo_status gpo_scheduler_get_info(gpo_scheduler_t scheduler, gpo_schedul
 }
 
 GPO_API gpo_status gpo_scheduler_get_handler(gpo_scheduler_t scheduler, uint32_t handler, gpo_handler_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {scheduler}, [&] {
         required(info, "info");
         Pin<Scheduler> pinned(scheduler);
         return abi::blame(*pinned, [&] {

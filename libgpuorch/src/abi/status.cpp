@@ -27,7 +27,7 @@ GPO_API gpo_status gpo_last_error(gpo_error* error) {
 }
 
 GPO_API gpo_status gpo_object_get_error(const void* object, gpo_error* error) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {object}, [&] {
         required(error, "error");
         Pin<Object> pinned(object);
         gpo_error out{};
@@ -38,7 +38,7 @@ GPO_API gpo_status gpo_object_get_error(const void* object, gpo_error* error) {
 }
 
 GPO_API gpo_status gpo_object_set_label(void* object, const char* label) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {object}, [&] {
         Pin<Object> pinned(object);
         pinned->set_label(label);
         return GPO_SUCCESS;
@@ -46,7 +46,7 @@ GPO_API gpo_status gpo_object_set_label(void* object, const char* label) {
 }
 
 GPO_API gpo_status gpo_object_get_label(const void* object, char* buffer, size_t capacity, size_t* needed) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {object}, [&] {
         Pin<Object> pinned(object);
         return write_text(pinned->label(), buffer, capacity, needed);
     });

@@ -22,7 +22,7 @@ gpo_stream_options read_options(const gpo_stream_options* options) {
 extern "C" {
 
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options* options, gpo_stream_t* stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(stream, "stream");
         const gpo_stream_options read = read_options(options);
         Pin<Device> pinned(device);
@@ -38,7 +38,7 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
 
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void* native, const gpo_stream_options* options,
                                    gpo_stream_t* stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(stream, "stream");
         const gpo_stream_options read = read_options(options);
         if (read.flags & GPO_STREAM_LEARNS)
@@ -60,7 +60,7 @@ GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void* native, const gpo_
 }
 
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {stream}, [&] {
         if (!stream) return GPO_SUCCESS;
         {
             Pin<Stream> pinned(stream);
@@ -71,7 +71,7 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream) {
 }
 
 GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t* least, int32_t* greatest) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             Context& context = pinned->context();
@@ -86,7 +86,7 @@ GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t* l
 }
 
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info* info) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream)}, [&] {
         required(info, "info");
         Pin<Stream> pinned(stream);
         write_struct(info, pinned->info(), "info");
@@ -95,7 +95,7 @@ GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info* inf
 }
 
 GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream)}, [&] {
         required(native, "native");
         Pin<Stream> pinned(stream);
         *native = pinned->expose();
@@ -105,14 +105,14 @@ GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
 }
 
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream)}, [&] {
         Pin<Stream> pinned(stream);
         return abi::blame(*pinned, [&] { return pinned->query(); });
     });
 }
 
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream)}, [&] {
         Pin<Stream> pinned(stream);
         return abi::blame(*pinned,
                           [&] { return pinned->wait(timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns)); });
@@ -120,7 +120,7 @@ GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
 }
 
 GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream)}, [&] {
         Pin<Stream> pinned(stream);
         const uint64_t cancelled = pinned->held().cancel();
         if (count) *count = cancelled;
@@ -129,7 +129,7 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) 
 }
 
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {abi::works_on(stream), event}, [&] {
         Pin<Stream> pinned(stream);
         Pin<Event> point(event, pinned);
         return abi::blame(*pinned, [&] { return point->put_wait(*pinned); });
@@ -137,8 +137,7 @@ GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event)
 }
 
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other) {
-    const gpo_stream_t both[] = {stream, other};
-    return abi::call(__func__, both, [&] {
+    return abi::call(__func__, {abi::works_on(stream), abi::works_on(other)}, [&] {
         Pin<Stream> pinned(stream), first(other);
         if (&pinned->runtime() != &first->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", first->describe(), " are of different runtimes");
@@ -152,7 +151,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
 }
 
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream), timeline}, [&] {
         Pin<Stream> pinned(stream);
         Pin<Timeline> awaited(timeline);
         if (&pinned->runtime() != &awaited->runtime())
@@ -162,7 +161,7 @@ GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t 
 }
 
 GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {abi::works_on(stream), timeline}, [&] {
         Pin<Stream> pinned(stream);
         Pin<Timeline> signalled(timeline);
         if (&pinned->runtime() != &signalled->runtime())
@@ -173,7 +172,7 @@ GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_
 
 GPO_API gpo_status gpo_stream_pool_create(gpo_device_t device, const gpo_stream_pool_options* options,
                                           gpo_stream_pool_t* pool) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(pool, "pool");
         const gpo_stream_pool_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, 0, "options.flags");
@@ -196,7 +195,7 @@ GPO_API gpo_status gpo_stream_pool_destroy(gpo_stream_pool_t pool) {
 }
 
 GPO_API gpo_status gpo_stream_pool_acquire(gpo_stream_pool_t pool, int32_t priority, gpo_stream_t* stream) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {pool}, [&] {
         required(stream, "stream");
         Pin<StreamPool> pinned(pool);
         *stream = pinned->acquire(priority);
@@ -205,7 +204,7 @@ GPO_API gpo_status gpo_stream_pool_acquire(gpo_stream_pool_t pool, int32_t prior
 }
 
 GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {pool, abi::works_on(stream)}, [&] {
         Pin<StreamPool> pinned(pool);
         Pin<Stream> checked(stream);
         if (&checked->runtime() != &pinned->runtime())

@@ -15,7 +15,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options* options,
                                           gpo_symmetric_t* memory) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {peers}, [&] {
         required(memory, "memory");
         const gpo_symmetric_options read = read_struct(options, "options");
         Pin<Peers> pinned(peers);
@@ -32,7 +32,7 @@ GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory) {
 }
 
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t* address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {memory}, [&] {
         required(address, "address");
         Pin<Symmetric> pinned(memory);
         return abi::blame(*pinned, [&] {
@@ -44,7 +44,7 @@ GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t ra
 
 GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void* buffer, size_t capacity,
                                                    size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {memory}, [&] {
         Pin<Symmetric> pinned(memory);
         return abi::blame(*pinned, [&]() -> gpo_status {
             const SymmetricHandle handle = pinned->handle(rank);
@@ -61,7 +61,7 @@ GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint3
 }
 
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {memory, abi::works_on(stream)}, [&] {
         Pin<Symmetric> pinned(memory);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] { return pinned->reset(rank, *on); });
@@ -69,7 +69,7 @@ GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gp
 }
 
 GPO_API gpo_status gpo_symmetric_get_info(gpo_symmetric_t memory, gpo_symmetric_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {memory}, [&] {
         required(info, "info");
         Pin<Symmetric> pinned(memory);
         write_struct(info, pinned->info(), "info");
@@ -80,7 +80,7 @@ GPO_API gpo_status gpo_symmetric_get_info(gpo_symmetric_t memory, gpo_symmetric_
 GPO_API gpo_status gpo_peers_launch(gpo_peers_t peers, const gpo_rank_launch* launches, uint64_t stride,
                                     uint32_t count) {
     gpo_stream_t named[GPO_PEERS_MOST_RANKS] = {};
-    return abi::call(__func__, named, [&] {
+    return abi::call(__func__, {peers, std::span<const gpo_stream_t>(named)}, [&] {
         if (count == 0 || count > GPO_PEERS_MOST_RANKS)
             fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a group has 1 to ", GPO_PEERS_MOST_RANKS, " ranks");
         const StructArray<gpo_rank_launch> array(launches, stride, count, "launches", "stride");

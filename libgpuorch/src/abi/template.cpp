@@ -23,11 +23,12 @@ std::span<const uint32_t> nodes_of(const uint32_t* after, uint32_t count) {
     return {after, count};
 }
 
-/// Around a function that adds a node: `add(template)` gives it. A recording that it fails in can't end well.
+/// Around a function that adds a node: `add(template)` gives it. A recording that it fails in can't end well. The
+/// template is the first handle given.
 template <class Add>
-gpo_status add(const char* function, gpo_template_t graph_template, uint32_t* node, Add&& add) {
-    return abi::call(function, [&] {
-        Pin<Template> pinned(graph_template);
+gpo_status add(const char* function, const abi::Given& given, uint32_t* node, Add&& add) {
+    return abi::call(function, given, [&] {
+        Pin<Template> pinned(given.handles[0].number);
         return abi::blame(*pinned, [&] {
             try {
                 const uint32_t made = add(*pinned);
@@ -67,7 +68,7 @@ void require_device(const Template& of, const Thing& thing) {
 
 gpo_status add_event(const char* function, gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                      gpo_event_t event, bool wait, uint32_t* node) {
-    return add(function, graph_template, node, [&](Template& to) {
+    return add(function, {graph_template, event}, node, [&](Template& to) {
         Pin<Event> pinned(event);
         require_device(to, *pinned);
         pinned->require_own("a template's node");
@@ -81,7 +82,7 @@ extern "C" {
 
 GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_options* options,
                                        gpo_template_t* graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(graph_template, "graph_template");
         const gpo_template_options read = read_options(options);
         Pin<Device> pinned(device);
@@ -95,7 +96,7 @@ GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_o
 
 GPO_API gpo_status gpo_template_import(gpo_device_t device, void* native, const gpo_template_options* options,
                                        gpo_template_t* graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {device}, [&] {
         required(graph_template, "graph_template");
         if (!native) fail(GPO_INVALID_ARGUMENT, "native is NULL");
         const gpo_template_options read = read_options(options);
@@ -110,7 +111,7 @@ GPO_API gpo_status gpo_template_import(gpo_device_t device, void* native, const 
 }
 
 GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         if (!graph_template) return GPO_SUCCESS;
         {
             Pin<Template> pinned(graph_template);
@@ -123,7 +124,7 @@ GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template) {
 // --- recording ---
 
 GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {graph_template, abi::works_on(stream)}, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
@@ -134,7 +135,7 @@ GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_
 }
 
 GPO_API gpo_status gpo_template_end(gpo_template_t graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             pinned->end();
@@ -144,7 +145,7 @@ GPO_API gpo_status gpo_template_end(gpo_template_t graph_template) {
 }
 
 GPO_API gpo_status gpo_template_cancel(gpo_template_t graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             pinned->cancel();
@@ -154,7 +155,7 @@ GPO_API gpo_status gpo_template_cancel(gpo_template_t graph_template) {
 }
 
 GPO_API gpo_status gpo_template_get_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t* node) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template, stream}, [&] {
         required(node, "node");
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
@@ -166,7 +167,7 @@ GPO_API gpo_status gpo_template_get_last_node(gpo_template_t graph_template, gpo
 }
 
 GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t node) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template, stream}, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
@@ -177,7 +178,7 @@ GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo
 }
 
 GPO_API gpo_status gpo_template_clear(gpo_template_t graph_template) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             pinned->clear();
@@ -191,7 +192,7 @@ GPO_API gpo_status gpo_template_clear(gpo_template_t graph_template) {
 GPO_API gpo_status gpo_template_add_kernel(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                            gpo_kernel_t kernel, const gpo_launch* launch, const void* const* arguments,
                                            const uint32_t* sizes, uint32_t count, uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template, kernel}, node, [&](Template& to) {
         Pin<Kernel> pinned(kernel);
         require_device(to, *pinned);
         required(launch, "launch");
@@ -202,7 +203,7 @@ GPO_API gpo_status gpo_template_add_kernel(gpo_template_t graph_template, const 
 
 GPO_API gpo_status gpo_template_add_copy(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                          const gpo_copy* copy, uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(copy, "copy");
         const gpo_copy read = read_struct(copy, "copy");
         const DriverScope scope(to.context());
@@ -213,7 +214,7 @@ GPO_API gpo_status gpo_template_add_copy(gpo_template_t graph_template, const ui
 GPO_API gpo_status gpo_template_add_fill(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                          uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count,
                                          uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         const Fill fill(to.context(), destination, value, element_bytes, count);
         if (count == 0) fail(GPO_INVALID_ARGUMENT, "count is 0");
         return to.add(nodes_of(after, after_count), fill.record(), "", nullptr);
@@ -222,7 +223,7 @@ GPO_API gpo_status gpo_template_add_fill(gpo_template_t graph_template, const ui
 
 GPO_API gpo_status gpo_template_add_empty(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                           uint32_t* node) {
-    return add(__func__, graph_template, node,
+    return add(__func__, {graph_template}, node,
                [&](Template& to) { return to.add_node(nodes_of(after, after_count), EmptyNode{}); });
 }
 
@@ -239,7 +240,7 @@ GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, co
 GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, const uint32_t* after,
                                               uint32_t after_count, gpo_host_node_fn function, void* user,
                                               uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(function, "function");
         return to.add_node(nodes_of(after, after_count),
                            HostNode{HostFunction::params(to.runtime(), function, user)});
@@ -248,7 +249,7 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
 
 GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                           gpo_template_t child, const char* prefix, uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template, child}, node, [&](Template& to) {
         Pin<Template> pinned(child);
         require_device(to, *pinned);
         return to.add_child(nodes_of(after, after_count), *pinned, prefix);
@@ -258,7 +259,7 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
 GPO_API gpo_status gpo_template_add_allocation(gpo_template_t graph_template, const uint32_t* after,
                                                uint32_t after_count, uint64_t bytes, uint64_t* address,
                                                uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(address, "address");
         if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
         return to.add_allocation(nodes_of(after, after_count), bytes, *address);
@@ -267,7 +268,7 @@ GPO_API gpo_status gpo_template_add_allocation(gpo_template_t graph_template, co
 
 GPO_API gpo_status gpo_template_add_free(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                          uint64_t address, uint32_t* node) {
-    return add(__func__, graph_template, node,
+    return add(__func__, {graph_template}, node,
                [&](Template& to) { return to.add_free(nodes_of(after, after_count), address); });
 }
 
@@ -276,7 +277,7 @@ GPO_API gpo_status gpo_template_add_free(gpo_template_t graph_template, const ui
 GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                        const gpo_condition* condition, gpo_template_t* body, gpo_template_t* otherwise,
                                        uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(body, "body");
         gpo_template_t bodies[2] = {};
         const uint32_t made = to.add_conditional(nodes_of(after, after_count), CU_GRAPH_COND_TYPE_IF,
@@ -289,7 +290,7 @@ GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint
 
 GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                           const gpo_condition* condition, gpo_template_t* body, uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(body, "body");
         return to.add_conditional(nodes_of(after, after_count), CU_GRAPH_COND_TYPE_WHILE, read_condition(condition),
                                   {body, 1});
@@ -299,7 +300,7 @@ GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const u
 GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
                                            const gpo_condition* condition, gpo_template_t* bodies, uint32_t count,
                                            uint32_t* node) {
-    return add(__func__, graph_template, node, [&](Template& to) {
+    return add(__func__, {graph_template}, node, [&](Template& to) {
         required(bodies, "bodies");
         if (count == 0 || count > kMostBodies)
             fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a switch has 1 to ", kMostBodies, " bodies");
@@ -310,7 +311,7 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
 
 GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
                                                gpo_template_t conditional_in, uint32_t conditional) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {kernel_in, conditional_in}, [&] {
         Pin<Template> pinned(kernel_in);
         Pin<Template> other(conditional_in);
         require_device(*pinned, *other);
@@ -325,7 +326,7 @@ GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_
 // --- memory ---
 
 GPO_API gpo_status gpo_template_allocate(gpo_template_t graph_template, uint64_t bytes, uint64_t* address) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(address, "address");
         if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
         Pin<Template> pinned(graph_template);
@@ -337,7 +338,7 @@ GPO_API gpo_status gpo_template_allocate(gpo_template_t graph_template, uint64_t
 }
 
 GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uint64_t bytes, void** memory) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(memory, "memory");
         if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
         Pin<Template> pinned(graph_template);
@@ -352,7 +353,7 @@ GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uin
 
 GPO_API gpo_status gpo_template_add_parameter(gpo_template_t graph_template, const char* name, uint32_t node,
                                               uint32_t what, uint32_t index) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             pinned->add_parameter(&required(name, "name"), node, what, index);
@@ -363,7 +364,7 @@ GPO_API gpo_status gpo_template_add_parameter(gpo_template_t graph_template, con
 
 GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, const char* name, uint32_t* parameter,
                                               uint64_t* bytes) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             const uint32_t number = pinned->parameter(&required(name, "name"), bytes);
@@ -374,7 +375,7 @@ GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, con
 }
 
 GPO_API gpo_status gpo_template_find_node(gpo_template_t graph_template, const char* label, uint32_t* node) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(node, "node");
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
@@ -385,7 +386,7 @@ GPO_API gpo_status gpo_template_find_node(gpo_template_t graph_template, const c
 }
 
 GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void** native) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(native, "native");
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
@@ -396,7 +397,7 @@ GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void**
 }
 
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics* statistics) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         required(statistics, "statistics");
         Pin<Template> pinned(graph_template);
         write_struct(statistics, pinned->statistics(), "statistics");
@@ -406,7 +407,7 @@ GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gp
 
 GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint32_t format, char* buffer,
                                             size_t capacity, size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {graph_template}, [&] {
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             if (format != GPO_PICTURE_DOT && format != GPO_PICTURE_SVG)
@@ -421,7 +422,7 @@ GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint3
 
 GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting* settings,
                                        uint64_t stride, uint64_t count) {
-    return abi::submit(__func__, stream, [&] {
+    return abi::submit(__func__, {graph_template, abi::works_on(stream)}, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] {
@@ -436,7 +437,7 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
 }
 
 GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream) {
-    return abi::call(__func__, stream, [&] {
+    return abi::call(__func__, {graph_template, abi::works_on(stream)}, [&] {
         Pin<Template> pinned(graph_template);
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {

@@ -8,7 +8,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {timeline, cq}, [&] {
         Pin<Timeline> pinned(timeline);
         Pin<CompletionQueue> queue(cq);
         if (&pinned->runtime() != &queue->runtime())
@@ -28,7 +28,7 @@ GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, 
 
 GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options* options,
                                        gpo_timeline_t* timeline) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(timeline, "timeline");
         const gpo_timeline_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, 0, "options.flags");
@@ -44,7 +44,7 @@ GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline) {
 }
 
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {timeline}, [&] {
         Pin<Timeline> pinned(timeline);
         return abi::blame(*pinned, [&] {
             pinned->signal(value);
@@ -54,7 +54,7 @@ GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value) 
 }
 
 GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char* message) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {timeline}, [&] {
         Pin<Timeline> pinned(timeline);
         pinned->fail(status, message);
         return GPO_SUCCESS;
@@ -62,7 +62,7 @@ GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status,
 }
 
 GPO_API gpo_status gpo_timeline_get_value(gpo_timeline_t timeline, uint64_t* value) {
-    return abi::call<abi::InHostNode::works>(__func__, [&] {
+    return abi::call<abi::InHostNode::works>(__func__, {timeline}, [&] {
         required(value, "value");
         Pin<Timeline> pinned(timeline);
         *value = pinned->value();
@@ -71,7 +71,7 @@ GPO_API gpo_status gpo_timeline_get_value(gpo_timeline_t timeline, uint64_t* val
 }
 
 GPO_API gpo_status gpo_timeline_wait(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {timeline}, [&] {
         Pin<Timeline> pinned(timeline);
         return pinned->wait(value, host::deadline_after(timeout_ns));
     });

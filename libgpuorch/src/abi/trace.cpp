@@ -9,7 +9,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_options* options) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         const gpo_trace_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, GPO_TRACE_NO_GPU_TIMES, "options.flags");
         trace::Options wanted;
@@ -29,7 +29,7 @@ GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_option
 }
 
 GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         Pin<Runtime> pinned(runtime);
         return abi::blame(*pinned, [&] {
             trace::Recorder* recorder = trace::Recorder::of(*pinned);
@@ -41,7 +41,7 @@ GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime) {
 }
 
 GPO_API gpo_status gpo_trace_get_info(gpo_runtime_t runtime, gpo_trace_info* info) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         required(info, "info");
         Pin<Runtime> pinned(runtime);
         trace::Recorder* recorder = trace::Recorder::of(*pinned);
@@ -51,7 +51,7 @@ GPO_API gpo_status gpo_trace_get_info(gpo_runtime_t runtime, gpo_trace_info* inf
 }
 
 GPO_API gpo_status gpo_trace_get_summary(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
-    return abi::call(__func__, [&] {
+    return abi::call(__func__, {runtime}, [&] {
         Pin<Runtime> pinned(runtime);
         trace::Recorder* recorder = trace::Recorder::of(*pinned);
         if (!recorder || !recorder->session()) fail(GPO_INVALID_STATE, "the runtime has not been traced");
