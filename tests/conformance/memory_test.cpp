@@ -1,8 +1,11 @@
 // Plain device memory, memory of the caller's, and what an address is.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "support/gpu.h"
 
@@ -57,6 +60,67 @@ TEST_CASE("memory: more than there is is refused, and the next allocation works"
     CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_memory_allocate(gpu.device, UINT64_MAX / 2, nullptr, &address));
     CHECK(address == 77);
     Memory memory = gpu.memory(1000);
+}
+
+TEST_CASE("memory: out of memory says how much was asked for, for whom, and how much the device has left") {
+    Gpu gpu;
+    uint64_t free_bytes = 0, total = 0, address = 0;
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_bytes, &total));
+    const uint64_t bytes = total * 2;
+    Stream stream = gpu.stream();
+    auto pool_options = sized<gpo_pool_options>();
+    pool_options.label = "tensors";
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
+    auto template_options = sized<gpo_template_options>();
+    template_options.label = "step";
+    Template made;
+    REQUIRE_OK(gpo_template_create(gpu.device, &template_options, made.out()));
+    auto arena_options = sized<gpo_arena_options>();
+    arena_options.label = "staging";
+    Arena arena;
+    REQUIRE_OK(gpo_arena_create(gpu.device, &arena_options, arena.out()));
+    const gpo_device_t group[] = {gpu.device};
+    gpo_peers_t peers = nullptr;
+    REQUIRE_OK(gpo_peers_create(group, 1, nullptr, &peers));
+    auto symmetric_options = sized<gpo_symmetric_options>();
+    symmetric_options.label = "shared";
+    gpo_symmetric_t symmetric = nullptr;
+    void* memory = nullptr;
+    const uint64_t pinned = uint64_t{1} << 46;
+    const std::string device_left = " of its " + std::to_string(total) + " bytes are free",
+                      host = "the host has no memory left to pin for " + std::to_string(pinned) + " bytes of ";
+    const struct {
+        const char* what;
+        std::function<gpo_status()> call;
+        std::vector<std::string> says;
+    } rows[] = {
+        {"device memory", [&] { return gpo_memory_allocate(gpu.device, bytes, "KV cache", &address); },
+         {std::to_string(bytes) + " bytes of `KV cache`: ", device_left}},
+        {"device memory without a label", [&] { return gpo_memory_allocate(gpu.device, bytes, nullptr, &address); },
+         {"for " + std::to_string(bytes) + " bytes: ", device_left}},
+        {"a pool", [&] { return gpo_pool_allocate(pool, stream, bytes, &address); },
+         {std::to_string(bytes) + " bytes of pool `tensors`: ", device_left}},
+        {"a template", [&] { return gpo_template_allocate(made, bytes, &address); },
+         {std::to_string(bytes) + " bytes of template `step`: ", device_left}},
+        {"symmetric memory", [&] { return gpo_symmetric_allocate(peers, bytes, &symmetric_options, &symmetric); },
+         {" bytes of symmetric memory `shared`", device_left}},
+        {"an arena", [&] { return gpo_arena_allocate(arena, pinned, 0, &memory); },
+         {"arena `staging` can't have " + std::to_string(pinned) + " bytes in one piece"}},
+        {"pinned memory of a template", [&] { return gpo_template_allocate_host(made, pinned, &memory); },
+         {host + "template `step`"}},
+    };
+    for (const auto& row : rows) {
+        INFO(row.what);
+        CHECK_STATUS(GPO_OUT_OF_MEMORY, row.call());
+        const std::string message = last_error().message;
+        INFO(message);
+        for (const std::string& part : row.says) {
+            CAPTURE(part);
+            CHECK(message.find(part) != std::string::npos);
+        }
+    }
+    CHECK_OK(gpo_peers_destroy(peers));
 }
 
 TEST_CASE("memory: what is freed under work that was put before stays until that work is done") {

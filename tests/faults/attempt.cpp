@@ -73,6 +73,14 @@ void check_words(gpo_status status) {
     CHECK(error.message[0] != '\0');
     const std::string shown = std::string(error.function) + ": " + error.message;
     CHECK_MESSAGE(!says_twice(shown), shown);
+    const std::string function = error.function;
+    const bool allocates = function == "cuMemAlloc" || function == "cuMemHostAlloc" ||
+                           function == "cuMemAllocFromPoolAsync" || function == "cuMemHostRegister";
+    if (error.native_domain != GPO_NATIVE_CUDA || error.native_code != CUDA_ERROR_OUT_OF_MEMORY || !allocates) return;
+    const bool host = function.find("Host") != std::string::npos;
+    CHECK_MESSAGE(shown.find(host ? "the host has no memory left to pin for " : " has no memory left for ") !=
+                      std::string::npos,
+                  shown);
 }
 
 }  // namespace

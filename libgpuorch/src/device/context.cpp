@@ -176,6 +176,32 @@ void Context::fail_call(CUresult result, const char* function) {
     throw Failure(error_of(result, function));
 }
 
+void Context::fail_allocation(CUresult result, const char* function, const Wanted& wanted) {
+    throw Failure(error_of(result, function, wanted));
+}
+
+ErrorPtr Context::error_of(CUresult result, const char* function, const Wanted& wanted) noexcept {
+    const ErrorPtr told = error_of(result, function);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY) return told;
+    try {
+        auto error = std::make_shared<Error>(*told);
+        const auto for_whom = text(wanted.bytes ? text(" for ", wanted.bytes, " bytes") : "",
+                                   wanted.whose.empty() ? "" : wanted.bytes ? " of " : " for ", wanted.whose);
+        size_t free_now = 0, total = 0;
+        if (wanted.where == Wanted::Where::host)
+            error->message = text("the host has no memory left to pin", for_whom);
+        else if (table_.cuMemGetInfo(&free_now, &total) == CUDA_SUCCESS)
+            error->message = text("device ", ordinal_, " has no memory left", for_whom, ": ", free_now, " of its ",
+                                  total, " bytes are free");
+        else
+            error->message = text("device ", ordinal_, " has no memory left", for_whom);
+        error->message += native_name(result);
+        return error;
+    } catch (const std::bad_alloc&) {
+        return told;
+    }
+}
+
 ErrorPtr Context::loss() const {
     std::lock_guard lock(loss_lock_);
     return loss_;

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/deferred.h"
@@ -64,8 +65,21 @@ public:
     void check(CUresult result, const char* function) {
         if (result != CUDA_SUCCESS) [[unlikely]] fail_call(result, function);
     }
+    /// What a call that allocates was to allocate.
+    struct Wanted {
+        enum class Where : uint8_t { device, host };
+        Where where;
+        uint64_t bytes;          // 0: not known
+        std::string_view whose;  // "pool `tensors`"; "": nobody's in particular
+    };
+    /// The same for a call that allocates, inside a DriverScope: where there is too little memory, the failure says how
+    /// much was asked for, for whom, and how much the device has left.
+    void check_allocation(CUresult result, const char* function, const Wanted& wanted) {
+        if (result != CUDA_SUCCESS) [[unlikely]] fail_allocation(result, function, wanted);
+    }
     /// The error of a failed call, without throwing it. The same effect on the context.
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
+    ErrorPtr error_of(CUresult result, const char* function, const Wanted& wanted) noexcept;
 
     /// False if the context is lost, was destroyed behind our back, or can't be asked about on this thread; asks the
     /// driver, which costs 11 ns.
@@ -147,6 +161,7 @@ private:
     [[gnu::cold]] bool alive_after(CUresult answer) noexcept;
     [[noreturn]] void fail_dead();
     [[noreturn]] void fail_call(CUresult result, const char* function);
+    [[noreturn]] void fail_allocation(CUresult result, const char* function, const Wanted& wanted);
     /// " (CUDA_ERROR_OUT_OF_MEMORY, 2)"
     std::string native_name(CUresult result) const;
 

@@ -12,6 +12,14 @@ namespace {
 
 constexpr uint64_t kLoopBytes = 2 * sizeof(uint32_t);
 
+/// Bytes of the nodes that allocate: what a launch needs at most.
+uint64_t allocated_by(const Recipe& recipe) noexcept {
+    uint64_t bytes = 0;
+    for (const Node& node : recipe.nodes())
+        if (const auto* allocation = std::get_if<AllocationNode>(&node.work)) bytes += allocation->bytes;
+    return bytes;
+}
+
 bool same(const Parameter& parameter, const Values& a, const Values& b) noexcept {
     return std::memcmp(a.data() + parameter.offset, b.data() + parameter.offset, parameter.bytes) == 0;
 }
@@ -62,9 +70,10 @@ void Graph::make_device_status(const Recipe& recipe) {
         fail(GPO_INVALID_ARGUMENT, of_->describe(), " is empty, and kernels can't launch a graph without work");
     auto free = std::make_unique<HostMemoryFree>(context());
     void* memory = nullptr;
-    context().check(context().table().cuMemHostAlloc(&memory, sizeof(uint32_t),
-                                                     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                    "cuMemHostAlloc");
+    context().check_allocation(
+        context().table().cuMemHostAlloc(&memory, sizeof(uint32_t),
+                                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc", {Context::Wanted::Where::host, sizeof(uint32_t), of_->describe()});
     free->set(memory);
     device_status_free_ = std::move(free);
     device_status_ = new (memory) uint32_t(0);
@@ -195,7 +204,8 @@ Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     if (result == CUDA_SUCCESS) return made;
     made->native = nullptr;
     const uint32_t node = params.hErrNode_out ? recipe.find(params.hErrNode_out) : Recipe::kNone;
-    auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphInstantiateWithParams"));
+    auto error = std::make_shared<Error>(*context().error_of(
+        result, "cuGraphInstantiateWithParams", {Context::Wanted::Where::device, allocated_by(recipe), {}}));
     if ((flags_ & GPO_GRAPH_DEVICE_LAUNCH) && result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_NOT_SUPPORTED;
     error->object = of_->describe();
     error->message = text(of_->describe(), " can't be instantiated",
@@ -356,7 +366,8 @@ void Graph::fail_launch(CUresult result) const {
     if (result == CUDA_ERROR_INVALID_VALUE && instance_.recipe->fixed())
         fail(GPO_INVALID_STATE, describe(), " can't be launched: memory that it frees isn't allocated, or memory that ",
              "it allocates still is");
-    context().check(result, "cuGraphLaunch");
+    context().check_allocation(
+        result, "cuGraphLaunch", {Context::Wanted::Where::device, allocated_by(*instance_.recipe), describe()});
 }
 
 void Graph::fail_device(const Stream& stream) const {

@@ -65,8 +65,11 @@ uint32_t Recipe::add_memory(CUgraphNodeParams& params, NodeWork work, std::span<
     for (const uint32_t number : after) before.push_back(nodes_[number].native);
     Node node{std::move(work), nullptr, {after.begin(), after.end()}, "", nullptr};
     if (nodes_.size() == nodes_.capacity()) nodes_.reserve(2 * nodes_.size() + 8);
-    context_->check(context_->table().cuGraphAddNode(&node.native, graph_, before.data(), before.size(), &params),
-                    "cuGraphAddNode");
+    // For an allocation the driver looks for room at once.
+    const uint64_t bytes = params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? params.alloc.bytesize : 0;
+    context_->check_allocation(
+        context_->table().cuGraphAddNode(&node.native, graph_, before.data(), before.size(), &params),
+        "cuGraphAddNode", {Context::Wanted::Where::device, bytes, "a template's node"});
     fixed_ = true;
     nodes_.push_back(std::move(node));
     return static_cast<uint32_t>(nodes_.size() - 1);

@@ -47,9 +47,10 @@ private:
 
 Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
     : Object(context->runtime(), Type::arena, options.label), context_(context), holds_(Holds::of(context->runtime())),
-      source_(context, options.flags & GPO_ARENA_WRITE_COMBINED,
+      source_(*this, context, options.flags & GPO_ARENA_WRITE_COMBINED,
               options.flags & GPO_ARENA_NUMA ? options.numa_node : -1, options.flags & GPO_ARENA_NUMA),
       heap_(source_, Registry::of(context->runtime()).host, heap_options(options)), later_(*this, heap_) {
+    refuse_beyond_slabs(options.initial_bytes);
     if (options.initial_bytes && !heap_.reserve(options.initial_bytes)) fail_full(options.initial_bytes);
 }
 
@@ -65,8 +66,15 @@ void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread
         later_.poll();
         if (void* memory = heap_.allocate(bytes, alignment, thread)) return memory;
     }
+    refuse_beyond_slabs(bytes);
     if (void* memory = heap_.allocate_hard(bytes, alignment)) return memory;
     fail_full(bytes);
+}
+
+void Arena::refuse_beyond_slabs(uint64_t bytes) const {
+    if (bytes > SlabHeap::kMostSlab && !heap_.max_bytes())
+        fail(GPO_OUT_OF_MEMORY, describe(), " can't have ", bytes, " bytes in one piece: at most ",
+             SlabHeap::kMostSlab);
 }
 
 void Arena::fail_full(uint64_t bytes) {

@@ -40,6 +40,7 @@ private:
     void free_unless_held(void* memory, Stream* after);
     /// `tried`: the heap has nothing at hand.
     void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread, bool tried);
+    void refuse_beyond_slabs(uint64_t bytes) const;
     [[noreturn]] void fail_full(uint64_t bytes);
     [[noreturn]] void fail_free(const void* memory);
 

@@ -29,12 +29,9 @@ unsigned shards_wanted(unsigned asked) {
     return std::bit_ceil(std::clamp(asked, 1u, kMostShards));
 }
 
-// With what is lost to alignment a slab's granules are counted in 32 bits.
-constexpr uint64_t kMostSlab = (uint64_t{1} << 32) * kGranule - 4 * SlabHeap::kMostAlignment;
-
 // Granules for `bytes`; 0 if there can't be a slab so large.
 uint32_t granules(uint64_t bytes) noexcept {
-    return bytes <= kMostSlab ? static_cast<uint32_t>((bytes + kGranule - 1) / kGranule) : 0;
+    return bytes <= SlabHeap::kMostSlab ? static_cast<uint32_t>((bytes + kGranule - 1) / kGranule) : 0;
 }
 
 uint32_t alignment_granules(uint64_t alignment) noexcept {

@@ -104,6 +104,8 @@ public:
 
     uint64_t max_bytes() const noexcept { return max_bytes_; }
     static constexpr uint64_t kMostAlignment = 1ull << 20;
+    /// Bytes. With what is lost to alignment a slab's granules are counted in 32 bits.
+    static constexpr uint64_t kMostSlab = (uint64_t{1} << 32) * kGranule - 4 * kMostAlignment;
 
     /// For tests: true if every shard is consistent and, when nothing is allocated, each slab is one free block.
     bool consistent() noexcept;

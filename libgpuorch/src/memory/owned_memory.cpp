@@ -71,7 +71,9 @@ uint64_t OwnedMemory::allocate(uint64_t bytes, bool host) {
     HostFree host_free = host ? std::make_unique<HostMemoryFree>(*context_) : nullptr;
     DriverScope scope(*context_);
     uint64_t address = 0;
-    context_->check(take_piece(*context_, bytes, host, &address), host ? "cuMemHostAlloc" : "cuMemAlloc");
+    context_->check_allocation(
+        take_piece(*context_, bytes, host, &address), host ? "cuMemHostAlloc" : "cuMemAlloc",
+        {host ? Context::Wanted::Where::host : Context::Wanted::Where::device, bytes, owner_});
     if (host_free) host_free->set(reinterpret_cast<void*>(address));
     try {
         auto free = std::make_unique<OwnedFree>(*context_, address, bytes, owner_);

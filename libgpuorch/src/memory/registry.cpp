@@ -71,7 +71,8 @@ void Registry::register_host(Context& context, void* memory, uint64_t bytes, uin
                 driver_flags |= CU_MEMHOSTREGISTER_READ_ONLY;
         }
         const SerialisingScope serialising(runtime_, Serialising::host_registration);
-        context.check(context.table().cuMemHostRegister(memory, bytes, driver_flags), "cuMemHostRegister");
+        context.check_allocation(context.table().cuMemHostRegister(memory, bytes, driver_flags), "cuMemHostRegister",
+                                 {Context::Wanted::Where::host, bytes, {}});
     } catch (...) {
         host.erase(address, this);
         std::lock_guard lock(lock_);
@@ -142,7 +143,9 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
     DriverScope scope(context);
     CUdeviceptr address = 0;
     const SerialisingScope serialising(runtime_, Serialising::device_allocation);
-    context.check(context.table().cuMemAlloc(&address, bytes), "cuMemAlloc");
+    context.check_allocation(context.table().cuMemAlloc(&address, bytes), "cuMemAlloc",
+                             {Context::Wanted::Where::device, bytes,
+                              *name ? fixed_text<96>("`", name, "`") : FixedText<96>()});
     try {
         insert_device({address, address + bytes, kAllocatedTag, this});
         std::lock_guard lock(lock_);

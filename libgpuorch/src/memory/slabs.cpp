@@ -83,9 +83,10 @@ private:
     }
 };
 
-DriverSlabs::DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked)
-    : context_(std::move(context)), flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-                                           (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
+DriverSlabs::DriverSlabs(const Object& owner, Ref<Context> context, bool write_combined, int numa_node, bool numa_asked)
+    : owner_(owner), context_(std::move(context)),
+      flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+             (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
       numa_node_(numa_node), numa_asked_(numa_asked) {
     if (numa_node_ >= 0) return;
     DriverScope scope(*context_);
@@ -106,7 +107,8 @@ void* DriverSlabs::take(uint64_t bytes) {
     NodeScope node(numa_node_, numa_asked_);
     void* memory = nullptr;
     const SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
-    context_->check(context_->table().cuMemHostAlloc(&memory, bytes, flags_), "cuMemHostAlloc");
+    context_->check_allocation(context_->table().cuMemHostAlloc(&memory, bytes, flags_), "cuMemHostAlloc",
+                               {Context::Wanted::Where::host, bytes, owner_.describe()});
     // Pages that are touched only later follow the policy of their range. Ranges that the driver filled refuse one.
     if (numa_node_ >= 0 && numa_node_ < static_cast<int>(kMostNodes)) {
         const NodeMask mask = mask_of(numa_node_);

@@ -13,7 +13,7 @@ namespace gpo {
 class DriverSlabs final : public SlabSource {
 public:
     /// `numa_node`: -1 for the one near the device. `numa_asked`: it is an error if the system can't do it.
-    DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked);
+    DriverSlabs(const Object& owner, Ref<Context> context, bool write_combined, int numa_node, bool numa_asked);
     void* take(uint64_t bytes) override;
     void give(void* memory, uint64_t bytes) noexcept override;
 
@@ -23,6 +23,7 @@ public:
 
 private:
     class Free;
+    const Object& owner_;  // that this is part of
     const Ref<Context> context_;
     const unsigned flags_;
     int numa_node_;

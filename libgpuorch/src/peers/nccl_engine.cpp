@@ -147,7 +147,8 @@ void NcclEngine::warm_up(const Collective& collective) {
         const driver::Table& table = lane.context->table();
         lane.context->check(table.cuStreamCreateWithPriority(&lane.stream, CU_STREAM_NON_BLOCKING, 0),
                             "cuStreamCreateWithPriority");
-        lane.context->check(table.cuMemAlloc(&lane.memory, 2 * each * ranks), "cuMemAlloc");
+        lane.context->check_allocation(table.cuMemAlloc(&lane.memory, 2 * each * ranks), "cuMemAlloc",
+                                       {Context::Wanted::Where::device, 2 * each * ranks, "a group's first exchange"});
         const size_t rank = first_rank_ + place;
         streams[place] = lane.stream;
         parts[place].send = lane.memory;
@@ -275,7 +276,8 @@ NcclEngine::NcclEngine(Ref<Context> context, const Nccl::UniqueId& id, uint32_t 
     Context& own = *contexts_.front();
     refuse_beside_resident_work(contexts_, "making a communicator of NCCL");
     const DriverScope scope(own);
-    own.check(own.table().cuMemAlloc(&scratch_, sizeof(int32_t)), "cuMemAlloc");
+    own.check_allocation(own.table().cuMemAlloc(&scratch_, sizeof(int32_t)), "cuMemAlloc",
+                         {Context::Wanted::Where::device, sizeof(int32_t), "a group"});
     try {
         Nccl::Config config;
         config.blocking = 0;

@@ -67,7 +67,8 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
     if (!made->ours) {
         DriverScope scope(context);
         void* memory = nullptr;
-        context.check(context.table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
+        context.check_allocation(context.table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE),
+                                 "cuMemHostAlloc", {Context::Wanted::Where::host, bytes, "a pipeline"});
         memory_ = static_cast<char*>(memory);
         bytes_ = bytes;
     } else {
@@ -75,8 +76,9 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
         try {
             populate(team);
             DriverScope scope(context);
-            context.check(context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE),
-                          "cuMemHostRegister");
+            context.check_allocation(
+                context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister",
+                {Context::Wanted::Where::host, bytes_, "a pipeline"});
         } catch (...) {
             unmap();
             throw;

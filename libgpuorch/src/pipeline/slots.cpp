@@ -237,7 +237,9 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
         free_buffers();
         DriverScope scope(*context_);
         const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
-        context_->check(context_->table().cuMemAlloc(&device_memory_, static_cast<size_t>(all)), "cuMemAlloc");
+        const auto bytes = static_cast<uint64_t>(all);
+        context_->check_allocation(context_->table().cuMemAlloc(&device_memory_, bytes), "cuMemAlloc",
+                                   {Context::Wanted::Where::device, bytes, "a pipeline"});
         chunk_bytes_ = needs.chunk_bytes;
         slots_ = needs.slots;
         stride_ = static_cast<uint64_t>(input + output + scratch + result);
