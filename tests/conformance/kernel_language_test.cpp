@@ -476,6 +476,29 @@ template <int N> __global__ void many(int *out) { out[0] = first(__func__); out[
     CHECK(out == std::vector<int>{'m', 5, 'i'});
 }
 
+TEST_CASE("__PRETTY_FUNCTION__ is the kernel's declaration, as much of it as compilers agree about") {
+    Program program(R"(
+__device__ bool begins(const char *text, const char *with) {
+    while (*with) if (*text++ != *with++) return false;
+    return true;
+}
+__device__ bool inner() { return begins(__PRETTY_FUNCTION__, "bool inner("); }
+template <int N> __global__ void many(int *out) {
+    __syncthreads();
+    out[0] = begins(__PRETTY_FUNCTION__, "void many");
+    out[1] = sizeof(__PRETTY_FUNCTION__) > sizeof("void many");
+    out[2] = inner();
+}
+extern "C" __global__ void plain(int *out) { out[0] = begins(__PRETTY_FUNCTION__, "void plain("); }
+)",
+                    {"many<1>"});
+    std::vector<int> out(3), one(1);
+    program.run("many<1>", single(), out);
+    CHECK(out == std::vector<int>{1, 1, 1});
+    program.run("plain", single(), one);
+    CHECK(one[0] == 1);
+}
+
 TEST_CASE("members, parameters and locals may be called threadIdx, blockIdx, blockDim and gridDim") {
     struct Config {
         unsigned grid[3], block[3];

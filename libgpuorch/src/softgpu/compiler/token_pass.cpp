@@ -27,6 +27,10 @@ constexpr std::array<std::string_view, 4> kSurfaces = {"surf1D", "surf2D", "surf
 constexpr std::array<std::string_view, 6> kStreamCalls = {"cudaStreamCreateWithFlags", "cudaStreamDestroy",
                                                           "cudaStreamWaitEvent",       "cudaEventCreateWithFlags",
                                                           "cudaEventRecord",           "cudaEventDestroy"};
+constexpr std::array<std::string_view, 20> kValueTypes = {
+    "bool",   "char",    "short",    "int",      "long",   "float",     "double",      "signed", "unsigned", "size_t",
+    "struct", "class",   "union",    "enum",     "half",   "ptrdiff_t", "clock_t",     "wchar_t", "char8_t", "dim3"};
+constexpr std::array<std::string_view, 7> kElements = {"char", "short", "int", "long", "longlong", "float", "double"};
 constexpr std::array<std::string_view, 3> kBeforeStatements = {"else", "do", "return"};
 constexpr std::array<std::string_view, 4> kAccesses = {"read", "write", "Layeredread", "Layeredwrite"};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlaces = {{
@@ -75,7 +79,7 @@ public:
         places_whole_ =
             std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) { return named_whole(place.first); });
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
-            if (!all_[at].system) word(at);
+            if (!all_[at].system || names_function(all_[at])) word(at);   // assert() is a header's macro
         out_.text = beginning();
         apply();
         out_.text += ending();
@@ -206,6 +210,10 @@ private:
                (all_[at + 1].is(")") || all_[at + 1].is(","));
     }
 
+    static bool names_function(const Token& token) {
+        return token.is("__func__") || token.is("__FUNCTION__") || token.is("__PRETTY_FUNCTION__");
+    }
+
     void word(uint32_t at) {
         const Token& token = all_[at];
         if (token.kind != TokenKind::identifier) return;
@@ -232,8 +240,9 @@ private:
                 replace(at - 1, "");
                 replace(at - 2, "");
             }
-        } else if (token.is("__func__") || token.is("__FUNCTION__")) {
-            if (const FunctionFound* kernel = kernel_around(at)) replace(at, c_literal(kernel->name));
+        } else if (names_function(token)) {
+            if (const FunctionFound* kernel = kernel_around(at))
+                replace(at, token.is("__PRETTY_FUNCTION__") ? "__gpo_function" : c_literal(kernel->name));
         } else if (!is_member(at)) {
             for (const auto& [name, call] : kPlaces)
                 if (token.is(name) && !(places_whole_ && names_.own(at)))
@@ -487,9 +496,58 @@ private:
 
     // -- functions ---------------------------------------------------------------------------------------------------
 
+    /// Says in the user's words what the C++ compiler would say of what the pass makes of such a kernel.
+    void check_signature(const FunctionFound& kernel) const {
+        refuse_result({kernel.declaration.begin, kernel.declarator.begin}, kernel);
+        const uint32_t after = kernel.parameters.end + 1;
+        if (all_[after].is("->"))
+            refuse_result({after + 1, kernel.has_body ? kernel.body.begin - 1 : kernel.declaration.end}, kernel);
+        bool in_default = false;
+        for (uint32_t at = kernel.parameters.begin; at < kernel.parameters.end; ++at) {
+            const Token& token = all_[at];
+            if (token.is("=")) in_default = true;
+            if (token.is(",")) in_default = false;
+            const uint32_t of = token.is("(") ? at + 1 : at;   // int (&a)[4]
+            if (!in_default && (all_[of].is("&") || all_[of].is("&&")))
+                refuse(of, "kernel `" + std::string(kernel.name) +
+                               "` has a parameter that is a reference, and what it refers to would be the host's: a "
+                               "kernel takes values and pointers to device memory");
+            if (token.is("(") || token.is("[") || token.is("{")) at = token.match;
+            else if (token.is("<")) at = after_angles(tokens_, at, kernel.parameters.end) - 1;
+        }
+    }
+
+    /// Of the tokens that say what a kernel returns. What an alias stands for isn't known here.
+    void refuse_result(TokenRange range, const FunctionFound& kernel) const {
+        bool type = false;   // the token before belongs to a type that is known
+        for (uint32_t at = range.begin; at < range.end; ++at) {
+            const Token& token = all_[at];
+            const bool reached = token.is("*") || token.is("&") || token.is("&&");
+            if (value_type(token) || (reached && type))
+                refuse(at, "kernel `" + std::string(kernel.name) +
+                               "` is declared to return a value, which nobody would get: a kernel returns void");
+            type = token.is("void") || (type && token.is("const"));
+            if (token.is("(") || token.is("[")) at = token.match;
+            else if (token.is("<")) at = after_angles(tokens_, at, range.end) - 1;
+        }
+    }
+
+    static bool value_type(const Token& token) {
+        std::string_view name = token.text;
+        if (token.kind != TokenKind::identifier) return false;
+        if (among(kValueTypes, name)) return true;
+        if (name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint"))) return true;
+        const bool vector = name.back() >= '1' && name.back() <= '4';   // float4
+        if (!vector) return false;
+        name.remove_suffix(1);
+        if (name.starts_with("u")) name.remove_prefix(1);
+        return among(kElements, name);
+    }
+
     void function(const FunctionFound& found, const FunctionTraits& traits) {
         if (found.kernel && found.in_class)
             refuse(found.declaration.begin, "a __global__ function can't be a member of a class");
+        if (found.kernel && found.user && !found.explicit_instantiation) check_signature(found);
         if (found.kernel && found.explicit_instantiation)
             register_kernel(found, found.declaration.end, rendered(found.declarator));
         if (!found.has_body || !found.user) return;
@@ -672,6 +730,8 @@ private:
                 kept += "__gpo_grid_constant __gpo_g" + std::to_string(++count_) + "(__builtin_addressof(" + name +
                         "), sizeof(" + name + ")); ";
         }
+        if (mentions("__PRETTY_FUNCTION__", found.body))
+            kept += "[[maybe_unused]] static constexpr auto& __gpo_function = __PRETTY_FUNCTION__; ";
         insert_after(found.body.begin - 1,
                      " struct __gpo_tag { enum { " + kernel_constants(found, traits) + " };" + kernel_name(found) +
                          " }; " + kept + "__gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" + captured +

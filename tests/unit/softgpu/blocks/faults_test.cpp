@@ -75,6 +75,30 @@ TEST_CASE("a failed assertion tells file, line, expression and thread") {
     device.run(program().kernel("check"), {{2, 1, 1}, {96, 1, 1}}, 96);
 }
 
+TEST_CASE("a failed assertion names the function that it is in: the kernel, also a template, or one that it calls") {
+    const Program source(R"(
+#include <assert.h>
+__device__ void inner(int limit) { assert(limit == 0); }
+extern "C" __global__ void plain(int limit) { assert(limit == 0); }
+extern "C" __global__ void waiting(int limit) { __syncthreads(); if (limit) { assert(limit == 0); } }
+extern "C" __global__ void calling(int limit) { inner(limit); }
+template <class T> __global__ void of_template(T limit) { assert(limit == 0); }
+)",
+                         {"of_template<int>"});
+    const char* const kernels[][2] = {{"plain", ": plain: "},
+                                      {"waiting", ": waiting: "},
+                                      {"calling", ": inner: "},
+                                      {"of_template<int>", ": of_template: "}};
+    for (const auto& [kernel, function] : kernels) {
+        INFO(kernel);
+        Device device;
+        const KernelOutcome outcome = device.launch(source.kernel(kernel), {}, 1)->wait();
+        CHECK(outcome.result == CUDA_ERROR_ASSERT);
+        says(outcome.text, function);
+        CHECK(std::string(outcome.text).find("operator()") == std::string::npos);
+    }
+}
+
 TEST_CASE("a trap in one block ends the others that spin") {
     Device device;
     int never = 0;

@@ -136,6 +136,60 @@ TEST_CASE("a parameter whose type isn't known, and name expressions that name no
     CHECK(std::count(names.begin(), names.end(), '\n') == 3);
 }
 
+TEST_CASE("a kernel that returns something or takes a reference is refused at its line, in the user's words") {
+    const struct {
+        const char* source;
+        const char* line;
+    } returning[] = {
+        {"__global__ int k(int *p) { return *p; }", "(1)"},
+        {"\nextern \"C\" __global__ void *k(void *p) { return p; }", "(2)"},
+        {"static __global__ const float4 k(float4 *p) { return *p; }", "(1)"},
+        {"\n\nunsigned long __global__ k(int *p) { return *p; }", "(3)"},
+        {"__global__ auto k(int *p) -> unsigned long { return *p; }", "(1)"},
+        {"template <int N> __global__ __launch_bounds__(N < 4 ? 4 : N) bool k(int *p) { return *p; }", "(1)"},
+        {"namespace n { __global__ uint32_t k(int *p) { return *p; } }", "(1)"},
+        {"struct S { int s; };\n__global__ struct S k(S *p) { return *p; }", "(2)"},
+        {"__global__ void k(int *p) { *p = 1; }\n__global__ double k(double *p);", "(2)"},
+    };
+    for (const auto& row : returning) {
+        INFO(row.source);
+        CHECK(log_of(row.source) == std::string("kernel.cu") + row.line +
+                                        ": error: kernel `k` is declared to return a value, which nobody would get: a "
+                                        "kernel returns void\n");
+    }
+    const char* const referring[] = {
+        "__global__ void k(int *p, int &x) { *p = x; }",
+        "__global__ void k(int *p, const float4 &x = float4()) { *p = 1; }",
+        "__global__ void k(int *p, int (&x)[4]) { *p = x[0]; }",
+        "template <class T> __global__ void k(int *p, T &&x) { *p = x; }",
+        "__global__ void k(int *p, void (&f)(int)) { f(*p); }",
+        "__global__ void k(int *&p) { *p = 1; }",
+    };
+    for (const char* source : referring) {
+        INFO(source);
+        CHECK(log_of(source) ==
+              "kernel.cu(1): error: kernel `k` has a parameter that is a reference, and what it refers to would be the "
+              "host's: a kernel takes values and pointers to device memory\n");
+    }
+    const char* const fine[] = {
+        "__global__ void k(int *p, int n = 1 & 3, bool b = true && false) { *p = n + b; }",
+        "__global__ void k(int *p, void (*f)(int &)) { f(*p); }",
+        "template <class T> struct A { T t; }; __global__ void k(int *p, A<int &> *a) { *p = a->t; }",
+        "using Nothing = void; __global__ Nothing k(int *p) { *p = 1; }",
+        "__global__ auto k(int *p) -> void { *p = 1; }",
+        "void __global__ k(int *p) { *p = 1; }",
+        "template <class T> requires (sizeof(T) == 4) && (T(1) == T(1)) __global__ void k(T *p) { *p = 1; }\n"
+        "template __global__ void k(int *p);",
+        "__device__ int twice(const int &n) { return 2 * n; } __global__ void k(int *p) { *p = twice(*p); }",
+    };
+    for (const char* source : fine) {
+        INFO(source);
+        const auto result = compile(source, {}, {"-std=c++20"});
+        INFO(result.log);
+        CHECK(result.ok);
+    }
+}
+
 TEST_CASE("what the software GPU doesn't have is told in one sentence, at the user's line") {
     const Include includes[] = {{"#include <mma.h>", "<mma.h> (tensor cores)"},
                                 {"# include <cuda_fp8.h> // numbers", "<cuda_fp8.h> (numbers of 8 bits)"},
