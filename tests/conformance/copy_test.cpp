@@ -1,8 +1,13 @@
 // Copies and fills: content, ranges that are wrong, pageable memory, rows, batches, held streams, capture, peers.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "support/gpu.h"
 #include "support/report.h"
@@ -49,6 +54,70 @@ TEST_CASE("copy: bytes go to the device, on it, and back, at odd offsets and siz
     CHECK(statistics.copies == 12);
     CHECK(statistics.copied_bytes == 3 * (1 + 3 + 4096 + kBytes));
     CHECK(statistics.pageable_copies == 0);
+}
+
+TEST_CASE("copy: host memory that is pinned in part is refused with both ranges, whichever end is pinned") {
+    Gpu gpu;
+    Stream stream = gpu.stream("s");
+    constexpr uint64_t kPage = 4096;
+    struct Free {
+        void operator()(char* memory) const { std::free(memory); }
+    };
+    const std::unique_ptr<char, Free> pages(static_cast<char*>(std::aligned_alloc(kPage, 3 * kPage)));
+    std::memset(pages.get(), 1, 3 * kPage);
+    char* const pinned = pages.get() + kPage;   // the middle page
+    REQUIRE_OK(gpo_host_register(gpu.device, pinned, kPage, 0));
+    Memory memory = gpu.memory(2 * kPage);
+    const auto range = [](const char* from, uint64_t bytes) {
+        char text[64];
+        std::snprintf(text, sizeof text, "0x%llx to 0x%llx", static_cast<unsigned long long>(number(from)),
+                      static_cast<unsigned long long>(number(from) + bytes));
+        return std::string(text);
+    };
+    const std::string of_pinned = "pinned host memory, which is " + range(pinned, kPage);
+    for (const bool pinned_first : {true, false}) {
+        char* const host = pinned_first ? pinned + 96 : pinned - 4000;
+        const uint64_t bytes = 5000;
+        auto rows = sized<gpo_copy_2d>();
+        rows.destination = memory;
+        rows.source = number(host);
+        rows.destination_pitch = rows.source_pitch = rows.width = 1000;
+        rows.height = 5;
+        auto rows_back = rows;
+        std::swap(rows_back.destination, rows_back.source);
+        const gpo_copy batch[] = {piece(memory, number(pinned), 16), piece(memory + 16, number(host), bytes)},
+                       batch_back[] = {piece(number(pinned), memory, 16), piece(number(host), memory + 16, bytes)};
+        const struct {
+            const char *what, *role;
+            std::function<gpo_status()> call;
+        } ways[] = {
+            {"to the device", "source", [&] { return gpo_copy_to_device(stream, memory, host, bytes); }},
+            {"to the host", "destination", [&] { return gpo_copy_to_host(stream, host, memory, bytes); }},
+            {"rows to the device", "source", [&] { return gpo_copy_rows(stream, &rows); }},
+            {"rows to the host", "destination", [&] { return gpo_copy_rows(stream, &rows_back); }},
+            {"a batch to the device", "source", [&] { return gpo_copy_batch(stream, batch, sizeof batch[0], 2); }},
+            {"a batch to the host", "destination",
+             [&] { return gpo_copy_batch(stream, batch_back, sizeof batch_back[0], 2); }},
+        };
+        for (const auto& way : ways) {
+            INFO(way.what << (pinned_first ? ", pinned first" : ", pageable first"));
+            const gpo_status status = way.call();
+            if (status == GPO_SUCCESS) {
+                skip("this driver copies what is pinned in part", way.what);
+                REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+                continue;
+            }
+            CHECK_STATUS(GPO_INVALID_ARGUMENT, status);
+            const std::string message = last_error().message;
+            INFO(message);
+            CHECK(message.starts_with(way.role + (" " + range(host, bytes)) + " begins in " +
+                                      (pinned_first ? of_pinned : "pageable host memory and runs into " + of_pinned)));
+            CHECK(std::string(last_error().object) == "stream `s`");
+        }
+    }
+    CHECK_OK(gpo_host_unregister(gpu.device, pinned));
+    CHECK_OK(gpo_copy_to_device(stream, memory, pages.get(), 2 * kPage));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
 TEST_CASE("copy: no bytes are no copy, whatever the addresses") {

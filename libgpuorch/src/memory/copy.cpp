@@ -141,7 +141,11 @@ void Copy::check_fully(Context& context) const {
 }
 
 void Copy::refused(const Issued& issued) const {
-    if (issued.result == CUDA_ERROR_INVALID_VALUE) check_fully(context_);
+    if (issued.result == CUDA_ERROR_INVALID_VALUE) {
+        check_fully(context_);
+        check_pinned_throughout(context_, "destination", work_.destination, work_.bytes);
+        check_pinned_throughout(context_, "source", work_.source, work_.bytes);
+    }
     throw Failure(context_.error_of(issued.result, issued.function));
 }
 
@@ -224,10 +228,13 @@ void CopyRows::issue(Stream& stream) {
     if (work_.height == 0) return;
     const auto check = [&](const char* role, uint64_t address, const Extent& extent) {
         const Place place = place_of(context_, address);
-        if (place.pageable())
+        if (place.pageable()) {
             refuse_pageable_capture(stream, address);
-        else
+        } else {
+            if (place.kind == GPO_MEMORY_PINNED && !place.holds(address, extent.bytes)) [[unlikely]]
+                check_pinned_throughout(context_, role, address, extent.bytes);
             check_room(role, place, address, extent.bytes);
+        }
         return place;
     };
     const Accesses touched = accesses(work_);
@@ -239,6 +246,10 @@ void CopyRows::issue(Stream& stream) {
     work_.to_device = on_device(to);
     work_.from_device = on_device(from);
     const Issued issued = gpo::issue(context_, stream.native(), work_);
+    if (issued.result == CUDA_ERROR_INVALID_VALUE) [[unlikely]] {
+        check_pinned_throughout(context_, "destination", work_.destination, touched.writes.bytes);
+        check_pinned_throughout(context_, "source", work_.source, touched.reads.bytes);
+    }
     context_.check(issued.result, issued.function);
     stream.submission().count(work_);
     if (to.pageable() || from.pageable()) count_pageable(context_, bytes_of(work_));
@@ -377,7 +388,15 @@ void CopyBatch::submit_one_by_one(Stream& stream, size_t first, size_t last) {
         piece.source = sources_[i];
         piece.bytes = sizes_[i];
         const Issued issued = gpo::issue(context_, stream.native(), piece);
+        if (issued.result == CUDA_ERROR_INVALID_VALUE) [[unlikely]] check_pinned(i, i + 1);
         context_.check(issued.result, issued.function);
+    }
+}
+
+void CopyBatch::check_pinned(size_t first, size_t last) const {
+    for (size_t i = first; i < last; ++i) {
+        check_pinned_throughout(context_, "destination", destinations_[i], sizes_[i]);
+        check_pinned_throughout(context_, "source", sources_[i], sizes_[i]);
     }
 }
 
@@ -391,9 +410,10 @@ void CopyBatch::issue(Stream& stream) {
         CUmemcpyAttributes attributes{};
         attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
         size_t first = 0;
-        context_.check(stream.table().cuMemcpyBatchAsync(destinations_, sources_, sizes_, pageable_from_, &attributes,
-                                                         &first, 1, native),
-                       "cuMemcpyBatchAsync");
+        const CUresult result = stream.table().cuMemcpyBatchAsync(destinations_, sources_, sizes_, pageable_from_,
+                                                                  &attributes, &first, 1, native);
+        if (result == CUDA_ERROR_INVALID_VALUE) [[unlikely]] check_pinned(0, pageable_from_);
+        context_.check(result, "cuMemcpyBatchAsync");
     } else {
         submit_one_by_one(stream, 0, pageable_from_);
     }

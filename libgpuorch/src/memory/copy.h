@@ -104,6 +104,8 @@ private:
     void make_room(size_t count);
     void check_pieces();
     void submit_one_by_one(Stream& stream, size_t first, size_t last);
+    /// Of pieces that the driver has refused. Throws Failure if one is pinned in part.
+    void check_pinned(size_t first, size_t last) const;
 
     Context& context_;
     size_t count_ = 0;

@@ -64,8 +64,41 @@ void check_addresses(const char* role, uint64_t address, uint64_t bytes) {
 
 void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes) {
     if (place.bytes == 0 || place.holds(address, bytes)) return;
-    fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is in ", place.bytes, " bytes of ", kind_name(place.kind),
-         " at ", hex(place.start), ", of which ", place.start + place.bytes - address, " are left there: not ", bytes);
+    fail(GPO_INVALID_ARGUMENT, lack_of_room(role, place, address, bytes));
+}
+
+std::string lack_of_room(const char* role, const Place& place, uint64_t address, uint64_t bytes) {
+    if (place.bytes == 0 || place.holds(address, bytes)) return {};
+    return text(role, " ", hex(address), " is in ", place.bytes, " bytes of ", kind_name(place.kind), " at ",
+                hex(place.start), ", of which ", place.start + place.bytes - address, " are left there: not ", bytes);
+}
+
+void check_pinned_throughout(Context& context, const char* role, uint64_t address, uint64_t bytes) {
+    const auto range = [](uint64_t start, uint64_t count) { return text(hex(start), " to ", hex(start + count)); };
+    const uint64_t end = address + bytes;
+    Place place = place_of(context, address);
+    if (place.kind == GPO_MEMORY_PINNED && place.bytes != 0) {
+        uint64_t start = place.start, pinned = place.start + place.bytes;
+        while (pinned < end) {
+            place = place_of(context, pinned);   // what is pinned side by side counts as one
+            if (place.kind != GPO_MEMORY_PINNED || place.start + place.bytes <= pinned)
+                fail(GPO_INVALID_ARGUMENT, role, " ", range(address, bytes), " begins in pinned host memory, which is ",
+                     range(start, pinned - start), ", and ends outside of it: pin all of a range or nothing");
+            pinned = place.start + place.bytes;
+        }
+    } else if (place.pageable()) {
+        Registry& registry = Registry::of(context.runtime());
+        if (const Range known = registry.host.overlapping(address, end)) {
+            place.start = known.start;
+            place.bytes = known.bytes();
+        } else if (const Place last = place_of(context, end - 1); last.kind == GPO_MEMORY_PINNED) {
+            place = last;   // of the program's own
+        }
+        if (place.bytes != 0)
+            fail(GPO_INVALID_ARGUMENT, role, " ", range(address, bytes),
+                 " begins in pageable host memory and runs into pinned host memory, which is ",
+                 range(place.start, place.bytes), ": pin all of a range or nothing");
+    }
 }
 
 const char* kind_name(uint32_t kind) noexcept {

@@ -28,6 +28,13 @@ void check_addresses(const char* role, uint64_t address, uint64_t bytes);
 
 /// Throws Failure(GPO_INVALID_ARGUMENT) if the place is known and ends before address + bytes.
 void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes);
+/// What it would say; "" if there is room.
+std::string lack_of_room(const char* role, const Place& place, uint64_t address, uint64_t bytes);
+
+/// Of a range of host memory that the driver has refused: throws Failure(GPO_INVALID_ARGUMENT), with both ranges, if
+/// the range begins in pinned memory and ends outside of it, or the other way round. Inside a DriverScope of the
+/// context.
+void check_pinned_throughout(Context& context, const char* role, uint64_t address, uint64_t bytes);
 
 /// "pinned host memory", "device memory", …
 const char* kind_name(uint32_t kind) noexcept;
