@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/gpu.h"
+#include "support/report.h"
 
 using namespace gpo::test;
 
@@ -549,6 +552,75 @@ TEST_CASE("unknown names, other sizes and values that can't be are refused, and 
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_set(graph, "block", block, sizeof block));
     CHECK_STATUS(GPO_NOT_FOUND, gpo_graph_set_parameter(graph, 99, block, sizeof block));
     CHECK(work.run(graph) == Recorded::Words{8, 8});
+}
+
+TEST_CASE("a copy or fill that was set beyond its memory is refused with its parameters and with the sizes") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Template step = template_of(gpu, "step");
+    constexpr uint64_t kBytes = 4096;
+    Memory to = gpu.memory(kBytes), from = gpu.memory(kBytes), short_one = gpu.memory(1024);
+    auto piece = sized<gpo_copy>();
+    piece.destination = to;
+    piece.source = from;
+    piece.bytes = 1024;
+    uint32_t copied = 0, filled = 0;
+    REQUIRE_OK(gpo_template_add_copy(step, nullptr, 0, &piece, &copied));
+    REQUIRE_OK(gpo_template_add_fill(step, nullptr, 0, to + 2048, 1, 4, 256, &filled));
+    REQUIRE_OK(gpo_template_add_parameter(step, "to", copied, GPO_PARAMETER_DESTINATION, 0));
+    REQUIRE_OK(gpo_template_add_parameter(step, "from", copied, GPO_PARAMETER_SOURCE, 0));
+    REQUIRE_OK(gpo_template_add_parameter(step, "length", copied, GPO_PARAMETER_BYTES, 0));
+    REQUIRE_OK(gpo_template_add_parameter(step, "at", filled, GPO_PARAMETER_DESTINATION, 0));
+    REQUIRE_OK(gpo_template_add_parameter(step, "filled", filled, GPO_PARAMETER_BYTES, 0));
+    Graph graph = graph_of(step);
+    const auto left = [](const char* role, uint64_t address, const Memory& in, uint64_t wanted) {
+        std::ostringstream text;
+        text << role << " 0x" << std::hex << address << std::dec << " is in " << in.bytes()
+             << " bytes of device memory at 0x" << std::hex << uint64_t{in} << std::dec << ", of which "
+             << in + in.bytes() - address << " are left there: not " << wanted;
+        return text.str();
+    };
+    const struct {
+        const char* what;
+        std::vector<std::pair<const char*, uint64_t>> values;
+        std::string names, says;
+    } rows[] = {
+        {"longer than both", {{"length", 8192}}, "parameter `length` of ", left("destination", to, to, 8192)},
+        {"a shorter source", {{"from", short_one}, {"length", 4096}}, "parameters `from`, `length` of ",
+         left("source", short_one, short_one, 4096)},
+        {"near the end", {{"to", to + 4000}}, "parameter `to` of ", left("destination", to + 4000, to, 1024)},
+        {"a longer fill", {{"filled", 4096}}, "parameter `filled` of ", left("destination", to + 2048, to, 4096)},
+        {"a fill near the end", {{"at", to + 4092}}, "parameter `at` of ", left("destination", to + 4092, to, 1024)},
+    };
+    for (const auto& row : rows) {
+        INFO(row.what);
+        std::vector<gpo_setting> settings, before;
+        std::vector<uint64_t> were(row.values.size());
+        for (size_t i = 0; i < row.values.size(); ++i) {
+            auto setting = sized<gpo_setting>();
+            setting.name = row.values[i].first;
+            setting.bytes = sizeof(uint64_t);
+            REQUIRE_OK(gpo_graph_get(graph, setting.name, &were[i], sizeof were[i]));
+            setting.value = &were[i];
+            before.push_back(setting);
+            setting.value = &row.values[i].second;
+            settings.push_back(setting);
+        }
+        REQUIRE_OK(gpo_graph_set_all(graph, settings.data(), sizeof settings[0], settings.size()));
+        const gpo_status status = gpo_graph_launch(graph, stream);
+        if (status == GPO_SUCCESS) {
+            skip("this driver takes what is beyond the memory", row.what);
+        } else {
+            CHECK_STATUS(GPO_INVALID_ARGUMENT, status);
+            INFO(last_message());
+            CHECK(contains(last_message(), row.names.c_str()));
+            CHECK(contains(last_message(), row.says.c_str()));
+            CHECK(std::string(last_error().object) == "graph `step`");
+        }
+        REQUIRE_OK(gpo_graph_set_all(graph, before.data(), sizeof before[0], before.size()));
+        CHECK_OK(gpo_graph_launch(graph, stream));
+        CHECK_OK(gpo_stream_wait(stream, kPatience));
+    }
 }
 
 TEST_CASE("parameters that a node can't have are refused") {

@@ -411,8 +411,9 @@ void Graph::send(const Values& values) {
         Patched& patched = instance_.patched[i];
         if (!patched.changed()) continue;
         if (const CUresult result = patch(patched); result != CUDA_SUCCESS) {
+            const ErrorPtr error = error_of_refused(i, result);
             put_back(i);
-            fail_refused(patched.node, result);
+            throw Failure(error);
         }
         ++patches;
     }
@@ -480,13 +481,39 @@ std::string Graph::node_text(const Recipe& recipe, uint32_t number) {
     return number < recipe.nodes().size() ? describe_node(recipe.nodes()[number], number) : std::string("no node");
 }
 
-void Graph::fail_refused(uint32_t refused, CUresult result) {
-    auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphExec…SetParams"));
-    if (result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_INVALID_ARGUMENT;
-    error->object = describe();
-    error->message = text("the driver refuses what was set for ", node_text(*instance_.recipe, refused), ", of ",
-                          describe(), ": ", error->message);
-    throw Failure(std::move(error));
+// While the node still is as the driver refused it.
+ErrorPtr Graph::error_of_refused(uint32_t refused, CUresult result) const noexcept {
+    const ErrorPtr told = context().error_of(result, "cuGraphExec…SetParams");
+    try {
+        const Patched& patched = instance_.patched[refused];
+        auto error = std::make_shared<Error>(*told);
+        std::string room;
+        if (result == CUDA_ERROR_INVALID_VALUE) {
+            error->status = GPO_INVALID_ARGUMENT;
+            room = reach_beyond_memory(context(), patched.work);
+        }
+        error->object = describe();
+        error->message = text("the driver refuses what was set for ", changed_text(refused),
+                              node_text(*instance_.recipe, patched.node), ", of ", describe(), ": ",
+                              room.empty() ? error->message : room);
+        return error;
+    } catch (const std::bad_alloc&) {
+        return told;
+    }
+}
+
+// "parameters `from`, `bytes`: " of those that the launch has changed in the node.
+std::string Graph::changed_text(uint32_t in) const {
+    std::string names;
+    unsigned count = 0;
+    for (const uint32_t parameter : instance_.changed) {
+        const std::vector<Target>& targets = instance_.targets[parameter];
+        if (instance_.recipe->parameters()[parameter].hidden ||
+            std::none_of(targets.begin(), targets.end(), [&](const Target& target) { return target.patched == in; }))
+            continue;
+        names += text(count++ ? ", `" : "`", instance_.recipe->parameters()[parameter].name, "`");
+    }
+    return count ? text(count == 1 ? "parameter " : "parameters ", names, " of ") : std::string();
 }
 
 // --- the operation ---

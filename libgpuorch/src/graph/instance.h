@@ -148,7 +148,8 @@ private:
     void write(uint32_t parameter, const Values& values) noexcept;
     CUresult patch(Patched& patched) noexcept;
     void put_back(uint32_t refused) noexcept;
-    [[noreturn]] void fail_refused(uint32_t refused, CUresult result);
+    ErrorPtr error_of_refused(uint32_t refused, CUresult result) const noexcept;
+    std::string changed_text(uint32_t in) const;
     bool update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report);
     bool patch_differences(const Recipe& recipe);
     void enable_all();

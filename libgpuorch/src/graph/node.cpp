@@ -1,9 +1,12 @@
 #include "graph/node.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "core/error.h"
 #include "kernel/kernel.h"
+#include "memory/place.h"
 
 namespace gpo {
 
@@ -302,6 +305,24 @@ std::string why_not_copied(const Node& node) {
     if (is_memory(node.work)) return "the memory has one address, and one graph that allocates or frees it";
     if (std::get_if<OtherNode>(&node.work)) return "the driver has no way to copy a node of this kind by itself";
     return "";
+}
+
+std::string reach_beyond_memory(Context& context, const NodeWork& work) {
+    const auto beyond = [&](const char* role, uint64_t address, uint64_t pitch, uint64_t width, uint64_t height) {
+        uint64_t bytes = 0;
+        if (!span_of_rows(pitch, width, std::max<uint64_t>(height, 1), &bytes)) return std::string();
+        return lack_of_room(role, place_of(context, address), address, bytes);
+    };
+    if (const auto* copy = std::get_if<CopyNode>(&work); copy && copy->plain() && copy->params.Depth <= 1) {
+        const CUDA_MEMCPY3D& of = copy->params;
+        const std::string to = beyond("destination", copy->destination(), of.dstPitch, of.WidthInBytes, of.Height);
+        return to.empty() ? beyond("source", copy->source(), of.srcPitch, of.WidthInBytes, of.Height) : to;
+    }
+    if (const auto* fill = std::get_if<FillNode>(&work)) {
+        const CUDA_MEMSET_NODE_PARAMS& of = fill->params;
+        return beyond("destination", of.dst, of.pitch, of.width * of.elementSize, of.height);
+    }
+    return {};
 }
 
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after) {

@@ -147,6 +147,8 @@ const char* native_label(Context& context, const NodeWork& work);
 std::string native_name(Context& context, const KernelNode& kernel);
 /// Why a node can't be copied into another graph; "" if it can.
 std::string why_not_copied(const Node& node);
+/// Which end of a copy or fill goes beyond its memory, with sizes; "" if none does, or the memory isn't known.
+std::string reach_beyond_memory(Context& context, const NodeWork& work);
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
 /// `original` may be NULL: then the node has none. Doesn't throw: what cuGraphKernelNodeCopyAttributes answered.
