@@ -83,7 +83,7 @@ TEST_CASE("a bucket whose recording fails isn't recorded, and can be with the ne
         scaler.also = [](const gpo_bucket_work& work, gpo_stream_t) -> gpo_status {
             return work.graph_template ? throw std::runtime_error("no") : GPO_SUCCESS;
         };
-        fails(GPO_CALLBACK_FAILED, "threw");
+        fails(GPO_CALLBACK_FAILED, "threw a C++ exception: no");
     }
     SUBCASE("the callback makes a call that can't be recorded") {
         scaler.also = [&](const gpo_bucket_work& work, gpo_stream_t on) {

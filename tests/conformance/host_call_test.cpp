@@ -195,6 +195,42 @@ TEST_CASE("a host call that fails, throws or is failed takes what is behind it a
     }
 }
 
+TEST_CASE("the failure of a host call that threw has the exception's text, wherever it is asked for") {
+    Gpu gpu;
+    struct Own : std::exception {
+        const char* what() const noexcept override { return "a type of the program's own"; }
+    };
+    static const std::string long_text(2000, 'x');
+    const struct {
+        gpo_host_fn function;
+        std::string text;
+    } rows[] = {
+        {[](void*, const gpo_host_call*) -> gpo_status { throw std::runtime_error("the disk is full"); },
+         "a host call threw a C++ exception: the disk is full"},
+        {[](void*, const gpo_host_call*) -> gpo_status { throw Own(); },
+         "a host call threw a C++ exception: a type of the program's own"},
+        {[](void*, const gpo_host_call*) -> gpo_status { throw 7; }, "a host call threw a C++ exception"},
+        {[](void*, const gpo_host_call*) -> gpo_status { throw std::runtime_error(long_text); },
+         "a host call threw a C++ exception: " + long_text.substr(0, 300)},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.text);
+        Stream stream = gpu.stream("worker");
+        Executor executor = gpu.executor(0, 1);
+        Queue queue = gpu.queue();
+        REQUIRE_OK(gpo_stream_host_call(stream, executor, row.function, nullptr));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(stream, kPatience));
+        CHECK(std::string(last_error().message).starts_with(row.text));
+        CHECK(std::string(object_error(stream).message).starts_with(row.text));
+        const gpo_completion entry = take(queue, 1)[0];
+        CHECK(entry.status == GPO_CALLBACK_FAILED);
+        auto told = sized<gpo_error>();
+        REQUIRE_OK(gpo_cq_get_error(queue, entry.error_id, &told));
+        CHECK(std::string(told.message).starts_with(row.text));
+    }
+}
+
 TEST_CASE("a host call behind work that fails is told so, and does not hold the stream") {
     Fixture f;
     Call call;

@@ -150,7 +150,7 @@ TEST_CASE("callbacks that fail or throw end the run, and the message says which"
         CHECK(names(last_error(), "GPO_IO_ERROR"));
         source.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { throw std::runtime_error("no"); };
         CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, source, to_nothing()));
-        CHECK(names(last_error(), "threw"));
+        CHECK(names(last_error(), "threw a C++ exception: no"));
         source.fill = [](void*, void*, uint64_t capacity, uint64_t* bytes) -> gpo_status {
             *bytes = capacity + 1;
             return GPO_SUCCESS;

@@ -1164,6 +1164,15 @@ TEST("an exception that leaves a callable is counted, and the callable goes") {
     REQUIRE(calls == 1 && gpu.executor.statistics().threw == 1 && gpu.stream.query());
 }
 
+TEST("an exception that leaves a host call fails the stream with the exception's text") {
+    Gpu gpu;
+    gpu.stream.host_call(gpu.executor, [] { throw std::runtime_error("the disk is full"); });
+    gpu.executor.run();
+    const auto failure = error_of([&] { gpu.stream.wait(); });
+    REQUIRE(failure.status() == GPO_CALLBACK_FAILED && says(failure.message(), "a C++ exception: the disk is full"));
+    REQUIRE(says(failure.what(), "the disk is full"));
+}
+
 TEST("a host call runs in the order of the stream, and what is behind it waits") {
     Gpu gpu;
     const auto x = gpu.device.allocate<int>(1);

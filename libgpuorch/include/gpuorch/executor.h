@@ -27,8 +27,8 @@
  *   the same executor. In a host call also: gpo_stream_wait for its stream, gpo_event_wait for an event recorded behind
  *   it there, and gpo_device_wait.
  * - Exceptions. A C++ exception that leaves a callback is caught, logged with GPO_LOG_ERROR and counted; a host call
- *   has then failed. (In a program that is linked with a C++ runtime of its own instead of libstdc++.so,
- *   std::uncaught_exceptions() counts that exception for ever.)
+ *   has then failed, and the failure's message has the exception's text. (In a program that is linked with a C++
+ *   runtime of its own instead of libstdc++.so, std::uncaught_exceptions() counts that exception for ever.)
  */
 #ifndef GPUORCH_EXECUTOR_H
 #define GPUORCH_EXECUTOR_H

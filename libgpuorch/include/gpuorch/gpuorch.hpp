@@ -669,7 +669,7 @@ public:
 
     /// Runs host code in the order of the stream. `callable()` runs if all before it has succeeded; otherwise it is
     /// destroyed without a call. `gpo_status callable(const gpo_host_call&)` runs in either case and asks the struct.
-    /// An exception fails the stream.
+    /// An exception fails the stream; the failure's message has its text.
     template <class Callable>
     void host_call(gpo_executor_t executor, Callable&& callable) const {
         using Own = std::decay_t<Callable>;

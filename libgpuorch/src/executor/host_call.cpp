@@ -1,5 +1,6 @@
 #include "executor/host_call.h"
 
+#include "core/thrown.h"
 #include "executor/continuation.h"
 #include "trace/record.h"
 
@@ -98,9 +99,12 @@ void HostCall::call(const Outcome& outcome, bool) {
         Runtime::CallbackScope scope(executor().runtime(), stream.get());
         const trace::CallbackSpan span(executor().runtime(), "host call");
         status = function_(user_, &told);
-    } catch (...) {
-        finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw a C++ exception"));
+    } catch (const std::exception& exception) {
+        finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw ", thrown_text(exception)));
         throw;  // to be logged and counted
+    } catch (...) {
+        finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw ", thrown_text()));
+        throw;
     }
     if (error)
         finish(error);

@@ -1,5 +1,8 @@
 #include "graph/bucket.h"
 
+#include <optional>
+
+#include "core/thrown.h"
 #include "graph/instance.h"
 #include "graph/instances.h"
 #include "trace/record.h"
@@ -32,18 +35,20 @@ Ref<Template> make_template(Ref<Context> context, const char* label, uint64_t sh
 void BucketCallbacks::call(const char* which, gpo_bucket_fn function, gpo_stream_t stream,
                            const gpo_bucket_work& work) const {
     gpo_status status = GPO_INTERNAL;
-    bool threw = false;
+    std::optional<ThrownText> thrown;
     {
         const host::NoCancel no_cancel;
         const Runtime::CallbackScope scope(of_.runtime(), &of_);
         const trace::CallbackSpan span(of_.runtime(), which);
         try {
             status = function(user_, stream, &work);
+        } catch (const std::exception& exception) {
+            thrown = thrown_text(exception);
         } catch (...) {
-            threw = true;
+            thrown = thrown_text();
         }
     }
-    if (threw) fail(GPO_CALLBACK_FAILED, "the ", which, " callback threw a C++ exception");
+    if (thrown) fail(GPO_CALLBACK_FAILED, "the ", which, " callback threw ", *thrown);
     if (status != GPO_SUCCESS)
         fail(GPO_CALLBACK_FAILED, "the ", which, " callback returned ", gpo_status_name(status), " (", status, ")");
 }

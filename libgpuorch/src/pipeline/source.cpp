@@ -67,8 +67,8 @@ void fail_callback(const Owner& owner, const char* which, gpo_status status) {
          gpo_status_name(status), " (", status, ")");
 }
 
-void fail_callback_threw(const Owner& owner, const char* which) {
-    fail(GPO_CALLBACK_FAILED, "the ", which, " callback of ", owner.pipeline->describe(), " threw a C++ exception");
+void fail_callback_threw(const Owner& owner, const char* which, const ThrownText& thrown) {
+    fail(GPO_CALLBACK_FAILED, "the ", which, " callback of ", owner.pipeline->describe(), " threw ", thrown);
 }
 
 bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char* name) {

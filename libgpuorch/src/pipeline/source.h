@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "core/thrown.h"
 #include "device/context.h"
 #include "executor/awaited_call.h"
 #include "gpuorch/pipeline.h"
@@ -69,7 +71,7 @@ template <class Call>
 gpo_status run_callback(const Owner& owner, const char* which, Call&& call);
 
 [[noreturn]] void fail_callback(const Owner& owner, const char* which, gpo_status status);
-[[noreturn]] void fail_callback_threw(const Owner& owner, const char* which);
+[[noreturn]] void fail_callback_threw(const Owner& owner, const char* which, const ThrownText& thrown);
 
 /// GPO_MEMORY_* as far as a copy cares: whether the whole range is host memory that the GPU reaches by itself. Throws
 /// Failure(GPO_INVALID_ARGUMENT) for device memory.
@@ -78,14 +80,16 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
 template <class Call>
 gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
     gpo_status status = GPO_INTERNAL;
-    bool threw = false;
+    std::optional<ThrownText> thrown;
     const auto guarded = [&] {
         Runtime::CallbackScope scope(*owner.runtime, owner.pipeline);
         const trace::CallbackSpan span(*owner.runtime, which);
         try {
             status = call();
+        } catch (const std::exception& exception) {
+            thrown = thrown_text(exception);
         } catch (...) {
-            threw = true;
+            thrown = thrown_text();
         }
     };
     if (!owner.executor)
@@ -93,7 +97,7 @@ gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
     else if (!call_on(*owner.executor, guarded))
         fail(GPO_CANCELLED, "nobody runs ", owner.executor->describe(), " of ", owner.pipeline->describe(),
              " any more");
-    if (threw) fail_callback_threw(owner, which);
+    if (thrown) fail_callback_threw(owner, which, *thrown);
     if (status != GPO_SUCCESS && status != GPO_END) fail_callback(owner, which, status);
     return status;
 }
