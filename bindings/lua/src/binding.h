@@ -219,6 +219,8 @@ typedef struct field {
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
+/* The number of the word at `index`, or of `otherwise` where there is none; raises with all words. */
+int check_word(lua_State *L, int index, const char *otherwise, const char *const *words);
 /* The table at `index`, which is a place on the stack, gives way to a copy: what is read of that stays as long as it is there,
  * whatever finalizers do to the caller's meanwhile; what a metatable would give isn't in it. */
 void copy_table(lua_State *L, int index);

@@ -113,7 +113,7 @@ static int device_get_limit(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     uint64_t value = 0;
-    const uint32_t limit = (uint32_t)luaL_checkoption(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
     const gpo_status status = s->api->device_get_limit(HANDLE(device, gpo_device_t), limit, &value);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, value);
@@ -123,7 +123,7 @@ static int device_get_limit(lua_State *L) {
 static int device_set_limit(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const uint32_t limit = (uint32_t)luaL_checkoption(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
     return result(L, s, s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
 }
 

@@ -16,7 +16,7 @@ int find_element_type(const char *name, size_t length) {
 }
 
 enum element check_element_type(lua_State *L, int index) {
-    return (enum element)luaL_checkoption(L, index, NULL, element_names);
+    return (enum element)check_word(L, index, NULL, element_names);
 }
 
 static const char *read_float(lua_State *L, int index, enum element type, void *out) {

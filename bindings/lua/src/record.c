@@ -56,6 +56,26 @@ void take_table(lua_State *L, int index, const field *fields, const char *what) 
     }
 }
 
+/* Pushes "svg, dot". */
+static const char *push_words(lua_State *L, const char *const *words) {
+    luaL_Buffer known;
+    luaL_buffinit(L, &known);
+    for (const char *const *name = words; *name; ++name) {
+        if (name != words) luaL_addstring(&known, ", ");
+        luaL_addstring(&known, *name);
+    }
+    luaL_pushresult(&known);
+    return lua_tostring(L, -1);
+}
+
+int check_word(lua_State *L, int index, const char *otherwise, const char *const *words) {
+    const char *given = otherwise ? luaL_optstring(L, index, otherwise) : luaL_checkstring(L, index);
+    for (int value = 0; words[value]; ++value)
+        if (strcmp(words[value], given) == 0) return value;
+    return luaL_argerror(L, index,
+                         lua_pushfstring(L, "invalid option '%s'; there are: %s", given, push_words(L, words)));
+}
+
 static void read_word(lua_State *L, const field *f, void *record) {
     const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
     for (uint32_t value = 0; f->words[value]; ++value)
@@ -63,14 +83,7 @@ static void read_word(lua_State *L, const field *f, void *record) {
             memcpy(at(record, f->offset), &value, sizeof value);
             return;
         }
-    luaL_Buffer known;
-    luaL_buffinit(L, &known);
-    for (const char *const *name = f->words; *name; ++name) {
-        if (name != f->words) luaL_addstring(&known, ", ");
-        luaL_addstring(&known, *name);
-    }
-    luaL_pushresult(&known);
-    luaL_error(L, "option '%s': one of these expected: %s", f->name, lua_tostring(L, -1));
+    luaL_error(L, "option '%s': one of these expected: %s", f->name, push_words(L, f->words));
 }
 
 static void read_field(lua_State *L, const field *f, void *record) {

@@ -27,9 +27,9 @@ int interrupt_on(lua_State *L) {
     static const char *const names[] = {"HUP", "TERM", "QUIT", NULL};
     static const int numbers[] = {SIGHUP, SIGTERM, SIGQUIT};
     const int count = lua_gettop(L);
-    for (int i = 1; i <= count; ++i) luaL_checkoption(L, i, NULL, names);
+    for (int i = 1; i <= count; ++i) check_word(L, i, NULL, names);
     for (int i = 1; i <= count; ++i) {
-        const int number = numbers[luaL_checkoption(L, i, NULL, names)];
+        const int number = numbers[check_word(L, i, NULL, names)];
         struct sigaction before, ours = {.sa_handler = as_interrupt, .sa_flags = SA_RESETHAND};
         sigemptyset(&ours.sa_mask);
         /* One that is ignored, as nohup leaves SIGHUP, stays so. */

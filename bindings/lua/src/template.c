@@ -287,7 +287,7 @@ static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *wh
     parameter type;
     const int recipe = lua_gettop(L);
     *index = 0;
-    *what = (uint32_t)luaL_checkoption(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
+    *what = (uint32_t)check_word(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
     if (*what == GPO_PARAMETER_VALUE) return value_type(L, recipe, node, 5);
     if (*what != GPO_PARAMETER_ARGUMENT) {
         luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
@@ -357,7 +357,7 @@ static int template_get_picture(lua_State *L) {
     static const char *const formats[] = {"dot", "svg", NULL};
     state *s = the_state(L);
     struct drawing d = {s->api, CHECK_HANDLE(1, template), 0};
-    d.format = (uint32_t)luaL_checkoption(L, 2, "svg", formats) + GPO_PICTURE_DOT;
+    d.format = (uint32_t)check_word(L, 2, "svg", formats) + GPO_PICTURE_DOT;
     return push_text(L, s, draw, &d, 0);
 }
 

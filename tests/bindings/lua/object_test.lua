@@ -236,6 +236,43 @@ test("a stream that learns is made by an option, and says what it has learned", 
     stream:close()
 end)
 
+test("a word that is none of the choices is refused with all of them, wherever one is taken", function()
+    local world = w.world()
+    local types = "u8, i8, u16, i16, u32, i32, u64, i64, f32, f64"
+    local limits = "stack_bytes, printf_bytes, heap_bytes, pending_launches, l2_fetch_bytes, persisting_l2_bytes"
+    local fields = "argument, grid, block, shared_bytes, destination, source, bytes, value, enabled"
+    local address, built = world.array:pointer(), world.built
+    local function refuses(choices, f, ...)
+        raises("invalid option 'float'; there are: " .. choices, f, ...)
+    end
+    refuses(types, gpuorch.array, "float", 4)
+    refuses(types, world.pageable.as, world.pageable, "float")
+    refuses(types, world.device.memory_allocate, world.device, "float", 4)
+    refuses(types, world.device.memory_import, world.device, "float", "")
+    refuses(types, world.arena.allocate, world.arena, "float", 4)
+    refuses(types, world.pool.allocate, world.pool, world.stream, "float", 4)
+    refuses(types, world.stream.fill, world.stream, address, 0, "float", 4)
+    refuses(types, world.module.symbol, world.module, "counter", "float")
+    refuses(types, built.allocate, built, "float", 4)
+    refuses(types, built.allocate_host, built, "float", 4)
+    refuses(types, built.add_allocation, built, nil, "float", 4)
+    refuses(types, built.add_fill, built, nil, address, 0, "float", 4)
+    refuses(limits, world.device.limit, world.device, "float")
+    refuses(limits, world.device.set_limit, world.device, "float", 1)
+    refuses(fields, world.ready.parameter, world.ready, "n", world.node, "float")
+    refuses("dot, svg", world.ready.picture, world.ready, "float")
+    refuses("HUP, TERM, QUIT", gpuorch.interrupt_on, "HUP", "float")
+    for option, f in pairs{log_level = gpuorch.runtime_create, completion_mode = gpuorch.runtime_create,
+                           kind = function(...) return world.device:queue(...) end,
+                           form = function(...) return world.device:scheduler(...) end,
+                           workers = function(...) return world.device:scheduler(...) end,
+                           order = function(...) return world.device:advise(...) end} do
+        raises("option '" .. option .. "': one of these expected: ", f, {[option] = "float"})
+    end
+    raises("string expected", gpuorch.array, {}, 4)
+    world.runtime:close()
+end)
+
 test("Lua 5.4's to-be-closed variables close objects", function()
     if _VERSION ~= "Lua 5.4" then
         print("SKIP " .. h.interpreter .. ": to-be-closed variables: this Lua has none")
