@@ -300,6 +300,24 @@ TEST_CASE("the diagnosis says what bounds a round, in the roofline's terms") {
     CHECK(launches.launch_share == 1000);
 }
 
+TEST_CASE("a reason names no figure that isn't known: operations a byte, where one of the two wasn't given") {
+    for (const uint64_t bytes : {uint64_t{0}, uint64_t{4'000'000'000}})
+        for (const uint64_t operations : {uint64_t{0}, uint64_t{1'000'000'000}, uint64_t{60'000'000'000}}) {
+            const auto workload = with(launching(1, 1'000 * kUs),
+                                       [&](gpo_workload& w) { w.bytes = bytes, w.operations = operations; });
+            const Answer answer = ask(workload);
+            const bool roofline =
+                answer.diagnosis.bound == GPO_BOUND_MEMORY || answer.diagnosis.bound == GPO_BOUND_OPERATIONS;
+            CHECK((answer.diagnosis.intensity != 0) == (bytes && operations));
+            for (const gpo_advice& advice : answer.ranked) {
+                const std::string reason = advice.reason;
+                INFO(bytes << " bytes, " << operations << " operations: " << reason);
+                CHECK((reason.find("operations a byte") != std::string::npos) ==
+                      (advice.form == GPO_FORM_LEAVE && roofline && bytes && operations));
+            }
+        }
+}
+
 TEST_CASE("a round's measured time is believed: what nothing explains makes a gain less sure") {
     auto workload = launching(100, 109'000, GPO_WORKLOAD_REPEATS);
     const gpo_advice modelled = ask(workload).ranked.front();

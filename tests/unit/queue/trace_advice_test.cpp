@@ -170,6 +170,31 @@ TEST_CASE("a GPU that is busy all the time is left alone") {
     CHECK(says(text, "1. leave it: "));
 }
 
+TEST_CASE("a run that mostly is the host's own code is told so, and never to be left as it is") {
+    for (const uint64_t own : {60, 80, 95}) {
+        CAPTURE(own);
+        Story story;
+        for (uint64_t i = 0; i < 50; ++i) {   // the GPU has work until the host begins its own
+            const uint64_t at = 100 * i;
+            story.host(Doing::launching, at, at + 1).work(Engine::kernel, "k", at, at + 1, at + 101 - own);
+        }
+        const std::string text = story.text();
+        INFO(text);
+        CHECK(says(text, "most of it other work of the host"));
+        CHECK(says(text, "1. the host's own code: no engine works while it runs"));
+        CHECK(!says(text, "leave it"));
+    }
+    Story story;   // of 492 ms 49 times 8, between works of the GPU of 2 ms
+    for (uint64_t i = 0; i < 50; ++i) {
+        const uint64_t at = 10'000 * i;
+        story.host(Doing::launching, at, at).work(Engine::kernel, "k", at, at, at + 2'000);
+    }
+    const std::string text = story.text();
+    INFO(text);
+    CHECK(says(text, " 79.7 % of the time"));
+    CHECK(says(text, "1.26 times as fast; without that code 4.92 times"));
+}
+
 TEST_CASE("what a trace says of itself is in the text: that it ends early, lost records, serialising calls, no work") {
     Story story;
     CHECK(says(story.text(), "no GPU's work has times in it"));

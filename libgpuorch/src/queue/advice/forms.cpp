@@ -58,16 +58,17 @@ std::string launches_text(const Facts& facts) {
 
 std::string bound_text(const Facts& facts) {
     const gpo_diagnosis& now = facts.diagnosis;
+    const std::string intensity =
+        now.intensity ? text(" at ", formatted("%.2f", of(now.intensity) / 1e3), " operations a byte") : std::string();
     const auto share = [&](uint64_t part) { return per_cent(of(part) / std::max(1.0, of(now.round_ns))); };
     switch (now.bound) {
         case GPO_BOUND_LAUNCH: return text("launches bound it: ", share(now.launch_ns), " of the round");
         case GPO_BOUND_MEMORY:
             return text("memory bounds it: kernels reach ", per_cent(of(now.roofline_share) / 1e3),
-                        " of the memory's rate at ", formatted("%.2f", of(now.intensity) / 1e3),
-                        " operations a byte; only fewer bytes help");
+                        " of the memory's rate", intensity, "; only fewer bytes help");
         case GPO_BOUND_OPERATIONS:
             return text("arithmetic bounds it: kernels reach ", per_cent(of(now.roofline_share) / 1e3),
-                        " of its rate at ", formatted("%.2f", of(now.intensity) / 1e3), " operations a byte");
+                        " of its rate", intensity);
         case GPO_BOUND_KERNEL:
             return text("kernels take ", share(now.kernel_ns), " of the round",
                         now.roofline_share ? text(", at ", per_cent(of(now.roofline_share) / 1e3),

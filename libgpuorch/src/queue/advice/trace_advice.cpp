@@ -65,6 +65,8 @@ struct Share {
     uint64_t time;
 };
 
+constexpr const char* kOwnCode = "other work of the host";
+
 /// What most of the GPU's time went to.
 const char* bound_in(const GpuFacts& facts) noexcept {
     const trace::DeviceFigures& figures = facts.figures;
@@ -74,7 +76,7 @@ const char* bound_in(const GpuFacts& facts) noexcept {
                             {"launches of the host", facts.idle.launching},
                             {"waits of the host", facts.idle.waiting},
                             {"serialising calls", facts.idle.serialising},
-                            {"other work of the host", facts.idle.host},
+                            {kOwnCode, facts.idle.host},
                             {"queued work that could not begin", facts.idle.queued}};
     return std::max_element(std::begin(shares), std::end(shares),
                             [](const Share& a, const Share& b) { return a.time < b.time; })
@@ -129,6 +131,18 @@ const char* form_name(uint32_t form) noexcept {
 
 std::string times_text(uint32_t thousandths) { return formatted("%.2f", static_cast<double>(thousandths) / 1e3); }
 
+/// Of a GPU that most of the time has nothing to do because the program does other things: no form of its work mends
+/// that.
+std::string own_code_text(const GpuFacts& facts) {
+    const auto time = static_cast<double>(std::max<uint64_t>(facts.time(), 1));
+    const auto own = static_cast<double>(facts.idle.host), rest = std::max(time - own, 1.0);
+    const auto times = [&](double left) { return formatted("%.2f", time / left); };
+    return text("the host's own code: no engine works while it runs, ", trace::percent(facts.idle.host, facts.time()),
+                " of the time. Beside the GPU's work (the next round is submitted first) all would take as long as the "
+                "longer of the two: ",
+                times(std::max(own, rest)), " times as fast; without that code ", times(rest), " times.\n");
+}
+
 std::string forms_text(const GpuFacts& facts, const gpo_workload& workload, const gpo_costs& costs) {
     std::string out;
     if (facts.period)
@@ -137,8 +151,11 @@ std::string forms_text(const GpuFacts& facts, const gpo_workload& workload, cons
     out += "  what would change it:\n";
     const Answer answer = advise(workload, costs);
     size_t shown = 0;
+    const bool own_code = bound_in(facts) == kOwnCode;
+    if (own_code) out += text("    ", ++shown, ". ", own_code_text(facts));
     for (const gpo_advice& form : answer.ranked) {
         if (shown == kShownForms) break;
+        if (form.form == GPO_FORM_LEAVE && own_code) return out;
         out += text("    ", ++shown, ". ", form_name(form.form));
         if (form.form == GPO_FORM_LEAVE) return out + text(": ", form.reason, "\n");
         out += text(": ", times_text(form.gain_low), " to ", times_text(form.gain_high), " times as fast. ",
