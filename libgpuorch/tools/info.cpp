@@ -196,9 +196,12 @@ bool driver(const char* name) {
 void choice() {
     gpo_runtime_t runtime = nullptr;
     auto info = sized<gpo_driver_info>();
-    const bool chosen =
-        gpo_runtime_create(nullptr, &runtime) == GPO_SUCCESS && gpo_runtime_get_driver(runtime, &info) == GPO_SUCCESS;
-    std::printf("a runtime with no options uses: %s\n", chosen ? info.name : last_error().c_str());
+    auto options = sized<gpo_runtime_options>();
+    options.flags = GPO_RUNTIME_QUIET_FALLBACK;   // the next line says so
+    const bool chosen = gpo_runtime_create(&options, &runtime) == GPO_SUCCESS &&
+                        gpo_runtime_get_driver(runtime, &info) == GPO_SUCCESS;
+    if (chosen) std::printf("a runtime with no options uses: %s\n", info.name);
+    else std::printf("a runtime with no options has no device: %s\n", last_error().c_str());
     if (chosen && info.reason[0]) std::printf("  because CUDA can't be used: %s\n", info.reason);
     if (runtime) gpo_runtime_shutdown(runtime, -1);
 }

@@ -1,16 +1,25 @@
-// No libcuda, a broken one, an old one, and one that sees no device: with "any" the software GPU is used and says why,
-// with "cuda" the same reason comes as GPO_NO_DEVICE.
+// No libcuda, a broken one, an old one, and one that sees no device, each with device nodes and without. With "cuda"
+// the reason comes as GPO_NO_DEVICE. With "any" it does too, but where there is no NVIDIA GPU: there the software GPU
+// stands in, and stderr says so once.
+// LINK: objects
 // RUN: none
 // RUN: broken
+// RUN: told
 #include <dlfcn.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include "driver/driver.h"
 #include "process/process.h"
 
 using namespace gpo::test;
 
 namespace {
 
-// What the fake does is chosen by the macro CASE.
+// What the fake does is chosen by macros.
 constexpr const char* kFake = R"(
 typedef int (*fn)(void);
 static int nothing(void) { return 801; }
@@ -27,7 +36,10 @@ static int name(int code, const char **text) { (void)code; *text = "CUDA_ERROR_O
 #ifndef VERSION
 #define VERSION 13000
 #endif
-int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }
+#ifndef VERSION_FAILS
+#define VERSION_FAILS 0
+#endif
+int cuDriverGetVersion(int *version) { *version = VERSION; return VERSION_FAILS; }
 #endif
 static int same(const char *a, const char *b) { while (*a && *a == *b) ++a, ++b; return *a == *b; }
 #ifndef NO_GET
@@ -46,50 +58,194 @@ int cuGetProcAddress_v2(const char *symbol, void **address, int version, unsigne
 #endif
 )";
 
-// In a process with the fake in its library path.
-int use(const char* choice) {
+// In a process with a libcuda or none in its library path: opens two runtimes, and says what the first has got. The
+// choice and the flags are their options; the choice "default" is none.
+int use(const std::string& choice, const char* nodes, const char* flags) {
+    gpo::driver::set_device_folder(nodes);
+    std::vector<std::string> warnings;
     auto options = sized<gpo_runtime_options>();
-    options.device = choice;
-    gpo_runtime_t runtime = nullptr;
-    EXPECT_OK(gpo_runtime_create(&options, &runtime));
-    auto info = sized<gpo_driver_info>();
-    if (std::string(choice) == "cuda") {
-        EXPECT_STATUS(GPO_NO_DEVICE, gpo_runtime_get_driver(runtime, &info));
-        std::printf("%s\n", last_message().c_str());
-        gpo_device_t device = nullptr;
-        EXPECT_STATUS(GPO_NO_DEVICE, gpo_device_open(runtime, nullptr, &device));
-        EXPECT(device == nullptr);
-    } else {
-        EXPECT_OK(gpo_runtime_get_driver(runtime, &info));
-        EXPECT(info.software == 1);
-        EXPECT(std::strlen(info.reason) > 10);
-        std::printf("%s\n", info.reason);
-        gpo_device_t device = nullptr;
-        EXPECT_OK(gpo_device_open(runtime, nullptr, &device));
+    if (choice != "default") options.device = choice.c_str();
+    if (std::string(flags).find("quiet") != std::string::npos) options.flags = GPO_RUNTIME_QUIET_FALLBACK;
+    if (std::string(flags).find("log") != std::string::npos) {
+        options.log_user = &warnings;
+        options.log = [](void* user, int32_t level, const char* line) {
+            if (level == GPO_LOG_WARNING) static_cast<std::vector<std::string>*>(user)->push_back(line);
+        };
     }
-    EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+    for (int i = 0; i < 2; ++i) {
+        gpo_runtime_t runtime = nullptr;
+        gpo_device_t device = nullptr;
+        EXPECT_OK(gpo_runtime_create(&options, &runtime));
+        auto info = sized<gpo_driver_info>();
+        const gpo_status status = gpo_runtime_get_driver(runtime, &info);
+        const std::string said = status == GPO_SUCCESS ? info.reason : last_message();
+        EXPECT(status == GPO_SUCCESS || status == GPO_NO_DEVICE);
+        EXPECT(status != GPO_SUCCESS || info.software == 1);
+        if (i == 0) std::printf("%s: %s\n", status == GPO_SUCCESS ? "stands in" : "refused", said.c_str());
+        EXPECT_STATUS(status, gpo_device_open(runtime, nullptr, &device));
+        EXPECT((device != nullptr) == (status == GPO_SUCCESS));
+        if (device) EXPECT_OK(gpo_device_close(device));
+        else EXPECT(last_message() == said);
+        EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+    }
+    for (const std::string& line : warnings) std::printf("warning: %s\n", line.c_str());
     return 0;
 }
 
-/// Runs this program with a library path; its output has to contain `word`.
-void expect_reason(const char* self, const std::string& folder, const char* what, const std::string& word) {
-    for (const char* choice : {"any", "cuda"}) {
-        const std::string command = "LD_LIBRARY_PATH='" + folder + "' '" + self + "' use " + choice;
+/// What a process says that uses the library.
+struct Said {
+    std::string out;                  // see use()
+    std::vector<std::string> errors;  // lines on stderr
+};
+
+/// Runs this program in a library path, with folders of its own in place of /dev.
+class Machine {
+public:
+    Machine() {
+        EXPECT(readlink("/proc/self/exe", self_, sizeof self_ - 1) > 0);
+        EXPECT(mkdir((folder_ / "lib").c_str(), 0700) == 0);
+        for (const char* name : {"no nodes", "a GPU", "control alone", "another"})
+            EXPECT(mkdir((folder_ / name).c_str(), 0700) == 0);
+        for (const char* node : {"no nodes/null", "a GPU/null", "a GPU/nvidia-uvm", "a GPU/nvidia0", "a GPU/nvidiactl",
+                                 "control alone/nvidiactl", "another/nvidia-uvm", "another/nvidia7"})
+            std::ofstream(folder_ / node).flush();
+    }
+
+    std::string library() const { return folder_ / "lib/libcuda.so.1"; }
+
+    /// Puts the fake there, with these macros.
+    void build(const std::string& macros, const std::string& needed = "") const {
+        std::ofstream(folder_ / "fake.c") << kFake;
+        const std::string command = "cc -shared -fPIC " + macros + " -o '" + library() + "' '" + (folder_ / "fake.c") +
+                                    "' -Wl,--no-as-needed " + needed;
+        if (std::system(command.c_str()) != 0) end_skipped("driver_choice", "there is no C compiler here");
+    }
+
+    /// The same, and it needs a library that isn't there.
+    void build_needing() const {
+        const std::string other = folder_ / "libneeded.so";
+        if (std::system(("echo 'int needed;' | cc -shared -fPIC -x c -o '" + other + "' -").c_str()) != 0)
+            end_skipped("driver_choice", "there is no C compiler here");
+        build("", "-L'" + folder_.path + "' -lneeded");
+        EXPECT(unlink(other.c_str()) == 0);
+    }
+
+    Said run(const std::string& choice, const std::string& nodes, const std::string& flags = "-",
+             const std::string& settings = "") const {
+        const std::string errors = folder_ / "errors";
+        const std::string command = "env -u GPUORCH_DEVICE -u GPUORCH_LOG -u CUDA_VISIBLE_DEVICES LD_LIBRARY_PATH='" +
+                                    (folder_ / "lib") + "' " + settings + " '" + self_ + "' use " + choice + " '" +
+                                    (folder_ / nodes) + "' " + flags + " 2>'" + errors + "'";
         std::FILE* pipe = popen(command.c_str(), "r");
         EXPECT(pipe != nullptr);
-        char text[1024] = {};
+        char text[4096] = {};
         const size_t bytes = std::fread(text, 1, sizeof text - 1, pipe);
         const int status = pclose(pipe);
-        if (status != 0 || bytes == 0 || std::string(text).find(word) == std::string::npos)
+        Said said{std::string(text, bytes), {}};
+        std::istringstream lines(read_whole(errors));
+        for (std::string line; std::getline(lines, line);) said.errors.push_back(line);
+        if (status != 0 || bytes == 0)
             end_failed(__FILE__, __LINE__,
-                       std::string(what) + " with " + choice + ": ended with " + std::to_string(status) +
-                           " and said: " + text);
+                       command + ": ended with " + std::to_string(status) + " and said: " + said.out +
+                           (said.errors.empty() ? "" : said.errors[0]));
+        return said;
     }
-}
+
+    /// Whether what is said begins with `kind` and has `word`, and stderr has one line with it if the software GPU
+    /// stands in, else nothing.
+    static void expect(const Said& said, const std::string& what, const std::string& kind, const std::string& word) {
+        const bool stands_in = kind == "stands in";
+        const bool right = said.out.starts_with(kind + ": ") && said.out.find(word) != std::string::npos &&
+                           said.errors.size() == (stands_in ? 1 : 0) &&
+                           (!stands_in || (said.errors[0].find("the software GPU stands in") != std::string::npos &&
+                                           said.errors[0].find(word) != std::string::npos));
+        if (right) return;
+        for (const std::string& line : said.errors) std::fprintf(stderr, "on stderr: %s\n", line.c_str());
+        end_failed(__FILE__, __LINE__,
+                   what + ": expected \"" + kind + "\" with \"" + word + "\", and it said: " + said.out);
+    }
+
+    /// What this library, whose reason has the word, leads to where there are no device nodes. Where there are some
+    /// nothing stands in.
+    void expect_reason(const std::string& what, const std::string& word, const char* without_nodes) const {
+        expect(run("cuda", "no nodes"), what + " with cuda", "refused", word);
+        expect(run("cuda", "a GPU"), what + " with cuda and nodes", "refused", word);
+        expect(run("default", "no nodes"), what, without_nodes, word);
+        const Said said = run("default", "a GPU");
+        expect(said, what + " with nodes", "refused", word);
+        expect(said, what + " with nodes", "refused", "a GPU/nvidia0 is there");
+        expect(said, what + " with nodes", "refused", "GPUORCH_DEVICE=soft");
+    }
+
+private:
+    Folder folder_;
+    char self_[4096] = {};
+};
 
 /// The loader looks in its own folders too, and a library there can't be hidden from it.
 bool the_machine_has_one() {
     return in_child([] { return dlopen("libcuda.so.1", RTLD_LAZY) || dlopen("libcuda.so", RTLD_LAZY) ? 1 : 0; }) != 0;
+}
+
+void none(const Machine& machine) {
+    if (the_machine_has_one()) end_skipped("driver_choice none", "this machine has a libcuda");
+    machine.expect_reason("no library", "libcuda.so.1: cannot open shared object file", "stands in");
+    Machine::expect(machine.run("any", "no nodes"), "any", "stands in", "libcuda.so.1");
+    Machine::expect(machine.run("default", "no folder"), "no /dev", "stands in", "libcuda.so.1");
+    Machine::expect(machine.run("any", "control alone"), "nvidiactl", "refused", "control alone/nvidiactl is there");
+    Machine::expect(machine.run("any", "another"), "another node", "refused", "another/nvidia-uvm is there");
+}
+
+void broken(const Machine& machine) {
+    std::ofstream(machine.library()) << "no library at all\n";
+    machine.expect_reason("a text file", "could not be loaded", "refused");
+    std::ofstream(machine.library(), std::ios::trunc).flush();
+    machine.expect_reason("an empty file", "could not be loaded", "refused");
+    machine.build_needing();
+    machine.expect_reason("a library that lacks another", "libneeded.so: cannot open shared object file", "refused");
+    machine.build("-DNO_VERSION -DNO_GET");
+    machine.expect_reason("a library without functions", "cuDriverGetVersion", "refused");
+    machine.build("-DNO_GET");
+    machine.expect_reason("a library without cuGetProcAddress", "cuGetProcAddress", "refused");
+    machine.build("-DVERSION_FAILS=34");
+    machine.expect_reason("the toolkit's stub", "the toolkit's stub", "refused");
+    machine.build("-DVERSION=11080");
+    machine.expect_reason("a driver of CUDA 11.8", "too old", "refused");
+    machine.build("-DMISSING='\"cuLaunchKernel\"'");
+    machine.expect_reason("a driver without cuLaunchKernel", "cuLaunchKernel", "refused");
+    machine.build("-DINIT_FAILS=999");
+    machine.expect_reason("a driver that can't start", "cuInit", "refused");
+    machine.build("-DINIT_FAILS=100");
+    machine.expect_reason("a driver that sees no device", "no device", "stands in");
+    Machine::expect(machine.run("any", "a GPU", "-", "CUDA_VISIBLE_DEVICES=-1"), "all devices hidden", "refused",
+                    "CUDA_VISIBLE_DEVICES is `-1`");
+    machine.build("");
+    machine.expect_reason("a driver with a count of 0", "no device", "stands in");
+}
+
+// Who knows that the software GPU stands in can say so, and who asks for it is told nothing.
+void told(const Machine& machine) {
+    machine.build("-DINIT_FAILS=100");
+    const auto count = [](const Said& said, const std::string& part) {
+        return std::count_if(said.errors.begin(), said.errors.end(),
+                             [&](const std::string& line) { return line.find(part) != std::string::npos; });
+    };
+    EXPECT(machine.run("default", "no nodes").errors.size() == 1);
+    EXPECT(machine.run("default", "no nodes", "quiet").errors.empty());
+    EXPECT(machine.run("default", "no nodes", "-", "GPUORCH_QUIET_FALLBACK=1").errors.empty());
+    EXPECT(machine.run("default", "no nodes", "-", "GPUORCH_QUIET_FALLBACK=0").errors.size() == 1);
+    EXPECT(machine.run("default", "a GPU", "-", "GPUORCH_DEVICE=soft").errors.empty());
+    EXPECT(machine.run("soft", "a GPU").errors.empty());
+    EXPECT(machine.run("soft", "a GPU").out.starts_with("stands in: "));
+    // A program's own log has it too, once; a log that is on stderr has it once for each runtime, if it wants to know.
+    const Said logged = machine.run("default", "no nodes", "log");
+    EXPECT(logged.errors.size() == 1);
+    const size_t warned = logged.out.find("warning: there is no NVIDIA GPU here");
+    EXPECT(warned != std::string::npos && logged.out.find("warning: ", warned + 1) == std::string::npos);
+    EXPECT(machine.run("default", "no nodes", "log+quiet").out.find("warning: ") == std::string::npos);
+    EXPECT(count(machine.run("default", "no nodes", "-", "GPUORCH_LOG=warning"), "stands in") == 1);
+    EXPECT(count(machine.run("default", "no nodes", "-", "GPUORCH_LOG=error"), "stands in") == 1);
+    EXPECT(count(machine.run("default", "no nodes", "-", "GPUORCH_LOG=info"), "stands in") == 2);
 }
 
 }  // namespace
@@ -97,39 +253,10 @@ bool the_machine_has_one() {
 int main(int argc, char** argv) {
     EXPECT(argc >= 2);
     const std::string kind = argv[1];
-    if (kind == "use" && argc == 3) return use(argv[2]);
-    char self[4096] = {};
-    EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    Folder folder;
-    if (kind == "none") {
-        if (the_machine_has_one()) end_skipped("driver_choice none", "this machine has a libcuda");
-        expect_reason(self, folder.path, "no library", "libcuda.so.1: cannot open shared object file");
-        return 0;
-    }
-    EXPECT(kind == "broken");
-    std::ofstream(folder / "fake.c") << kFake;
-    const std::string library = folder / "libcuda.so.1";
-    const auto build = [&](const std::string& flags) {
-        const std::string command = "cc -shared -fPIC " + flags + " -o '" + library + "' '" + (folder / "fake.c") + "'";
-        if (std::system(command.c_str()) != 0) end_skipped("driver_choice", "there is no C compiler here");
-    };
-    std::ofstream(library) << "no library at all\n";
-    expect_reason(self, folder.path, "a text file", "could not be loaded");
-    std::ofstream(library, std::ios::trunc).flush();
-    expect_reason(self, folder.path, "an empty file", "could not be loaded");
-    build("-DNO_VERSION -DNO_GET");
-    expect_reason(self, folder.path, "a library without functions", "cuDriverGetVersion");
-    build("-DNO_GET");
-    expect_reason(self, folder.path, "a library without cuGetProcAddress", "cuGetProcAddress");
-    build("-DVERSION=11080");
-    expect_reason(self, folder.path, "a driver of CUDA 11.8", "too old");
-    build("-DMISSING='\"cuLaunchKernel\"'");
-    expect_reason(self, folder.path, "a driver without cuLaunchKernel", "cuLaunchKernel");
-    build("-DINIT_FAILS=100");
-    expect_reason(self, folder.path, "a driver that sees no device", "no device");
-    build("-DINIT_FAILS=999");
-    expect_reason(self, folder.path, "a driver that can't start", "cuInit");
-    build("");
-    expect_reason(self, folder.path, "a driver with a count of 0", "no device");
+    if (kind == "use" && argc == 5) return use(argv[2], argv[3], argv[4]);
+    const Machine machine;
+    if (kind == "none") none(machine);
+    if (kind == "broken") broken(machine);
+    if (kind == "told") told(machine);
     return 0;
 }

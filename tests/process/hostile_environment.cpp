@@ -86,6 +86,7 @@ void mistakes() {
     one("GPUORCH_SOFT_GUARD", "7", "GPUORCH_SOFT_GUARD is `7`, and none of 1, on, yes, true, 0, off, no and false");
     one("GPUORCH_ATTRIBUTE", "yeah", "GPUORCH_ATTRIBUTE is `yeah`");
     one("GPUORCH_MPI_DEVICE", "2", "GPUORCH_MPI_DEVICE is `2`");
+    one("GPUORCH_QUIET_FALLBACK", "quiet", "GPUORCH_QUIET_FALLBACK is `quiet`");
     one("GPUORCH_CUDA_VERSION", "13.0", "GPUORCH_CUDA_VERSION is `13.0`");
     for (const char* right : {"error", "warning"}) EXPECT(told("GPUORCH_LOG", right).empty());
     for (const char* right : {"1", "0", "no", ""}) EXPECT(told("GPUORCH_ATTRIBUTE", right).empty());
@@ -102,7 +103,8 @@ void mistakes() {
 void nonsense() {
     const char* names[] = {"GPUORCH_DEVICE", "GPUORCH_LOG", "GPUORCH_TRACE", "GPUORCH_ATTRIBUTE", "GPUORCH_CACHE",
                            "GPUORCH_CXX", "GPUORCH_CUDA_VERSION", "GPUORCH_SOFT_DEVICES", "GPUORCH_SOFT_MEMORY",
-                           "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_RATES"};
+                           "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_RATES",
+                           "GPUORCH_QUIET_FALLBACK"};
     const std::string values[] = {"", "nonsense", "-1", "99999999999999999999", "0", "h2d=,d2h=x,=,,", "%s%n%s",
                                   std::string(100'000, 'A'), "../../../../etc", "h2d=-5e300,launch=nan"};
     Folder here;   // where a name without a folder leads

@@ -10,6 +10,7 @@ static const char *const levels[] = {"default", "error", "warning", "info", "deb
 static const char *const modes[] = {"balanced", "latency", NULL};
 static const field option_fields[] = {
     FIELD(gpo_runtime_options, device, STRING),
+    FLAG(gpo_runtime_options, "quiet_fallback", GPO_RUNTIME_QUIET_FALLBACK),
     WORD(gpo_runtime_options, log_level, levels),
     WORD(gpo_runtime_options, completion_mode, modes),
     FIELD(gpo_runtime_options, schedule_seed, U64),

@@ -1490,7 +1490,7 @@ function pipeline:share(device) end
 local gpuorch = {}
 
 --- the log function is called while the script waits
----@param options? {device: string?, log: fun(level: string, line: string)?, log_level: string?, completion_mode: string?, schedule_seed: gpuorch.exact?, cache: string?, label: string?}
+---@param options? {device: string?, quiet_fallback: boolean?, log: fun(level: string, line: string)?, log_level: string?, completion_mode: string?, schedule_seed: gpuorch.exact?, cache: string?, label: string?}
 ---@return runtime?
 function gpuorch.runtime_create(options) end
 

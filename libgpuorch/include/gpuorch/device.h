@@ -81,7 +81,8 @@ typedef struct gpo_device_options {
 
 /* Opens a device. `options` may be NULL: the first device. Opening a device twice gives two handles to one context.
  *
- * GPO_NO_DEVICE: there is no device with this ordinal
+ * GPO_NO_DEVICE: there is no device with this ordinal; or the driver can't be used (runtime.h, "Which driver"), and the
+ *     message says why
  * GPO_INVALID_ARGUMENT: `native_context` is of another device
  *
  * Blocks on the driver while it makes the context. */

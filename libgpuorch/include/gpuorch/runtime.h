@@ -27,16 +27,37 @@ typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
 #define GPO_COMPLETION_BALANCED 0 /* sleep between checks: at most 2 % of a core */
 #define GPO_COMPLETION_LATENCY 1  /* check all the time: notified within single microseconds, but uses one core each */
 
+/* Which driver and which devices a runtime uses is what its option `device` says, or else the environment variable
+ * GPUORCH_DEVICE, or else "any":
+ *
+ *   "cuda"   CUDA, or GPO_NO_DEVICE where it can't be used. "cuda:N" shows only device N
+ *   "soft"   the software GPU. "soft:N" likewise
+ *   "any"    CUDA. The software GPU stands in where there is no NVIDIA GPU. Where there is one that can't be used,
+ *            something is broken, and nothing stands in: GPO_NO_DEVICE, and the message says what is wrong
+ *
+ * There is no NVIDIA GPU if there is no device node (/dev/nvidia0, /dev/nvidiactl or any other whose name begins with
+ * nvidia), and the driver library libcuda either isn't there or says that it has no device. So "any" gives
+ * GPO_NO_DEVICE
+ *   - where there is a device node: if libcuda isn't there, can't be loaded, is older than CUDA 12.2, can't be
+ *     initialised, or sees no device. This may be since CUDA_VISIBLE_DEVICES hides all of them
+ *   - where there is none: if libcuda is there and can't be loaded, is a toolkit's stub, is older than CUDA 12.2, or
+ *     fails in any way but to say that it has no device
+ *   - in a child of a process that has used the library, where CUDA doesn't work.
+ *
+ * The first time in a process that the software GPU stands in, stderr says so in one line, with the reason. The flag
+ * GPO_RUNTIME_QUIET_FALLBACK keeps a runtime from this, and GPUORCH_QUIET_FALLBACK=1 all of them. */
+
+/* Flags of a runtime: */
+#define GPO_RUNTIME_QUIET_FALLBACK 1 /* stderr doesn't say that the software GPU stands in */
+
 typedef struct gpo_runtime_options {
     uint32_t struct_size;
-    uint32_t flags;           /* 0: there are none yet */
-    const char *device;       /* which driver and devices: "any", "soft", "cuda", "cuda:N" or "soft:N". Overrides the
-                                 environment variable GPUORCH_DEVICE, which has the same values. "any" is CUDA where it
-                                 can be used, else the software GPU. ":N" shows only device N */
+    uint32_t flags;           /* GPO_RUNTIME_* */
+    const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N" (above). NULL: what GPUORCH_DEVICE says */
     gpo_log_fn log;           /* gets log lines. NULL: no log, unless GPUORCH_LOG names a level (to stderr).
                                  If a trace that GPUORCH_TRACE asks for can't be written, the folder in GPUORCH_CACHE
-                                 can't be used, or a variable has a value that it can't have, stderr says so in any
-                                 case, once */
+                                 can't be used, a variable has a value that it can't have, or the software GPU stands
+                                 in, stderr says so in any case, once */
     void *log_user;           /* passed to `log` */
     int32_t log_level;        /* GPO_LOG_*; 0: the level that GPUORCH_LOG names, else GPO_LOG_WARNING */
     uint32_t completion_mode; /* GPO_COMPLETION_* */
@@ -83,10 +104,11 @@ typedef struct gpo_driver_info {
     uint32_t software;     /* 1: the software GPU */
     uint32_t device_count; /* devices that this runtime shows */
     char name[16];         /* "cuda" or "soft" */
-    char reason[256];      /* why CUDA is not used; "" if it is used */
+    char reason[256];      /* why CUDA is not used; "" if it is used, or was not asked for */
 } gpo_driver_info;
 /* Says which driver the runtime uses, and loads the driver if that has not happened yet.
- * GPO_NO_DEVICE: the driver that was asked for can't be used; the message says why */
+ * GPO_NO_DEVICE: the driver that was asked for can't be used, or an NVIDIA GPU that is there (above); the message says
+ *     why */
 GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info *info);
 
 /* Counters since the runtime was created. *Serialising* calls make the device or the driver wait for other work. After

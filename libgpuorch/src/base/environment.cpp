@@ -41,7 +41,8 @@ std::vector<std::string> mistakes() {
     const char* value = get("GPUORCH_LOG");
     if (value && *value && !is_one_of(value, {"error", "warning", "info", "debug"}))
         tell("GPUORCH_LOG", value, "error, warning, info and debug: it is taken for warning");
-    for (const char* name : {"GPUORCH_ATTRIBUTE", "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_MPI_DEVICE"}) {
+    for (const char* name : {"GPUORCH_ATTRIBUTE", "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_MPI_DEVICE",
+                             "GPUORCH_QUIET_FALLBACK"}) {
         value = get(name);
         if (value && *value && !is_one_of(value, {"1", "on", "yes", "true", "0", "off", "no", "false"}))
             tell(name, value, "1, on, yes, true, 0, off, no and false: it is ignored");

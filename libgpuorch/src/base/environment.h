@@ -9,6 +9,7 @@ namespace gpo::environment {
 
 #define GPO_ENVIRONMENT(X)                                                                                          \
     X(GPUORCH_DEVICE, "any, soft, cuda, cuda:N or soft:N: which driver and device a runtime uses")                  \
+    X(GPUORCH_QUIET_FALLBACK, "1: stderr doesn't say that the software GPU stands in for a GPU that isn't there")   \
     X(GPUORCH_LOG, "error, warning, info or debug: log to stderr where the runtime has no log function")            \
     X(GPUORCH_TRACE, "trace each runtime of each process: a .json, .json.gz or .svg file, or a folder for all")     \
     X(GPUORCH_ATTRIBUTE, "1: each operation marks its begin and end, so that failures name fewer suspects")         \

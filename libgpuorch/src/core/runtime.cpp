@@ -73,7 +73,7 @@ thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermo
 
 Runtime::Runtime(const gpo_runtime_options& options)
     : Object(*this, Type::runtime), options_(options), table_(nullptr) {
-    refuse_unknown_flags(options.flags, 0, "options.flags");
+    refuse_unknown_flags(options.flags, GPO_RUNTIME_QUIET_FALLBACK, "options.flags");
     if (options.completion_mode > GPO_COMPLETION_LATENCY)
         fail(GPO_INVALID_ARGUMENT, "options.completion_mode is ", options.completion_mode);
     if (options.log_level < 0 || options.log_level > GPO_LOG_DEBUG)
@@ -169,24 +169,43 @@ void Runtime::refuse_in_host_function() const {
         fail(GPO_WOULD_DEADLOCK, kCalledInHostFunction);
 }
 
+// Where something is broken, work that was meant for a GPU isn't done by the processor instead: nobody would notice,
+// but for how long it takes.
+std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft, bool* stands_in) {
+    bool absent = true;
+    std::shared_ptr<driver::Driver> opened;
+    if (cuda) opened = driver::open_cuda(&reason_, &absent);
+    if (opened) return opened;
+    const std::string why = cuda ? text("CUDA can't be used: ", reason_) : "";
+    if (!soft) fail(GPO_NO_DEVICE, why);
+    if (!absent)
+        fail(GPO_NO_DEVICE, why, "; the software GPU stands in only where there is no NVIDIA GPU and no driver, or if it is "
+                                 "asked for (GPUORCH_DEVICE=soft)");
+    std::string soft_why;
+    opened = driver::open_soft(&soft_why);
+    if (!opened) fail(GPO_NO_DEVICE, why, cuda ? "; " : "", "the software GPU can't be used: ", soft_why);
+    *stands_in = cuda;
+    return opened;
+}
+
+// Once a process on stderr, as long as nobody has said that it is known.
+void Runtime::tell_fallback() noexcept {
+    static constinit std::atomic<bool> told{false};
+    const bool known = (options_.flags & GPO_RUNTIME_QUIET_FALLBACK) || environment::flag("GPUORCH_QUIET_FALLBACK");
+    FixedText<512> line;
+    line.append("there is no NVIDIA GPU here, and the software GPU stands in: ").append(reason_);
+    if (known || told.exchange(true)) log(GPO_LOG_INFO, line);
+    else log_and_print(GPO_LOG_WARNING, line.c_str());
+}
+
 void Runtime::open_driver() {
-    bool chosen = false;   // in place of CUDA
+    bool stands_in = false;   // the software GPU for CUDA
     {
         std::lock_guard lock(driver_lock_);
         if (driver_) return;
         const DeviceChoice choice = parse_device(device_choice_);
-        std::string why;
-        std::shared_ptr<driver::Driver> opened;
-        if (choice.cuda) opened = driver::open_cuda(&why);
-        reason_ = why;
-        if (!opened && !choice.soft) fail(GPO_NO_DEVICE, "CUDA can't be used: ", why);
-        if (!opened) {
-            std::string soft_why;
-            opened = driver::open_soft(&soft_why);
-            if (!opened) fail(GPO_NO_DEVICE, "the software GPU can't be used: ", soft_why);
-            chosen = choice.cuda;
-        }
-        opened = driver::interpose(std::move(opened));
+        std::shared_ptr<driver::Driver> opened =
+            driver::interpose(open_chosen_driver(choice.cuda, choice.soft, &stands_in));
         int count = 0;
         if (opened->table.cuDeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
         std::vector<int> ordinals;
@@ -203,7 +222,7 @@ void Runtime::open_driver() {
     }
     log(GPO_LOG_DEBUG, "driver: ", driver_->software ? "the software GPU" : "CUDA", ", version ", driver_->version, ", ",
         ordinals_.size(), ordinals_.size() == 1 ? " device" : " devices");
-    if (chosen) log(GPO_LOG_INFO, "the software GPU is used: CUDA can't be: ", reason_);
+    if (stands_in) tell_fallback();
 }
 
 // In one order with whoever begins to shut down and then looks for annexes: one of the two sees the other.

@@ -244,6 +244,8 @@ private:
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);
     void open_driver();
+    std::shared_ptr<driver::Driver> open_chosen_driver(bool cuda, bool soft, bool* stands_in);
+    void tell_fallback() noexcept;
     Annex& add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept;
 
     gpo_runtime_options options_;

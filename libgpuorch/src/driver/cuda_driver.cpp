@@ -4,11 +4,16 @@
 // Every entry of the table is requested from cuGetProcAddress with the version of its prototype and with the legacy
 // default stream. If the driver can't be used, one sentence says why. A failure is not stored, so the next runtime
 // tries again: a driver may be installed, or its device nodes may appear, in the meantime.
+//
+// Two kinds of failures are told apart. Where there is no NVIDIA GPU the software GPU may stand in unasked. Where there
+// is one, or a driver for one, something is broken, and a program that went on without the GPU would only be slow.
 #include <algorithm>
 #include <string>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "driver/builtin.h"
+#include "driver/device_nodes.h"
 #include "driver/driver.h"
 #include "driver/functions.h"
 #include "driver/library.h"
@@ -44,17 +49,24 @@ private:
 
 std::string version_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
 
-/// libcuda, or none with a sentence. Once loaded, the same for the life of the process.
-const Library& load_library(std::string* why) {
+/// Why there is no driver.
+struct Refusal {
+    std::string why;
+    bool no_device = false;   // neither the machine's libraries nor its driver know of a device
+};
+
+/// libcuda, or none with a refusal. Once loaded, the same for the life of the process.
+const Library& load_library(Refusal* refusal) {
     static host::Mutex lock;
     static auto& library = *new Library();
     std::lock_guard guard(lock);
     if (library) return library;
     std::string tried;
+    bool found = false;
     // The stub that comes with the toolkit answers every call with an error: cuInit says so later.
-    library = Library::open({"libcuda.so.1", "libcuda.so"}, &tried);
+    library = Library::open({"libcuda.so.1", "libcuda.so"}, &tried, &found);
     library.stay();
-    if (!library) *why = text("the CUDA driver library could not be loaded: ", tried);
+    if (!library) *refusal = {text("the CUDA driver library could not be loaded: ", tried), !found};
     return library;
 }
 
@@ -89,10 +101,19 @@ std::string describe(const Table& table, CUresult result) {
                 ")");
 }
 
-std::shared_ptr<Driver> open(std::string* why) {
-    const Library& library = load_library(why);
+/// What cuInit says too where CUDA_VISIBLE_DEVICES names no device that there is.
+Refusal no_device() {
+    const char* const visible = environment::get("CUDA_VISIBLE_DEVICES");
+    return {text("the CUDA driver sees no device",
+                 visible ? text(": CUDA_VISIBLE_DEVICES is `", std::string_view(visible).substr(0, 60), "`") : ""),
+            true};
+}
+
+std::shared_ptr<Driver> open(Refusal* refusal) {
+    const Library& library = load_library(refusal);
     if (!library) return nullptr;
 
+    std::string* const why = &refusal->why;
     int version = 0;
     DriverGetVersion* get_version = nullptr;
     library.optional("cuDriverGetVersion", get_version);
@@ -124,8 +145,8 @@ std::shared_ptr<Driver> open(std::string* why) {
     const Table& table = driver->table;
 
     if (CUresult result = table.cuInit(0); result != CUDA_SUCCESS) {
-        *why = result == CUDA_ERROR_NO_DEVICE ? "the CUDA driver sees no device"
-                                              : text("cuInit failed: ", describe(table, result));
+        if (result == CUDA_ERROR_NO_DEVICE) *refusal = no_device();
+        else *why = text("cuInit failed: ", describe(table, result));
         return nullptr;
     }
     int count = 0;
@@ -134,7 +155,7 @@ std::shared_ptr<Driver> open(std::string* why) {
         return nullptr;
     }
     if (count <= 0) {
-        *why = "the CUDA driver sees no device";
+        *refusal = no_device();
         return nullptr;
     }
     return driver;
@@ -142,8 +163,8 @@ std::shared_ptr<Driver> open(std::string* why) {
 
 }  // namespace
 
-std::shared_ptr<Driver> open_cuda(std::string* why) {
-    std::string reason;
+std::shared_ptr<Driver> open_cuda(std::string* why, bool* absent) {
+    if (absent) *absent = false;
     if (host::forked()) {
         if (why) *why = "this process was forked from one that used the library: CUDA can't be used in it";
         return nullptr;
@@ -155,9 +176,13 @@ std::shared_ptr<Driver> open_cuda(std::string* why) {
         std::lock_guard guard(lock);
         if (opened) return opened;
     }
-    std::shared_ptr<Driver> driver = open(&reason);
+    Refusal refusal;
+    std::shared_ptr<Driver> driver = open(&refusal);
     if (!driver) {
-        if (why) *why = std::move(reason);
+        const std::string node = nvidia_node();
+        if (!node.empty()) refusal.why += text(", though ", node, " is there");
+        if (absent) *absent = refusal.no_device && node.empty();
+        if (why) *why = std::move(refusal.why);
         return nullptr;
     }
     std::lock_guard guard(lock);

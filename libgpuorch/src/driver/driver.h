@@ -120,10 +120,16 @@ struct Driver {
 };
 
 /// The machine's CUDA driver, loaded and initialised on the first call. NULL with the reason in `why` when it can't be
-/// used (no library, broken library, a required function missing, too old, no device, forked process).
-std::shared_ptr<Driver> open_cuda(std::string* why);
+/// used (no library, broken library, a required function missing, too old, no device, forked process). `*absent` says
+/// whether that is because this machine has no NVIDIA GPU: it shows no device node of one, and there is no libcuda, or
+/// libcuda says that there is no device.
+std::shared_ptr<Driver> open_cuda(std::string* why, bool* absent = nullptr);
 
-/// The software GPU. One for the process, shared by all runtimes, gone when the last of them lets go of it.
+/// For tests: the folder in which open_cuda looks for device nodes, in place of /dev.
+void set_device_folder(std::string folder);
+
+/// The software GPU. One for the process, shared by all runtimes, gone when the last of them lets go of it. NULL with
+/// the reason if it can't be started.
 std::shared_ptr<Driver> open_soft(std::string* why);
 
 /// For tests: every driver that a runtime opens from now on passes through `wrap` (faults.h, recorder.h). Empty: none.

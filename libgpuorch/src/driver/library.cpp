@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <string_view>
+
 #include "base/text.h"
 
 namespace gpo::driver {
@@ -12,13 +14,21 @@ void add_tried(std::string* tried, const std::string& why) {
     *tried += why;
 }
 
-Library Library::open(const std::vector<std::string>& candidates, std::string* tried) {
+// The loader's messages are in the user's language. They begin with the file that is wrong: with the name itself where
+// no folder has it, else with the path that was found, or with a library that this one needs.
+static bool was_found(const std::string& name, std::string_view message) {
+    return name.find('/') == std::string::npos && !message.starts_with(name + ":");
+}
+
+Library Library::open(const std::vector<std::string>& candidates, std::string* tried, bool* found) {
     Library opened;
+    if (found) *found = false;
     for (const std::string& name : candidates) {
         opened.name_ = name;
         opened.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (opened) return opened;
-        const char* message = dlerror();
+        const char* const message = dlerror();
+        if (found) *found |= was_found(name, message ? message : "");
         add_tried(tried, message ? message : text(name, " can't be loaded"));
     }
     return {};

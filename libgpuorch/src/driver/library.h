@@ -14,8 +14,9 @@ namespace gpo::driver {
 class Library {
 public:
     Library() noexcept = default;   // none
-    /// The first of the candidates that can be loaded, names or paths; if none can, none.
-    static Library open(const std::vector<std::string>& candidates, std::string* tried);
+    /// The first of the candidates that can be loaded, names or paths; if none can, none. `*found` then says whether
+    /// the dynamic loader has found one of those that are names: such a library is there, and is broken.
+    static Library open(const std::vector<std::string>& candidates, std::string* tried, bool* found = nullptr);
     Library(Library&& other) noexcept
         : handle_(std::exchange(other.handle_, nullptr)), stays_(other.stays_), name_(std::move(other.name_)) {}
     Library& operator=(Library other) noexcept {

@@ -102,6 +102,7 @@ test("objects of another kind, and other values, are refused by the name of what
     raises("option 'priority': ", device.stream_create, device, {priority = "high"})
     raises("option 'blocking': true or false expected", device.stream_create, device, {blocking = 1})
     raises("option 'completion_mode': one of these expected: balanced, latency", gpuorch.runtime_create, {completion_mode = "fast"})
+    raises("option 'quiet_fallback': true or false expected", gpuorch.runtime_create, {quiet_fallback = 1})
     raises("option 'label': the string has a zero byte in it", device.stream_create, device, {label = "a\0b"})
     raises("seconds expected", stream.wait, stream, 0 / 0)
     raises("the number has no integer representation", runtime.describe_device, runtime, 0.5)

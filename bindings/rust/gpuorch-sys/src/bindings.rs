@@ -46,6 +46,7 @@ pub const GPO_LOG_INFO: i32 = 3;
 pub const GPO_LOG_DEBUG: i32 = 4;
 pub const GPO_COMPLETION_BALANCED: u32 = 0;
 pub const GPO_COMPLETION_LATENCY: u32 = 1;
+pub const GPO_RUNTIME_QUIET_FALLBACK: u32 = 1;
 pub const GPO_LIMIT_STACK_BYTES: u32 = 1;
 pub const GPO_LIMIT_PRINTF_BYTES: u32 = 2;
 pub const GPO_LIMIT_HEAP_BYTES: u32 = 3;

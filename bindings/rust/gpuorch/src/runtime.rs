@@ -110,12 +110,13 @@ pub struct RuntimeBuilder {
     cache: Option<String>,
     log: Option<(LogLevel, Box<Logger>)>,
     latency: bool,
+    quiet_fallback: bool,
     schedule_seed: u64,
 }
 
 impl RuntimeBuilder {
     /// Which driver and devices: `any`, `soft`, `cuda`, `cuda:N` or `soft:N`. Overrides `GPUORCH_DEVICE`, which has the
-    /// same values.
+    /// same values. With `any` the software GPU stands in only where there is no NVIDIA GPU.
     pub fn device(mut self, device: impl Into<String>) -> Self {
         self.device = Some(device.into());
         self
@@ -147,6 +148,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Says nothing on stderr where the software GPU stands in for a GPU that isn't there.
+    pub fn quiet_fallback(mut self) -> Self {
+        self.quiet_fallback = true;
+        self
+    }
+
     /// Deterministic mode: threads and clock follow one schedule, the same for the same seed, which must not be 0.
     /// Needs the software GPU, and no other runtime in the process.
     pub fn schedule_seed(mut self, seed: u64) -> Self {
@@ -164,6 +171,7 @@ impl RuntimeBuilder {
         options.device = pointer(&device);
         options.label = pointer(&label);
         options.cache = pointer(&cache);
+        options.flags = if self.quiet_fallback { sys::GPO_RUNTIME_QUIET_FALLBACK } else { 0 };
         options.completion_mode = if self.latency { sys::GPO_COMPLETION_LATENCY } else { sys::GPO_COMPLETION_BALANCED };
         options.schedule_seed = self.schedule_seed;
         let log = self.log.map(|(level, log)| {

@@ -1,0 +1,55 @@
+#include "driver/device_nodes.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "driver/driver.h"
+#include "host/host.h"
+
+namespace gpo::driver {
+
+namespace {
+
+constinit host::Mutex g_lock;
+
+/// Never destroyed: threads may still run at exit.
+std::string& folder() {
+    static auto& kept = *new std::string("/dev");
+    return kept;
+}
+
+/// The first by name of those in the folder.
+std::string first_listed(const std::string& in) {
+    std::string first;
+    DIR* const opened = opendir(in.c_str());
+    if (!opened) return first;
+    while (const dirent* entry = readdir(opened)) {
+        const std::string_view name = entry->d_name;
+        if (name.starts_with("nvidia") && (first.empty() || name < first)) first = name;
+    }
+    closedir(opened);
+    return first.empty() ? first : in + "/" + first;
+}
+
+}  // namespace
+
+std::string nvidia_node() {
+    std::string in;
+    {
+        std::lock_guard guard(g_lock);
+        in = folder();
+    }
+    // By name first: a folder can't be listed without a descriptor, or where a sandbox forbids it.
+    for (const char* name : {"/nvidia0", "/nvidiactl"})
+        if (access((in + name).c_str(), F_OK) == 0) return in + name;
+    return first_listed(in);
+}
+
+void set_device_folder(std::string in) {
+    std::lock_guard guard(g_lock);
+    folder() = std::move(in);
+}
+
+}  // namespace gpo::driver
