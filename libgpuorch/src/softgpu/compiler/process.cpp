@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +26,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/text.h"
 #include "host/host.h"
 
 extern char** environ;
@@ -254,6 +257,9 @@ ProcessResult run_process(const ProcessRequest& request) {
 
 namespace {
 
+// Not "gpuorch-cxx-": versions before the lock called theirs so, and what they use would look like what was left.
+constexpr std::string_view kFolderName = "gpuorch-compiler-", kLetters = "XXXXXX";   // as mkdtemp wants them
+
 // Takes no memory and one descriptor, none where no folder in it has anything in it: it may be for lack of these that
 // the folder goes. (std::filesystem::remove_all would end the program without memory, error code or not.)
 void remove_content(int root) noexcept {
@@ -291,22 +297,82 @@ void remove_content(int root) noexcept {
     }
 }
 
+// The lock on a folder's descriptor says that its process lives: the kernel takes it away with the process, whatever
+// the process died of, and knows it in every namespace of processes, where numbers of processes mean different things.
+// Where a file system has no locks, nobody gets one, and nothing is removed.
+
+// Whether nobody but this user and root can rename what this user has in the folder. Elsewhere what has one of our
+// names may be another folder of the user's.
+bool keeps_names(int folder) noexcept {
+    struct stat status;
+    return fstat(folder, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0) &&
+           ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (status.st_mode & S_ISVTX) != 0);
+}
+
+// Removes the folder, if it is one of this user's that no process has locked.
+void remove_if_left(int parent, const char* name) noexcept {
+    const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    struct stat status;
+    if (fstat(folder, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 0777) == 0700 &&
+        flock(folder, LOCK_EX | LOCK_NB) == 0) {
+        remove_content(folder);
+        unlinkat(parent, name, AT_REMOVEDIR);
+    }
+    close(folder);
+}
+
+// Takes no memory.
+void remove_left_folders(const char* parent) noexcept {
+    const int folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    alignas(dirent64) char entries[4096];
+    for (ssize_t bytes; keeps_names(folder) && (bytes = getdents64(folder, entries, sizeof entries)) > 0;)
+        for (ssize_t at = 0; at < bytes;) {
+            const auto& entry = *reinterpret_cast<const dirent64*>(entries + at);
+            at += entry.d_reclen;
+            const std::string_view name = entry.d_name;
+            if (name.starts_with(kFolderName) && name.size() == kFolderName.size() + kLetters.size())
+                remove_if_left(folder, entry.d_name);
+        }
+    close(folder);
+}
+
+// Whether the folder is this process's for good. Until it is locked another process may take it for one that was left:
+// that one has the lock then, or the folder is gone.
+bool keep(int folder) noexcept {
+    struct stat status;
+    const bool taken = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return !taken && fstat(folder, &status) == 0 && status.st_nlink != 0;
+}
+
 }  // namespace
 
 PrivateFolder::PrivateFolder() {
+    static constinit std::atomic<bool> looked{false};
     const char* parent = secure_getenv("TMPDIR");
-    std::string name = std::string(parent && *parent ? parent : "/tmp") + "/gpuorch-cxx-XXXXXX";
-    if (mkdtemp(name.data())) {
+    if (!parent || !*parent) parent = "/tmp";
+    if (!looked.exchange(true)) remove_left_folders(parent);
+    const std::string pattern = text(parent, "/", kFolderName, kLetters);
+    std::string name;
+    for (int tries = 0; tries < 100; ++tries) {
+        name = pattern;
+        if (!mkdtemp(name.data())) {
+            error = errno;
+            break;
+        }
         folder_ = open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (folder_ >= 0) {
+        error = folder_ < 0 ? errno : 0;
+        if (folder_ >= 0 && keep(folder_)) {
             path = std::move(name);   // which needs no memory
             return;
         }
-        error = errno;
-        rmdir(name.c_str());
-    } else {
-        error = errno;
+        if (folder_ >= 0) close(folder_);
+        else rmdir(name.c_str());
+        if (error != 0 && error != ENOENT) break;
+        error = EBUSY;
     }
+    folder_ = -1;
     why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " +
               std::strerror(error);
 }
@@ -314,8 +380,8 @@ PrivateFolder::PrivateFolder() {
 PrivateFolder::~PrivateFolder() {
     if (path.empty()) return;
     remove_content(folder_);
-    close(folder_);
     rmdir(path.c_str());
+    close(folder_);
 }
 
 int PrivateFolder::write(const std::string& name, std::string_view text) const {

@@ -38,7 +38,8 @@ ProcessResult run_process(const ProcessRequest& request);
 inline constexpr uint64_t kLargestOutput = uint64_t{1} << 30;   // bytes
 
 /// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty,
-/// and `why` and `error` tell, when it can't be made.
+/// and `why` and `error` tell, when it can't be made. The first in a process also removes the folders that processes of
+/// this user left when they died.
 class PrivateFolder {
 public:
     PrivateFolder();
