@@ -117,6 +117,7 @@ GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_
  *     first such call, its object and why. Or a call of another library broke the recording. Or a stream was left that
  *     doesn't join the first one again. Or what was recorded for a body has a node that a body can't have, or one that
  *     can't be copied: the message names it
+ * GPO_OUT_OF_MEMORY: the first call that was refused was refused for want of memory, or there was none at the end
  * GPO_INVALID_STATE: no recording was begun, or another thread began it */
 GPO_API gpo_status gpo_template_end(gpo_template_t graph_template);
 

@@ -171,7 +171,8 @@ void BucketRecorder::fail_record(Bucket& bucket, const Failure& failure) {
     try {
         bucket.recorded().end();
     } catch (const Failure& refused) {
-        if (refused.error()->status == GPO_CAPTURE_REFUSED)
+        const gpo_status status = refused.error()->status;
+        if (status == GPO_CAPTURE_REFUSED || status == GPO_OUT_OF_MEMORY)
             error->message = text(error->message, "; ", refused.error()->sentence());
     }
     throw Failure(std::move(error));

@@ -99,8 +99,11 @@ CUgraph GraphRecording::end() {
     if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
     if (broken && is_sticky(result)) throw Failure(stream_->context().loss());
+    // Who lacked memory for a piece may try again; else the piece can't be recorded.
+    const bool no_memory =
+        first_refusal_ ? first_refusal_->status == GPO_OUT_OF_MEMORY : result == CUDA_ERROR_OUT_OF_MEMORY;
     auto error = std::make_shared<Error>();
-    error->status = GPO_CAPTURE_REFUSED;
+    error->status = no_memory ? GPO_OUT_OF_MEMORY : GPO_CAPTURE_REFUSED;
     error->native_code = result;
     error->native_domain = result ? GPO_NATIVE_CUDA : GPO_NATIVE_NONE;
     error->message = first_refusal_ ? text("the recording lacks what was refused: ", first_refusal_->sentence())
@@ -109,6 +112,7 @@ CUgraph GraphRecording::end() {
 }
 
 std::string GraphRecording::why_broken(CUresult result) const {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) return "the driver had no memory to end the recording";
     if (result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         return "a call that can't be recorded, of another library or of the program, has broken the recording";
     std::string names;
@@ -178,6 +182,7 @@ CUgraphNode GraphRecording::last(Stream& stream) const {
     size_t count = 0;
     const CUresult result =
         stream.table().cuStreamGetCaptureInfo(stream.native(), &status, &number, &graph, &after, &count);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) stream.context().check(result, "cuStreamGetCaptureInfo");
     if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || number != number_)
         fail(GPO_INVALID_STATE, stream.describe(), " is not in this recording");
     return count == 1 ? after[0] : nullptr;

@@ -49,8 +49,8 @@ public:
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
     CUgraphNode last(Stream& stream) const;
     void set_last(Stream& stream, CUgraphNode node);
-    /// Ends. The graph is the caller's. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason; the recording has
-    /// ended then too.
+    /// Ends. The graph is the caller's. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or
+    /// Failure(GPO_OUT_OF_MEMORY) if that was want of memory; the recording has ended then too.
     CUgraph end();
 
 private:

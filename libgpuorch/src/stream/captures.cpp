@@ -51,8 +51,9 @@ namespace {
 constinit CaptureListeners g_listeners;
 
 struct Point {
-    uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver doesn't tell
+    uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver doesn't tell, for `why`
     CUgraphNode node = nullptr;
+    CUresult why = CUDA_SUCCESS;
 };
 
 // Where a captured stream is. Inside a DriverScope.
@@ -66,7 +67,7 @@ Point point_of(Stream& stream) noexcept {
     const CUresult result =
         stream.table().cuStreamGetCaptureInfo(stream.native(), &status, &number, &graph, &after, &count);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return {};
-    if (result != CUDA_SUCCESS) return {kAnyCapture};
+    if (result != CUDA_SUCCESS) return {kAnyCapture, nullptr, result};
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {};
     return {number, count == 1 ? after[0] : nullptr};
 }
@@ -93,11 +94,14 @@ bool is_recording(uint64_t capture) noexcept {
 void note_captured(Stream& stream, const Operation& operation) noexcept {
     const Point point = point_of(stream);
     if (!point.capture) return;
+    ErrorPtr unknown;   // what the operation needs wouldn't be kept
+    if (point.capture == kAnyCapture) {
+        const ErrorPtr why = stream.context().error_of(point.why, "cuStreamGetCaptureInfo");
+        unknown = make_error(why->status, "which node the operation has become isn't known: ", why->sentence());
+    }
     g_listeners.visit(point.capture, [&](CaptureListener& listener) {
-        if (point.capture != kAnyCapture) return listener.captured(stream, operation, point.node);
-        // What the operation needs wouldn't be kept.
-        listener.refused(stream, operation.kind(),
-                         make_error(GPO_DRIVER_ERROR, "the driver doesn't tell which node the operation has become"));
+        if (unknown) listener.refused(stream, operation.kind(), unknown);
+        else listener.captured(stream, operation, point.node);
     });
 }
 

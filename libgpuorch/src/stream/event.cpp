@@ -155,7 +155,7 @@ public:
             refuse_capture(stream, of_event);          // the driver would give the whole capture up
         if ((of_event || others) && !of_stream) stream.join_recording();   // by this wait it joins the capture
         wait(stream, newest.native);
-        if (others && !of_stream && stream.capture() == 0) stream.leave_recording();   // as a rule it has joined none
+        if (others && !of_stream && !stream.capturing()) stream.leave_recording();   // as a rule it has joined none
     }
     std::unique_ptr<Operation> held_copy() const override {
         if (!bound_) throw Unbound{};

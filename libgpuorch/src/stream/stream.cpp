@@ -434,6 +434,7 @@ uint64_t Stream::capture() {
     // One that was invalidated has no number, and is left by ending it all the same.
     cuuint64_t number = 0;
     const CUresult result = table().cuStreamGetCaptureInfo(native_, &status, &number, nullptr, nullptr, nullptr);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) context_->check(result, "cuStreamGetCaptureInfo");
     return result == CUDA_SUCCESS && number != 0 ? number : UINT64_MAX;
 }
 
