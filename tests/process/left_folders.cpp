@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
@@ -155,7 +156,11 @@ void race(const std::string& temporary) {
             for (const auto& entry : fs::directory_iterator(temporary, gone)) {
                 const int folder = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
                 if (folder < 0) continue;
-                if (flock(folder, LOCK_EX | LOCK_NB) == 0 && rmdir(entry.path().c_str()) == 0) ++removed;
+                if (flock(folder, LOCK_EX | LOCK_NB) == 0) {
+                    // Who doesn't look for the lock gets somewhere meanwhile.
+                    std::this_thread::sleep_for(std::chrono::microseconds(100));
+                    removed += fs::remove_all(entry.path(), gone) > 0 ? 1 : 0;
+                }
                 close(folder);
             }
         }
