@@ -11,6 +11,8 @@
 
 namespace {
 
+constexpr bool kSoftIsBuilt = GPUORCH_SOFT;
+
 template <class T>
 T sized() {
     T value{};
@@ -233,7 +235,7 @@ int main(int count, char** arguments) {
             std::fputs(
                 "usage: gpuorch-info [--version]\n"
                 "Prints the drivers, devices, limits and settings that libgpuorch finds. The exit code is 1 if\n"
-                "the software GPU, which is in the library, can't be used.\n",
+                "the software GPU can't be used, though the library was built with it.\n",
                 help ? stdout : stderr);
         return version || help ? 0 : 2;
     }
@@ -246,5 +248,5 @@ int main(int count, char** arguments) {
     driver("cuda");
     const bool soft = driver("soft");
     environment();
-    return soft && std::fflush(stdout) == 0 ? 0 : 1;
+    return soft == kSoftIsBuilt && std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -73,6 +73,41 @@ done ;; esac
     print(f"PASS {name}" if right else f"FAIL {name}: {third}, {fourth}")
 
 
+def without_soft(folder, full):
+    """GPUORCH_SOFT=OFF: the library without the software GPU."""
+    name = "a build without the software GPU has no tests, and says so"
+    build = folder / "without soft"
+    configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Testing", "-DGPUORCH_SOFT=OFF", "-DGPUORCH_BENCH=OFF",
+                 "-DGPUORCH_STATIC=ON"]
+    if "GPUORCH_DEPS" in os.environ:
+        configure.append(f"-DGPUORCH_DEPS={os.environ['GPUORCH_DEPS']}")
+    if shutil.which("ccache"):
+        configure += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    refused = subprocess.run([str(part) for part in configure], capture_output=True, text=True)
+    right = refused.returncode != 0 and "The tests need the software GPU" in refused.stderr
+    print(f"PASS {name}" if right else f"FAIL {name}: {refused}")
+
+    name = "without the software GPU nothing of it and of Boost.Context is built"
+    run(name, *configure, "-DGPUORCH_TESTS=OFF")
+    built = run(name, "ninja", "-C", build, "-t", "commands", "all") + "".join(
+        path.read_text() for path in build.rglob("unity_*.cxx"))   # what the files are made of that are compiled
+    wrong = [word for word in ("src/softgpu/", "softgpu_headers", "libboost_context") if word in built]
+    wrong += [f"no {word}" for word in ("src/driver/without_soft.cpp", "src/driver/cuda_driver.cpp") if word not in built]
+    print(f"FAIL {name}: there is {wrong}" if wrong else f"PASS {name}")
+
+    if not full:   # to build it takes minutes
+        return
+    name = "without the software GPU the library loads, and says that it has none"
+    run(name, "cmake", "--build", build)
+    plain = {key: value for key, value in os.environ.items() if key not in ("LD_LIBRARY_PATH", "GPUORCH_DEVICE")}
+    told = run(name, build / "libgpuorch/gpuorch-info", env=plain)
+    wanted = [r"driver soft\n  not usable: the software GPU can't be used: this library was built without it \(GPUORCH_SOFT=OFF\)"]
+    if "driver cuda\n  usable" not in told:
+        wanted.append(r"a runtime with no options has no device: CUDA can't be used: ")
+    lacking = [words for words in wanted if not re.search(words, told)]
+    print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
+
+
 def benchmarks(folder, prefix, environment):
     """The installed ones."""
     name = "gpuorch-bench measures a row, and writes a table and JSON"
@@ -179,6 +214,7 @@ def main():
             bench[option] = {program in rules and program in targets + "gpuorch-bench" for program in programs}
         print(f"PASS {name}" if bench == {"ON": {True}, "OFF": {False}, "FIRST_USE": {True}} else f"FAIL {name}: {bench}")
         benchmarks_on_first_use(folder)
+        without_soft(folder, "--full" in sys.argv)
 
         name = "GPUORCH_LANGUAGES=OFF leaves Python's and Lua's modules out"
         print(f"PASS {name}" if modules == {"ON": {True}, "OFF": {False}, "FIRST_USE": {False}} else f"FAIL {name}: {modules}")

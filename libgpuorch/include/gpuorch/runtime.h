@@ -31,7 +31,8 @@ typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
  * GPUORCH_DEVICE, or else "any":
  *
  *   "cuda"   CUDA, or GPO_NO_DEVICE where it can't be used. "cuda:N" shows only device N
- *   "soft"   the software GPU. "soft:N" likewise
+ *   "soft"   the software GPU, or GPO_NO_DEVICE if the library was built without it (-DGPUORCH_SOFT=OFF). "soft:N"
+ *            likewise
  *   "any"    CUDA. The software GPU stands in where there is no NVIDIA GPU. Where there is one that can't be used,
  *            something is broken, and nothing stands in: GPO_NO_DEVICE, and the message says what is wrong
  *

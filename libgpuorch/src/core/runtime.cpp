@@ -179,8 +179,10 @@ std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft
     const std::string why = cuda ? text("CUDA can't be used: ", reason_) : "";
     if (!soft) fail(GPO_NO_DEVICE, why);
     if (!absent)
-        fail(GPO_NO_DEVICE, why, "; the software GPU stands in only where there is no NVIDIA GPU and no driver, or if it is "
-                                 "asked for (GPUORCH_DEVICE=soft)");
+        fail(GPO_NO_DEVICE, why,
+             driver::has_soft() ? "; the software GPU stands in only where there is no NVIDIA GPU and no driver, or if "
+                                  "it is asked for (GPUORCH_DEVICE=soft)"
+                                : "");
     std::string soft_why;
     opened = driver::open_soft(&soft_why);
     if (!opened) fail(GPO_NO_DEVICE, why, cuda ? "; " : "", "the software GPU can't be used: ", soft_why);

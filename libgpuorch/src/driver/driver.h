@@ -129,8 +129,10 @@ std::shared_ptr<Driver> open_cuda(std::string* why, bool* absent = nullptr);
 void set_device_folder(std::string folder);
 
 /// The software GPU. One for the process, shared by all runtimes, gone when the last of them lets go of it. NULL with
-/// the reason if it can't be started.
+/// the reason if it can't be started, or the library was built without it.
 std::shared_ptr<Driver> open_soft(std::string* why);
+/// Whether the library was built with it.
+bool has_soft() noexcept;
 
 /// For tests: every driver that a runtime opens from now on passes through `wrap` (faults.h, recorder.h). Empty: none.
 using Interposer = std::function<std::shared_ptr<Driver>(std::shared_ptr<Driver>)>;

@@ -160,6 +160,8 @@ Machine* Machine::running() noexcept {
 
 namespace gpo::driver {
 
+bool has_soft() noexcept { return true; }
+
 std::shared_ptr<Driver> open_soft(std::string* why) {
     using namespace softgpu;
     std::string reason;
