@@ -1,6 +1,6 @@
 """Builds and runs the tests, and ends with the line `N passed, N failed, N skipped`.
 
-    tests/run [--full] [FILTER]...
+    tests/run [--full] [--write-times] [FILTER]...
 
 Without a filter: everything once, plainly built. A filter names a section, or is a part of test names; only what it needs is
 built.
@@ -18,6 +18,7 @@ built.
                 CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang
 
 --full runs all sections, every row of them, and what is random or repeated thousands of times.
+--write-times, with `plain sanitize`, writes what everything took into tests/README.md, if nothing has failed.
 
 A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the ones
 after it are run all the same. A test without an assertion fails, a suite or a script without a test, a script that doesn't come
@@ -34,6 +35,7 @@ import time
 import parts
 import programs
 import tally as tallies
+import times as timing
 from parts import BUILD
 from programs import ROOT, TESTS
 
@@ -68,7 +70,7 @@ def clean_environment(full):
     return environment
 
 
-def build(name, targets, full, environment, tally):
+def build(name, targets, full, environment, tally, times):
     """Configures and builds into build/<name>. False, and a failed test, if that goes wrong."""
     folder = BUILD / name
     options = [*BUILD_OPTIONS[name], f"GPUORCH_BENCH={'ON' if full and name == 'tests' else 'OFF'}"]
@@ -95,23 +97,10 @@ def build(name, targets, full, environment, tally):
             tally.say(outcome.tail(100))
             tally.fail(f"build/{name}", outcome.ending())
             return False
-    tallies.show(f"build/{name}: built in {time.monotonic() - start:.0f} s")
+    seconds = time.monotonic() - start
+    tallies.show(f"build/{name}: built in {seconds:.0f} s")
+    times.built(name, seconds)
     return True
-
-
-class Times:
-    """Of each part: what it took and what it may take."""
-
-    def __init__(self):
-        self.rows = []
-
-    def add(self, part, seconds, cpu):
-        self.rows.append((part.label, seconds, cpu, part.budget))
-
-    def table(self):
-        width = max(len(label) for label, *_ in self.rows)
-        return [f"{'part':{width}}  seconds  of processors  budget",
-                *(f"{label:{width}}  {seconds:7.0f}  {cpu:13.0f}  {budget:6.0f}" for label, seconds, cpu, budget in self.rows)]
 
 
 def run_part(part, full, times):
@@ -132,7 +121,8 @@ def run_all(plan, everything, times):
     for name in BUILD_OPTIONS:
         wanted = [part for part in plan.parts if part.build == name]
         tally = tallies.Tally()
-        built = wanted and build(name, [target for part in wanted for target in part.targets], plan.full, plan.environment, tally)
+        targets = [target for part in wanted for target in part.targets]
+        built = wanted and build(name, targets, plan.full, plan.environment, tally, times)
         tallies.show(*tally.output) if tally.output else None
         everything.add(tally)
         if not built:
@@ -142,12 +132,13 @@ def run_all(plan, everything, times):
                        for part in sorted(wanted, key=lambda part: -part.budget)]
             for future in concurrent.futures.as_completed(running):
                 everything.add(future.result())
+        times.over(name)
 
 
 def close(everything, again, times):
     """What it all came to."""
-    if len(times.rows) > 1:
-        tallies.show("", *times.table())
+    if times.table():
+        tallies.show(*times.table())
     if everything.skipped:
         tallies.show("", "skipped:", *(f"  {name}" for name in everything.skipped))
     if everything.failed:  # last, where a log that was cut still has it
@@ -166,16 +157,19 @@ def main():
         return 0
     # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that; tests send it to programs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    unknown = [word for word in arguments if word.startswith("-") and word != "--full"]
+    unknown = [word for word in arguments if word.startswith("-") and word not in ("--full", "--write-times")]
     if unknown:
         sys.exit(f"tests/run: {unknown[0]} is no option; see tests/run --help")
     full = "--full" in arguments
+    writes = "--write-times" in arguments
+    if writes and (full or {word for word in arguments if not word.startswith("-")} != {"plain", "sanitize"}):
+        sys.exit("tests/run: --write-times is for `tests/run plain sanitize`")
     groups = {"plain": parts.PLAIN, "sanitize": parts.SANITIZE}
     words = [word for word in arguments if not word.startswith("-")]
     sections = [section for word in words for section in groups.get(word, (word,)) if section in parts.SECTIONS]
     patterns = [word for word in words if word not in groups and word not in parts.SECTIONS]
     plan = parts.Plan(full, sections, patterns, clean_environment(full))
-    everything, times = tallies.Tally(), Times()
+    everything, times = tallies.Tally(), timing.Times()
     if not plan.parts:
         everything.fail(f"no test is called {' or '.join(patterns)}")
         tallies.show(*everything.output)
@@ -185,6 +179,8 @@ def main():
         programs.Running.end_all()
         tallies.show("tests/run: interrupted")
         os._exit(130)
+    if writes and not everything.failed:
+        times.write()
     return close(everything, tuple({part.again for part in plan.parts if part.again}), times)
 
 
