@@ -5,11 +5,13 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 PROGRAMS = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "tests"
+ROWS = pathlib.Path(__file__).resolve().parent / "rows.txt"
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
@@ -33,6 +35,8 @@ def main():
     if not programs:
         print("FAIL benchmarks: none were built")
     rows = set()
+    listed(programs, environment)
+    rows_by_name()
     for program in programs:
         with tempfile.TemporaryDirectory() as scratch:
             report = pathlib.Path(scratch) / "rows.json"
@@ -56,6 +60,27 @@ def main():
         missing = ", ".join(sorted(names - rows))
         print(f"FAIL {what}: {missing} is missing" if missing else f"PASS {what}: measured")
     fewest_pairs(environment)
+
+
+def listed(programs, environment):
+    """rows.txt is what the programs say that they measure. `check_bench.py --write` writes it."""
+    said = "".join(f"{program.name.removeprefix('gpuorch_bench_')} {line}\n" for program in programs if program.name.startswith("gpuorch_bench_")
+                   for line in subprocess.run([program, "--list"], env=environment, timeout=60, check=True, text=True,
+                                              stdout=subprocess.PIPE).stdout.splitlines())
+    if "--write" in sys.argv:
+        ROWS.write_text(said)
+    print("PASS rows.txt names what the programs measure" if ROWS.read_text() == said else
+          "FAIL rows.txt names what the programs measure: it doesn't; GPUORCH_BUILD=... tests/bench/check_bench.py --write writes it")
+
+
+def rows_by_name():
+    """What can be asked without any program."""
+    script = ROWS.parent / "run"
+    told = subprocess.run([script, "--list"], timeout=60, text=True, capture_output=True)
+    wrong = subprocess.run([script, "lanch"], timeout=60, text=True, capture_output=True)
+    print("PASS rows are listed, and one that there isn't is refused, without a program"
+          if told.returncode == 0 and re.search(r"^launch +\S", told.stdout, re.M) and wrong.returncode == 2 and "there is launch" in wrong.stderr
+          else f"FAIL rows are listed, and one that there isn't is refused, without a program: {told}, {wrong}")
 
 
 def fewest_pairs(environment):

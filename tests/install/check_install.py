@@ -176,6 +176,17 @@ def main():
         lacking = [words for words in wanted if not re.search(words, told)]
         print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
 
+        name = "gpuorch-info tells programs the same"
+        odd = 'a"\\'
+        told = json.loads(run(name, prefix / "bin" / "gpuorch-info", "--json",
+                              env={**plain, "GPUORCH_SOFT_DEVICES": "2", "GPUORCH_LOG": odd}))
+        cuda, soft = told["drivers"]
+        device = soft["devices"][1]
+        right = (cuda["usable"] == (cuda["reason"] is None), soft["usable"], len(soft["devices"]) == 2, device["limits"]["stack_bytes"] >= 1024,
+                 device["compute_capability"] == [9, 0], device["now"]["power_mw"] is None, soft["topology"][0][0] is None,
+                 soft["topology"][0][1]["accessible"], told["environment"]["GPUORCH_LOG"] == odd, told["environment"]["GPUORCH_TRACE"] is None)
+        print(f"PASS {name}" if all(right) else f"FAIL {name}: {right} of {told}")
+
         name = "gpuorch-info says why a driver or a compiler can't be used"
         broken = folder / "broken" / "libcuda.so.1"
         broken.parent.mkdir()
