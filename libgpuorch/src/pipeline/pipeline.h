@@ -111,8 +111,8 @@ private:
     /// The threads. Its end joins them.
     struct Crew final : Errand {
         Crew(Runtime& runtime, const std::string& name);
-        /// For each of the threads and for the pipeline: the last one has the errands' thread join them. So nobody who
-        /// destroys a pipeline waits for threads to end, which run what other libraries do at the end of a thread.
+        /// For each of the threads and for the pipeline: the last one has the errands' thread join them. Other libraries
+        /// may do something long at the end of a thread, and destroying a pipeline must not wait for that.
         void leave() noexcept;
         void run() noexcept override;
         Runtime& runtime;

@@ -280,7 +280,7 @@ private:
             const unsigned seen = *(volatile unsigned*)came;
             if ((seen & worker_memory::missed) != 0) return false;
             if (seen == all) return true;
-            /* As long as nobody comes: then all of them have missed it, or none. */
+            /* Only if no thread has come since it looked: so all threads get the same verdict. */
             if (waiting.over())
                 atomicCAS(came, seen, seen | worker_memory::missed);
             else
