@@ -121,7 +121,8 @@ Context::Attribution Context::take_attribution() {
         const CUresult result = table_.cuMemHostRegister(page, kAttributionBytes, CU_MEMHOSTREGISTER_DEVICEMAP);
         if (result != CUDA_SUCCESS) {
             munmap(page, kAttributionBytes);
-            check(result, "cuMemHostRegister");
+            check_allocation(result, "cuMemHostRegister",
+                             {Wanted::Where::host, kAttributionBytes, "the numbers of GPUORCH_ATTRIBUTE"});
         }
         attribution_words_ = static_cast<uint32_t*>(page);
     }

@@ -209,7 +209,9 @@ void Pipeline::end(Run& run) noexcept {
             waiting_->ended = true;
         }
         closing = flow.closing;
-        self = std::move(self_);
+        // Else its handle keeps it. Who waits for the run and destroys it then is the last to let go of it.
+        if (closing) self = std::move(self_);
+        else self_ = nullptr;
         ended = std::move(run_);
         now = host::now();
         flow.ended.notify_all();

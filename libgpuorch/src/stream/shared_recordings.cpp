@@ -75,9 +75,9 @@ void SharedRecordings::map(host::SharedFile& file) {
     try {
         const DriverScope scope(*context_);
         const SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
-        context_->check(table.cuMemHostRegister(memory, sizeof(Words),
-                                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-                        "cuMemHostRegister");
+        context_->check_allocation(
+            table.cuMemHostRegister(memory, sizeof(Words), CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+            "cuMemHostRegister", {Context::Wanted::Where::host, sizeof(Words), "an event that processes share"});
     } catch (...) {
         munmap(memory, sizeof(Words));
         throw;
