@@ -16,6 +16,7 @@ built.
   asan tsan     the doctest programs again, built with AddressSanitizer, and with ThreadSanitizer
   ubsan driver fibers clang   the doctest programs with UndefinedBehaviorSanitizer; conformance with the functions of the oldest
                 CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang
+  mutation      mistakes that are made on purpose, one at a time, to see that the tests notice (tests/mutation/run --help)
 
 --full runs all sections, every row of them, and what is random or repeated thousands of times.
 --write-times, with `plain sanitize`, writes what everything took into tests/README.md, if nothing has failed.

@@ -12,7 +12,7 @@ BUILD = ROOT / "build"
 SUITES = ("unit", "abi", "conformance", "faults", "foreign")
 PLAIN = ("canary", *SUITES, "process", "checks", "runtimes", "rust", "lua")
 SANITIZE = ("asan", "tsan")
-FULL = ("ubsan", "driver", "fibers", "clang")
+FULL = ("ubsan", "driver", "fibers", "clang", "mutation")
 SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 
 # Seconds of processor time that a part takes on this project's machine for tests (2 cores), with room for a slower one. A part
@@ -149,6 +149,11 @@ class Plan:
 
     def clang(self):
         self.add("clang builds everything", "clang", ["all"], lambda tally: tally.success("clang builds everything") or 0)
+
+    def mutation(self):
+        """Whether the tests notice mistakes. It has a build of its own."""
+        self.add("mutation", "tests", ["gpuorch"], lambda tally: programs.run_script(
+            TESTS / "mutation/run", [], "mutation", tally, self.environment, 10 * SCRIPT_SECONDS))
 
     # Programs of their own.
 
