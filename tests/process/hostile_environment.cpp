@@ -288,7 +288,7 @@ void files() {
     };
     pollfd gone{removals, POLLIN, 0};
     char told[4096];
-    while (news() != 0 && poll(&gone, 1, 10'000) == 1) EXPECT(read(removals, told, sizeof told) > 0);
+    while (news() != 0 && poll(&gone, 1, 60'000) == 1) EXPECT(read(removals, told, sizeof told) > 0);
     EXPECT(news() == 0);
     close(removals);
 }
