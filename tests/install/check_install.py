@@ -37,29 +37,40 @@ def benchmarks_on_first_use(folder):
     missing = [path.stem for path in (ROOT / "tests/bench").glob("*.cpp") if f"gpuorch_bench_{path.stem}" not in bench]
     print(f"PASS {name}" if "gpuorch_bench" not in whole and not missing else f"FAIL {name}: not {missing}, or one in {whole}")
 
-    name = "gpuorch-bench has its programs built and installed where it lies, each time that it runs, and says so the first time"
+    name = "gpuorch-bench lists its rows before its programs are built"
+    installed = prefix / "libexec/gpuorch/bench"
     (prefix / "bin").mkdir(parents=True)
-    (prefix / "libexec/gpuorch/bench").mkdir(parents=True)
+    installed.mkdir(parents=True)
     shutil.copy(ROOT / "tests/bench/run", prefix / "bin/gpuorch-bench")
-    (prefix / "libexec/gpuorch/bench/build_folder").write_text(
-        (build / "tests/bench/build_folder").read_text())
+    shutil.copy(ROOT / "tests/bench/rows.txt", installed)
+    (installed / "build_folder").write_text((build / "tests/bench/build_folder").read_text())
     tools.mkdir()
     programs = " ".join(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))
+    # The programs that it makes write which they are, and no row.
     (tools / "cmake").write_text(f"""#!/bin/sh
 echo "$*" >>'{tools}/asked'
 case $* in *--component*) for program in {programs}; do
-    printf '#!/bin/sh\necho "row of %s"\n' "$program" >'{prefix}'/libexec/gpuorch/bench/$program
-    chmod +x '{prefix}'/libexec/gpuorch/bench/$program
+    cat >'{installed}'/$program <<END
+#!/bin/sh
+while [ "\\$1" != --json ]; do shift; done
+echo '{{"machine": {{"program": "$program"}}, "seed": 1, "rows": []}}' >"\\$2"
+END
+    chmod +x '{installed}'/$program
 done ;; esac
 """)
     (tools / "cmake").chmod(0o755)
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-    ask = [sys.executable, prefix / "bin/gpuorch-bench", "--list"]
+    ask = [sys.executable, prefix / "bin/gpuorch-bench", "--out", folder / "results of none", "launch"]
+    listed = subprocess.run([*ask[:2], "--list"], env=environment, capture_output=True, text=True)
+    right = listed.returncode == 0 and re.search(r"^launch +\S", listed.stdout, re.M) and not (tools / "asked").exists()
+    print(f"PASS {name}" if right else f"FAIL {name}: {listed}")
+
+    name = "gpuorch-bench has its programs built and installed where it lies, each time that it measures, and says so the first time"
     first, second = (subprocess.run(ask, env=environment, capture_output=True, text=True) for _ in range(2))
     steps = [f"--build {build} --target all gpuorch_bench", f"--install {build} --prefix {prefix}",
              f"--install {build} --prefix {prefix} --component bench"]
-    asked = (tools / "asked").read_text().splitlines()
-    right = (asked == 2 * steps and first.stdout == second.stdout and "row of gpuorch_bench_submit\n" in first.stdout and
+    asked = (tools / "asked").read_text().splitlines() if (tools / "asked").exists() else []
+    right = (asked == 2 * steps and first.stdout == second.stdout and "- program: gpuorch_bench_submit\n" in first.stdout and
              "building the benchmarks" in first.stderr and second.stderr == "")
     print(f"PASS {name}" if right else f"FAIL {name}: {asked}, {first}, {second}")
 
