@@ -17,9 +17,11 @@ public:
         Context& context = stream.context();
         CUdeviceptr address = 0;
         pool_.driver_calls_.fetch_add(1, std::memory_order_relaxed);
-        context.check_allocation(
-            stream.table().cuMemAllocFromPoolAsync(&address, bytes_, pool_.native_, stream.native()),
-            "cuMemAllocFromPoolAsync", {Context::Wanted::Where::device, bytes_, pool_.describe()});
+        const CUresult result =
+            stream.table().cuMemAllocFromPoolAsync(&address, bytes_, pool_.native_, stream.native());
+        if (result != CUDA_SUCCESS) [[unlikely]]   // the pool is named only then: each allocation comes by here
+            context.check_allocation(result, "cuMemAllocFromPoolAsync",
+                                     {Context::Wanted::Where::device, bytes_, pool_.describe()});
         try {
             pool_.registry_.insert_device({address, address + bytes_, kPieceTag, &pool_});
         } catch (...) {
