@@ -223,7 +223,7 @@ void broken(const Machine& machine) {
     machine.expect_reason("a driver with a count of 0", "no device", "stands in");
 }
 
-// Who knows that the software GPU stands in can say so, and who asks for it is told nothing.
+// stderr has the line once a process, and not where an option or variable says that it is known, or asks for soft.
 void told(const Machine& machine) {
     machine.build("-DINIT_FAILS=100");
     const auto count = [](const Said& said, const std::string& part) {

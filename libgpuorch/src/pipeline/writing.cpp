@@ -209,7 +209,7 @@ void Pipeline::end(Run& run) noexcept {
             waiting_->ended = true;
         }
         closing = flow.closing;
-        // Else its handle keeps it. Who waits for the run and destroys it then is the last to let go of it.
+        // Else the handle keeps the pipeline: a thread that waits for the run and then destroys the pipeline frees it.
         if (closing) self = std::move(self_);
         else self_ = nullptr;
         ended = std::move(run_);

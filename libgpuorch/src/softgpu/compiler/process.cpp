@@ -297,9 +297,9 @@ void remove_content(int root) noexcept {
     }
 }
 
-// The lock on a folder's descriptor says that its process lives: the kernel takes it away with the process, whatever
-// the process died of, and knows it in every namespace of processes, where numbers of processes mean different things.
-// Where a file system has no locks, nobody gets one, and nothing is removed.
+// A process holds a lock on its folder's descriptor for as long as it lives. The kernel ends the lock with the process,
+// and other namespaces see it too, in which the process's number means nothing. Where a file system has no locks,
+// nothing is removed.
 
 // Whether nobody but this user and root can rename what this user has in the folder. Elsewhere what has one of our
 // names may be another folder of the user's.

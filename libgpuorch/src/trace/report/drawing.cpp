@@ -439,8 +439,9 @@ void Drawing::legend() {
     const char* work = nullptr;  // something that a paler one can be shown of
     constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4",  "c5",
                                                           "c6", "c7", "c8", "c9", "c10", "c11"};
-    for (const Look look : {Look::kernel, Look::collective, Look::graph, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill,
-                            Look::mixed, Look::held, Look::call, Look::failed, Look::callback}) {
+    for (const Look look : {Look::kernel, Look::collective, Look::graph, Look::copy_in, Look::copy_out,
+                            Look::copy_on_device, Look::fill, Look::mixed, Look::held, Look::call, Look::failed,
+                            Look::callback}) {
         const auto at = static_cast<size_t>(look);
         if (!seen_[at]) continue;
         if (!work) work = kClasses[at];
