@@ -66,9 +66,6 @@ Scanner::Scanner(Context& context) noexcept : context_(context), listener_(conte
     host::detail::look_at_ticks();
     first_ticks_ = host::ticks();
     first_now_ = host::now();
-    driver::Listener trial(context_.native());
-    shared_ = !context_.runtime().latency_mode() && !context_.driver().listen(trial);
-    if (!shared_) context_.driver().ignore(trial);
 }
 
 // When a mark was made. The error is that of reading the clocks: the first look at both lies before every mark, so the
@@ -118,7 +115,9 @@ void Scanner::run() noexcept {
     entered_ = false;
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
-    const bool notifies = !latency && !shared_ && context_.driver().listen(listener_);
+    const bool notifies = !latency && context_.driver().listen(listener_);
+    const bool shared = !latency && !notifies;
+    shared_.store(shared, std::memory_order_release);
     for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         const bool listens = state.listening == pace::Listening::announced;
@@ -140,7 +139,7 @@ void Scanner::run() noexcept {
         uint64_t oldest = pace::kNever, before_end = pace::kNever;
         enter();
         host::Lock mine(turn_lock_, std::defer_lock);
-        if (shared_) {
+        if (shared) {
             turn_wanted_.store(true, std::memory_order_relaxed);
             mine.lock();
             turn_wanted_.store(false, std::memory_order_relaxed);
@@ -163,7 +162,7 @@ void Scanner::run() noexcept {
                     may_listen &= !watched.deferring.load(std::memory_order_acquire);
                     const uint64_t begin = begin_of_work(watched), age = now > begin ? now - begin : 0;
                     const uint64_t rest =
-                        shared_ ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
+                        shared ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
                     if (rest == pace::kNever)
                         oldest = std::min(oldest, begin_of_wait(watched));
                     else
@@ -188,7 +187,7 @@ void Scanner::run() noexcept {
                               .may_listen = may_listen,
                               .oldest = oldest,
                               .before_end = before_end,
-                              .blocked = shared_ ? blocked(now) : pace::kNever};
+                              .blocked = shared ? blocked(now) : pace::kNever};
         const pace::Decision next = pace::decide(latency, state, turn);
         state = next.state;
         if (next.move == Move::listen) host::wait(listener_.signal, seen);

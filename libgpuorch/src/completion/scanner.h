@@ -37,13 +37,14 @@ public:
     /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex
     /// wake if the thread would sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
-    /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify.
-    bool shared() const noexcept { return shared_; }
+    /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify, once the
+    /// scanner's thread runs.
+    bool shared() const noexcept { return shared_.load(std::memory_order_acquire); }
     /// A blocked thread that looks all the time. There is one at most of each scanner.
     class Spinning {
     public:
         explicit Spinning(Scanner& scanner) noexcept
-            : scanner_(scanner), granted_(scanner.shared_ && !scanner.spinning_.exchange(true)) {}
+            : scanner_(scanner), granted_(scanner.shared() && !scanner.spinning_.exchange(true)) {}
         ~Spinning() {
             if (granted_) scanner_.spinning_.store(false, std::memory_order_release);
         }
@@ -85,7 +86,6 @@ private:
     void stop_listening() noexcept;
 
     Context& context_;
-    bool shared_;                                // set by the constructor
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the turn's look at both
     CompletionQueue* unnotified_queue_ = nullptr;  // the queue of the entry put last, in this turn
@@ -100,9 +100,9 @@ private:
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
     bool asks_all_ = false;                      // in this turn: for marks too that were made just now
-    alignas(64) host::Mutex turn_lock_;          // where shared_: what a turn changes
+    alignas(64) host::Mutex turn_lock_;          // where shared(): what a turn changes
     std::atomic<bool> turn_wanted_{false};       // by the scanner's thread
-    std::atomic<bool> spinning_{false};
+    std::atomic<bool> shared_{false}, spinning_{false};
     alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
     std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
     std::atomic<bool> arrived_{false}, stopping_{false};
