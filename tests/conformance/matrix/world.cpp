@@ -110,7 +110,7 @@ gpo_status World::node(gpo_template_t in, gpo_kernel_t kernel, uint32_t* word, u
 }
 
 gpo_status Act::prepare() {
-    if (on_stream || !as_node) return GPO_SUCCESS;
+    if (on_stream || !as_node || graph_) return GPO_SUCCESS;
     REQUIRE_OK(gpo_template_create(world.gpu.device, nullptr, graph_template_.out()));
     gpo_status status = as_node(graph_template_, nullptr, 0, nullptr);
     if (status == GPO_SUCCESS) status = gpo_graph_create(graph_template_, nullptr, graph_.out());
