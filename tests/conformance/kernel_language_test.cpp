@@ -482,7 +482,7 @@ __device__ bool begins(const char *text, const char *with) {
     while (*with) if (*text++ != *with++) return false;
     return true;
 }
-__device__ bool inner() { return begins(__PRETTY_FUNCTION__, "bool inner("); }
+__device__ int inner() { return begins(__PRETTY_FUNCTION__, "int inner("); }
 template <int N> __global__ void many(int *out) {
     __syncthreads();
     out[0] = begins(__PRETTY_FUNCTION__, "void many");

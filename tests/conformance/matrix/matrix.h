@@ -182,6 +182,8 @@ public:
 
 protected:
     gpo_status gate() { return world.gate(on(), open_word); }
+    /// act.at_once. What it has given up is given back, so that the driver waits for no gate with that.
+    gpo_status before_gate();
     /// act.at_once, the gate, and the operation.
     gpo_status put_behind_gate();
 };

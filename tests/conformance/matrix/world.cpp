@@ -137,9 +137,15 @@ gpo_status Act::record(gpo_template_t recording, gpo_stream_t stream) {
     return status;
 }
 
+gpo_status Site::before_gate() {
+    const gpo_status status = act.at_once();
+    world.wait_for_frees();
+    return status;
+}
+
 gpo_status Site::put_behind_gate() {
     gpo_status status = act.prepare();
-    if (status == GPO_SUCCESS && act.at_once) status = act.at_once();
+    if (status == GPO_SUCCESS && act.at_once) status = before_gate();
     REQUIRE_OK(gate());
     return status == GPO_SUCCESS ? act.put(on()) : status;
 }
