@@ -1,5 +1,5 @@
-// What a pool doesn't keep goes back when the program has the driver wait for a stream: the library's waits don't. Trims
-// beside captures that the program makes itself.
+// What a pool doesn't keep goes back when the program has the driver wait for a stream: the library's waits don't.
+// Trims beside captures that the program makes itself.
 #include <thread>
 
 #include "foreign/raw.h"
@@ -32,7 +32,7 @@ TEST_CASE("pool: memory that isn't kept goes back when the driver waits for a st
     CHECK(reserved_after(GPO_POOL_KEEP_NOTHING) == 0);
 }
 
-TEST_CASE("pool: the driver gives back at a trim what a host thread has synchronised with, and nothing that was only queried") {
+TEST_CASE("pool: at a trim the driver gives back what a host thread has synchronised with, not what it has queried") {
     Gpu gpu;
     Raw raw;
     const Current current(raw, raw.primary);
