@@ -171,7 +171,8 @@ GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint6
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocated piece of this pool
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);
-/* Gives unused memory back to the system until at most `keep_bytes` are reserved. Serialises the device. */
+/* Gives unused memory back to the system until at most `keep_bytes` are reserved. Serialises the device. Waits for no
+ * work: memory that was freed on a stream stays reserved while the stream has unfinished work or is captured. */
 GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes);
 /* Reads the pool's figures. */
 GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistics *statistics);

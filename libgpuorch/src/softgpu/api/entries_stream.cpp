@@ -73,9 +73,12 @@ CUresult CUDAAPI query(CUstream handle) {
 CUresult CUDAAPI synchronize(CUstream handle) {
     return enter_unsafe([&](Machine& machine) -> CUresult {
         uint64_t ticket = 0;
+        const uint64_t frees = machine.frees.load(std::memory_order_acquire);
         Stream& stream = observed(machine, handle, &ticket);
+        const uintptr_t waited_for = stream.handle;
         if (stream.legacy) machine.wait_blocking(*stream.context);
         machine.wait_ticket(stream, ticket);
+        machine.see_frees(waited_for, frees);
         machine.trim_pools();
         return success_unless_lost(machine);
     });
