@@ -128,7 +128,7 @@ typedef struct gpo_memory_info {
     uint64_t bytes;         /* its size */
 } gpo_memory_info;
 /* Says what kind of memory `address` (not 0) points to. The address may be of host or device memory, and the memory may
- * be the library's or anybody else's. */
+ * be the library's or anybody else's, but it must not be freed meanwhile: the driver may crash then (580 was seen to). */
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info *info);
 
 /* Unused memory goes back to the system when somebody next has the driver wait for a stream, an event or the context

@@ -68,13 +68,7 @@ void World::wait_for_frees() {
         uint64_t address = 0;
         REQUIRE_OK(gpo_memory_allocate(gpu.device, 256, "last", &address));
         REQUIRE_OK(gpo_memory_free(gpu.device, address));
-        auto info = sized<gpo_memory_info>();
-        const uint64_t until = monotonic_ns() + kPatience;
-        do {
-            CHECK_OK(gpo_memory_describe(gpu.device, address, &info));
-            std::this_thread::yield();
-        } while (info.kind == GPO_MEMORY_DEVICE && monotonic_ns() < until);
-        CHECK(info.kind != GPO_MEMORY_DEVICE);
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));   // for the free too
     }
 }
 

@@ -214,14 +214,23 @@ CUresult CUDAAPI update_exec(CUgraphExec handle, CUgraph graph, CUgraphExecUpdat
     });
 }
 
-/// An executable with conditional or memory nodes waits for the kernels that run on the device, and for its own launch.
+/// Some kernel of it launches others.
+bool launches_graphs(const GraphRun& run) {
+    return std::ranges::any_of(run.commands, [](const auto& command) {
+        return command->kind == CommandKind::kernel && command->launch.kernel->flags & GPO_SOFT_KERNEL_LAUNCHES_GRAPHS;
+    });
+}
+
+/// An executable with conditional or memory nodes, one that kernels launch, and one whose kernels launch others wait for
+/// the kernels that run on the device, and for their own launch.
 void wait_for_end_of(Machine& machine, CUgraphExec handle) {
     Mark* last = nullptr;
     {
         host::Lock hold(machine.lock);
         const GraphExec& exec = exec_of(machine, handle);
         const GraphShape& shape = *exec.run->shape;
-        if (shape.memory.empty() && shape.regions.size() == 1) return;
+        if (shape.memory.empty() && shape.regions.size() == 1 && !exec.run->launchable && !launches_graphs(*exec.run))
+            return;
         last = exec.last;
         if (last) ++last->references;
     }

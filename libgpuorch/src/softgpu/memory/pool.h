@@ -6,9 +6,9 @@
 // reaches that free. The stream that frees a pending block may have it again at once, since the stream's order makes
 // that safe; other streams may have it when that stream has reached the free.
 //
-// A free is *seen* when the stream has reached it and a host thread has waited for that stream, or for an event that
-// was recorded on the stream behind the free. Memory goes back to the device only when its frees are seen, as with the
-// real driver: queries show nothing.
+// A free is *seen* when the stream has reached it and a host thread has waited for that stream, has destroyed it, or has
+// waited for an event that was recorded on it behind the free. Memory goes back to the device only when its frees are
+// seen, as with the real driver: queries show nothing.
 //
 // The caller of every function here must hold the lock of the address space.
 #pragma once
