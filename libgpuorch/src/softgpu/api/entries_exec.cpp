@@ -221,16 +221,15 @@ bool launches_graphs(const GraphRun& run) {
     });
 }
 
-/// An executable with conditional or memory nodes, one that kernels launch, and one whose kernels launch others wait for
-/// the kernels that run on the device, and for their own launch.
+/// An executable with conditional or memory nodes, or with kernels that launch others, waits for the kernels that run on
+/// the device, and for its own launch. One that kernels launch doesn't, unlike the real driver's.
 void wait_for_end_of(Machine& machine, CUgraphExec handle) {
     Mark* last = nullptr;
     {
         host::Lock hold(machine.lock);
         const GraphExec& exec = exec_of(machine, handle);
         const GraphShape& shape = *exec.run->shape;
-        if (shape.memory.empty() && shape.regions.size() == 1 && !exec.run->launchable && !launches_graphs(*exec.run))
-            return;
+        if (shape.memory.empty() && shape.regions.size() == 1 && !launches_graphs(*exec.run)) return;
         last = exec.last;
         if (last) ++last->references;
     }
