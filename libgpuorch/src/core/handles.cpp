@@ -102,8 +102,14 @@ void detail::finish(Slot& slot) noexcept {
     Object* object = slot.object;
     slot.object = nullptr;
     object->close();
-    object->runtime().handles().recycle(slot, object->runtime().lease());
-    object->release_handle();
+    Table& table = object->runtime().handles();
+    const uint64_t lease = object->runtime().lease();
+    // A shutdown waits for the objects that count as live. This may be the last reference, and a destructor may put
+    // marks on streams: the object counts until that has been done. The runtime is the last of its own to be released.
+    const bool waited_for = object->type() != Type::runtime && !outlives_runtime(object->type());
+    if (waited_for) object->release_handle();
+    table.recycle(slot, lease);
+    if (!waited_for) object->release_handle();
 }
 
 Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {

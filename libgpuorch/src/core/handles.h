@@ -168,7 +168,8 @@ public:
     uint32_t close_all() noexcept;
     /// Objects of this lease, the runtime included.
     uint32_t live() const noexcept;
-    /// Of them, those that are to be closed with the runtime, and the runtime.
+    /// Of them, those that are to be closed with the runtime, and the runtime. An object counts until its handle's
+    /// reference has been released.
     uint32_t live_to_close() const noexcept;
     /// Calls `visit` for each live object, pinned.
     template <class Visit>

@@ -47,6 +47,33 @@ void meet(uint64_t seeds, Call call) {
     check_that_none_is_left();
 }
 
+/// A template that alone holds a module, which is unloaded once all streams have passed; one of them has work.
+gpo_template_t make_template_with_module(gpo_runtime_t runtime, uint64_t* memory) {
+    gpo_device_t device = nullptr;
+    gpo_module_t module = nullptr;
+    gpo_kernel_t kernel = nullptr;
+    gpo_stream_t stream = nullptr;
+    gpo_template_t built = nullptr;
+    const uint32_t value = 1;
+    const uint64_t count = 1;
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    REQUIRE(gpo_module_load_builtin(device, &module) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "gpo_fill_u32", &kernel) == GPO_SUCCESS);
+    REQUIRE(gpo_memory_allocate(device, 64, nullptr, memory) == GPO_SUCCESS);
+    REQUIRE(gpo_template_create(device, nullptr, &built) == GPO_SUCCESS);
+    gpo_launch launch{};
+    launch.struct_size = sizeof launch;
+    launch.grid[0] = 1;
+    launch.block[0] = 32;
+    const void* arguments[] = {memory, &value, &count};
+    REQUIRE(gpo_template_add_kernel(built, nullptr, 0, kernel, &launch, arguments, nullptr, 3, nullptr) == GPO_SUCCESS);
+    REQUIRE(gpo_kernel_destroy(kernel) == GPO_SUCCESS);
+    REQUIRE(gpo_module_destroy(module) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+    REQUIRE(gpo_fill(stream, *memory, 0, 4, 1) == GPO_SUCCESS);
+    return built;
+}
+
 }  // namespace
 
 TEST_CASE("an executor that is being made when its runtime shuts down is not made, and its threads end") {
@@ -130,4 +157,14 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
         CHECK(gpo::host::detail::running_threads() == 0);
     });
     check_that_none_is_left();
+}
+
+TEST_CASE("a template that is destroyed while its runtime shuts down is destroyed before the end") {
+    struct {
+        gpo_template_t built = nullptr;
+        uint64_t memory = 0;
+        void prepare(gpo_runtime_t runtime) { built = make_template_with_module(runtime, &memory); }
+        gpo_status operator()(gpo_runtime_t) { return gpo_template_destroy(built); }
+    } destroy_template;
+    meet(5000, destroy_template);
 }
