@@ -14,9 +14,24 @@ namespace gpo::abi {
 
 namespace {
 thread_local gpo_error t_last_error;
-// Whom the failure in flight is to be kept by: one reference, and what it was blamed with.
+// Whom the failure in flight is to be kept by, and what it was blamed with.
 thread_local Object* t_blamed;
 thread_local const Error* t_blamed_with;
+
+// The object is blamed inside the call and released after it, when the call has no pin any more. This may be its last
+// reference, and its destructor may put marks on streams: a shutdown waits for that.
+void hold_blamed(Object& object) noexcept {
+    Runtime& runtime = object.runtime();
+    runtime.retain();
+    runtime.lingering(1);
+    object.retain();
+}
+
+void release_blamed(Object& object) noexcept {
+    const Ref<Runtime> runtime = Ref<Runtime>::adopt(&object.runtime());
+    object.release();
+    runtime->lingering(-1);
+}
 
 // Whether a failure that names no object is told of the one that the call was for. A loss is not: the culprit is what
 // has run on the device, or another process.
@@ -61,11 +76,13 @@ ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& err
 
 void keep_failure(const char* function, const ErrorPtr& error) noexcept {
     keep(function, *error);
-    if (!t_blamed) return;
-    const Ref<Object> object = Ref<Object>::adopt(std::exchange(t_blamed, nullptr));
-    if (t_blamed_with != error.get()) return;
-    name_object(*object);
-    object->note_error(blaming(*object, function, error));
+    Object* const object = std::exchange(t_blamed, nullptr);
+    if (!object) return;
+    if (t_blamed_with == error.get()) {
+        name_object(*object);
+        object->note_error(blaming(*object, function, error));
+    }
+    release_blamed(*object);
 }
 
 gpo_status keep_in_flight(const char* function) noexcept {
@@ -130,8 +147,8 @@ void Watched::end() noexcept {
 
 void keep_blame(Object& object, const ErrorPtr& error) noexcept {
     if (!t_blamed || t_blamed_with != error.get()) object.runtime().counters.count_error(error->status);
-    object.retain();
-    if (Object* earlier = std::exchange(t_blamed, &object)) earlier->release();
+    hold_blamed(object);
+    if (Object* earlier = std::exchange(t_blamed, &object)) release_blamed(*earlier);
     t_blamed_with = error.get();
 }
 

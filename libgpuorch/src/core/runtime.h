@@ -151,7 +151,8 @@ public:
     using LogCaller = void (*)(const Runtime& runtime, const LogLine& line);
     static void set_log_caller(LogCaller caller) noexcept;
 
-    /// Threads of destroyed objects that may still be in a callback: shutdown waits for them, until its deadline.
+    /// Threads of destroyed objects that may still be in a callback, and failed calls that still hold the object that
+    /// keeps their error: shutdown waits for them, until its deadline.
     /// Whoever looks at shutting_down() after it has said so is either told, or waited for.
     void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 

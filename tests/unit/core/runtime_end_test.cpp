@@ -159,6 +159,23 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
     check_that_none_is_left();
 }
 
+TEST_CASE("a template that only a failing call still holds when its runtime shuts down is destroyed before the end") {
+    struct {
+        gpo_template_t built = nullptr;
+        uint64_t memory = 0;
+        void prepare(gpo_runtime_t runtime) { built = make_template_with_module(runtime, &memory); }
+        gpo_status operator()(gpo_runtime_t) {
+            gpo_status status = GPO_INVALID_ARGUMENT;
+            while (status == GPO_INVALID_ARGUMENT) {
+                gpo::host::step();
+                status = gpo_template_add_fill(built, nullptr, 0, memory, 0, 3, 1, nullptr);   // 3: no size of elements
+            }
+            return status;
+        }
+    } fail_until_the_end;
+    meet(5000, fail_until_the_end);
+}
+
 TEST_CASE("a template that is destroyed while its runtime shuts down is destroyed before the end") {
     struct {
         gpo_template_t built = nullptr;
