@@ -23,6 +23,7 @@ struct Trouble {
     std::function<void()> end = [] {};       // and no longer
     std::function<bool()> happened = [] { return false; };
     std::function<void(const char*)> after = [](const char*) {};   // each step and question, told by its text
+    std::function<bool()> shuts_down = [] { return false; };   // a shutdown has begun beside the scenario
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
     std::function<std::string()> where = [] { return std::string(); };   // it has happened, for messages
@@ -65,6 +66,8 @@ public:
     bool memory_may_be_out() const { return trouble_.no_memory; }
     /// The runtime may be shut down meanwhile.
     bool shared() const { return shared_; }
+    /// A shutdown has begun: what was held may have been cancelled, and the host must not touch the runtime's memory.
+    bool shuts_down() const { return trouble_.shuts_down(); }
 
 private:
     bool judge(const char* text, gpo_status status, bool answers);

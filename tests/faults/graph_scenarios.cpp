@@ -38,7 +38,7 @@ struct Parts {
                             TWICE(a, gpo_arena_create(a.device, &small, arena.out())) &&
                             TWICE(a, gpo_arena_allocate(arena, 4 * kWords * sizeof(uint32_t), 0, &piece));
         words = static_cast<uint32_t*>(piece);
-        if (words) std::fill_n(words, 4 * kWords, 0);
+        if (words && !a.shuts_down()) std::fill_n(words, 4 * kWords, 0);
         return opened;
     }
     /// Of the words in device memory: where one of four groups begins.
@@ -220,10 +220,10 @@ gpo_status record(Parts& parts, gpo_template_t recorded, uint32_t value, bool tw
     return status;
 }
 
-/// All that was put on both streams is done.
+/// Whether all work on both streams has run, and the host may look at what it has left.
 bool wait(Parts& parts) {
     return TWICE(parts.a, gpo_stream_wait(parts.stream, kPatience)) &&
-           TWICE(parts.a, gpo_stream_wait(parts.other, kPatience));
+           TWICE(parts.a, gpo_stream_wait(parts.other, kPatience)) && !parts.a.shuts_down();
 }
 
 }  // namespace
@@ -785,7 +785,7 @@ void restored_buckets(Attempt& a) {
     // Where an order between streams failed, the warm-up isn't in that of this stream.
     if (!TWICE(a, gpo_device_wait(a.device, kPatience))) return;
     const bool copied = TWICE(a, gpo_copy_batch(parts.stream, &back, sizeof back, 1));
-    if (!TWICE(a, gpo_stream_wait(parts.stream, kPatience)) || spoiled) return;
+    if (!TWICE(a, gpo_stream_wait(parts.stream, kPatience)) || spoiled || a.shuts_down()) return;
     CHECK(parts.words[0] == 5);
     CHECK(parts.words[kWords - 1] == 5);
     CHECK(parts.words[kWords] == wanted);

@@ -452,7 +452,7 @@ void families(Attempt& a) {
     a.notify(stream);
     const bool waited = ASK(a, gpo_stream_wait(stream, kPatience)) && gpo_stream_query(stream) == GPO_SUCCESS;
     // Where no launch of a parent failed, each other launch has run or was told to have failed.
-    if (cleared && launched && waited && words[2] == 0) {
+    if (cleared && launched && waited && !a.shuts_down() && words[2] == 0) {
         CHECK(words[0] <= (deep + 1) * children);
         CHECK(words[0] + 2 * words[1] >= (deep + 1) * children);
         CHECK((words[1] || words[0] == (deep + 1) * children));

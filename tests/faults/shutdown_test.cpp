@@ -32,18 +32,20 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
     gpo_status ended = GPO_INTERNAL;
-    std::atomic<bool> over{false};
+    std::atomic<bool> begun{false}, over{false};
     gpo::host::Thread ender;
     Trouble trouble{.name = "the runtime shuts down"};
     trouble.begin = [&] {
         ender = gpo::host::Thread("ender", [&] {
             // Soon, or when much has been done: a scenario has tens of crossings or thousands.
             for (uint64_t i = 0; i < (seed * 131 % 2003 >> seed % 6); ++i) gpo::host::crossing();
+            begun = true;
             ended = gpo_runtime_shutdown(runtime, kPatience);
             over = true;
         });
     };
     trouble.end = [&] { ender.join(); };
+    trouble.shuts_down = [&] { return begun.load(); };
     {
         Attempt a(trouble);
         // Told before the answer is judged: of the last step it is known now whether it has failed.
