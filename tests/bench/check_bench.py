@@ -17,8 +17,8 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 # An event asked all the time, a host function, a number that the stream writes, an event that blocks.
 ALTERNATIVES = {f"bench_executor {name}" for name in (
-    "callback_spinning", "callback_host_function", "callback_written_number", "callback_sleeping",
-    "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}
+    "callback_spinning", "callback_host_function", "callback_default", "callback_default_loaded", "callback_written_number",
+    "callback_sleeping", "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}
 
 # Kernels on all cores, a copy as fast as memcpy; what the one notify costs that has to wake the scanner.
 SOFTWARE = {"bench_submit soft_kernel_cores", "bench_memory soft_copy"}

@@ -58,7 +58,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-enum class Told { spinning_callback, sleeping_callback, epoll };
+enum class Told { default_callback, spinning_callback, sleeping_callback, epoll };
 /// A number in pinned memory, which streams write and the host watches.
 class Number {
 public:
@@ -80,14 +80,15 @@ enum class RawWay { asks_event, host_function, written_number, blocking_wait };
 
 /// From before a launch to when the host knows that it is done, one at a time.
 void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
-    Gpu gpu(GPO_COMPLETION_LATENCY);
+    Gpu gpu(told == Told::default_callback ? GPO_COMPLETION_BALANCED : GPO_COMPLETION_LATENCY);
     Raw raw(gpu);
     const CUstream raw_stream = raw.stream();
     const unsigned blocking = raw_way == RawWay::blocking_wait ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u;
     const CUevent raw_event = raw.event(CU_EVENT_DISABLE_TIMING | blocking);
     const Stream stream = gpu.stream();
     const Queue cq = gpu.queue(64);
-    const Executor executor = gpu.executor(told == Told::sleeping_callback ? GPO_EXECUTOR_SLEEP : GPO_EXECUTOR_SPIN);
+    const uint32_t sleeps = told == Told::sleeping_callback ? GPO_EXECUTOR_SLEEP : GPO_EXECUTOR_SPIN;
+    const Executor executor = gpu.executor(told == Told::default_callback ? 0 : sleeps);
     EmptyKernel kernel(gpu, raw);
     Moment moment;
     Number number(raw);
@@ -339,6 +340,12 @@ int main(int argc, char** argv) {
     bench.row({.name = "callback_host_function_loaded", .what = "the same while three other threads launch",
                .base = "cuLaunchHostFunc while three other threads launch", .target = ratio_at_most(1.0 / 15)},
               [](Row& row) { latency(row, RawWay::host_function, Told::spinning_callback, 3); });
+    bench.row({.name = "callback_default", .what = "launch until the callback, no option set: balanced mode",
+               .base = "launch until the cuLaunchHostFunc function runs"},
+              [](Row& row) { latency(row, RawWay::host_function, Told::default_callback); });
+    bench.row({.name = "callback_default_loaded", .what = "the same while three other threads launch",
+               .base = "cuLaunchHostFunc while three other threads launch"},
+              [](Row& row) { latency(row, RawWay::host_function, Told::default_callback, 3); });
     bench.row({.name = "callback_written_number", .what = "launch until the callback on an executor that spins",
                .base = "launch + cuStreamWriteValue32, the host watches the number"},
               [](Row& row) { latency(row, RawWay::written_number, Told::spinning_callback); });

@@ -45,11 +45,11 @@ struct Rig : WordsRig {
         return condition;
     }
     /// A loop, in which a word is counted.
-    Template loop() {
+    Template loop(uint32_t counted = 1) {
         Template body;
         const gpo_condition condition = once();
         REQUIRE_OK(gpo_template_add_while(made, nullptr, 0, &condition, body.out(), nullptr));
-        node(body, add, at(1), 1);
+        node(body, add, at(counted), 1);
         return body;
     }
 
@@ -102,7 +102,7 @@ TEST_CASE("a template with a loop, made anew without one or with others, has gra
         } else {
             CHECK_OK(gpo_template_clear(rig.made));
             rig.loop();
-            rig.loop();
+            rig.loop(5);   // at the same time
             rig.node(rig.made, rig.add, rig.at(3), 1);
         }
     };
@@ -123,7 +123,8 @@ TEST_CASE("a template with a loop, made anew without one or with others, has gra
         CHECK_OK(gpo_graph_update(graph, nullptr));
         rig.run(graph);
         CHECK(rig.word(3) == 3);
-        CHECK(rig.word(1) == (way == 2 ? 3 * 4 : 0));
+        CHECK(rig.word(1) == (way == 2 ? 3 * 2 : 0));
+        CHECK(rig.word(5) == (way == 2 ? 3 * 2 : 0));
         CHECK(figures_of(rig.made).parameters == 0);
     }
 }

@@ -1,7 +1,8 @@
 // Pools: allocation and free as points in streams, the cap, bad frees, held streams.
+#include <atomic>
 #include <thread>
 
-#include "support/gpu.h"
+#include "resident_rig.h"
 
 using namespace gpo::test;
 
@@ -156,6 +157,145 @@ TEST_CASE("pool: memory taken ahead stays until it is trimmed") {
     options.initial_bytes = 2;
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_create(gpu.device, &options, &none));
     CHECK(none == nullptr);
+}
+
+TEST_CASE("pool: a trim gives back what was freed and waited for by the library") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 0, GPO_AUTO);
+    Stream stream = gpu.stream();
+    const auto free_and_wait = [&](gpo_stream_t on) {
+        REQUIRE_OK(gpo_pool_free(pool, on, take(pool, on, 64 * kMiB)));
+        REQUIRE_OK(gpo_stream_wait(on, kPatience));
+        CHECK(statistics_of(pool).reserved >= 64 * kMiB);
+    };
+    SUBCASE("by gpo_stream_wait") { free_and_wait(stream); }
+    SUBCASE("again after a trim") {
+        free_and_wait(stream);
+        REQUIRE_OK(gpo_pool_trim(pool, 0));
+        free_and_wait(stream);
+    }
+    SUBCASE("by gpo_stream_query alone") {
+        REQUIRE_OK(gpo_pool_free(pool, stream, take(pool, stream, 64 * kMiB)));
+        while (gpo_stream_query(stream) == GPO_NOT_READY) std::this_thread::yield();
+    }
+    SUBCASE("by a completion queue") {
+        Queue queue = gpu.queue();
+        REQUIRE_OK(gpo_pool_free(pool, stream, take(pool, stream, 64 * kMiB)));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        REQUIRE_OK(gpo_cq_wait(queue, kPatience));
+    }
+    SUBCASE("on several streams") {
+        std::vector<Stream> streams;
+        std::vector<uint64_t> pieces;
+        for (int i = 0; i < 6; ++i) {
+            streams.push_back(gpu.stream());
+            pieces.push_back(take(pool, streams.back(), 8 * kMiB));
+        }
+        for (size_t i = 0; i < streams.size(); ++i) REQUIRE_OK(gpo_pool_free(pool, streams[i], pieces[i]));
+        for (const Stream& each : streams) REQUIRE_OK(gpo_stream_wait(each, kPatience));
+    }
+    SUBCASE("on a stream whose native handle was given out") {
+        void* native = nullptr;
+        REQUIRE_OK(gpo_stream_get_native(stream, &native));
+        free_and_wait(stream);
+    }
+    SUBCASE("on a blocking stream, and on the legacy stream") {
+        Stream blocking = gpu.stream(nullptr, GPO_STREAM_BLOCKING), legacy;
+        auto options = sized<gpo_stream_options>();
+        REQUIRE_OK(gpo_stream_wrap(gpu.device, nullptr, &options, legacy.out()));
+        free_and_wait(blocking);
+        free_and_wait(legacy);
+    }
+    SUBCASE("on a wrapped stream whose handle was destroyed") {
+        auto options = sized<gpo_stream_options>();
+        Stream legacy;
+        REQUIRE_OK(gpo_stream_wrap(gpu.device, nullptr, &options, legacy.out()));
+        free_and_wait(legacy);
+    }
+    SUBCASE("on a stream that was destroyed") {
+        free_and_wait(stream);
+        stream.reset();
+    }
+    SUBCASE("on a stream that is held") {
+        Timeline timeline = gpu.timeline();
+        free_and_wait(stream);
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_fill(stream, gpu.memory(256), 0, 1, 256));
+        REQUIRE_OK(gpo_pool_trim(pool, 0));
+        CHECK(statistics_of(pool).reserved == 0);
+        REQUIRE_OK(gpo_stream_cancel_held(stream, nullptr));
+    }
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(statistics_of(pool).reserved == 0);
+}
+
+TEST_CASE("pool: a trim waits for no work, and keeps what work may use" * gated) {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 0, GPO_AUTO);
+    Stream idle = gpu.stream(), on = gpu.stream();
+    void* native = nullptr;
+    uint32_t flags = 0;
+    SUBCASE("behind a kernel of an ordinary stream") {}
+    SUBCASE("behind one of a stream whose native handle was given out") { flags = 1; }
+    const uint64_t used = take(pool, on, 64 * kMiB), unused = take(pool, idle, 64 * kMiB);
+    ResidentKernel busy(gpu, "busy", 0);
+    if (flags) REQUIRE_OK(gpo_stream_get_native(on, &native));
+    REQUIRE_OK(gpo_stream_wait_stream(on, busy.stream));
+    REQUIRE_OK(gpo_fill(on, used, 7, 1, 64 * kMiB));
+    REQUIRE_OK(gpo_pool_free(pool, on, used));
+    REQUIRE_OK(gpo_pool_free(pool, idle, unused));
+    REQUIRE_OK(gpo_stream_wait(idle, kPatience));
+    const uint64_t before = statistics_of(pool).reserved;
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(busy.stays());
+    const uint64_t after = statistics_of(pool).reserved;
+    CHECK(after >= 64 * kMiB);
+    CHECK(after + 32 * kMiB <= before);
+    busy.end();
+    REQUIRE_OK(gpo_stream_wait(on, kPatience));
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(statistics_of(pool).reserved == 0);
+}
+
+TEST_CASE("pool: a trim beside a resident kernel gives back what was freed on other streams" * gated) {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 0, GPO_AUTO);
+    Stream stream = gpu.stream();
+    ResidentKernel resident(gpu);
+    REQUIRE_OK(gpo_pool_free(pool, stream, take(pool, stream, 64 * kMiB)));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(statistics_of(pool).reserved == 0);
+    CHECK(resident.stays());
+    resident.end();
+}
+
+TEST_CASE("pool: a trim leaves recordings alone, of the stream of its frees too") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 0, GPO_AUTO);
+    Stream stream = gpu.stream(), other = gpu.stream();
+    Memory word = gpu.memory(4);
+    Pinned<uint32_t> back = gpu.pinned<uint32_t>(1);
+    for (const gpo_stream_t each : {static_cast<gpo_stream_t>(stream), static_cast<gpo_stream_t>(other)})
+        REQUIRE_OK(gpo_pool_free(pool, each, take(pool, each, 64 * kMiB)));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_stream_wait(other, kPatience));
+    Template of;
+    REQUIRE_OK(gpo_template_create(gpu.device, nullptr, of.out()));
+    REQUIRE_OK(gpo_template_begin(of, stream));
+    REQUIRE_OK(gpo_fill(stream, word, 7, 4, 1));
+    gpo_status trimmed = GPO_TIMEOUT;
+    std::thread([&] { trimmed = gpo_pool_trim(pool, 0); }).join();
+    CHECK(trimmed == GPO_SUCCESS);
+    REQUIRE_OK(gpo_copy_to_host(stream, back.data(), word, 4));
+    REQUIRE_OK(gpo_template_end(of));
+    Graph graph;
+    REQUIRE_OK(gpo_graph_create(of, nullptr, graph.out()));
+    REQUIRE_OK(gpo_graph_launch(graph, stream));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(back[0] == 7);
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(statistics_of(pool).reserved == 0);
 }
 
 TEST_CASE("pool: pieces are freed on other streams and by other threads") {

@@ -39,6 +39,22 @@ TEST_CASE("beside a kernel that waits for the host all that is in use is given u
     launched_by_kernels.flags = GPO_GRAPH_DEVICE_LAUNCH;
     Graph launched;
     REQUIRE_OK(gpo_graph_create(plain, &launched_by_kernels, launched.out()));
+    const Kernel launch_tail = rig.kernel(R"(
+#include <gpuorch/device/graph.cuh>
+extern "C" __global__ void launch_tail(gpo::device_graph graph) { gpo::launch_tail(graph); }
+)", "launch_tail");
+    struct {
+        uint64_t native, status;
+    } handle;
+    REQUIRE_OK(gpo_graph_get_device_handle(launched, &handle.native, &handle.status));
+    Template launches = make_template(rig);
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = shape.block[0] = 1;
+    const void* arguments[] = {&handle};
+    REQUIRE_OK(gpo_template_add_kernel(launches, nullptr, 0, launch_tail, &shape, arguments, nullptr, 1, nullptr));
+    Graph launching = make_graph(launches);
+    rig.run(launching);
+    CHECK(rig.word(0) == 4);
     void* shared_memory = nullptr;
     REQUIRE_OK(gpo_template_allocate_host(plain, 4, &shared_memory));
     auto shared_options = sized<gpo_event_options>();
@@ -53,6 +69,9 @@ TEST_CASE("beside a kernel that waits for the host all that is in use is given u
     arena.reset();
     goes_on(rig);
     loop.reset();
+    goes_on(rig);
+    launching.reset();
+    launches.reset();
     goes_on(rig);
     launched.reset();
     plain.reset();

@@ -153,7 +153,7 @@ public:
 
     /// Threads of destroyed objects that may still be in a callback, and failed calls that still hold the object that
     /// keeps their error: shutdown waits for them, until its deadline.
-    /// Whoever looks at shutting_down() after it has said so is either told, or waited for.
+    /// A thread that calls this before it looks at shutting_down() either sees that, or is waited for.
     void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 
     Errands& errands() noexcept { return errands_; }

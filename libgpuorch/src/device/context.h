@@ -99,6 +99,9 @@ public:
         if (!says_alive(answer) && !alive_after(answer)) [[unlikely]] fail_dead();
     }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    /// There has been a graph that kernels launch: from then on any graph may have a kernel that does.
+    bool has_device_graphs() const noexcept { return has_device_graphs_.load(std::memory_order_relaxed); }
+    void note_device_graph() noexcept { has_device_graphs_.store(true, std::memory_order_relaxed); }
     /// The first failure; NULL unless it is lost.
     ErrorPtr loss() const;
     void lose(ErrorPtr error, bool crashed) noexcept;
@@ -174,7 +177,7 @@ private:
     bool primary_ = false;
     unsigned long long id_ = 0;
 
-    std::atomic<bool> lost_{false};
+    std::atomic<bool> lost_{false}, has_device_graphs_{false};
     enum class Phase : uint8_t { making, open, ending, ended };   // ended: gone but for its destructor
     std::atomic<Phase> phase_{Phase::making};
     mutable host::Mutex loss_lock_;

@@ -150,8 +150,9 @@ gpo_status Graph::take_device_status() {
     return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
-// Of what kernels may launch, or has conditional or memory nodes: the driver waits for all kernels on the device then
-// (seen on an H200, driver 580).
+// Of what kernels may launch, has a kernel that launches others, or has conditional or memory nodes: the driver waits for
+// all kernels on the device then (seen on an H200, driver 580). Which kernels launch graphs isn't known: each may, once
+// there is a graph for them.
 class Graph::Executable::Destroy final : public BlockingCall {
 public:
     Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
@@ -169,9 +170,9 @@ private:
     const Ref<Recipe> built_;
 };
 
-Graph::Executable::Executable(Context& context, const Ref<Recipe>& built, bool launched_by_kernels)
+Graph::Executable::Executable(Context& context, const Ref<Recipe>& built)
     : context_(&context), built_(built),
-      destroy_(launched_by_kernels || built->single() ? std::make_unique<Destroy>(context, built) : nullptr) {}
+      destroy_(context.has_device_graphs() || built->single() ? std::make_unique<Destroy>(context, built) : nullptr) {}
 
 Graph::Executable::~Executable() {
     if (!native) return;
@@ -190,7 +191,8 @@ Graph::Executable::~Executable() {
 
 Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     const Recipe& recipe = *built;
-    auto made = make<Executable>(context(), built, (flags_ & GPO_GRAPH_DEVICE_LAUNCH) != 0);
+    if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) context().note_device_graph();
+    auto made = make<Executable>(context(), built);
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;

@@ -105,7 +105,7 @@ private:
     class Executable final : public Counted {
     public:
         /// Throws std::bad_alloc.
-        Executable(Context& context, const Ref<Recipe>& built, bool launched_by_kernels);
+        Executable(Context& context, const Ref<Recipe>& built);
         CUgraphExec native = nullptr;
 
     private:

@@ -26,6 +26,7 @@ public:
             pool_.registry_.insert_device({address, address + bytes_, kPieceTag, &pool_});
         } catch (...) {
             stream.table().cuMemFreeAsync(address, stream.native());
+            stream.note_free();
             throw;
         }
         address_ = address;
@@ -63,6 +64,7 @@ public:
             }
             stream.context().check(result, "cuMemFreeAsync");
         }
+        stream.note_free();
         pool_->frees_.fetch_add(1, std::memory_order_relaxed);
         pool_->give_room(bytes_);
     }
@@ -252,6 +254,7 @@ void Pool::free_now(uint64_t address, uint64_t bytes) noexcept {
 }
 
 void Pool::trim(uint64_t keep_bytes) {
+    Streams::show_frees(runtime());
     DriverScope scope(*context_);
     const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
     driver_calls_.fetch_add(1, std::memory_order_relaxed);

@@ -51,6 +51,7 @@ struct Lane {
 /// What the writing thread learns of a lane's times.
 struct LaneTimes {
     EngineTimes engines;
+    bool has_base = false;           // the reading thread's: the base event is recorded before the first chunk's copy
     uint64_t base_recorded_ns = 0;   // on the host's clock; written before the first chunk is submitted
     int64_t base_ns = 0;             // of the base event, since the first one
     struct Ends { int64_t stages, out; };

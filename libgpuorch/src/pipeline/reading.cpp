@@ -41,11 +41,6 @@ void Pipeline::read(Run& run) noexcept {
 
 void Pipeline::produce(Run& run) {
     prepare(run, run.needs.chunk_bytes);
-    if (run.needs.timing)
-        for (size_t i = 0; i < lanes_.size(); ++i) {
-            run.lanes[i].base_recorded_ns = host::now();
-            lanes_[i]->slots.record_base();
-        }
     uint64_t begun = 0;
     for (uint64_t index = 0;; ++index) {
         for (; begun - index < run.source->ahead(); ++begun)
@@ -162,6 +157,12 @@ void Pipeline::put_on_device(Run& run, Chunk& chunk) {
     Lane& lane = *lanes_[chunk.device];
     run.chunk_bytes = chunk.capacity;
     chunk.submitted_ns = host::now();
+    LaneTimes& times = run.lanes[chunk.device];
+    if (run.needs.timing && !std::exchange(times.has_base, true)) {
+        // Right before the first copy: at another time an idle GPU may take longer, or less long, to come to an event.
+        times.base_recorded_ns = chunk.submitted_ns;
+        lane.slots.record_base();
+    }
     lane.slots.copy_in(chunk);
     lane.slots.begin_stages(chunk, plan_);
     run_stages(chunk);

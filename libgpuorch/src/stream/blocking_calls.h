@@ -1,10 +1,10 @@
 // Calls of the driver that wait for all kernels on the GPU, and would so wait for one that stays.
 //
 // Words. *Resident work* is work on a resident stream that isn't done. A *blocking call* frees pinned memory, frees
-// device memory by cuMemFree, unregisters host memory, loads or unloads code, destroys an executable graph with
-// conditional or memory nodes, or sets the stack limit: the driver comes back when all kernels of the context have
-// ended that run at the call, and other threads' calls may wait for it meanwhile. Allocations, cuMemFreeAsync, pools,
-// streams, events, other graphs and copies don't block.
+// device memory by cuMemFree, unregisters host memory, loads or unloads code, sets the stack limit, or destroys an
+// executable graph that has conditional or memory nodes, launches graphs or is launched by kernels. The driver comes back
+// when all kernels of the context have ended that run at the call, and other threads' calls may wait for it meanwhile.
+// Allocations, cuMemFreeAsync, pools, streams, events, other graphs and copies don't block.
 //
 // The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
 // only while no blocking call is under way: it waits for the call, which comes back soon, since no kernel stays. A

@@ -137,6 +137,17 @@ public:
     /// failure.
     bool nothing_held() { return held_.empty() || (learner_ && issue_only_withheld()); }
 
+    // --- memory that is freed in its order ---
+    /// The driver has been given such a free.
+    void note_free() noexcept {
+        if (!unseen_frees_.load()) unseen_frees_.store(true);
+    }
+    /// There are such frees, and the driver may not know that they are done: it learns that only where a host thread
+    /// synchronises behind them. Any thread.
+    bool has_unseen_frees() const noexcept { return unseen_frees_.load(); }
+    /// Lets the driver know, if the stream is idle and not captured. Waits for no work. Any thread, with no lock held.
+    void show_frees() noexcept;
+
     /// Of a resident stream: whether the driver has work of it that isn't done. True also where the driver can't be
     /// asked, since the stream is in a capture.
     bool may_be_at_work() noexcept;
@@ -205,6 +216,7 @@ private:
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
     void push_failed(Mark mark, ErrorPtr error);
 
+    bool see_idle();
     bool running();   // whether the GPU is at work for it
     bool may_run() noexcept;
     Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
@@ -223,7 +235,7 @@ private:
     enum class Exposed : uint8_t { no, recorded, given_out };
     void expose_as(Exposed from, Exposed to) noexcept { exposed_.compare_exchange_strong(from, to); }
     std::atomic<Exposed> exposed_;
-    std::atomic<bool> announced_{false}, claimed_{false}, orphaned_{false};
+    std::atomic<bool> announced_{false}, claimed_{false}, orphaned_{false}, unseen_frees_{false};
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;

@@ -236,6 +236,19 @@ void Streams::settle_withheld(Runtime& runtime) noexcept {
     });
 }
 
+void Streams::show_frees(Runtime& runtime) noexcept {
+    const Contexts* contexts = runtime.find_annex<Contexts>();
+    if (!contexts) return;
+    contexts->each([](Context& context) {
+        of(context).each([](Stream& stream) { return stream.has_unseen_frees(); },
+                         [](Stream& stream) {
+                             stream.show_frees();
+                             return true;
+                         });
+        return true;
+    });
+}
+
 bool Streams::drain_marks(uint64_t deadline) noexcept {
     return each([](Stream& stream) { return stream.marks().any(); },
                 [=](Stream& stream) { return stream.marks().drain(deadline); });

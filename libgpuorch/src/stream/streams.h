@@ -35,6 +35,10 @@ public:
     /// The same of all contexts.
     static void settle_withheld(Runtime& runtime) noexcept;
 
+    /// The driver gets to know of all frees on idle streams that they are done (Stream::show_frees), for all contexts.
+    /// With no lock held.
+    static void show_frees(Runtime& runtime) noexcept;
+
     /// Streams announce themselves, for device-wide waits and deferred frees. Throws std::bad_alloc.
     void add(Stream& stream);
     void remove(Stream& stream) noexcept;

@@ -102,7 +102,7 @@ public:
     }
     Calls perform() override {
         gpo_status status = act.prepare();
-        if (status == GPO_SUCCESS && act.at_once) status = act.at_once();
+        if (status == GPO_SUCCESS && act.at_once) status = before_gate();
         REQUIRE_OK(gate());
         put_two();
         REQUIRE_OK(world.write(stream, first_, 1));   // withheld, until something else comes
@@ -124,6 +124,7 @@ public:
         REQUIRE_OK(gpo_stream_get_native(behind_, &native));
         REQUIRE_OK(gpo_stream_wrap(world.gpu.device, native, nullptr, stream.out()));
     }
+    ~Wrapped() override { stream.reset(); }   // the native stream has to be there until then
     Calls perform() override { return {put_behind_gate(), GPO_SUCCESS}; }
 
 private:
@@ -171,6 +172,7 @@ public:
         if (calls.end) return calls;
         const uint64_t bytes = 2;
         REQUIRE_OK(gpo_graph_set(graph_, "number", &bytes, sizeof bytes));
+        if (act.at_once) world.wait_for_frees();
         REQUIRE_OK(gate());
         calls.end = launch_graph();
         return calls;
@@ -348,6 +350,7 @@ public:
         call();
         REQUIRE_OK(gpo_stream_wait(caller_, kPatience));
         while (!called_) std::this_thread::yield();
+        if (gate_later_) world.wait_for_frees(), put_behind(status_);
         return {status_, GPO_SUCCESS};
     }
 
@@ -356,8 +359,13 @@ protected:
     /// On the thread of the call.
     virtual void act_here() {
         status_ = act.at_once ? act.at_once() : GPO_SUCCESS;
-        if (status_ == GPO_SUCCESS) status_ = gate();
-        if (status_ == GPO_SUCCESS) status_ = act.put(on());
+        if (status_ != GPO_SUCCESS) return;
+        if (act.at_once) gate_later_ = true;   // what it has given up may wait for this call
+        else put_behind(status_);
+    }
+    void put_behind(gpo_status& status) {
+        status = gate();
+        if (status == GPO_SUCCESS) status = act.put(on());
     }
     static void run(void* self) {
         static_cast<Inside*>(self)->act_here();
@@ -366,6 +374,7 @@ protected:
 
     Stream caller_;
     gpo_status prepared_ = GPO_SUCCESS, status_ = GPO_INTERNAL;
+    bool gate_later_ = false;
     std::atomic<bool> called_{false};
 };
 

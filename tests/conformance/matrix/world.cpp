@@ -68,13 +68,7 @@ void World::wait_for_frees() {
         uint64_t address = 0;
         REQUIRE_OK(gpo_memory_allocate(gpu.device, 256, "last", &address));
         REQUIRE_OK(gpo_memory_free(gpu.device, address));
-        auto info = sized<gpo_memory_info>();
-        const uint64_t until = monotonic_ns() + kPatience;
-        do {
-            CHECK_OK(gpo_memory_describe(gpu.device, address, &info));
-            std::this_thread::yield();
-        } while (info.kind == GPO_MEMORY_DEVICE && monotonic_ns() < until);
-        CHECK(info.kind != GPO_MEMORY_DEVICE);
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));   // for the free too
     }
 }
 
@@ -110,7 +104,7 @@ gpo_status World::node(gpo_template_t in, gpo_kernel_t kernel, uint32_t* word, u
 }
 
 gpo_status Act::prepare() {
-    if (on_stream || !as_node) return GPO_SUCCESS;
+    if (on_stream || !as_node || graph_) return GPO_SUCCESS;
     REQUIRE_OK(gpo_template_create(world.gpu.device, nullptr, graph_template_.out()));
     gpo_status status = as_node(graph_template_, nullptr, 0, nullptr);
     if (status == GPO_SUCCESS) status = gpo_graph_create(graph_template_, nullptr, graph_.out());
@@ -137,9 +131,15 @@ gpo_status Act::record(gpo_template_t recording, gpo_stream_t stream) {
     return status;
 }
 
+gpo_status Site::before_gate() {
+    const gpo_status status = act.at_once();
+    world.wait_for_frees();
+    return status;
+}
+
 gpo_status Site::put_behind_gate() {
     gpo_status status = act.prepare();
-    if (status == GPO_SUCCESS && act.at_once) status = act.at_once();
+    if (status == GPO_SUCCESS && act.at_once) status = before_gate();
     REQUIRE_OK(gate());
     return status == GPO_SUCCESS ? act.put(on()) : status;
 }

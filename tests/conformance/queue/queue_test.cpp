@@ -124,6 +124,14 @@ TEST_CASE("a queue that was made for a stream stays until the stream's work is d
     CHECK_OK(gpo_copy_to_host(stream, state.data(), row.words + 768, 4));
     CHECK_OK(gpo_queue_destroy(ring.release()));
     CHECK(is_device_memory(gpu, row.words));
+    // The word is written behind the call.
+    Stream reader = gpu.stream("reader");
+    CHECK(comes_true([&] {
+        CHECK_OK(gpo_copy_to_host(reader, state.data(), row.words + 768, 4));
+        CHECK_OK(gpo_stream_wait(reader, kPatience));
+        return read(state[0]) == GPO_QUEUE_ABORTED;
+    }));
+    state[0] = 0;
     CHECK_OK(gpo_timeline_signal(timeline, 1));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK(read(state[0]) == GPO_QUEUE_ABORTED);

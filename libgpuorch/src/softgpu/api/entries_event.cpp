@@ -51,6 +51,8 @@ CUresult CUDAAPI record_with_flags(CUevent handle, CUstream stream, unsigned fla
         }
         Command& command = submission.command(CommandKind::record);
         Mark* mark = command.mark = machine.take_mark();
+        mark->stream = submission.stream().handle;
+        mark->frees = machine.frees.load(std::memory_order_relaxed);
         submission.submit();
         // Nothing has run yet: the batch advances the stream when the submission goes.
         machine.set_record(event, *mark);
@@ -87,11 +89,17 @@ CUresult CUDAAPI query(CUevent handle) {
 CUresult CUDAAPI synchronize(CUevent handle) {
     return enter_unsafe([&](Machine& machine) -> CUresult {
         Mark* mark = nullptr;
+        uintptr_t stream = 0;
+        uint64_t frees = 0;
         {
             host::Lock hold(machine.lock);
             current_context(machine);
             Event& event = event_of(machine, handle);
             require_uncaptured(machine, event);
+            if (event.mark) {
+                stream = event.mark->stream;
+                frees = event.mark->frees;
+            }
             if (event.mark && !event.mark->done.load()) {
                 mark = event.mark;
                 ++mark->references;
@@ -102,6 +110,7 @@ CUresult CUDAAPI synchronize(CUevent handle) {
             host::Lock hold(machine.lock);
             machine.release_mark(mark);
         }
+        machine.see_frees(stream, frees);
         machine.trim_pools();
         return success_unless_lost(machine);
     });

@@ -214,14 +214,22 @@ CUresult CUDAAPI update_exec(CUgraphExec handle, CUgraph graph, CUgraphExecUpdat
     });
 }
 
-/// An executable with conditional or memory nodes waits for the kernels that run on the device, and for its own launch.
+/// Some kernel of it launches others.
+bool launches_graphs(const GraphRun& run) {
+    return std::ranges::any_of(run.commands, [](const auto& command) {
+        return command->kind == CommandKind::kernel && command->launch.kernel->flags & GPO_SOFT_KERNEL_LAUNCHES_GRAPHS;
+    });
+}
+
+/// An executable with conditional or memory nodes, or with kernels that launch others, waits for the kernels that run on
+/// the device, and for its own launch. The real driver waits as well where kernels launch the executable.
 void wait_for_end_of(Machine& machine, CUgraphExec handle) {
     Mark* last = nullptr;
     {
         host::Lock hold(machine.lock);
         const GraphExec& exec = exec_of(machine, handle);
         const GraphShape& shape = *exec.run->shape;
-        if (shape.memory.empty() && shape.regions.size() == 1) return;
+        if (shape.memory.empty() && shape.regions.size() == 1 && !launches_graphs(*exec.run)) return;
         last = exec.last;
         if (last) ++last->references;
     }

@@ -42,7 +42,7 @@ CUresult free_ordered(Machine& machine, const Place& place, uint64_t address) {
     Batch batch(machine);
     host::Lock hold(machine.memory.lock);
     uint64_t id = 0;
-    require(place.pool->call_free(machine.memory, address, nullptr, &id));
+    require(place.pool->call_free(machine.memory, address, Pool::Free(), &id));
     place.pool->reach_free(address, id);
     machine.settle_pool(*place.pool);
     return CUDA_SUCCESS;

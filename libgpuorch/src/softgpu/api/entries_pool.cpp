@@ -89,10 +89,15 @@ CUresult CUDAAPI release(CUdeviceptr address, CUstream stream) {
         require(place.kind == Place::device && place.base == address);
         {
             host::Lock hold(machine.memory.lock);
-            if (place.ordered)
-                require(place.pool->call_free(machine.memory, address, &submission.stream(), &command.free_id));
-            else
+            if (place.ordered) {
+                Stream& on = submission.stream();
+                const Pool::Free free{&on, on.handle, machine.frees.load(std::memory_order_relaxed) + 1};
+                require(place.pool->call_free(machine.memory, address, free, &command.free_id));
+                machine.frees.store(free.number, std::memory_order_release);   // the machine's lock is held
+                machine.frees_unseen.store(true, std::memory_order_release);
+            } else {
                 require(machine.memory.call_free(address, &command.free_id) == CUDA_SUCCESS);
+            }
         }
         command.pool = place.pool;
         command.address = address;

@@ -24,16 +24,22 @@ CUresult CUDAAPI create(CUstream* stream, unsigned flags, int priority) {
 CUresult CUDAAPI destroy(CUstream handle) {
     return enter([&](Machine& machine) -> CUresult {
         require(handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE);
-        Batch batch(machine);
-        Stream* stream = machine.streams.find(handle);
-        require(stream && !stream->legacy && !stream->per_thread, CUDA_ERROR_INVALID_HANDLE);
-        if (const auto capture = stream->capture) {
-            capture->invalidated = true;
-            if (capture->origin == stream) abandon_capture(machine, *capture);
-            else std::erase(capture->streams, stream);
-            stream->depends.clear();
+        uintptr_t destroyed = 0;
+        {
+            Batch batch(machine);
+            Stream* stream = machine.streams.find(handle);
+            require(stream && !stream->legacy && !stream->per_thread, CUDA_ERROR_INVALID_HANDLE);
+            if (const auto capture = stream->capture) {
+                capture->invalidated = true;
+                if (capture->origin == stream) abandon_capture(machine, *capture);
+                else std::erase(capture->streams, stream);
+                stream->depends.clear();
+            }
+            destroyed = stream->handle;
+            machine.destroy_stream(batch, *stream);
         }
-        machine.destroy_stream(batch, *stream);
+        machine.see_frees(destroyed, UINT64_MAX);
+        machine.trim_pools();
         return success_unless_lost(machine);
     });
 }
@@ -73,9 +79,12 @@ CUresult CUDAAPI query(CUstream handle) {
 CUresult CUDAAPI synchronize(CUstream handle) {
     return enter_unsafe([&](Machine& machine) -> CUresult {
         uint64_t ticket = 0;
+        const uint64_t frees = machine.frees.load(std::memory_order_acquire);
         Stream& stream = observed(machine, handle, &ticket);
+        const uintptr_t waited_for = stream.handle;
         if (stream.legacy) machine.wait_blocking(*stream.context);
         machine.wait_ticket(stream, ticket);
+        machine.see_frees(waited_for, frees);
         machine.trim_pools();
         return success_unless_lost(machine);
     });

@@ -33,6 +33,8 @@ struct Mark {
     std::atomic<uint32_t> sleepers{0};   // host threads on it
     uint32_t references = 0;
     uint64_t time = 0;                   // ns, when done
+    uintptr_t stream = 0;                // handle of the stream that it is on; 0: it is a graph's
+    uint64_t frees = 0;                  // Machine::frees when it was put there
     Event* event = nullptr;              // whose latest record this is
     Command* waiting = nullptr;          // commands that wait for it, by Command::next
     Mark* next_free = nullptr;

@@ -171,6 +171,8 @@ Mark* Machine::take_mark() {
     mark->done.store(0, std::memory_order_relaxed);
     mark->references = 1;
     mark->time = 0;
+    mark->stream = 0;
+    mark->frees = 0;
     mark->event = nullptr;
     mark->waiting = nullptr;
     return mark;
@@ -325,6 +327,7 @@ void Machine::end_context(Context& context) {
         {
             host::Lock hold(memory.lock);
             pools.for_all([&](Pool& pool) {
+                pool.see_all_frees();
                 if (pool.empty()) return;
                 pool.forget(context.as<CUcontext>());
                 settle_pool(pool);
@@ -428,6 +431,19 @@ void Machine::settle_pool(Pool& pool) noexcept {
     } else if (pool.reserved > pool.threshold) {
         trim_wanted.store(true, std::memory_order_release);
     }
+}
+
+void Machine::see_frees(uintptr_t stream, uint64_t number) noexcept {
+    if (!frees_unseen.load(std::memory_order_acquire)) return;
+    host::Lock hold(lock);
+    host::Lock space(memory.lock);
+    bool unseen = false;
+    pools.for_each([&](Pool& pool) {
+        pool.see_frees(stream, number);
+        unseen = unseen || pool.has_unseen_frees();
+        if (pool.reserved > pool.threshold) trim_wanted.store(true, std::memory_order_release);
+    });
+    frees_unseen.store(unseen, std::memory_order_release);
 }
 
 void Machine::trim_pools() noexcept {

@@ -69,6 +69,8 @@ struct Machine {
     uint64_t next_capture_id = 0;
     uint64_t begun = 0;                             // commands of streams that have begun
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
+    std::atomic<uint64_t> frees{0};                 // calls that free a pool's memory in a stream's order
+    std::atomic<bool> frees_unseen{false};          // some may not be seen (softgpu/memory/pool.h)
 
     // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock,
     // to wake.
@@ -140,6 +142,8 @@ struct Machine {
     /// After blocks have gone: a destroyed pool goes with its last one; another may hold more than its threshold now.
     /// Both locks held.
     void settle_pool(Pool&) noexcept;
+    /// A host thread has waited for the stream with this handle: of the frees on it those up to `number` are seen.
+    void see_frees(uintptr_t stream, uint64_t number) noexcept;
     /// Pools give back what is above their thresholds: called where the caller waits anyway.
     void trim_pools() noexcept;
 

@@ -80,7 +80,7 @@ CUresult Pool::take(AddressSpace& space, Stream* stream, CUcontext context, uint
             uint64_t base = 0;
             if (space.take_segment(device, this, size, &base) != CUDA_SUCCESS) continue;
             try {
-                segments_.emplace(base, size);
+                segments_[base].size = size;
                 try {
                     ranges_.add(base, size);
                 } catch (...) {
@@ -126,15 +126,31 @@ CUresult Pool::take_pending(AddressSpace& space, CUcontext context, uint64_t byt
     return CUDA_SUCCESS;
 }
 
-bool Pool::call_free(AddressSpace& space, uint64_t address, Stream* stream, uint64_t* id) noexcept {
+bool Pool::call_free(AddressSpace& space, uint64_t address, const Free& free, uint64_t* id) {
     auto found = blocks_.find(address);
     if (found == blocks_.end() || !found->second.handed) return false;
     Block& block = found->second;
+    if (free.stream && !block.fixed)
+        std::prev(segments_.upper_bound(address))->second.unseen[free.handle] = free.number;
     block.handed = false;
-    block.freed_on = stream;
+    block.freed_on = free.stream;
     *id = block.freed_id = space.next_id();
     if (!block.fixed) pend(block);
     return true;
+}
+
+void Pool::see_frees(uintptr_t stream, uint64_t number) noexcept {
+    for (auto& [base, segment] : segments_)
+        if (auto newest = segment.unseen.find(stream); newest != segment.unseen.end() && newest->second <= number)
+            segment.unseen.erase(newest);
+}
+
+bool Pool::has_unseen_frees() const noexcept {
+    return std::any_of(segments_.begin(), segments_.end(), [](const auto& one) { return !one.second.unseen.empty(); });
+}
+
+void Pool::see_all_frees() noexcept {
+    for (auto& [base, segment] : segments_) segment.unseen.clear();
 }
 
 void Pool::set_live(Block& block, bool live) noexcept {
@@ -204,10 +220,11 @@ bool Pool::live(uint64_t address, uint64_t bytes) const noexcept {
 void Pool::trim(AddressSpace& space, uint64_t keep) noexcept {
     for (auto at = segments_.begin(); at != segments_.end() && reserved > keep;) {
         auto here = at++;
-        if (here->second > reserved - keep && keep) continue;
-        if (!ranges_.remove(here->first, here->second)) continue;
+        const uint64_t size = here->second.size;
+        if (!here->second.unseen.empty() || (size > reserved - keep && keep)) continue;
+        if (!ranges_.remove(here->first, size)) continue;
         space.give_segment(here->first);
-        reserved -= here->second;
+        reserved -= size;
         segments_.erase(here);
     }
 }
@@ -216,6 +233,7 @@ void Pool::clear(AddressSpace& space) noexcept {
     for (auto& [address, block] : blocks_) ranges_.give(address);
     blocks_.clear();
     pending_first_ = pending_last_ = nullptr;
+    see_all_frees();
     trim(space, 0);
     is_default = destroyed = false;
     follow_events = opportunistic = internal_dependencies = 1;

@@ -6,6 +6,10 @@
 // reaches that free. The stream that frees a pending block may have it again at once, since the stream's order makes
 // that safe; other streams may have it when that stream has reached the free.
 //
+// A free is *seen* when the stream has reached it and a host thread has waited for that stream, has destroyed it, or has
+// waited for an event that was recorded on it behind the free. Memory goes back to the device only when its frees are
+// seen, as with the real driver: queries show nothing.
+//
 // The caller of every function here must hold the lock of the address space.
 #pragma once
 
@@ -52,7 +56,17 @@ struct Pool : Handled {
     /// A block that another stream has freed without having reached the free: its user must wait for that stream.
     CUresult take_pending(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, Stream** freed_on);
     /// The call of the free: `id` names it to reach_free(). False unless `address` is the start of a handed-out block.
-    bool call_free(AddressSpace&, uint64_t address, Stream* stream, uint64_t* id) noexcept;
+    struct Free {
+        Stream* stream = nullptr;   // NULL: the call waits for all streams, and its free is seen at once
+        uintptr_t handle = 0;       // the stream's
+        uint64_t number = 0;        // counts the machine's frees in streams' order
+    };
+    /// Throws std::bad_alloc.
+    bool call_free(AddressSpace&, uint64_t address, const Free& free, uint64_t* id);
+    /// Frees up to this number on the stream with this handle are seen.
+    void see_frees(uintptr_t stream, uint64_t number) noexcept;
+    void see_all_frees() noexcept;
+    bool has_unseen_frees() const noexcept;
     void reach_allocation(uint64_t address) noexcept;
     /// `id` 0: the free node of a graph.
     void reach_free(uint64_t address, uint64_t id) noexcept;
@@ -65,7 +79,7 @@ struct Pool : Handled {
     /// NULL: it went with its context.
     Block* fixed(uint64_t address, uint64_t id) noexcept;
 
-    /// Gives unused segments back until at most `keep` bytes are reserved.
+    /// Gives unused segments whose frees are seen back until at most `keep` bytes are reserved.
     void trim(AddressSpace&, uint64_t keep) noexcept;
     uint64_t used() const noexcept { return ranges_.taken(); }
     bool empty() const noexcept { return blocks_.empty(); }
@@ -74,6 +88,10 @@ struct Pool : Handled {
     void forget(CUcontext) noexcept;
 
 private:
+    struct Segment {
+        uint64_t size = 0;
+        std::map<uintptr_t, uint64_t> unseen;   // by the stream's handle: number of the newest free on it
+    };
     Block* reuse(uint64_t bytes, Stream* stream, bool same) noexcept;
     void hand_out(AddressSpace&, Block&, CUcontext, uint64_t bytes) noexcept;
     void pend(Block&) noexcept;
@@ -82,7 +100,7 @@ private:
     void erase(std::map<uint64_t, Block>::iterator) noexcept;
 
     RangeAllocator ranges_;
-    std::map<uint64_t, uint64_t> segments_;
+    std::map<uint64_t, Segment> segments_;
     std::map<uint64_t, Block> blocks_;
     Block *pending_first_ = nullptr, *pending_last_ = nullptr;
 };

@@ -361,6 +361,52 @@ TEST_CASE("a pool keeps what its threshold says until it is trimmed, and lives u
     IS(gpu.cu->cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("a trim gives back only memory whose frees a host thread has synchronised with") {
+    Gpu gpu;
+    const CUstream a = gpu.stream(), b = gpu.stream();
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool pool = nullptr;
+    OK(gpu.cu->cuMemPoolCreate(&pool, &properties));
+    cuuint64_t threshold = UINT64_MAX;
+    OK(gpu.cu->cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    CUevent before = nullptr, behind = nullptr;
+    OK(gpu.cu->cuEventCreate(&before, CU_EVENT_DISABLE_TIMING));
+    OK(gpu.cu->cuEventCreate(&behind, CU_EVENT_DISABLE_TIMING));
+    const auto trimmed = [&] {
+        OK(gpu.cu->cuMemPoolTrimTo(pool, 0));
+        return pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    };
+    CUdeviceptr block = 0;
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 64 << 20, pool, a));
+    OK(gpu.cu->cuEventRecord(before, a));
+    OK(gpu.cu->cuMemFreeAsync(block, a));
+    OK(gpu.cu->cuEventRecord(behind, a));
+    OK(gpu.cu->cuStreamQuery(a));
+    OK(gpu.cu->cuEventQuery(behind));
+    CHECK(trimmed() == 64 << 20);
+    OK(gpu.cu->cuEventSynchronize(before));
+    OK(gpu.cu->cuStreamSynchronize(b));
+    CHECK(trimmed() == 64 << 20);
+    SUBCASE("by an event behind them") { OK(gpu.cu->cuEventSynchronize(behind)); }
+    SUBCASE("by their stream") { OK(gpu.cu->cuStreamSynchronize(a)); }
+    CHECK(trimmed() == 0);
+    // The memory can be had again before anybody synchronises.
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 64 << 20, pool, a));
+    OK(gpu.cu->cuMemFreeAsync(block, a));
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 64 << 20, pool, b));
+    OK(gpu.cu->cuMemFreeAsync(block, b));
+    CHECK(pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 64 << 20);
+    OK(gpu.cu->cuStreamSynchronize(b));
+    CHECK(trimmed() == 64 << 20);
+    OK(gpu.cu->cuStreamSynchronize(a));
+    CHECK(trimmed() == 0);
+    OK(gpu.cu->cuMemPoolDestroy(pool));
+    OK(gpu.cu->cuEventDestroy(before));
+    OK(gpu.cu->cuEventDestroy(behind));
+}
+
 TEST_CASE("stream-ordered memory that is freed by cuMemFree is given back, and with the last of it a destroyed pool") {
     Gpu gpu;
     const CUstream stream = gpu.stream();
