@@ -97,15 +97,17 @@ extern "C" __global__ void spread(const unsigned *in, unsigned *out, unsigned lo
     options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.chunk_bytes = kChunk;
-    options.slots = 2;
     options.output_numerator = kFactor;
     options.output_denominator = 1;
-    Pipeline pipeline;
-    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
     Pinned<uint32_t> in = gpu.pinned<uint32_t>(kChunks * kChunkWords),
                      out = gpu.pinned<uint32_t>(kChunks * kChunkWords * kFactor);
     for (uint64_t i = 0; i < kChunks * kChunkWords; ++i) in[i] = static_cast<uint32_t>(i * 2654435761u);
-    for (int run_number = 0; run_number < 3; ++run_number) {
+    Pipeline pipeline;
+    for (int run_number = 0; run_number < 6; ++run_number) {
+        options.slots = 1 + run_number % 2;
+        CAPTURE(options.slots);
+        pipeline.reset();
+        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
         std::fill(out.begin(), out.end(), 0u);
         auto result = sized<gpo_pipeline_result>();
         REQUIRE_OK(run(pipeline, from_memory(in.data(), in.bytes()), to_memory(out.data(), out.bytes()), &result));
