@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The folders of libgpuorch/src include each other as the table in libgpuorch/README.md, "Layers", says: no other way,
-and never in a circle. With --table: prints what the sources say."""
+and never in a circle; and above the driver's table no source asks which driver it has. With --table: prints what the
+sources say about layers."""
 import pathlib
 import re
 import sys
@@ -76,6 +77,19 @@ def problems(of_files, text):
     }
 
 
+def asks_for_driver(text):
+    """The lines of a source that read Driver::software for anything but a property that users see."""
+    return [line.strip() for line in text.splitlines()
+            if re.search(r"(\.|->)software\b", line.partition("//")[0]) and not re.match(r"\s*out\.software = ", line)]
+
+
+def sources_that_ask():
+    """Of all folders but those of the drivers themselves."""
+    return [f"{path.relative_to(SOURCES)}: {line}" for path in sorted(SOURCES.rglob("*"))
+            if path.suffix in SUFFIXES and path.relative_to(SOURCES).parts[0] not in {"driver", "softgpu"}
+            for line in asks_for_driver(path.read_text())]
+
+
 def check_itself():
     """Sources and tables made up so that one rule is broken each."""
     text = "| folder | may include |\n|---|---|\n| `above` | `below`, `gpuorch` |\n\n| another | table |\n|---|---|\n| a | b |\n"
@@ -93,6 +107,10 @@ def check_itself():
              [["above includes nothing of below"]])]:
         if noticed(of_files, tables) != expected:
             wrong.append(f"{what}: {noticed(of_files, tables)}")
+    for line, asks in [("if (driver.software) return;", True), ("out.software = driver.software;", False),
+                       ("x();   // as driver.software says", False)]:
+        if bool(asks_for_driver(line)) != asks:
+            wrong.append(f"the line \"{line}\" isn't judged rightly")
     return wrong
 
 
@@ -111,6 +129,7 @@ def main():
             print("a cycle:", ", ".join(sorted(circle)))
         return
     check("the check of layers notices what breaks them", check_itself())
+    check("no source above the table of driver functions asks which driver it has", sources_that_ask())
     for name, wrong in problems(files, README.read_text()).items():
         check(name, wrong)
 

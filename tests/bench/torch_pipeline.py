@@ -4,15 +4,15 @@
     tests/bench/torch_pipeline.py [--pairs N] [--quick] [--json] [--into BENCH_JSON]
     DIR/run torch_pipeline [...]       in a folder that tests/bundle made
 
-Needs PyTorch, NVRTC and a CUDA device, and is skipped elsewhere. The arms, from and to pinned memory: PyTorch with one step after
-the other on one stream; PyTorch with three streams and events by hand, by chunks of 16 MiB and of 4 MiB in three buffers, and of
-32 MiB in four; the library's pipeline with no option set but its kernel. From and to pageable memory: PyTorch with one step after
-the other, and the same pipeline. Rates count the bytes of both ways.
+Needs PyTorch, NVRTC and a CUDA device, and is skipped elsewhere. The arms, from and to pinned memory: PyTorch with
+one step after the other on one stream; PyTorch with three streams and events by hand, by chunks of 16 MiB and of 4
+MiB in three buffers, and of 32 MiB in four; the library's pipeline with no option set but its kernel. From and to
+pageable memory: PyTorch with one step after the other, and the same pipeline. Rates count the bytes of both ways.
 
-A block is one run. Blocks of all arms alternate (README.md): each round has one of each arm in an order drawn at random, and the
-next round has the reverse. --pairs is the number of rounds, 31 if it isn't given. Outputs are checked before and after. --into
-adds the rows to a bench.json that tests/bench/run has written, and takes 31 rounds or more; --json prints the rows. The exit code
-says whether it could be measured, never how fast it was.
+A block is one run. Blocks of all arms alternate (README.md): each round has one of each arm in an order drawn at
+random, and the next round has the reverse. --pairs is the number of rounds, 31 if it isn't given. Outputs are checked
+before and after. --into adds the rows to a bench.json that tests/bench/run has written, and takes 31 rounds or more;
+--json prints the rows. The exit code says whether it could be measured, never how fast it was.
 """
 import argparse
 import ctypes

@@ -203,8 +203,8 @@ TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver
     std::atomic<bool> armed{false}, begun{false}, signalled{false};
     Node node{[&] {
         if (!armed.load()) return;
-        while (!begun.load()) usleep(100);
-        usleep(20'000);   // the copy is in the driver by now, as a rule
+        begun.wait(false);
+        usleep(20'000);   // nothing tells that the copy is in the driver: by now it is, as a rule
         CHECK_OK(gpo_timeline_signal(timeline, 1));
         signalled = true;
     }};
@@ -220,6 +220,7 @@ TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver
     REQUIRE_OK(gpo_graph_launch(graph, rig.on));
     std::thread blocked([&] {
         begun = true;
+        begun.notify_one();
         CHECK_OK(gpo_copy_to_host(once_held, pageable.data(), memory, pageable.size()));
     });
     CHECK(comes_true([&] { return signalled.load(); }));

@@ -97,15 +97,17 @@ extern "C" __global__ void spread(const unsigned *in, unsigned *out, unsigned lo
     options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.chunk_bytes = kChunk;
-    options.slots = 2;
     options.output_numerator = kFactor;
     options.output_denominator = 1;
-    Pipeline pipeline;
-    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
     Pinned<uint32_t> in = gpu.pinned<uint32_t>(kChunks * kChunkWords),
                      out = gpu.pinned<uint32_t>(kChunks * kChunkWords * kFactor);
     for (uint64_t i = 0; i < kChunks * kChunkWords; ++i) in[i] = static_cast<uint32_t>(i * 2654435761u);
-    for (int run_number = 0; run_number < 3; ++run_number) {
+    Pipeline pipeline;
+    for (int run_number = 0; run_number < 6; ++run_number) {
+        options.slots = 1 + run_number % 2;
+        CAPTURE(options.slots);
+        pipeline.reset();
+        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
         std::fill(out.begin(), out.end(), 0u);
         auto result = sized<gpo_pipeline_result>();
         REQUIRE_OK(run(pipeline, from_memory(in.data(), in.bytes()), to_memory(out.data(), out.bytes()), &result));
@@ -524,6 +526,40 @@ TEST_CASE("the chunk size is found once, and times say what was hidden") {
     REQUIRE_OK(run(untimed, source, sink, &first));
     CHECK(first.tuned == 1);
     CHECK(first.copy_in_ns + first.copy_out_ns + first.kernel_ns + first.copy_hidden_ns == 0);
+}
+
+TEST_CASE("times add up over all chunks: each kernel's time is in them") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    const Kernel slow = gpu.kernel(R"(
+extern "C" __global__ void slow(unsigned *data, long long cycles) {
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) { }
+    data[0] += 1;
+})", "slow");
+    const int64_t cycles = 4'000'000;   // 4 ms on the software GPU, some 2 ms on a GPU of 2 GHz
+    auto data = argument(GPO_STAGE_INPUT), time = argument(GPO_STAGE_VALUE);
+    time.value = &cycles;
+    time.bytes = sizeof cycles;
+    const std::vector<gpo_stage_argument> arguments = {data, time};
+    rig.stage.kernel = slow;
+    rig.stage.block[0] = 1;
+    rig.stage.max_blocks = 1;
+    rig.stage.arguments = arguments.data();
+    rig.stage.argument_count = 2;
+    rig.options.chunk_bytes = 4096;
+    rig.options.result_bytes = 0;
+    rig.options.flags = GPO_PIPELINE_TIMES;
+    Pipeline pipeline = rig.create(gpu);
+    const uint64_t chunks = 20;
+    std::vector<uint32_t> words(chunks * 1024);
+    const auto source = from_memory(words.data(), words.size() * 4);
+    auto result = sized<gpo_pipeline_result>();
+    const auto nowhere = sized<gpo_sink>();
+    REQUIRE_OK(run(pipeline, source, nowhere, &result));
+    CHECK(result.chunks == chunks);
+    CHECK(result.kernel_ns >= chunks * 1'600'000);
+    CHECK(result.kernel_ns <= result.elapsed_ns);
 }
 
 TEST_CASE("progress is told while it runs and once at the end") {

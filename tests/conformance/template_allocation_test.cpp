@@ -1,5 +1,6 @@
 // Nodes of templates that allocate and free device memory.
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -172,6 +173,23 @@ TEST_CASE("a template that allocates has one graph at a time, which launches on 
     auto options = sized<gpo_graph_options>();
     options.flags = GPO_GRAPH_DEVICE_LAUNCH;
     CHECK(gpo_graph_create(of.made, &options, two.out()) == GPO_NOT_SUPPORTED);
+}
+
+// The end of such a graph is put off to another thread: the next one comes before, within or behind it.
+TEST_CASE("once the graph of a template that allocates is destroyed, the next one can be made at any moment") {
+    WordsRig rig;
+    Allocating of(rig);
+    uint32_t node = of.freed;
+    for (uint32_t i = 0; i < 300; ++i) node = rig.node(of.made, rig.put, rig.at(1), i, {node});   // its end takes a while
+    for (int round = 0; round < 200; ++round) {
+        Graph graph = make_graph(of.made);
+        if (round % 16 == 0) rig.run(graph);
+        graph.reset();
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(round % 20 * 10);
+        while (std::chrono::steady_clock::now() < until) {}
+    }
+    CHECK(rig.word(0) == 5);
+    CHECK(rig.word(1) == 299);
 }
 
 TEST_CASE("threads that launch a template for the first time at once share the one graph that there can be") {

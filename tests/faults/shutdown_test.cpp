@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "faults/allocations.h"
 #include "faults/attempt.h"
 #include "host/host.h"
 #include "host/schedule.h"
@@ -136,4 +137,17 @@ TEST_CASE(
         CHECK(gpo::host::detail::running_threads() == 0);
         CHECK((waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD));   // no compiler is left
     }
+}
+
+// What frees memory relies on the marks that streams leave when they are destroyed.
+TEST_CASE("a shutdown waits for what runs on a stream that was destroyed without memory for a mark" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    Stream stream = gpu.stream();
+    gate.put_on(stream);
+    allocations::arm(1, true);
+    stream.reset();
+    const gpo_status status = gpo_runtime_shutdown(gpu.runtime, 20'000'000);
+    CHECK(allocations::disarm() > 0);
+    CHECK_STATUS(GPO_TIMEOUT, status);
 }

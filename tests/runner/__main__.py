@@ -31,6 +31,7 @@ import pathlib
 import shutil
 import signal
 import sys
+import tempfile
 import time
 
 import parts
@@ -47,6 +48,7 @@ import machine
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "CI", "GPUORCH_DEPS", "GPUORCH_DEVICE",
         "GPUORCH_NVRTC", "GPUORCH_NCCL", "GPUORCH_MPI", "GPUORCH_CUDADEVRT", "GPUORCH_CUBLAS", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_GUARD")
 KEPT_BEGINNINGS = ("GPUORCH_TEST_", "CARGO_", "RUSTUP_", "CCACHE_")
+LEAST_ROOM = 4 << 30        # bytes of memory for temporary files
 AT_A_TIME = 2                # parts; tests wait for each other and for the clock, and leave processors idle
 
 BUILD_OPTIONS = {
@@ -58,12 +60,26 @@ BUILD_OPTIONS = {
 }
 
 
-def clean_environment(full):
+def temporary_folder():
+    """Where TMPDIR says; else in memory, where there is room and programs can be run: the tests compile thousands of kernels, each
+    with some seventy small files, and ext4 gets slower with each file that it has just deleted. Some tests become another user."""
+    memory = pathlib.Path("/dev/shm")
+    folder = None
+    if "TMPDIR" not in os.environ and memory.is_dir() and os.access(memory, os.W_OK):
+        state = os.statvfs(memory)
+        if state.f_bavail * state.f_frsize >= LEAST_ROOM and not state.f_flag & os.ST_NOEXEC:
+            folder = memory
+    made = tempfile.mkdtemp(prefix="gpuorch-tests-", dir=folder)
+    os.chmod(made, 0o1777)
+    return made
+
+
+def clean_environment(full, temporary):
     """The same on every machine."""
     environment = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith(KEPT_BEGINNINGS)}
     cache = BUILD / "tests" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
-    environment |= {"LANG": "C.UTF-8", "XDG_CACHE_HOME": str(cache)}
+    environment |= {"LANG": "C.UTF-8", "XDG_CACHE_HOME": str(cache), "TMPDIR": temporary}
     environment.setdefault("GPUORCH_DEVICE", "soft")
     if full:
         environment["GPUORCH_TEST_FULL"] = "1"
@@ -169,7 +185,8 @@ def main():
     words = [word for word in arguments if not word.startswith("-")]
     sections = [section for word in words for section in groups.get(word, (word,)) if section in parts.SECTIONS]
     patterns = [word for word in words if word not in groups and word not in parts.SECTIONS]
-    plan = parts.Plan(full, sections, patterns, clean_environment(full))
+    temporary = temporary_folder()
+    plan = parts.Plan(full, sections, patterns, clean_environment(full, temporary))
     everything, times = tallies.Tally(), timing.Times()
     if not plan.parts:
         everything.fail(f"no test is called {' or '.join(patterns)}")
@@ -179,7 +196,10 @@ def main():
     except KeyboardInterrupt:
         programs.Running.end_all()
         tallies.show("tests/run: interrupted")
+        shutil.rmtree(temporary, ignore_errors=True)
         os._exit(130)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     if writes and not everything.failed:
         times.write()
     return close(everything, tuple({part.again for part in plan.parts if part.again}), times)

@@ -128,7 +128,7 @@ typedef struct gpo_memory_info {
     uint64_t bytes;         /* its size */
 } gpo_memory_info;
 /* Says what kind of memory `address` (not 0) points to. The address may be of host or device memory, and the memory may
- * be the library's or anybody else's, but it must not be freed meanwhile: the driver may crash then (580 was seen to). */
+ * be the library's or anybody else's, but it must not be freed meanwhile: drivers may crash then (580 has). */
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info *info);
 
 /* Unused memory goes back to the system when somebody next has the driver wait for a stream, an event or the context
@@ -171,8 +171,9 @@ GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint6
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocated piece of this pool
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);
-/* Gives unused memory back to the system until at most `keep_bytes` are reserved. Serialises the device. Waits for no
- * work: memory that was freed on a stream stays reserved while the stream has unfinished work or is captured. */
+/* Gives unused memory back to the system until at most `keep_bytes` are reserved. Serialises the device. Memory
+ * that was freed on a stream with unfinished work, or in capture, stays reserved. Looking at such a stream takes up to
+ * 0.5 ms. */
 GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes);
 /* Reads the pool's figures. */
 GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistics *statistics);

@@ -25,8 +25,8 @@
  *   of the first. Or each device has a template of its own: that starts faster, and the program has to launch the
  *   graphs of all ranks each time, for the ranks wait for each other on the GPU.
  *   Launches of a recorded collective must not overlap with other launches of the same one: put them on the same
- *   streams, or behind each other. Software GPUs and collectives that the direct engine makes of several operations can
- *   only be in one recording.
+ *   streams, or behind each other. Collectives that the direct engine makes of several operations can only be in one
+ *   recording.
  *
  * Engines
  *   direct   the library's own kernels and copies, which use memory of other devices directly. Reductions combine the

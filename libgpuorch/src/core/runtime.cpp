@@ -222,7 +222,7 @@ void Runtime::open_driver() {
         driver_ = std::move(opened);
         driver_ready_.store(driver_.get(), std::memory_order_release);
     }
-    log(GPO_LOG_DEBUG, "driver: ", driver_->software ? "the software GPU" : "CUDA", ", version ", driver_->version, ", ",
+    log(GPO_LOG_DEBUG, "driver: ", driver_->name, ", version ", driver_->version, ", ",
         ordinals_.size(), ordinals_.size() == 1 ? " device" : " devices");
     if (stands_in) tell_fallback();
 }

@@ -56,7 +56,6 @@ public:
     const driver::Table& table() const noexcept { return table_; }
     CUcontext native() const noexcept { return native_; }
     int ordinal() const noexcept override { return ordinal_; }
-    bool software() const noexcept { return software_; }
     /// The device's primary context, not one of the program's own.
     bool primary() const noexcept { return primary_; }
     driver::Driver& driver() const noexcept { return *driver_; }
@@ -171,7 +170,6 @@ private:
     const Runtime::Use runtime_;
     std::shared_ptr<driver::Driver> driver_;
     const driver::Table& table_;
-    const bool software_;
     const int ordinal_;
     CUcontext native_ = nullptr;
     bool primary_ = false;

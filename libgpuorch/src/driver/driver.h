@@ -97,7 +97,11 @@ struct Driver {
     Table table;
     int version = 0;                  // of the driver: 13000
     const char* name = "";            // "cuda" or "soft"
-    bool software = false;            // for messages and properties only
+    bool software = false;            // for properties that users see; what is done differently is a feature
+    /// NVIDIA's libraries (NCCL, NVSHMEM, NVML) know its devices.
+    bool has_libraries = false;
+    /// fault() tells what failed, and submitted() counts.
+    bool tells_faults = false;
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
     std::string_view builtin_image;
     /// The kernel gpo_decide (driver/condition.cu), likewise.
@@ -107,10 +111,10 @@ struct Driver {
     /// The kernel gpo_combine (driver/combine.cu), likewise.
     std::string_view combine_image;
     virtual Compiler& compiler() = 0;
-    /// What failed, exactly; nothing while nothing has, and never on a driver that can't tell. Any thread.
+    /// What failed, exactly; nothing while nothing has, and never on a driver without tells_faults. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }
     /// How many operations the stream has been given since it was created, which is the number of the latest: each
-    /// successful call that gives it work counts one, whoever made it. 0 on a driver whose fault() never tells.
+    /// successful call that gives it work counts one, whoever made it. 0 without tells_faults.
     virtual uint64_t submitted(CUstream) { return 0; }
     /// From now on until ignore(): when an event of the listener's context has been reached, or never will be, and
     /// asking would say so, and it is listening, then it no longer is, `signal` changes, and who waits for it wakes up.

@@ -25,6 +25,8 @@ public:
         name = wrapped_->name;
         version = wrapped_->version;
         software = wrapped_->software;
+        has_libraries = wrapped_->has_libraries;
+        tells_faults = wrapped_->tells_faults;
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;
         push_image = wrapped_->push_image;

@@ -81,12 +81,17 @@ void Graph::make_device_status(const Recipe& recipe) {
 
 Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
     if (!recipe->single() || recipe->claim()) return recipe;
+    bool free = false;
     BlockingCalls& calls = Streams::of(context()).blocking_calls();
-    if (!calls.begin()) return recipe->rebuild();
-    const CUgraphExec left = recipe->take_left();
-    if (left) context().table().cuGraphExecDestroy(left);
-    calls.end();
-    return left ? recipe : recipe->rebuild();
+    const bool no_resident_work = calls.begin();
+    {
+        std::lock_guard lock(recipe->ending());   // another thread may be destroying the executable
+        const CUgraphExec left = no_resident_work ? recipe->take_left() : nullptr;
+        if (left) context().table().cuGraphExecDestroy(left);
+        free = left || recipe->claim();
+    }
+    if (no_resident_work) calls.end();
+    return free ? recipe : recipe->rebuild();
 }
 
 Graph::Loops::Loops(Context& context, uint32_t count)
@@ -160,10 +165,11 @@ public:
 
 private:
     void call(bool ok) noexcept override {
-        if (!native) native = built_->take_left();
-        if (native) {
-            if (ok) context().table().cuGraphExecDestroy(native);
-            if (built_->single()) built_->give_back();
+        {
+            std::lock_guard lock(built_->ending());
+            if (!native) native = built_->take_left();
+            if (native && ok) context().table().cuGraphExecDestroy(native);
+            if (native && built_->single()) built_->give_back();
         }
         delete this;
     }

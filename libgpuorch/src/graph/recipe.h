@@ -120,6 +120,8 @@ public:
     /// Leaves the claimed recipe's executable to be destroyed. The one caller that takes it has the claim.
     void leave(CUgraphExec executable) const noexcept { left_.store(executable, std::memory_order_release); }
     CUgraphExec take_left() const noexcept { return left_.exchange(nullptr, std::memory_order_acq_rel); }
+    /// Held while an executable of a recipe that is single is destroyed, until the recipe is given back.
+    host::Mutex& ending() const noexcept { return ending_; }
     /// Another driver's graph like this, with the same numbers of nodes. Inside a DriverScope. Throws
     /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
     Ref<Recipe> rebuild() const;
@@ -207,7 +209,7 @@ private:
     bool abandoned_ = false;
     mutable std::atomic<CUgraphExec> left_{nullptr};
     mutable std::atomic<bool> claimed_{false};
-    mutable host::Mutex instantiating_;
+    mutable host::Mutex ending_, instantiating_;
 };
 
 }  // namespace gpo

@@ -80,7 +80,7 @@ gpo_device_metrics of_device(Context& context) {
     out.temperature = out.sm_clock = out.memory_clock = out.pcie_sent = out.pcie_received = -1;
     std::string why;
     const driver::Table& table = context.table();
-    if (context.software()) {
+    if (!context.driver().has_libraries) {
         why = "the software GPU has no NVML";
     } else if (const Nvml* nvml = Nvml::open(&why)) {
         char address[32] = "";

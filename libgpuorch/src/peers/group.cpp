@@ -50,7 +50,7 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
     }
     const bool alone = ranks() == 1 && direct_;   // which NCCL does no faster
     if (options.engine == GPO_ENGINE_NCCL ||
-        (options.engine == GPO_AUTO && !alone && !contexts_.front()->software())) {
+        (options.engine == GPO_AUTO && !alone && contexts_.front()->driver().has_libraries)) {
         try {
             auto made = make<peers::NcclEngine>(contexts_);
             nccl_version_ = static_cast<uint32_t>(made->version());

@@ -106,7 +106,8 @@ Asked own_answer(Context& context, uint32_t rank, uint64_t bytes, uint64_t align
         return asked;
     };
     const char* named = environment::get("GPUORCH_NVSHMEM");
-    if (context.software() && !(named && *named)) return no("NVSHMEM needs CUDA devices, and this is a software GPU");
+    if (!context.driver().has_libraries && !(named && *named))
+        return no("NVSHMEM needs CUDA devices, and this is a software GPU");
     if (!context.primary()) return no("NVSHMEM needs the device's primary context, and this is another one");
     {
         const DriverScope scope(context);   // NVSHMEM's own calls wait for all kernels, and take long
@@ -230,9 +231,9 @@ void free_released(Context& context, const Nvshmem& nvshmem, const std::vector<A
 }
 
 // NVSHMEM's zeroes may still be on their way when it returns, on the legacy stream: a stream that waits for that one
-// comes behind them. A stand-in's memory the software GPU doesn't know.
+// comes behind them. The memory of a stand-in for tests isn't the driver's.
 void clear(Context& context, uint64_t address, uint64_t bytes) {
-    if (context.software()) return;
+    if (!context.driver().has_libraries) return;
     const DriverScope scope(context);
     const driver::Table& table = context.table();
     CUstream stream = nullptr;

@@ -116,7 +116,7 @@ void Held::watch_work() {
 // --- again, later ---
 
 void Held::try_again(bool leave_mark) noexcept {
-    leave_mark_ |= leave_mark;
+    if (leave_mark && !std::exchange(leave_mark_, true)) owed_marks_.fetch_add(1, std::memory_order_relaxed);
     if (std::exchange(trying_again_, true)) return;
     stream_.retain();
     stream_.runtime().errands().post(again_, host::now() + Errands::kTryAgain);
@@ -131,7 +131,10 @@ void Held::Again::run() noexcept {
         leave_mark = std::exchange(held_.leave_mark_, false);
     }
     held_.flush();
-    if (leave_mark) stream.leave_mark();
+    if (leave_mark) {
+        stream.leave_mark();
+        held_.owed_marks_.fetch_sub(1, std::memory_order_release);
+    }
     stream.release();
 }
 

@@ -97,6 +97,8 @@ public:
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
     /// Calls flush() from the errands, soon; and then also Stream::leave_mark, where `leave_mark`.
     void try_again(bool leave_mark = false) noexcept;
+    /// The stream is to leave its last mark later: there was no memory for it. Any thread.
+    bool owes_mark() const noexcept { return owed_marks_.load(std::memory_order_acquire) != 0; }
 
 private:
     void flush_elsewhere() noexcept;
@@ -143,6 +145,7 @@ private:
     std::atomic<bool> flushing_elsewhere_{false};   // it is posted
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
     bool leave_mark_ = false;                 // and is to leave the last mark; likewise
+    std::atomic<uint32_t> owed_marks_{0};     // such marks that aren't left yet; grows under the submit lock
     std::atomic<bool> to_flush_{false};       // a thread has it on its list, and
     Held* next_to_flush_ = nullptr;           // goes on with this one
 };

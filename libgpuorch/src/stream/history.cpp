@@ -8,7 +8,7 @@
 namespace gpo {
 
 History::History(Stream& stream, Context& context) noexcept
-    : stream_(stream), context_(context), counts_(context.software()) {}
+    : stream_(stream), context_(context), counts_(context.driver().tells_faults) {}
 
 History::~History() { context_.give_attribution(attribution_); }
 

@@ -118,6 +118,8 @@ public:
     }
 
     // --- its life ---
+    /// Waits for what runs on a stream without a handle that still owes its last mark. False if the deadline passes first.
+    bool drain_unmarked(uint64_t deadline) noexcept;
     /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
     /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is

@@ -250,8 +250,8 @@ void Streams::show_frees(Runtime& runtime) noexcept {
 }
 
 bool Streams::drain_marks(uint64_t deadline) noexcept {
-    return each([](Stream& stream) { return stream.marks().any(); },
-                [=](Stream& stream) { return stream.marks().drain(deadline); });
+    return each([](Stream& stream) { return stream.marks().any() || stream.held().owes_mark(); },
+                [=](Stream& stream) { return stream.drain_unmarked(deadline) && stream.marks().drain(deadline); });
 }
 
 // Whoever marked the stream last gave up its reference after that; and nobody takes a reference out of streams_

@@ -18,7 +18,7 @@ struct Plain final : Driver {
     Plain() {
         name = "plain";
         version = 12345;
-        software = true;
+        software = has_libraries = tells_faults = true;
         builtin_image = "image";
         table.cuInit = [](unsigned) { return ++calls_below, CUDA_SUCCESS; };
         table.cuCtxGetId = [](CUcontext, unsigned long long* id) { return *id = 7, ++calls_below, CUDA_SUCCESS; };
@@ -65,6 +65,8 @@ TEST_CASE("a wrapped driver looks like the one beneath, absent functions include
     CHECK(std::string(driver->name) == "plain");
     CHECK(driver->version == 12345);
     CHECK(driver->software);
+    CHECK(driver->has_libraries);
+    CHECK(driver->tells_faults);
     CHECK(driver->builtin_image == "image");
     CHECK_FALSE(has(driver->table, Function::cuMemcpyBatchAsync));
     CHECK_FALSE(has(driver->table, Function::cuEventQuery));

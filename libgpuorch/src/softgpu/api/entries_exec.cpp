@@ -1,4 +1,6 @@
 // Executable graphs: made, launched, patched, updated.
+#include <algorithm>
+
 #include "softgpu/api/entries.h"
 #include "softgpu/api/graph_checks.h"
 #include "softgpu/api/graph_update.h"
