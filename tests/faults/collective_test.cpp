@@ -1,4 +1,4 @@
-// A small all-reduce, whose kernels wait for each other on the GPUs, and of which not all can be launched.
+// Small all-reduces, whose kernels wait for each other on the GPUs, when some of the kernels can't be launched.
 #include <chrono>
 #include <thread>
 
@@ -26,7 +26,7 @@ void check(PeersRig& rig, const std::vector<RankMemory>& data, uint32_t value) {
         CHECK(rig.read<uint32_t>(data, rank, kCount) == std::vector<uint32_t>(kCount, value));
 }
 
-/// What failed halfway takes its streams along.
+/// A collective that failed halfway has failed its streams.
 void renew_streams(PeersRig& rig) {
     for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
         const gpo_status waited = gpo_device_wait(rig.devices[rank], kPatience);
@@ -37,15 +37,15 @@ void renew_streams(PeersRig& rig) {
 
 }  // namespace
 
-TEST_CASE("ranks of a small all-reduce whose others can't be launched end, and one before it is as it should be" * gated) {
+TEST_CASE("ranks of a small all-reduce end where others can't be launched, and the one before it is right" * gated) {
     PeersRig rig;
     if (rig.ranks < 2) return skip("there is one device");
     const auto before = rig.buffers(kCount * 4), half = rig.buffers(kCount * 4);
     fill(rig, before, 3);
     fill(rig, half, 5);
-    REQUIRE_OK(rig.submit(sum(), rig.parts(half, half)));   // what is loaded and allocated once is there
+    REQUIRE_OK(rig.submit(sum(), rig.parts(half, half)));   // so that nothing is left to load or allocate
     check(rig, half, 5 * rig.ranks);
-    // Launches of the second are refused from rank `missing` on; those before it are on their way.
+    // The second all-reduce is launched on the ranks below `missing` only.
     for (uint32_t missing = 1; missing < rig.ranks; ++missing) {
         Gate gate(rig);
         fill(rig, before, 3);
@@ -57,7 +57,7 @@ TEST_CASE("ranks of a small all-reduce whose others can't be launched end, and o
         const gpo_status status = rig.submit(sum(), rig.parts(half, half));
         faults::disarm();
         CHECK_STATUS(GPO_OUT_OF_MEMORY, status);
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));   // so that who waits for the gate looks about
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));   // a waiting kernel reads the word meanwhile
         gate.open();
         renew_streams(rig);
         check(rig, before, 3 * rig.ranks);

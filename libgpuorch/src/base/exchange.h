@@ -1,15 +1,17 @@
 // How ranks exchange small data from kernel to kernel, in a small all-reduce. Both sources of its kernels include this
 // file: driver/combine.cu, compiled by nvcc, and softgpu/image/combine.cpp.
 //
-// Every rank stores its data into the inbox of each other rank, 8 bytes at a time. Each half of them has the number of
-// the all-reduce beside it, and is stored with it at once: whoever reads the number twice has the data too, and nothing
-// needs a fence. Then each rank combines what has come. (NCCL and MSCCL++ call such packets LL.) An inbox has two
-// halves, for odd and even numbers: a rank that stores number e + 2 has seen its peer's number e + 1, which the peer
-// sent after it was done with e. Each block counts for itself, so that no block waits for another of its kernel: all
-// launches therefore have blocks of kThreads threads, or one smaller block.
+// Every rank stores its data into the inbox of each other rank, in packets: 8 bytes of data, and beside each half of
+// them the number of the all-reduce. A half and its number are one store, so a reader that finds both numbers has the
+// data, without a fence. (NCCL and MSCCL++ call such packets LL.) Then each rank combines the data of all ranks.
 //
-// If some ranks' kernels were launched and another's can't be, the host writes the number of that launch to a word that
-// kernels look at when they have waited for long: those of this launch give up, and what they store is worth nothing.
+// An inbox has two halves, for odd and even numbers. A rank sends number e + 2 only after all peers have sent e + 1,
+// and each peer sends e + 1 only after its reads of e: so a half is free when it is written again. Each block counts
+// its launches itself, and no block waits for another block of its kernel. Therefore all launches have blocks of
+// kThreads threads, or a single smaller block.
+//
+// If only some ranks' kernels could be launched, the host writes the launch's number to a word. Kernels read this word
+// after long waits. A kernel with that number gives up, and its results are undefined.
 #pragma once
 
 #include "combine.h"
@@ -27,7 +29,7 @@ struct Mailboxes {
     u64 numbers;             // this rank's: for each block that of its last all-reduce
     u64 slots;               // of 8 bytes of data
     u32 ranks, rank;
-    u64 stopped;             // address of the word with the number of the launch that gives up; 0: none can
+    u64 stopped;             // address of the word with the number of the launch that gives up; 0: there is no word
     u64 launch;              // this one's number
 };
 

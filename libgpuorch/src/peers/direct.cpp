@@ -190,36 +190,41 @@ void DirectEngine::Issue::run() {
     join();
 }
 
-// Whatever stream the one before was on: the mailboxes are for one at a time.
-void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts, Mailboxes& boxes, bool captured) {
+// The kernels of all ranks, behind those of the launch before, on whatever streams that was: the mailboxes are for one
+// launch at a time. `launched` counts the kernels.
+void DirectEngine::launch_small(const Collective& c, std::span<const Part> parts, const Mailboxes& boxes, bool captured,
+                                uint32_t& launched) {
     constexpr uint64_t kUnit = 8;   // bytes of a thread
     const uint64_t units = (c.bytes() + kUnit - 1) / kUnit;
     uint32_t reduction = c.reduction;
     uint64_t bytes = c.bytes();
     KernelWork work;
-    work.block[0] =
-        static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{exchange::kThreads}));
+    work.block[0] = static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{exchange::kThreads}));
     work.grid[0] = static_cast<uint32_t>((units + work.block[0] - 1) / work.block[0]);
     const LaunchTogether together(parts[0].stream->runtime());
-    boxes.begin_launch();
+    for (uint32_t rank = 0; rank < c.ranks; ++rank) {
+        Stream& stream = *parts[rank].stream;
+        Rank& own = ranks_[rank];
+        const DriverScope scope(stream.context());
+        if (!captured && own.last_recorded) gpo::issue(stream, EventWork{own.last, true});
+        exchange::Mailboxes argument = boxes.argument(rank);
+        uint64_t send = parts[rank].send, receive = parts[rank].receive;
+        void* arguments[] = {&argument, &send, &receive, &bytes, &reduction};
+        work.function = own.kernels->small[c.type - 1]->native();
+        work.arguments = arguments;
+        gpo::issue(stream, work);
+        ++launched;
+        if (captured) continue;
+        gpo::issue(stream, EventWork{own.last, false});
+        own.last_recorded = true;
+    }
+}
+
+void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts, Mailboxes& boxes, bool captured) {
     uint32_t launched = 0;
+    boxes.begin_launch();
     try {
-        for (uint32_t rank = 0; rank < c.ranks; ++rank) {
-            Stream& stream = *parts[rank].stream;
-            Rank& own = ranks_[rank];
-            const DriverScope scope(stream.context());
-            if (!captured && own.last_recorded) gpo::issue(stream, EventWork{own.last, true});
-            exchange::Mailboxes argument = boxes.argument(rank);
-            uint64_t send = parts[rank].send, receive = parts[rank].receive;
-            void* arguments[] = {&argument, &send, &receive, &bytes, &reduction};
-            work.function = own.kernels->small[c.type - 1]->native();
-            work.arguments = arguments;
-            gpo::issue(stream, work);
-            ++launched;
-            if (captured) continue;
-            gpo::issue(stream, EventWork{own.last, false});
-            own.last_recorded = true;
-        }
+        launch_small(c, parts, boxes, captured, launched);
     } catch (...) {
         if (!captured && launched != 0) give_up(boxes, launched < c.ranks);
         throw;
@@ -228,7 +233,7 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
 
 // A launch has failed halfway. The ranks count their launches, so these mailboxes can't be used again.
 void DirectEngine::give_up(Mailboxes& boxes, bool some_are_missing) noexcept {
-    if (some_are_missing) boxes.stop();   // or those that are there would wait for ever
+    if (some_are_missing) boxes.stop();   // the launched kernels would wait for the missing ones
     boxes_ = nullptr;                     // whoever has prepared the collective keeps them meanwhile
     for (Rank& rank : ranks_) rank.last_recorded = false;
 }

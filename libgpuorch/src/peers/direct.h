@@ -43,6 +43,8 @@ private:
     bool small(const Collective& collective) const noexcept {
         return collective.kind == Kind::all_reduce && collective.bytes() - 1 < small_bytes_;
     }
+    void launch_small(const Collective& collective, std::span<const Part> parts, const Mailboxes& boxes, bool captured,
+                      uint32_t& launched);
     void issue_small(const Collective& collective, std::span<const Part> parts, Mailboxes& boxes, bool captured);
     void give_up(Mailboxes& boxes, bool some_are_missing) noexcept;
 

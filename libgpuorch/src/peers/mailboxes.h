@@ -23,7 +23,7 @@ public:
     exchange::Mailboxes argument(uint32_t rank) const noexcept;
     /// One at a time.
     void begin_launch() noexcept { ++launch_; }
-    /// Kernels of the launch begun last that wait for others give up, within some 10 ms. No more may be begun.
+    /// Waiting kernels of the launch begun last give up, within some 10 ms. No other launch may follow.
     void stop() noexcept;
 
 private:

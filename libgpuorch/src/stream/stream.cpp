@@ -185,7 +185,7 @@ void Stream::leave_mark() noexcept {
     if (wrapped_) detach();
 }
 
-// As no mark can be made, the driver is asked.
+// Without a mark only the driver can say whether the stream is idle.
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     try {
         while (held_.owes_mark() && running()) {

@@ -187,7 +187,8 @@ void push(gpo_soft_block* block) {
 constexpr gpo_soft_parameter kPush[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 4},
                                         {36, 4}, {40, 4}, {48, 8}, {56, 8}};
 constexpr gpo_soft_parameter kCombine[] = {{0, 8}, {8, 128}, {136, 4}, {140, 4}, {144, 4}, {148, 4}, {152, 8}};
-constexpr gpo_soft_parameter kSmallAllReduce[] = {{0, sizeof(exchange::Mailboxes)}, {104, 8}, {112, 8}, {120, 8}, {128, 4}};
+constexpr gpo_soft_parameter kSmallAllReduce[] = {
+    {0, sizeof(exchange::Mailboxes)}, {104, 8}, {112, 8}, {120, 8}, {128, 4}};
 static_assert(sizeof(exchange::Mailboxes) == 104);
 constexpr gpo_soft_parameter kDecide[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}, {32, 4}, {36, 4}};
 constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
@@ -212,7 +213,8 @@ constexpr gpo_soft_kernel kKernels[] = {
     kernel("gpo_push", kPush, push),
     kernel("gpo_combine", kCombine, combine),
 #define GPO_KERNEL(name, ...) \
-    kernel("gpo_all_reduce_small_" #name, kSmallAllReduce, all_reduce_small<gpo::combine::__VA_ARGS__>, 0, GPO_SOFT_KERNEL_WAITS),
+    kernel("gpo_all_reduce_small_" #name, kSmallAllReduce, all_reduce_small<gpo::combine::__VA_ARGS__>, 0, \
+           GPO_SOFT_KERNEL_WAITS),
     GPO_EACH_SMALL_ALL_REDUCE(GPO_KERNEL)
 #undef GPO_KERNEL
 };

@@ -55,14 +55,13 @@ uint64_t take(gpo_soft_block* block, const Mailboxes& boxes, uint64_t packet, ui
         const uint64_t high = half_of(packet, 1).load(std::memory_order_acquire);
         if (low >> 32 == number && high >> 32 == number) return (low & UINT32_MAX) | high << 32;
         if (reads % kReads != 0) continue;
-        if (boxes.stopped &&
-            std::atomic_ref(*reinterpret_cast<uint32_t*>(boxes.stopped)).load(std::memory_order_relaxed) == boxes.launch)
-            return 0;
+        auto* const stopped = reinterpret_cast<uint32_t*>(boxes.stopped);
+        if (stopped && std::atomic_ref(*stopped).load(std::memory_order_relaxed) == boxes.launch) return 0;
         block->services->yield(block);
     }
 }
 
-// Of one block: what its threads would do side by side. All of them send, and then each waits for the others' data.
+// The work of a whole block, done by one of its threads: first all sends, then the waits for the other ranks' data.
 template <class Element>
 struct Exchange {
     gpo_soft_block* const block;
