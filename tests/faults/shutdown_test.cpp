@@ -139,7 +139,7 @@ TEST_CASE(
     }
 }
 
-// What frees memory relies on the marks that streams leave when they are destroyed.
+// Memory is freed behind the marks that streams leave when they are destroyed.
 TEST_CASE("a shutdown waits for what runs on a stream that was destroyed without memory for a mark" * gated) {
     Gpu gpu;
     Gate gate(gpu);

@@ -61,8 +61,9 @@ BUILD_OPTIONS = {
 
 
 def temporary_folder():
-    """Where TMPDIR says; else in memory, where there is room and programs can be run: the tests compile thousands of kernels, each
-    with some seventy small files, and ext4 gets slower with each file that it has just deleted. Some tests become another user."""
+    """Where TMPDIR says; else in memory, where there is room and programs can be run. The tests compile thousands of
+    kernels, each with some seventy small files, and ext4 gets slower with each file that it has just deleted.
+    Every user may write there, since some tests become another user."""
     memory = pathlib.Path("/dev/shm")
     folder = None
     if "TMPDIR" not in os.environ and memory.is_dir() and os.access(memory, os.W_OK):

@@ -21,8 +21,7 @@ constexpr unsigned kQuestions = 3;   // to a driver that refuses to answer
 }  // namespace
 
 Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign, ContextUsers::Make make_users)
-    : runtime_(runtime), driver_(runtime.shared_driver()), table_(driver_->table),
-      ordinal_(native_ordinal) {
+    : runtime_(runtime), driver_(runtime.shared_driver()), table_(driver_->table), ordinal_(native_ordinal) {
     runtime.errands().start();
     CUdevice device = 0;
     check(table_.cuDeviceGet(&device, native_ordinal), "cuDeviceGet");

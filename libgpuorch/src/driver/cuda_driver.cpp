@@ -32,7 +32,7 @@ class CudaDriver final : public Driver {
 public:
     CudaDriver() {
         name = "cuda";
-        has_libraries = true;
+        has_libraries = has_small_all_reduce = true;
         builtin_image = builtin_ptx();
         condition_image = condition_ptx();
         push_image = push_ptx();
@@ -93,6 +93,23 @@ bool fill(Table& table, GetProcAddress* get, int version, std::string* why) {
     return true;
 }
 
+/// A stream that has freed memory of a pool may be destroyed while another thread destroys the pool. Driver 580 reads
+/// address 0x78 in cuStreamDestroy then, in one of four runs of the matrix's learning streams and within seconds in a
+/// program that does nothing else. Under one lock neither did. The driver waits for kernels in neither call.
+void serialise_destruction(Table& table) {
+    static host::Mutex& lock = *new host::Mutex();
+    static const auto destroy_stream = table.cuStreamDestroy;
+    static const auto destroy_pool = table.cuMemPoolDestroy;
+    table.cuStreamDestroy = +[](CUstream stream) noexcept -> CUresult {
+        std::lock_guard guard(lock);
+        return destroy_stream(stream);
+    };
+    table.cuMemPoolDestroy = +[](CUmemoryPool pool) noexcept -> CUresult {
+        std::lock_guard guard(lock);
+        return destroy_pool(pool);
+    };
+}
+
 std::string describe(const Table& table, CUresult result) {
     const char* name = nullptr;
     const char* sentence = nullptr;
@@ -143,6 +160,7 @@ std::shared_ptr<Driver> open(Refusal* refusal) {
     auto driver = std::make_shared<CudaDriver>();
     driver->set_version(version);
     if (!fill(driver->table, get, version, why)) return nullptr;
+    serialise_destruction(driver->table);
     const Table& table = driver->table;
 
     if (CUresult result = table.cuInit(0); result != CUDA_SUCCESS) {

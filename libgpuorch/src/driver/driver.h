@@ -100,6 +100,8 @@ struct Driver {
     bool software = false;            // for properties that users see; what is done differently is a feature
     /// NVIDIA's libraries (NCCL, NVSHMEM, NVML) know its devices.
     bool has_libraries = false;
+    /// combine_image has the kernels of small all-reduces too (gpo_all_reduce_small_*).
+    bool has_small_all_reduce = false;
     /// fault() tells what failed, and submitted() counts.
     bool tells_faults = false;
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
@@ -113,8 +115,8 @@ struct Driver {
     virtual Compiler& compiler() = 0;
     /// What failed, exactly; nothing while nothing has, and never on a driver without tells_faults. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }
-    /// How many operations the stream has been given since it was created, which is the number of the latest: each
-    /// successful call that gives it work counts one, whoever made it. 0 without tells_faults.
+    /// The number of operations that the stream was given since its creation: one for each successful call that gives
+    /// it work, by any caller. 0 without tells_faults.
     virtual uint64_t submitted(CUstream) { return 0; }
     /// From now on until ignore(): when an event of the listener's context has been reached, or never will be, and
     /// asking would say so, and it is listening, then it no longer is, `signal` changes, and who waits for it wakes up.

@@ -26,6 +26,7 @@ public:
         version = wrapped_->version;
         software = wrapped_->software;
         has_libraries = wrapped_->has_libraries;
+        has_small_all_reduce = wrapped_->has_small_all_reduce;
         tells_faults = wrapped_->tells_faults;
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;

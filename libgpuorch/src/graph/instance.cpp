@@ -83,14 +83,17 @@ Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
     if (!recipe->single() || recipe->claim()) return recipe;
     bool free = false;
     BlockingCalls& calls = Streams::of(context()).blocking_calls();
-    const bool no_resident_work = calls.begin();
-    {
-        std::lock_guard lock(recipe->ending());   // another thread may be destroying the executable
-        const CUgraphExec left = no_resident_work ? recipe->take_left() : nullptr;
-        if (left) context().table().cuGraphExecDestroy(left);
-        free = left || recipe->claim();
+    if (calls.begin()) {
+        {
+            std::lock_guard lock(recipe->ending());   // another thread may be destroying the executable
+            const CUgraphExec left = recipe->take_left();
+            if (left) context().table().cuGraphExecDestroy(left);
+            free = left || recipe->claim();
+        }
+        calls.end();
+    } else {
+        free = recipe->claim();   // that thread may wait for a resident kernel
     }
-    if (no_resident_work) calls.end();
     return free ? recipe : recipe->rebuild();
 }
 

@@ -52,7 +52,8 @@ size_t warm_place(const Collective& c) noexcept {
 }  // namespace
 
 const Nccl& NcclEngine::open(Context& context) {
-    if (!context.driver().has_libraries) fail(GPO_NOT_SUPPORTED, "NCCL needs CUDA devices, and these are software GPUs");
+    if (!context.driver().has_libraries)
+        fail(GPO_NOT_SUPPORTED, "NCCL needs CUDA devices, and these are software GPUs");
     if (!context.primary())
         fail(GPO_NOT_SUPPORTED, "NCCL works in primary contexts, and a device was opened with a context of the "
                                 "program's (gpo_device_options.native_context)");

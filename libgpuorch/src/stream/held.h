@@ -97,7 +97,7 @@ public:
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
     /// Calls flush() from the errands, soon; and then also Stream::leave_mark, where `leave_mark`.
     void try_again(bool leave_mark = false) noexcept;
-    /// The stream is to leave its last mark later: there was no memory for it. Any thread.
+    /// The stream leaves its last mark later, since there was no memory for the mark. Any thread.
     bool owes_mark() const noexcept { return owed_marks_.load(std::memory_order_acquire) != 0; }
 
 private:

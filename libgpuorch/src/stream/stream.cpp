@@ -17,7 +17,7 @@ namespace gpo {
 namespace {
 
 constexpr uint64_t kReach = 500'000;      // ns: an idle stream reaches an event sooner (35 us on an H200, sometimes more)
-constexpr uint64_t kLook = 200'000;        // ns between two questions about work that has no mark
+constexpr uint64_t kLook = 200'000;       // ns between two questions about work that has no mark
 constexpr uint64_t kFewOperations = 64;   // the driver has room for more of them on a stream
 
 }  // namespace
@@ -188,7 +188,7 @@ void Stream::leave_mark() noexcept {
     if (wrapped_) detach();
 }
 
-// As no mark can be made, the driver is asked.
+// Without a mark only the driver can say whether the stream is idle.
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     try {
         while (held_.owes_mark() && running()) {
@@ -197,7 +197,7 @@ bool Stream::drain_unmarked(uint64_t deadline) noexcept {
             host::sleep_until(std::min(deadline, now + kLook));
         }
     } catch (const std::exception&) {
-        // The context is lost, and so is what ran in it.
+        // The context is lost, or the driver doesn't say.
     }
     return true;
 }

@@ -118,7 +118,7 @@ public:
     }
 
     // --- its life ---
-    /// Waits for what runs on a stream without a handle that still owes its last mark. False if the deadline passes first.
+    /// Waits for the work of a stream without a handle whose last mark is still owed. False: the deadline passed.
     bool drain_unmarked(uint64_t deadline) noexcept;
     /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }

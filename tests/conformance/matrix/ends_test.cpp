@@ -166,6 +166,49 @@ TEST_CASE("ends: an arena and a pool go while copies use their pieces" * gated) 
     ends.check_done();
 }
 
+// Both ends meet in the driver: the stream has freed memory of the pool, and a graph on another stream waits for that.
+TEST_CASE("ends: pools go while another thread destroys streams that have freed their memory" * gated) {
+    World world;
+    std::atomic<gpo_stream_t> given{nullptr};
+    std::atomic<bool> over{false};
+    std::atomic<int> destroyed{0};
+    std::thread destroys([&] {
+        while (!over) {
+            gpo_stream_t const stream = given.exchange(nullptr);
+            if (stream && gpo_stream_destroy(stream) == GPO_SUCCESS) ++destroyed;
+        }
+    });
+    constexpr int kRounds = 300;
+    for (int i = 0; i < kRounds; ++i) {
+        Stream first = world.gpu.stream("first"), frees = world.gpu.stream("frees"), waits = world.gpu.stream("waits");
+        Pool pool;
+        REQUIRE_OK(gpo_pool_create(world.gpu.device, nullptr, pool.out()));
+        uint64_t piece = 0;
+        REQUIRE_OK(gpo_pool_allocate(pool, first, 64, &piece));
+        REQUIRE_OK(gpo_fill(first, piece, kDone, 4, 16));
+        REQUIRE_OK(gpo_stream_wait(first, kPatience));
+        REQUIRE_OK(gpo_pool_free(pool, frees, piece));
+        Event event = world.gpu.event();
+        REQUIRE_OK(gpo_event_record(event, frees));
+        Template made;
+        Graph graph;
+        REQUIRE_OK(gpo_template_create(world.gpu.device, nullptr, made.out()));
+        REQUIRE_OK(gpo_template_add_event_wait(made, nullptr, 0, event, nullptr));
+        REQUIRE_OK(gpo_graph_create(made, nullptr, graph.out()));
+        REQUIRE_OK(gpo_graph_launch(graph, waits));
+        while (given.load()) std::this_thread::yield();
+        Stream& goes = i % 2 ? frees : waits;
+        given = goes.release();
+        if (i % 3 == 0) REQUIRE_OK(gpo_stream_wait(i % 2 ? waits : frees, kPatience));
+        pool.reset();
+    }
+    while (given.load()) std::this_thread::yield();
+    over = true;
+    destroys.join();
+    CHECK(destroyed == kRounds);
+    CHECK_OK(gpo_device_wait(world.gpu.device, kPatience));
+}
+
 TEST_CASE("ends: a kernel and its module go while the kernel is launched and in a graph" * gated) {
     Ends ends;
     auto options = sized<gpo_compile_options>();

@@ -22,7 +22,7 @@ size_t most_pending() {
 }
 
 struct Pending {
-    const char* name;
+    const Operation& operation;
     std::unique_ptr<Act> act;
     std::unique_ptr<Site> site;
 };
@@ -47,17 +47,22 @@ void lose_device_at(const Place& place, size_t first_operation) {
             REQUIRE_OK(first.prepare());
             first.open();
         }
-        Pending made{operation.name, std::make_unique<Act>(world), nullptr};
+        Pending made{operation, std::make_unique<Act>(world), nullptr};
         operation.make(world, *made.act);
         made.site = place.make(world, *made.act);
         all.push_back(std::move(made));
     }
-    for (const Pending& one : all) REQUIRE_OK(one.act->prepare());   // some close a gate of their own
-    // All is made, and from here on gates are closed.
+    // Graphs are made before a gate is closed: the driver may wait for the kernels of gates in cuGraphInstantiate. Work
+    // from outside of a recording has a gate of its own, so such recordings come last.
+    for (const Pending& one : all) REQUIRE_OK(one.act->prepare());
+    for (const bool from_outside : {false, true})
+        for (const Pending& one : all)
+            if (one.operation.is(kFromOutside) == from_outside) one.site->prepare();
     REQUIRE_OK(world.gate(crashing, crash));
     REQUIRE_OK(gpo_stream_notify(crashing, queue, owed++));
     for (const Pending& one : all) {
-        INFO(one.name << "|" << place.name);
+        INFO(one.operation.name << "|" << place.name);
+        if (std::getenv("GPUORCH_TEST_CELLS")) std::printf("%s|%s\n", one.operation.name, place.name), std::fflush(stdout);
         const Site::Calls calls = one.site->perform();
         REQUIRE_OK(calls.call);
         REQUIRE_OK(calls.end);

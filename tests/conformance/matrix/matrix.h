@@ -160,6 +160,8 @@ public:
     struct Calls {
         gpo_status call = GPO_SUCCESS, end = GPO_SUCCESS;
     };
+    /// Makes what the driver may wait for other kernels with. perform() does so itself where nobody has.
+    virtual void prepare() {}
     /// Has the operation done here, behind a closed gate.
     virtual Calls perform() = 0;
     /// Opens the gate.

@@ -159,23 +159,28 @@ public:
         REQUIRE_OK(gpo_fill(recorder_, side_ + 12, 21, 4, 1));
         REQUIRE_OK(gpo_stream_wait(recorder_, kPatience));
     }
-    Calls perform() override {
-        Calls calls;
-        build(calls);
-        if (calls.call || calls.end) return calls;
+    void prepare() override {
+        if (prepared_) return;
+        prepared_ = true;
+        build(made_);
+        if (made_.call || made_.end) return;
         // A copy beside, of which a number is set that the recording that comes will have another use for.
         uint32_t node = 0;
         const gpo_copy copy = copy_between(side_, side_ + 4, sizeof(uint32_t));
         REQUIRE_OK(gpo_template_add_copy(whole(), nullptr, 0, &copy, &node));
         REQUIRE_OK(gpo_template_add_parameter(whole(), "number", node, GPO_PARAMETER_BYTES, 0));
-        calls.end = gpo_graph_create(whole(), nullptr, graph_.out());
-        if (calls.end) return calls;
+        made_.end = gpo_graph_create(whole(), nullptr, graph_.out());
+        if (made_.end) return;
         const uint64_t bytes = 2;
         REQUIRE_OK(gpo_graph_set(graph_, "number", &bytes, sizeof bytes));
+    }
+    Calls perform() override {
+        prepare();
+        if (made_.call || made_.end) return made_;
         if (act.at_once) world.wait_for_frees();
         REQUIRE_OK(gate());
-        calls.end = launch_graph();
-        return calls;
+        made_.end = launch_graph();
+        return made_;
     }
     void record_anew() override {
         uint32_t node = 0;
@@ -240,6 +245,8 @@ private:
         return read(*seen);
     }
     Memory side_;   // four words: a copy from the second to the first, and later from the fourth to the third
+    bool prepared_ = false;
+    Calls made_;
 };
 
 class Recorded : public InGraph {
