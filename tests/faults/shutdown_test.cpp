@@ -12,12 +12,14 @@
 #include <string_view>
 #include <thread>
 
+#include "driver/faults.h"
 #include "faults/allocations.h"
 #include "faults/attempt.h"
 #include "host/host.h"
 #include "host/schedule.h"
 
 using namespace gpo::test;
+namespace faults = gpo::driver::faults;
 
 namespace {
 
@@ -150,4 +152,20 @@ TEST_CASE("a shutdown waits for what runs on a stream that was destroyed without
     const gpo_status status = gpo_runtime_shutdown(gpu.runtime, 20'000'000);
     CHECK(allocations::disarm() > 0);
     CHECK_STATUS(GPO_TIMEOUT, status);
+}
+
+TEST_CASE("a shutdown waits for what runs on a stream of which the driver said nothing when it was destroyed" * gated) {
+    using gpo::driver::Function;
+    for (const Function refuses : {Function::cuStreamQuery, Function::cuEventRecord}) {
+        CAPTURE(static_cast<int>(refuses));
+        Gpu gpu;
+        Gate gate(gpu);
+        Stream stream = gpu.stream();
+        gate.put_on(stream);
+        faults::arm({.function = refuses, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+        stream.reset();
+        CHECK(faults::failed() > 0);
+        faults::disarm();
+        CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, 20'000'000));
+    }
 }

@@ -177,21 +177,30 @@ void Stream::leave_mark() noexcept {
         // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for
         // that.
         const bool ours = load() != 0 || (wrapped_ ? marks_.expects_mark() : given_out());
-        if (ours && (held_.any() || running())) mark(nullptr);
+        const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask();
+        if (answer == CUDA_ERROR_NOT_READY) mark(nullptr);
+        else if (answer != CUDA_SUCCESS) stay_unmarked();
     } catch (const std::exception& error) {
         if (is_passing(error)) {
             const Submission::Lock lock(submission_);
             held_.try_again(true);
             return;
         }
+        stay_unmarked();
     }
     if (wrapped_) detach();
+}
+
+// The driver refuses to say whether the stream is idle, or to record a mark. It is asked again at the shutdown.
+void Stream::stay_unmarked() noexcept {
+    if (wrapped_ || context_->ended() || unmarked_.exchange(true)) return;
+    retain();
 }
 
 // Without a mark only the driver can say whether the stream is idle.
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     try {
-        while (held_.owes_mark() && running()) {
+        while ((held_.owes_mark() || unmarked()) && running()) {
             const uint64_t now = host::now();
             if (now >= deadline) return false;
             host::sleep_until(std::min(deadline, now + kLook));
@@ -199,6 +208,7 @@ bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     } catch (const std::exception&) {
         // The context is lost, or the driver doesn't say.
     }
+    if (unmarked_.exchange(false)) release();
     return true;
 }
 
@@ -510,12 +520,14 @@ void Stream::seen_done(uint64_t operation) noexcept {
     if (residence_) residence_->release_done(operation);
 }
 
-bool Stream::running() {
+CUresult Stream::ask() {
     DriverScope scope(*context_);
     const auto staying = stay();
-    if (detached()) return marks_.any();
-    return !capturing() && table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+    if (detached()) return marks_.any() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    return capturing() ? CUDA_SUCCESS : table().cuStreamQuery(native_);
 }
+
+bool Stream::running() { return ask() == CUDA_ERROR_NOT_READY; }
 
 void Stream::show_frees() noexcept {
     if (!unseen_frees_.exchange(false)) return;

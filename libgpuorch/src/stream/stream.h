@@ -120,6 +120,8 @@ public:
     // --- its life ---
     /// Waits for the work of a stream without a handle whose last mark is still owed. False: the deadline passed.
     bool drain_unmarked(uint64_t deadline) noexcept;
+    /// Its handle was destroyed, nothing marks the end of its work, and it stays until drain_unmarked.
+    bool unmarked() const noexcept { return unmarked_.load(std::memory_order_acquire); }
     /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
     /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is
@@ -219,6 +221,8 @@ private:
     void push_failed(Mark mark, ErrorPtr error);
 
     bool see_idle();
+    /// What the driver says of its work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or that it doesn't say. Throws.
+    CUresult ask();
     bool running();   // whether the GPU is at work for it
     bool may_run() noexcept;
     Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
@@ -226,6 +230,7 @@ private:
     bool look_for(Waiter& waiter, uint64_t deadline) noexcept;
     void keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept;
     void leave_mark() noexcept;
+    void stay_unmarked() noexcept;
     void detach() noexcept;
     uint64_t completed() const noexcept { return marks_.completed(); }
     friend class History;
@@ -237,7 +242,7 @@ private:
     enum class Exposed : uint8_t { no, recorded, given_out };
     void expose_as(Exposed from, Exposed to) noexcept { exposed_.compare_exchange_strong(from, to); }
     std::atomic<Exposed> exposed_;
-    std::atomic<bool> announced_{false}, claimed_{false}, orphaned_{false}, unseen_frees_{false};
+    std::atomic<bool> announced_{false}, claimed_{false}, orphaned_{false}, unseen_frees_{false}, unmarked_{false};
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;

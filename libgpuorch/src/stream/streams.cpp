@@ -250,7 +250,7 @@ void Streams::show_frees(Runtime& runtime) noexcept {
 }
 
 bool Streams::drain_marks(uint64_t deadline) noexcept {
-    return each([](Stream& stream) { return stream.marks().any() || stream.held().owes_mark(); },
+    return each([](Stream& stream) { return stream.marks().any() || stream.held().owes_mark() || stream.unmarked(); },
                 [=](Stream& stream) { return stream.drain_unmarked(deadline) && stream.marks().drain(deadline); });
 }
 

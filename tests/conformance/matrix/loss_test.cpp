@@ -52,12 +52,18 @@ void lose_device_at(const Place& place, size_t first_operation) {
         made.site = place.make(world, *made.act);
         all.push_back(std::move(made));
     }
-    // Graphs are made before a gate is closed: the driver may wait for the kernels of gates in cuGraphInstantiate. Work
-    // from outside of a recording has a gate of its own, so such recordings come last.
-    for (const Pending& one : all) REQUIRE_OK(one.act->prepare());
-    for (const bool from_outside : {false, true})
-        for (const Pending& one : all)
-            if (one.operation.is(kFromOutside) == from_outside) one.site->prepare();
+    // Before a gate is closed graphs are made, and what was destroyed has gone: the driver waits for kernels in some
+    // calls of cuGraphExecDestroy, and was seen to in cuGraphInstantiate. Operations with a gate of their own come last.
+    const auto prepare = [&](bool has_gate) {
+        for (const Pending& one : all) {
+            if (static_cast<bool>(one.act->on_open) != has_gate) continue;
+            REQUIRE_OK(one.act->prepare());
+            one.site->prepare();
+        }
+    };
+    prepare(false);
+    world.wait_for_frees();
+    prepare(true);
     REQUIRE_OK(world.gate(crashing, crash));
     REQUIRE_OK(gpo_stream_notify(crashing, queue, owed++));
     for (const Pending& one : all) {
