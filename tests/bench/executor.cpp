@@ -3,6 +3,7 @@
 // writes, a blocking wait).
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -304,6 +305,110 @@ void lateness(Row& row, double age) {
     row.note(text);
 }
 
+/// Processor time of the library's threads meanwhile, and of others that aren't the caller's.
+class OthersTime {
+public:
+    OthersTime() : begin_(now_ns()), spent_(spent()) {}
+    /// Per cent of a core.
+    double share() const { return (spent() - spent_) / (now_ns() - begin_) * 100; }
+
+private:
+    static double spent() {
+        const auto seconds = [](clockid_t clock) {
+            timespec time{};
+            clock_gettime(clock, &time);
+            return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+        };
+        return seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
+    }
+    double begin_, spent_;
+};
+
+/// How late a callback comes in the default mode for work of `age` that repeats, and nobody waits inside the library:
+/// from when the host lets a kernel end. The raw arm asks the driver all the time.
+void late_callback(Row& row, double age) {
+    Gpu gpu(GPO_COMPLETION_BALANCED);
+    Raw raw(gpu);
+    const CUstream raw_stream = raw.stream();
+    const CUevent raw_event = raw.event();
+    const CUfunction raw_kernel = raw.function(gpu, "gate");
+    const Stream stream = gpu.stream();
+    const Executor executor = gpu.executor(0);
+    Gate gate(gpu);
+    Moment moment;
+    const int count = row.size(age < 1e6 ? 50 : 10, 1);
+    Latencies raw_times, our_times;
+    double share = 0;
+    const auto let_go = [&] {
+        wait_busily(age);
+        const double opened = now_ns();
+        gate.let_go();
+        return opened;
+    };
+    row.pairs(
+        [&] {
+            return raw_times.block(count, [&] {
+                void* arguments[] = {&gate.open};
+                __atomic_store_n(gate.open, 0u, __ATOMIC_SEQ_CST);
+                CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
+                CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
+                const double opened = let_go();
+                ask_until_done(raw, raw_event);
+                return now_ns() - opened;
+            });
+        },
+        [&] {
+            const OthersTime others;
+            const double block = our_times.block(count, [&] {
+                gate.close(stream);
+                CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+                const double opened = let_go();
+                return std::max(moment.wait() - opened, 1.0);
+            });
+            share = others.share();
+            return block;
+        });
+    finish(stream);
+    char text[96];
+    std::snprintf(text, sizeof text, "p99 %.1f us of %zu; other threads took %.1f %% of a core in the last block",
+                  our_times.p99_us(), our_times.size(), share);
+    row.note(text);
+}
+
+/// From a launch of work that takes `time` to the end of a wait for its stream, in the default mode.
+void blocking_wait(Row& row, double time) {
+    Gpu gpu(GPO_COMPLETION_BALANCED);
+    Raw raw(gpu);
+    const CUstream raw_stream = raw.stream();
+    const CUfunction raw_kernel = raw.function(gpu, "spin");
+    const Stream stream = gpu.stream();
+    const Kernel kernel = gpu.kernel("spin");
+    long long cycles = gpu.cycles(time);
+    const int count = row.size(time < 1e6 ? 50 : 5, 1);
+    Latencies raw_times, our_times;
+    row.pairs(
+        [&] {
+            return raw_times.block(count, [&] {
+                void* arguments[] = {&cycles};
+                const double begin = now_ns();
+                CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
+                CHECK_CU(raw.cu.cuStreamSynchronize(raw_stream));
+                return now_ns() - begin;
+            });
+        },
+        [&] {
+            return our_times.block(count, [&] {
+                const double begin = now_ns();
+                launch(stream, kernel, shape(1, 1), cycles);
+                CHECK_GPO(gpo_stream_wait(stream, -1));
+                return now_ns() - begin;
+            });
+        });
+    char text[64];
+    std::snprintf(text, sizeof text, "p99 %.1f us of %zu", our_times.p99_us(), our_times.size());
+    row.note(text);
+}
+
 /// From when a kernel may end to its callback.
 void completion_to_callback(Row& row, uint32_t mode) {
     Gpu gpu(mode);
@@ -404,8 +509,26 @@ int main(int argc, char** argv) {
                                     {"late_1s", "of 1 s", 1e9}};
     for (const Age& age : kAges)
         bench.row({.name = age.name, .what = age.what, .base = "event asked all the time",
-                   .target = difference_at_most(std::max(1e4, age.ns / 10))},
+                   .target = difference_at_most(age.ns < 1e8 ? 15'000 : age.ns / 10)},
                   [&age](Row& row) { lateness(row, age.ns); });
+    static constexpr Age kCallbacks[] = {
+        {"late_callback_50us", "how late a callback comes behind a kernel of 50 us that repeats, balanced mode", 5e4},
+        {"late_callback_255us", "of 255 us", 2.55e5},
+        {"late_callback_2ms", "of 2 ms", 2e6},
+        {"late_callback_20ms", "of 20 ms", 2e7}};
+    for (const Age& age : kCallbacks)
+        bench.row({.name = age.name, .what = age.what, .base = "event asked all the time",
+                   .target = difference_at_most(15'000)},
+                  [&age](Row& row) { late_callback(row, age.ns); });
+    static constexpr Age kWaits[] = {
+        {"stream_wait_50us", "launch of a kernel of 50 us until gpo_stream_wait returns, balanced mode", 5e4},
+        {"stream_wait_255us", "of 255 us", 2.55e5},
+        {"stream_wait_2ms", "of 2 ms", 2e6},
+        {"stream_wait_20ms", "of 20 ms", 2e7}};
+    for (const Age& age : kWaits)
+        bench.row({.name = age.name, .what = age.what, .base = "cuStreamSynchronize",
+                   .target = difference_at_most(age.ns <= 1e6 ? 3'000 : age.ns / 50)},
+                  [&age](Row& row) { blocking_wait(row, age.ns); });
     bench.row({.name = "soft_callback_latency_mode", .what = "kernel may end until its callback, latency mode",
                .target = value_at_most(30'000), .target_on = on_soft, .devices = on_soft},
               [](Row& row) { completion_to_callback(row, GPO_COMPLETION_LATENCY); });

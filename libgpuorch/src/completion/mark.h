@@ -29,8 +29,9 @@ struct Outcome {
 };
 
 /// Is notified when a mark (or a timeline's value, or a pipeline's run) has completed or failed: exactly once, under no
-/// lock, on the thread that has found out. For a mark that is the scanner's thread, inside its driver scope. A handler
-/// must be quick, must not throw or wait, and runs no code of the user's.
+/// lock but the scanner's of its turn, on the thread that has found out. For a mark that is the scanner's thread or one
+/// that is blocked (Scanner::look), inside a driver scope. A handler must be quick, must not throw or wait, and runs no
+/// code of the user's.
 class CompletionHandler : public Counted {
 public:
     virtual void on_completed(const Outcome&) noexcept = 0;

@@ -9,6 +9,9 @@ namespace {
 constexpr uint64_t kStaysAwake = 1'000'000;  // ns with nothing pending, before it parks
 constexpr unsigned kYieldEvery = 64;         // spins
 constexpr uint64_t kWorthWaking = 30'000;    // ns: the thread is not woken from a sleep that is no longer
+constexpr uint64_t kSpinsBlocked = 1'000'000;  // ns that a blocked thread is looked for all the time
+constexpr uint64_t kMostMargin = 500'000;      // ns
+constexpr uint64_t kMostSpin = 1'000'000;      // ns
 
 Decision spin(State state) noexcept {
     const bool yields = ++state.spins % kYieldEvery == 0;
@@ -24,7 +27,12 @@ Decision listen(State state) noexcept {
 // Timers are late by some microseconds (4 on a virtual machine with an H200), which short rests would be longer by.
 Decision sleep(State state, const Turn& turn) noexcept {
     const uint64_t age = turn.now > turn.oldest ? turn.now - turn.oldest : 0;
-    const uint64_t rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
+    uint64_t rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
+    if (turn.before_end != kNever) {
+        const uint64_t before_end = std::min(turn.before_end, kMostSleep);
+        rest = turn.oldest == kNever ? before_end : std::min(rest, before_end);
+    }
+    if (turn.pending && turn.blocked != kNever) rest = std::min(rest, rest_of_blocked(turn.blocked, true));
     return {.move = Move::sleep,
             .state = state,
             .rest = rest - std::min(state.lateness, rest / 2),
@@ -41,7 +49,40 @@ Decision decide(bool latency, State state, const Turn& turn) noexcept {
     if (turn.pending && !turn.progress && turn.may_listen && state.listening != Listening::woken) return listen(state);
     state.listening = Listening::no;
     if (parks) return {.move = Move::park, .state = state, .worth_waking = true};
+    if (turn.pending && !turn.may_listen && (turn.before_end == 0 || turn.blocked < kSpinsBlocked)) return spin(state);
     return sleep(state, turn);
+}
+
+Expected History::expected() const noexcept {
+    if (count_ < took_.size()) return {};
+    uint64_t shortest = kNever, longest = 0, pending = kNever;
+    for (const Took& took : took_) {
+        if (took.completed - took.pending > took.completed / 8 + 2 * kLeastSleep) return {};
+        shortest = std::min(shortest, took.completed);
+        longest = std::max(longest, took.completed);
+        pending = std::min(pending, took.pending);
+    }
+    if (shortest < 2 * kLeastSleep || longest - shortest > shortest / 8 + kLeastSleep) return {};
+    const uint64_t margin = std::min(shortest / 64, kMostMargin);
+    return {.from = pending - std::min(pending, margin),
+            .spin = std::min(shortest / 20, kMostSpin),
+            .until = longest + margin};
+}
+
+// One look on the way, where the way is long: work that is a little shorter than before is then known to an eighth.
+uint64_t rest_before_end(const Expected& expected, uint64_t age) noexcept {
+    if (expected.from == kNever) return kNever;
+    if (age < expected.from) {
+        const uint64_t last = expected.from / 8;
+        return age + last < expected.from && last > 3 * kLeastSleep ? expected.from - last - age : expected.from - age;
+    }
+    if (age - expected.from < expected.spin) return 0;
+    return age < expected.until ? kLeastSleep : kNever;
+}
+
+uint64_t rest_of_blocked(uint64_t blocked, bool may_spin) noexcept {
+    if (blocked < kSpinsBlocked) return may_spin ? 0 : std::clamp(blocked / 16, kLeastSleep, kMostSleep);
+    return std::clamp(blocked / 50, kLeastSleep, kMostSleep);
 }
 
 // A moving average. One very late sleep says little of the next.

@@ -7,6 +7,13 @@
 // - To *spin* is to begin the next turn at once. Latency mode does so until it parks.
 // - To *sleep* is to begin the next turn after a rest. Balanced mode does so. The rest is a sixteenth of the time that
 //   the oldest pending mark has waited, at least 10 us, at most 1 ms.
+// - To *expect* an end is to take it that the work before a stream's oldest mark lasts as long as the work before the
+//   last four marks, where these agree. Balanced mode sleeps until shortly before that end, at most 1 ms at a time.
+//   Then it spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end.
+//   If the end doesn't come, it sleeps as if there were no expectation. It expects nothing where the driver notifies.
+// - A thread is *blocked* while it is inside a call that waits. In the first millisecond of that somebody looks for its
+//   completion all the time: the thread itself, or the scanner, which spins then; later, after a fiftieth of the time
+//   that it has been blocked.
 // - To *listen* is to sleep until the driver notifies (driver::Listener), or a stream gets its first mark. It takes two
 //   turns. After a turn that finds pending marks and makes no progress, the scanner *announces* that it listens, and
 //   asks for all marks once more. If that turn makes no progress either, the scanner sleeps until it is woken. It may
@@ -14,11 +21,47 @@
 // - To *park* is to sleep until a mark is made. The scanner parks when no mark has been pending for 1 ms.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace gpo::pace {
 
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000;   // ns
+constexpr uint64_t kNever = UINT64_MAX;
+
+/// How long the work before a mark took, as far as looks tell: ns from its hand-over, or from the completion of the
+/// mark before it, if that came later.
+struct Took {
+    uint64_t pending = 0;     // at the last look that found the mark pending; 0: there was none
+    uint64_t completed = 0;   // at the first look that found the mark completed
+};
+
+/// The age of a mark around which its end is expected.
+struct Expected {
+    uint64_t from = kNever;   // the scanner looks all the time from here; kNever: nothing is expected
+    uint64_t spin = 0;        // for so long
+    uint64_t until = 0;       // and with the shortest rests until here
+};
+
+/// What the work before the last marks of a stream took.
+class History {
+public:
+    void add(const Took& took) noexcept { took_[count_++ % took_.size()] = took; }
+    /// Nothing, unless there are four, each known to an eighth, and they differ by no more than an eighth. (The last
+    /// four: work that was slept through is not known, so the scanner then looks as if there were no history.)
+    Expected expected() const noexcept;
+
+private:
+    std::array<Took, 4> took_{};
+    uint64_t count_ = 0;
+};
+
+/// How long the scanner rests before it looks at a mark of this age. 0: not at all; kNever: the expectation says nothing.
+uint64_t rest_before_end(const Expected& expected, uint64_t age) noexcept;
+
+/// How long a thread rests before it looks again that has been blocked for this time. 0: not at all, which is for
+/// threads that may spin.
+uint64_t rest_of_blocked(uint64_t blocked, bool may_spin) noexcept;
 
 /// How far the scanner has got with listening.
 enum class Listening : uint8_t {
@@ -45,7 +88,9 @@ struct Turn {
     bool pending;
     bool progress;
     bool may_listen;      // the driver notifies of all pending marks, of which none is deferred
-    uint64_t oldest;      // since when the oldest pending mark has waited; host::kForever: none is pending
+    uint64_t oldest;      // since when the oldest pending mark has waited of those with no end expected; kNever: none
+    uint64_t before_end = kNever;   // the shortest rest before the expected ends of the others
+    uint64_t blocked = kNever;      // for how long a thread has been blocked, of several the newest; kNever: none is
 };
 
 enum class Move : uint8_t { spin, announce, listen, sleep, park };

@@ -227,6 +227,7 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         ~Waiter() { count.fetch_sub(1, std::memory_order_seq_cst); }
         std::atomic<uint32_t>& count;
     } waiter(waiters_);
+    const Runtime::Blocking blocking(runtime());
     for (;;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         host::crossing();

@@ -95,8 +95,8 @@ void Scanner::add(WatchedStream& stream) {
 void Scanner::wake(const MarkQueue* marks) noexcept {
     host::light_fence();  // between the push and the look; the heavy one is in run()
     if (!asleep_.load(std::memory_order_acquire)) [[likely]] return;
-    // It will be notified of the mark before this one, which is reached first.
-    if (listener_.listening.load(std::memory_order_relaxed) && marks && marks->size() > 1) return;
+    // It listens or sleeps for the mark before this one, which is reached first.
+    if (marks && marks->size() > 1) return;
     asleep_.store(false, std::memory_order_relaxed);  // one waker is enough
     listener_.signal.fetch_add(1, std::memory_order_seq_cst);
     host::wake_one(listener_.signal);
@@ -116,10 +116,11 @@ void Scanner::run() noexcept {
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     const bool notifies = !latency && context_.driver().listen(listener_);
+    const bool shared = !latency && !notifies;
+    shared_.store(shared, std::memory_order_release);
     for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         const bool listens = state.listening == pace::Listening::announced;
-        asks_all_ = state.asks_all();
         if (listens) {
             // A thread that adds a stream, pushes a mark or completes an event after this fence sees that the scanner
             // listens. What was added, pushed or completed before the fence is seen by this turn.
@@ -135,10 +136,17 @@ void Scanner::run() noexcept {
             streams_.splice(streams_.end(), arrivals_);
         }
         bool pending = false, progress = false, may_listen = notifies && entered_;
-        uint64_t oldest = host::kForever;
-        ticks_ = host::ticks();
-        const uint64_t now = now_ = host::now();
+        uint64_t oldest = pace::kNever, before_end = pace::kNever;
         enter();
+        host::Lock mine(turn_lock_, std::defer_lock);
+        if (shared) {
+            turn_wanted_.store(true, std::memory_order_relaxed);
+            mine.lock();
+            turn_wanted_.store(false, std::memory_order_relaxed);
+        }
+        asks_all_ = state.asks_all();
+        read_clocks();
+        const uint64_t now = now_;
         for (auto at = streams_.begin(); at != streams_.end();) {
             WatchedStream& stream = *at->stream;
             Watched& watched = at->watched;
@@ -152,7 +160,13 @@ void Scanner::run() noexcept {
                 if (done != marked) {
                     pending = true;
                     may_listen &= !watched.deferring.load(std::memory_order_acquire);
-                    oldest = std::min(oldest, begin_of_wait(watched));
+                    const uint64_t begin = begin_of_work(watched), age = now > begin ? now - begin : 0;
+                    const uint64_t rest =
+                        shared ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
+                    if (rest == pace::kNever)
+                        oldest = std::min(oldest, begin_of_wait(watched));
+                    else
+                        before_end = std::min(before_end, rest);
                 }
             } else if (stream.claim_unused()) {
                 static_cast<void>(at->stream.leak());
@@ -162,12 +176,18 @@ void Scanner::run() noexcept {
             }
             ++at;
         }
+        if (mine.owns_lock()) mine.unlock();
         if (!pending && !progress && stopping && !arrived_.load(std::memory_order_seq_cst)) {
             if (listens) stop_listening();
             break;
         }
-        const pace::Turn turn{
-            .now = now, .pending = pending, .progress = progress, .may_listen = may_listen, .oldest = oldest};
+        const pace::Turn turn{.now = now,
+                              .pending = pending,
+                              .progress = progress,
+                              .may_listen = may_listen,
+                              .oldest = oldest,
+                              .before_end = before_end,
+                              .blocked = shared ? blocked(now) : pace::kNever};
         const pace::Decision next = pace::decide(latency, state, turn);
         state = next.state;
         if (next.move == Move::listen) host::wait(listener_.signal, seen);
@@ -198,6 +218,31 @@ void Scanner::run() noexcept {
     streams_.clear();
 }
 
+// The scanner's thread comes first: it has other streams to look at.
+void Scanner::look(WatchedStream& stream) noexcept {
+    if (turn_wanted_.load(std::memory_order_relaxed) || !turn_lock_.try_lock()) return;
+    host::Lock mine(turn_lock_, std::adopt_lock);
+    const ServesDeferred serves;
+    Watched& watched = stream.watched();
+    const size_t marked = watched.marks.size();
+    if (!marked) return;
+    asks_all_ = true;
+    read_clocks();
+    scan(stream, watched, marked);
+}
+
+void Scanner::read_clocks() noexcept {
+    ticks_ = host::ticks();
+    now_ = host::now();
+}
+
+uint64_t Scanner::blocked(uint64_t now) const noexcept {
+    const Runtime::Blocked& blocked = context_.runtime().blocked;
+    if (blocked.threads.load(std::memory_order_relaxed) == 0) return pace::kNever;
+    const uint64_t since = blocked.since.load(std::memory_order_relaxed);
+    return now > since ? now - since : 0;
+}
+
 void Scanner::stop_listening() noexcept {
     listener_.listening.store(false, std::memory_order_relaxed);
     asleep_.store(false, std::memory_order_seq_cst);
@@ -223,6 +268,11 @@ uint64_t Scanner::begin_of_wait(Watched& watched) const noexcept {
     const Mark& mark = watched.marks.at(0);
     const uint64_t submitted = time_of(mark.submitted);
     return mark.target && mark.target->awaited() ? std::max(submitted, watched.last_completed_ns) : submitted;
+}
+
+// From when on the work before the oldest mark can have run.
+uint64_t Scanner::begin_of_work(Watched& watched) const noexcept {
+    return std::max(time_of(watched.marks.at(0).submitted), watched.last_completed_ns);
 }
 
 // Of the streams: one that was marked, or that nobody but the scanner has any more.
@@ -372,6 +422,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
     MarkQueue& marks = watched.marks;
     ErrorPtr failure;
     size_t done = size;
+    const uint64_t begin = begin_of_work(watched);
     if (!context_.alive()) {
         failure = stream.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
         stream.fail(failure);
@@ -384,6 +435,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
         }
     }
     if (done == 0 && !failure) {
+        watched.last_pending_ns = now_;
         if (context_.runtime().latency_mode()) {
             const Mark& next = marks.at(0);
             if (next.queue)
@@ -395,6 +447,9 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
     }
     const uint64_t seen = host::now();
     watched.last_completed_ns = seen;
+    if (!failure)
+        watched.history.add({.pending = watched.last_pending_ns > begin ? watched.last_pending_ns - begin : 0,
+                             .completed = seen > begin ? seen - begin : 0});
     Returns returns(context_);
     uint64_t newest = 0;
     // Those that were reached are delivered as what they are, then the others with the failure.

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "completion/mark.h"
+#include "completion/pace.h"
 
 namespace gpo {
 
@@ -13,7 +14,7 @@ class Recorder;
 }
 
 /// One stream's marks, and what the scanner keeps beside them. The stream pushes marks, under its submit lock; all else
-/// is the scanner's but where it says so.
+/// belongs to the scanner's turn (Scanner::look) but where it says so.
 struct Watched {
     /// Everything up to this operation is done. Any thread that finds out.
     void seen_done(uint64_t operation) noexcept {
@@ -31,6 +32,8 @@ struct Watched {
     bool keeps_up = false;                // all marks that were asked for had completed, the last time
     uint64_t youth = 0;                   // ns: a mark that is younger isn't asked for yet
     uint64_t last_completed_ns = 0;       // when a mark was last seen completed
+    uint64_t last_pending_ns = 0;         // when the oldest mark was last seen pending
+    pace::History history;
     MarkQueue marks;
 };
 

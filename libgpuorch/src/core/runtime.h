@@ -178,6 +178,26 @@ public:
         return static_cast<A&>(add_annex(A::kSlot, std::make_unique<A>(*this)));
     }
 
+    /// Threads inside calls that wait for what the scanners find out, and don't look themselves: scanners look for them.
+    struct alignas(64) Blocked {
+        std::atomic<uint32_t> threads{0};
+        std::atomic<uint64_t> since{0};   // when the newest of them began to wait
+    } blocked;
+    /// Counts the calling thread among them.
+    class Blocking {
+    public:
+        explicit Blocking(Runtime& runtime) noexcept : blocked_(runtime.blocked) {
+            blocked_.since.store(host::now(), std::memory_order_relaxed);
+            blocked_.threads.fetch_add(1, std::memory_order_relaxed);
+        }
+        ~Blocking() { blocked_.threads.fetch_sub(1, std::memory_order_relaxed); }
+        Blocking(const Blocking&) = delete;
+        Blocking& operator=(const Blocking&) = delete;
+
+    private:
+        Blocked& blocked_;
+    };
+
     alignas(64) Counters counters;   // written all the time
 
     /// Of the handles of this runtime.

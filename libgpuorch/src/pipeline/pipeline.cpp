@@ -243,6 +243,7 @@ gpo_status Pipeline::wait(uint64_t deadline, gpo_pipeline_result* result, ErrorP
     }
     const auto self = std::make_unique<Waiting>(Waiting{waiting_});
     waiting_ = self.get();
+    const Runtime::Blocking blocking(runtime());
     if (!flow_->ended.wait(lock, deadline, [&] { return self->ended; })) {
         Waiting** at = &waiting_;
         while (*at != self.get()) at = &(*at)->next;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "completion/pace.h"
 #include "completion/queue.h"
 #include "stream/captures.h"
 #include "stream/event_recording.h"
@@ -631,7 +633,9 @@ gpo_status Event::query() {
 }
 
 gpo_status Event::wait(uint64_t deadline) {
-    for (unsigned turns = 0;; ++turns) {
+    std::optional<Scanner::Spinning> spinning;
+    if (deadline != 0 && !(flags_ & GPO_EVENT_BLOCKING_SYNC)) spinning.emplace(Streams::of(*context_).scanner());
+    for (const uint64_t since = host::now();;) {
         const gpo_status status = query();
         if (status == GPO_SUCCESS) return GPO_SUCCESS;
         const uint64_t now = host::now();
@@ -639,10 +643,13 @@ gpo_status Event::wait(uint64_t deadline) {
         if (const Ref<Recording> held = newest(); held && held->pending() && Runtime::in_callback_of(held->stream))
             fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
-        if (!(flags_ & GPO_EVENT_BLOCKING_SYNC) && turns < 64)
-            host::step(turns);
-        else
-            host::sleep_until(std::min(deadline, now + std::clamp<uint64_t>(turns, 10, 1000) * 1000));
+        const uint64_t rest = pace::rest_of_blocked(now - since, spinning && spinning->granted());
+        if (rest == 0) {
+            host::step();
+            continue;
+        }
+        spinning.reset();
+        host::sleep_until(std::min(deadline, now + rest));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "completion/pace.h"
 #include "completion/queue.h"
 #include "stream/captures.h"
 #include "stream/event.h"
@@ -75,11 +76,13 @@ public:
         host::wake_all(done_);
     }
     bool awaited() const noexcept override { return true; }
-    bool wait(uint64_t deadline, bool spin) noexcept {
-        for (unsigned spins = 0; spin && spins < 20'000 && !done_.load(std::memory_order_acquire); ++spins)
-            host::step(spins % 16);
-        while (!done_.load(std::memory_order_acquire))
-            if (!host::wait(done_, 0, deadline, host::Sleep::light)) return done_.load(std::memory_order_acquire) != 0;
+    void spin() noexcept {
+        for (unsigned spins = 0; spins < 20'000 && !done(); ++spins) host::step(spins % 16);
+    }
+    /// False when the deadline has passed.
+    bool wait(uint64_t deadline) noexcept {
+        while (!done())
+            if (!host::wait(done_, 0, deadline, host::Sleep::light)) return done();
         return true;
     }
     bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
@@ -575,6 +578,34 @@ bool Stream::may_be_at_work() noexcept {
     }
 }
 
+// The calling thread is blocked until then: it looks itself, all the time in the first millisecond, then now and then.
+// Where another thread looks all the time already, or a look can't be had, the scanner is left to it. Returns whether
+// there is no more to look for.
+template <class Waiter>
+bool Stream::look_for(Waiter& waiter, uint64_t deadline) noexcept {
+    Scanner& scanner = Streams::of(*context_).scanner();
+    const uint64_t since = host::now();
+    {
+        const Scanner::Spinning spinning(scanner);
+        if (!spinning.granted()) return false;
+        const DriverTry scope(*context_);
+        if (!scope.entered()) return false;
+        for (uint64_t now = since; pace::rest_of_blocked(now - since, true) == 0; now = host::now()) {
+            if (waiter.done() || now >= deadline) return true;
+            if (!marks_.any()) return false;   // the mark is held
+            scanner.look(*this);
+            host::step();
+        }
+    }
+    for (uint64_t now = host::now(); !waiter.done() && now < deadline; now = host::now()) {
+        if (waiter.wait(std::min(deadline, now + pace::rest_of_blocked(now - since, true)))) break;
+        const DriverTry scope(*context_);
+        if (!scope.entered()) return false;
+        scanner.look(*this);
+    }
+    return true;
+}
+
 gpo_status Stream::wait(uint64_t deadline) {
     if (deadline != 0 && Runtime::in_callback_of(this))
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
@@ -591,7 +622,9 @@ gpo_status Stream::wait(uint64_t deadline) {
         mark(target);
     }
     auto& waiter = static_cast<Waiter&>(*target);
-    if (!waiter.wait(deadline, runtime().latency_mode())) {
+    if (runtime().latency_mode()) waiter.spin();
+    const bool looked = look_for(waiter, deadline);
+    if (!(looked ? waiter.done() : waiter.wait(deadline))) {
         keep_waiter(std::move(target), behind, drops);
         return GPO_TIMEOUT;
     }

@@ -226,6 +226,8 @@ private:
     bool running();   // whether the GPU is at work for it
     bool may_run() noexcept;
     Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
+    template <class Waiter>
+    bool look_for(Waiter& waiter, uint64_t deadline) noexcept;
     void keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept;
     void leave_mark() noexcept;
     void stay_unmarked() noexcept;

@@ -1,6 +1,7 @@
 #include "stream/timeline.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "stream/releasing.h"
 
@@ -324,8 +325,10 @@ gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
     ErrorPtr error;
     host::Lock lock(lock_);
     const auto done = [&] { return reached_ >= value || (error = never(value)) || runtime().shutting_down(); };
+    std::optional<Runtime::Blocking> blocking;
     for (bool late = false; !done();) {
         if (late) return GPO_TIMEOUT;
+        if (!blocking) blocking.emplace(runtime());
         // A shutdown doesn't stop() what has no handle any more: there it is looked for.
         const uint64_t until = closed_ ? std::min(deadline, host::now() + kLooksEvery) : deadline;
         late = !changed_.wait(lock, until) && until == deadline;

@@ -32,25 +32,25 @@ State after(Listening listening) { return {.idle_since = kNow - 20 * kUs, .liste
 State late_by(uint64_t lateness) { return {.idle_since = kNow - 20 * kUs, .lateness = lateness}; }
 
 /// What is decided, and what the next turn knows of listening.
-struct Expected {
+struct Decided {
     Move move;
     uint64_t rest = 0;
     bool worth_waking = false;
     Listening listening = Listening::no;
 };
-constexpr Expected kSpins{Move::spin}, kParks{Move::park, 0, true};
-constexpr Expected kAnnounces{Move::announce, 0, false, Listening::announced};
-constexpr Expected kListens{Move::listen, 0, false, Listening::woken};
+constexpr Decided kSpins{Move::spin}, kParks{Move::park, 0, true};
+constexpr Decided kAnnounces{Move::announce, 0, false, Listening::announced};
+constexpr Decided kListens{Move::listen, 0, false, Listening::woken};
 /// New marks wake the scanner from such a sleep, and from the second they don't.
-constexpr Expected sleeps(uint64_t rest) { return {Move::sleep, rest, true}; }
-constexpr Expected naps(uint64_t rest) { return {Move::sleep, rest, false}; }
+constexpr Decided sleeps(uint64_t rest) { return {Move::sleep, rest, true}; }
+constexpr Decided naps(uint64_t rest) { return {Move::sleep, rest, false}; }
 
 struct Situation {
     const char* what;
     bool latency;
     State before;
     Turn turn;
-    Expected expected;
+    Decided expected;
 };
 
 const std::vector<Situation> kSituations{
@@ -179,4 +179,120 @@ TEST_CASE("lateness follows how late sleeps end, an eighth of the way each time,
     for (int i = 0; i < 100; ++i) state = after_sleep(state, 50 * kMs);
     CHECK(state.lateness > 9'900);
     CHECK(state.lateness <= 10 * kUs);
+}
+
+namespace {
+
+/// Work that took this long, which a look `apart` before had found pending.
+Took took(uint64_t completed, uint64_t apart = 2 * kUs) { return {.pending = completed - apart, .completed = completed}; }
+Expected expected_after(std::vector<Took> all) {
+    History history;
+    for (const Took& each : all) history.add(each);
+    return history.expected();
+}
+
+struct Past {
+    const char* what;
+    std::vector<Took> all;
+    uint64_t from, spin = 0, until = 0;   // kNever: no end is expected
+};
+
+const std::vector<Past> kPasts{
+    {"no history", {}, kNever},
+    {"three are too few", {took(2 * kMs), took(2 * kMs), took(2 * kMs)}, kNever},
+    {"steady", {took(2 * kMs), took(2 * kMs), took(2 * kMs), took(2 * kMs)}, 1'966'750, 100 * kUs, 2'031'250},
+    {"it varies by 5 per cent: from the shortest until the longest",
+     {took(2 * kMs), took(2'100 * kUs), took(2'050 * kUs), took(2 * kMs)},
+     1'966'750,
+     100 * kUs,
+     2'131'250},
+    {"seen after a sixteenth each, as without an expectation",
+     {took(2'100 * kUs, 120 * kUs), took(2'050 * kUs, 120 * kUs), took(2 * kMs, 120 * kUs), took(2 * kMs, 120 * kUs)},
+     1'848'750,
+     100 * kUs,
+     2'131'250},
+    {"one that was longer", {took(2 * kMs), took(5 * kMs), took(2 * kMs), took(2 * kMs)}, kNever},
+    {"one that was shorter", {took(2 * kMs), took(100 * kUs), took(2 * kMs), took(2 * kMs)}, kNever},
+    {"two by turns", {took(2 * kMs), took(100 * kUs), took(2 * kMs), took(100 * kUs)}, kNever},
+    {"the other length has left the last four",
+     {took(5 * kMs), took(2 * kMs), took(2 * kMs), took(2 * kMs), took(2 * kMs)},
+     1'966'750,
+     100 * kUs,
+     2'031'250},
+    {"one was slept through, and may have been much shorter",
+     {took(2 * kMs), took(2 * kMs), took(2 * kMs), took(1'960 * kUs, 1'960 * kUs)},
+     kNever},
+    {"too short to sleep", {took(15 * kUs), took(15 * kUs), took(15 * kUs), took(15 * kUs)}, kNever},
+    {"short, seen after rests of 10 us",
+     {took(55 * kUs, 12 * kUs), took(52 * kUs, 12 * kUs), took(60 * kUs, 12 * kUs), took(58 * kUs, 12 * kUs)},
+     39'188,
+     2'600,
+     60'812},
+    {"a long time: the margin is half a millisecond and the spin a millisecond at most",
+     {took(1000 * kMs), took(1000 * kMs), took(1000 * kMs), took(1000 * kMs)},
+     999'498'000,
+     1 * kMs,
+     1'000'500'000},
+};
+
+}  // namespace
+
+TEST_CASE("an end is expected where the work before the last four marks of a stream took about as long") {
+    for (const Past& past : kPasts) {
+        INFO(past.what);
+        const Expected expected = expected_after(past.all);
+        CHECK(expected.from == past.from);
+        if (past.from == kNever) continue;
+        CHECK(expected.spin == past.spin);
+        CHECK(expected.until == past.until);
+    }
+}
+
+TEST_CASE("before an expected end the scanner rests once or twice, spins around it, and gives it up later") {
+    const Expected at{.from = 1'600 * kUs, .spin = 100 * kUs, .until = 1'800 * kUs};
+    CHECK(rest_before_end(at, 0) == 1'400 * kUs);
+    CHECK(rest_before_end(at, 1'000 * kUs) == 400 * kUs);
+    CHECK(rest_before_end(at, 1'400 * kUs) == 200 * kUs);
+    CHECK(rest_before_end(at, 1'600 * kUs) == 0);
+    CHECK(rest_before_end(at, 1'699 * kUs) == 0);
+    CHECK(rest_before_end(at, 1'700 * kUs) == 10 * kUs);
+    CHECK(rest_before_end(at, 1'800 * kUs) == kNever);
+    CHECK(rest_before_end({.from = 48 * kUs, .spin = 2 * kUs, .until = 52 * kUs}, 0) == 48 * kUs);
+    CHECK(rest_before_end({}, 5 * kUs) == kNever);
+}
+
+TEST_CASE("of several streams the scanner comes for the one whose turn is first") {
+    const auto next = [](uint64_t oldest_age, uint64_t before_end) {
+        Turn turn = pending(0);
+        turn.oldest = oldest_age == kNever ? kNever : kNow - oldest_age;
+        turn.before_end = before_end;
+        return decide(kBalanced, idle_for(0), turn);
+    };
+    CHECK(next(kNever, 200 * kUs).rest == 200 * kUs);
+    CHECK(next(kNever, 200 * kUs).worth_waking);
+    CHECK(next(kNever, 20 * kMs).rest == 1 * kMs);       // no longer than without an expectation
+    CHECK(next(320 * kUs, 200 * kUs).rest == 20 * kUs);  // one of which nothing is expected
+    CHECK(next(8 * kMs, 200 * kUs).rest == 200 * kUs);
+    CHECK(next(8 * kMs, 0).move == Move::spin);
+}
+
+TEST_CASE("while a thread is blocked the scanner spins for a millisecond, then rests for a fiftieth of that time") {
+    const auto next = [](uint64_t blocked, Turn turn) {
+        turn.blocked = blocked;
+        return decide(kBalanced, idle_for(20 * kUs), turn);
+    };
+    CHECK(next(0, pending(50 * kMs)).move == Move::spin);
+    CHECK(next(kMs - 1, pending(50 * kMs)).move == Move::spin);
+    CHECK(next(kMs, pending(50 * kMs)).rest == 20 * kUs);
+    CHECK(next(kMs, pending(80 * kUs)).rest == 10 * kUs);
+    CHECK(next(10 * kMs, pending(50 * kMs)).rest == 200 * kUs);
+    CHECK(next(1000 * kMs, pending(50 * kMs)).rest == 1 * kMs);
+    CHECK(next(0, nothing()).move == Move::sleep);                     // nothing will come
+    CHECK(next(0, notified(50 * kMs)).move == Move::announce);   // the driver notifies
+    // A thread that looks itself.
+    CHECK(rest_of_blocked(0, true) == 0);
+    CHECK(rest_of_blocked(kMs - 1, true) == 0);
+    CHECK(rest_of_blocked(0, false) == 10 * kUs);   // another one does
+    CHECK(rest_of_blocked(kMs, true) == 20 * kUs);
+    CHECK(rest_of_blocked(10 * kMs, false) == 200 * kUs);
 }

@@ -1,6 +1,8 @@
 // What the scanner asks of the driver: questions are dear, and hold up whoever submits.
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "stream/stream.h"
+#include "stream/streams.h"
 #include "support/soft.h"
 #include "support/threads.h"
 
@@ -318,4 +321,86 @@ TEST_CASE(
         CHECK((now != nullptr) == current);
     };
     for (const bool current : {false, true, false, true}) std::thread(counts, current).join();
+}
+
+namespace {
+
+/// How often this thread has asked for an event since the record was cleared.
+uint64_t questions_of_this_thread() {
+    uint64_t count = 0;
+    const auto mine = static_cast<uint32_t>(gettid());
+    for (const recorder::Call& call : recorder::calls())
+        count += call.function == Function::cuEventQuery && call.thread == mine;
+    return count;
+}
+
+gpo::Scanner& scanner_of(gpo_stream_t stream) {
+    return gpo::Streams::of(gpo::Pin<gpo::Stream>(stream)->context()).scanner();
+}
+
+}  // namespace
+
+TEST_CASE("a thread that waits for a stream or event asks the driver itself, all the time in the first millisecond") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();
+    on.notify(1);
+    for (const bool event : {false, true}) {
+        CAPTURE(event);
+        uint64_t questions = 0;
+        for (int i = 0; i < 1000 && questions < 100; ++i) {   // on a busy machine a millisecond may be over at once
+            recorder::clear();
+            CHECK((event ? gpo_event_wait(on.event, 900'000) : gpo_stream_wait(on.stream, 900'000)) == GPO_TIMEOUT);
+            questions = questions_of_this_thread();
+        }
+        CHECK(questions >= 100);
+    }
+    on.open();
+    CHECK(gpo_stream_wait(on.stream, 30'000'000'000) == GPO_SUCCESS);
+    on.expect(1, 2);
+}
+
+TEST_CASE("one thread at most looks all the time") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();
+    on.notify(1);
+    {
+        const gpo::Scanner::Spinning first(scanner_of(on.stream)), second(scanner_of(on.stream));
+        CHECK(first.granted());
+        CHECK_FALSE(second.granted());
+        recorder::clear();
+        CHECK(gpo_stream_wait(on.stream, 500'000) == GPO_TIMEOUT);
+        CHECK(questions_of_this_thread() == 0);
+    }
+    CHECK(gpo::Scanner::Spinning(scanner_of(on.stream)).granted());
+    on.open();
+    on.expect(1, 2);
+}
+
+TEST_CASE("in latency mode and where the driver notifies, no thread that waits looks all the time") {
+    for (const bool notifies : {false, true}) {
+        Recorded other(notifies ? GPO_COMPLETION_BALANCED : GPO_COMPLETION_LATENCY, !notifies);
+        other.notify(0);
+        other.expect(0, 1);
+        CHECK_FALSE(gpo::Scanner::Spinning(scanner_of(other.stream)).granted());
+    }
+}
+
+TEST_CASE("while a thread waits for a queue the scanner asks all the time in the first millisecond") {
+    Recorded on;
+    on.shut();
+    on.notify(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // the rests between turns are long
+    recorder::clear();
+    uint64_t waits = 0;
+    while (waits < 1000 && recorder::count(Function::cuEventQuery) < 20 * waits + 200) {
+        CHECK(gpo_cq_wait(on.queue, 900'000) == GPO_TIMEOUT);
+        ++waits;
+    }
+    CHECK(waits < 1000);
+    on.open();
+    on.expect(0, 1);
 }

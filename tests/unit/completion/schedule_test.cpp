@@ -2,10 +2,13 @@
 // one again.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "device/device.h"
 #include "driver/driver.h"
+#include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
@@ -182,4 +185,100 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
             CHECK((status == GPO_CANCELLED || (status == GPO_STALE_HANDLE && !inside)));
             CHECK(later == GPO_STALE_HANDLE);
         }
+}
+
+namespace {
+
+/// Runtimes opened meanwhile have a driver that doesn't notify.
+struct Silent {
+    Silent() { gpo::driver::set_interposer(gpo::driver::recorder::wrap); }
+    ~Silent() { gpo::driver::set_interposer({}); }
+};
+
+/// How late the end of each piece of work was seen, in virtual time: one after the other, of these lengths.
+std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengths) {
+    const Silent silent;
+    SoftRuntime on(seed);
+    const gpo_stream_t stream = on.stream();
+    std::vector<uint64_t> late;
+    for (const uint64_t length : lengths) {
+        Gate gate(on.device, stream);
+        REQUIRE(gpo_stream_notify(stream, on.queue, length) == GPO_SUCCESS);
+        gpo::host::sleep_until(gpo::host::now() + length);
+        const uint64_t opened = gpo::host::now();
+        gate.open();
+        // Not by a wait, for which the scanner would look all the time.
+        gpo_completion entry{};
+        for (uint64_t count = 0; count == 0;) {
+            gpo::host::sleep_until(gpo::host::now() + length / 4);
+            REQUIRE(gpo_cq_drain(on.queue, &entry, sizeof entry, 1, &count) == GPO_SUCCESS);
+        }
+        late.push_back(entry.completed_ns - std::min(opened, entry.completed_ns));
+        REQUIRE(gpo_arena_destroy(gate.arena) == GPO_SUCCESS);
+    }
+    return late;
+}
+
+uint64_t median(std::vector<uint64_t> all) {
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+}
+
+}  // namespace
+
+TEST_CASE("the end of work that repeats is seen within some microseconds where the driver doesn't notify") {
+    for (const uint64_t length : {255'000u, 2'000'000u, 20'000'000u}) {
+        CAPTURE(length);
+        std::vector<uint64_t> all;
+        gpo::test::each_seed(20, [&](uint64_t seed) {
+            const std::vector<uint64_t> late = lateness(seed, std::vector<uint64_t>(12, length));
+            all.insert(all.end(), late.begin() + 6, late.end());
+        });
+        CHECK(median(all) <= 15'000);   // the clock moves by some microseconds at a time
+    }
+}
+
+TEST_CASE("when work gets shorter, one end is seen late, and the next as without an expectation") {
+    std::vector<uint64_t> first, second;
+    gpo::test::each_seed(20, [&](uint64_t seed) {
+        std::vector<uint64_t> lengths(10, 2'000'000);
+        lengths.resize(13, 500'000);
+        const std::vector<uint64_t> late = lateness(seed, lengths);
+        first.push_back(late[10]);
+        second.push_back(late[11]);
+    });
+    CHECK(median(first) <= 1'000'000);   // the longest rest
+    CHECK(median(second) <= 500'000 / 16 + 20'000);
+}
+
+TEST_CASE("threads that look themselves deliver each mark once, under every schedule") {
+    const Silent silent;
+    gpo::test::each_seed(kSeeds / 20, [](uint64_t seed) {
+        SoftRuntime on(seed);
+        constexpr uint64_t kThreads = 3, kRounds = 4;
+        gpo_stream_t streams[2] = {on.stream(), on.stream()};
+        uint64_t memory = 0;
+        REQUIRE(gpo_memory_allocate(on.device, 2 * 4096, nullptr, &memory) == GPO_SUCCESS);
+        std::vector<gpo::host::Thread> threads;
+        for (uint64_t number = 0; number < kThreads; ++number)
+            threads.emplace_back("waits", [&, number] {
+                const gpo_stream_t stream = streams[number % 2];
+                for (uint64_t round = 0; round < kRounds; ++round) {
+                    CHECK(gpo_fill(stream, memory + number % 2 * 4096, 7, 1, 4096) == GPO_SUCCESS);
+                    CHECK(gpo_stream_notify(stream, on.queue, number * kRounds + round) == GPO_SUCCESS);
+                    CHECK(gpo_stream_wait(stream, 10'000'000'000) == GPO_SUCCESS);
+                }
+            });
+        threads.clear();
+        uint64_t seen = 0;
+        for (uint64_t i = 0; i < kThreads * kRounds; ++i) {
+            gpo_completion entry{};
+            uint64_t count = 0;
+            REQUIRE(gpo_cq_wait(on.queue, 10'000'000'000) == GPO_SUCCESS);
+            REQUIRE(gpo_cq_drain(on.queue, &entry, sizeof entry, 1, &count) == GPO_SUCCESS);
+            CHECK((seen & uint64_t{1} << entry.user_data) == 0);
+            seen |= uint64_t{1} << entry.user_data;
+        }
+        CHECK(seen == (uint64_t{1} << kThreads * kRounds) - 1);
+    });
 }
