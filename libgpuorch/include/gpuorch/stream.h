@@ -68,6 +68,8 @@
  *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
  *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
  *     templates, graphs, queues, pipelines, executors, traces, groups of one device, symmetric memory and collectives.
+ *   Make graphs before the resident work begins, where you can: driver 580 was seen to wait for running kernels in
+ *   cuGraphInstantiate, in a process with some thirty streams and several graphs. When it does so is not known.
  *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
  *   driver by the program itself wait as ever.
  *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
