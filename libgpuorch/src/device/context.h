@@ -140,6 +140,8 @@ public:
     /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of
     /// it, and its thread ends.
     void finish() noexcept;
+    /// Its end has begun: nobody waits for its streams any more.
+    bool ending() const noexcept { return phase_.load(std::memory_order_acquire) >= Phase::ending; }
     bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
 
     /// Pinned memory that each operation writes a number to before and after itself, where the runtime attributes

@@ -193,14 +193,16 @@ void Stream::leave_mark() noexcept {
 
 // The driver refuses to say whether the stream is idle, or to record a mark. It is asked again at the shutdown.
 void Stream::stay_unmarked() noexcept {
-    if (wrapped_ || context_->ended() || unmarked_.exchange(true)) return;
-    retain();
+    if (wrapped_ || context_->lost() || context_->ending()) return;
+    retain();   // first: a shutdown that sees the flag gives the reference up
+    if (unmarked_.exchange(true)) release();
 }
 
 // Without a mark only the driver can say whether the stream is idle.
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
+    const bool stays = unmarked();   // one that begins to while this waits is for the shutdown's next look
     try {
-        while ((held_.owes_mark() || unmarked()) && running()) {
+        while ((held_.owes_mark() || stays) && running()) {
             const uint64_t now = host::now();
             if (now >= deadline) return false;
             host::sleep_until(std::min(deadline, now + kLook));
@@ -208,7 +210,7 @@ bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     } catch (const std::exception&) {
         // The context is lost, or the driver doesn't say.
     }
-    if (unmarked_.exchange(false)) release();
+    if (stays && unmarked_.exchange(false)) release();
     return true;
 }
 
