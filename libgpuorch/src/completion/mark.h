@@ -2,7 +2,7 @@
 //
 // A mark is an event recorded behind an operation, and what is to happen when it is reached. Marks of a stream are kept
 // in the order in which the driver got them, in a queue with one producer (the stream, under its submit lock) and one
-// consumer (the scanner).
+// consumer at a time (the scanner, or a thread that has its turn).
 #pragma once
 
 #include <cuda.h>

@@ -54,7 +54,6 @@ Decision decide(bool latency, State state, const Turn& turn) noexcept {
 }
 
 Expected History::expected() const noexcept {
-    if (count_ < took_.size()) return {};
     uint64_t shortest = kNever, longest = 0, pending = kNever;
     for (const Took& took : took_) {
         if (took.completed - took.pending > took.completed / 8 + 2 * kLeastSleep) return {};
@@ -62,6 +61,7 @@ Expected History::expected() const noexcept {
         longest = std::max(longest, took.completed);
         pending = std::min(pending, took.pending);
     }
+    // While there are fewer than four, the shortest is 0.
     if (shortest < 2 * kLeastSleep || longest - shortest > shortest / 8 + kLeastSleep) return {};
     const uint64_t margin = std::min(shortest / 64, kMostMargin);
     return {.from = pending - std::min(pending, margin),

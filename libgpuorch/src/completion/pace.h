@@ -29,8 +29,8 @@ namespace gpo::pace {
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000;   // ns
 constexpr uint64_t kNever = UINT64_MAX;
 
-/// How long the work before a mark took, as far as looks tell: ns from its hand-over, or from the completion of the
-/// mark before it, if that came later.
+/// How long the work before a mark took, as far as looks tell: ns from its acceptance (work that was held: the time for
+/// which it was held too), or from the completion of the mark before it, if that came later.
 struct Took {
     uint64_t pending = 0;     // at the last look that found the mark pending; 0: there was none
     uint64_t completed = 0;   // at the first look that found the mark completed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 namespace gpo {
 
@@ -227,7 +228,8 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         ~Waiter() { count.fetch_sub(1, std::memory_order_seq_cst); }
         std::atomic<uint32_t>& count;
     } waiter(waiters_);
-    const Runtime::Blocking blocking(runtime());
+    std::optional<Runtime::Blocking> blocking;
+    if (host::now() < deadline) blocking.emplace(runtime());
     for (;;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         host::crossing();

@@ -37,7 +37,8 @@ struct Watched {
     MarkQueue marks;
 };
 
-/// A stream, as the scanner knows it. The functions are called by the scanner's thread with no lock held.
+/// A stream, as the scanner knows it. The functions are called by the scanner's thread, or by a thread that is blocked,
+/// which has the scanner's turn (Scanner::look), with no other lock held.
 class WatchedStream : public Object {
 public:
     using Object::Object;

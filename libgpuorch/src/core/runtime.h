@@ -186,16 +186,22 @@ public:
     /// Counts the calling thread among them.
     class Blocking {
     public:
-        explicit Blocking(Runtime& runtime) noexcept : blocked_(runtime.blocked) {
-            blocked_.since.store(host::now(), std::memory_order_relaxed);
+        explicit Blocking(Runtime& runtime) noexcept : blocked_(runtime.blocked), since_(host::now()) {
+            blocked_.since.store(since_, std::memory_order_relaxed);
             blocked_.threads.fetch_add(1, std::memory_order_relaxed);
         }
-        ~Blocking() { blocked_.threads.fetch_sub(1, std::memory_order_relaxed); }
+        /// The others count as blocked for long.
+        ~Blocking() {
+            uint64_t mine = since_;
+            blocked_.since.compare_exchange_strong(mine, 0, std::memory_order_relaxed);
+            blocked_.threads.fetch_sub(1, std::memory_order_relaxed);
+        }
         Blocking(const Blocking&) = delete;
         Blocking& operator=(const Blocking&) = delete;
 
     private:
         Blocked& blocked_;
+        const uint64_t since_;
     };
 
     alignas(64) Counters counters;   // written all the time

@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 
 namespace gpo {
@@ -243,7 +244,8 @@ gpo_status Pipeline::wait(uint64_t deadline, gpo_pipeline_result* result, ErrorP
     }
     const auto self = std::make_unique<Waiting>(Waiting{waiting_});
     waiting_ = self.get();
-    const Runtime::Blocking blocking(runtime());
+    std::optional<Runtime::Blocking> blocking;
+    if (host::now() < deadline) blocking.emplace(runtime());
     if (!flow_->ended.wait(lock, deadline, [&] { return self->ended; })) {
         Waiting** at = &waiting_;
         while (*at != self.get()) at = &(*at)->next;

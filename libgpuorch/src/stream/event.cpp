@@ -633,9 +633,11 @@ gpo_status Event::query() {
 }
 
 gpo_status Event::wait(uint64_t deadline) {
+    Scanner& scanner = Streams::of(*context_).scanner();
+    const bool may_spin = !(flags_ & GPO_EVENT_BLOCKING_SYNC);
     std::optional<Scanner::Spinning> spinning;
-    if (deadline != 0 && !(flags_ & GPO_EVENT_BLOCKING_SYNC)) spinning.emplace(Streams::of(*context_).scanner());
-    for (const uint64_t since = host::now();;) {
+    const uint64_t since = host::now();
+    for (unsigned turns = 0;; ++turns) {
         const gpo_status status = query();
         if (status == GPO_SUCCESS) return GPO_SUCCESS;
         const uint64_t now = host::now();
@@ -643,7 +645,11 @@ gpo_status Event::wait(uint64_t deadline) {
         if (const Ref<Recording> held = newest(); held && held->pending() && Runtime::in_callback_of(held->stream))
             fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
-        const uint64_t rest = pace::rest_of_blocked(now - since, spinning && spinning->granted());
+        if (may_spin && turns == 0) spinning.emplace(scanner);
+        // In latency mode every thread may; where the driver notifies, or no mark was ever made, for some turns.
+        const bool spins = may_spin && ((spinning && spinning->granted()) || runtime().latency_mode() ||
+                                        (!scanner.shared() && turns < 64));
+        const uint64_t rest = pace::rest_of_blocked(now - since, spins);
         if (rest == 0) {
             host::step();
             continue;

@@ -1,9 +1,9 @@
 // The submit lock of a stream, the numbers that operations get under it, and what is counted of them.
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver
-// order and marks agree. It is the only lock of ours under which the driver is called, but for an event's own, where
-// its newest recording was held or is copied (Event::native_lock_), a graph's, and the lock under which a wrapped stream
-// stays (Stream::stay). Only work of several streams at once takes two (stream/group_work.h): what has to happen on other
+// order and marks agree. The other locks of ours under which the driver is called are an event's own, where its newest
+// recording was held or is copied (Event::native_lock_), a graph's, the one under which a wrapped stream stays
+// (Stream::stay), that of the scanner's turn, and that for ends of streams and pools (driver/cuda_driver.cpp). Only work of several streams at once takes two (stream/group_work.h): what has to happen on other
 // streams as a consequence (a timeline signal that releases them) is done after the lock is released
 // (Operation::afterwards), for one stream after the other (Held::flush). The scanner never takes one.
 #pragma once
