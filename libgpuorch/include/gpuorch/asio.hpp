@@ -7,19 +7,20 @@
 //
 // `runtime` and `stream` are objects of gpuorch.hpp or C handles.
 //
-// Header-only, C++17 or newer, Boost.Asio (1.74 or newer) or standalone Asio (1.18 or newer; define GPUORCH_ASIO_STANDALONE
-// or ASIO_STANDALONE). A port is a completion queue (completion.h) whose descriptor the io_context watches: no thread is
-// involved but those that run the io_context, and these sleep with the rest of what it waits for.
+// Header-only, C++17 or newer, Boost.Asio (1.74 or newer) or standalone Asio (1.18 or newer; define
+// GPUORCH_ASIO_STANDALONE or ASIO_STANDALONE). A port is a completion queue (completion.h) whose descriptor the
+// io_context watches with everything else that it waits for. No other threads than those that run the io_context are
+// involved.
 //
-// - Handlers run through their associated executor (the port's where there is none), never inside async_wait; memory comes
-//   from their associated allocator. The io_context stays busy while a wait is pending.
-// - The error: none where the work has succeeded. A gpo_status in status_category() where it has failed, with what it failed
-//   with: the GPU is done with the work, or never got it. error::operation_aborted where the wait was cancelled, by
-//   cancel(), by the port's end, or by the handler's cancellation slot (Asio 1.20, Boost 1.77 or newer): that abandons the
-//   wait and not the work, so memory that the work uses is free only when the GPU has got there (`gpu_done` is false; wait
-//   once more, or for the stream).
-// - A port may be used by several threads at once. Its end cancels what is pending. Like every object of Asio it must go
-//   before its io_context.
+// - Handlers run through their associated executor (the port's where there is none), never inside async_wait; memory
+//   comes from their associated allocator. The io_context stays busy while a wait is pending.
+// - The error: none if the work has succeeded. If the work has failed, its gpo_status in status_category(): the GPU is
+//   done with the work, or never got it. A wait that was cancelled has error::operation_aborted: by cancel(), by the
+//   port's end, or by the handler's cancellation slot (Asio 1.20, Boost 1.77 or newer). Cancelling abandons the wait
+//   and not the work: `gpu_done` is false, and memory that the work uses is free only when the GPU has got there. Wait
+//   once more, or for the stream.
+// - A port may be used by several threads at once. Its end cancels what is pending. Like every object of Asio it must
+//   go before its io_context.
 #ifndef GPUORCH_ASIO_HPP
 #define GPUORCH_ASIO_HPP
 
@@ -99,7 +100,7 @@ using error_category = boost::system::error_category;
 using system_error = boost::system::system_error;
 #endif
 
-/// What has become of the work.
+/// The result of the work.
 struct completion {
     gpo_status status = GPO_CANCELLED;  // GPO_CANCELLED too where the wait was abandoned
     bool gpu_done = false;              // the GPU does not touch the work's memory any more, or never did
@@ -124,7 +125,7 @@ inline error_code make_status(gpo_status status) { return error_code(status, sta
 
 namespace asio_detail {
 
-/// A wait and its handler. Whoever takes it out of the port completes it.
+/// A wait and its handler. The thread that takes a wait out of the port completes it.
 struct operation {
     virtual void complete(error_code error, const completion& result) = 0;
 
@@ -164,7 +165,7 @@ public:
     }
 
     void complete(error_code error, const completion& result) override {
-        // The memory is given back before the handler runs, which may start the next wait with it.
+        // The memory is given back before the handler runs: the handler may start the next wait with it.
         auto work = std::move(work_);
         bound<Handler> call{std::move(handler_), error, result};
         allocator memory(net::get_associated_allocator(call.handler));
@@ -178,8 +179,8 @@ private:
     Handler handler_;
 };
 
-/// The queue, its descriptor in the io_context, and who waits. The descriptor is touched in the strand only; while a wait is
-/// pending it is watched.
+/// The queue, its descriptor in the io_context, and the pending waits. The descriptor is touched in the strand only,
+/// and watched while a wait is pending.
 class port_state : public std::enable_shared_from_this<port_state> {
 public:
     port_state(const net::any_io_executor& executor, gpo_runtime_t runtime, std::uint32_t capacity)
@@ -194,7 +195,7 @@ public:
         if (status == GPO_SUCCESS) status = gpo_cq_get_fd(queue, &descriptor);
         if (status != GPO_SUCCESS) throw system_error(make_status(status), "gpuorch::completion_port");
         error_code refused;
-        descriptor_.assign(descriptor, refused);  // which closes it
+        descriptor_.assign(descriptor, refused);  // descriptor_ closes it
         if (refused) {
             ::close(descriptor);
             throw system_error(refused, "gpuorch::completion_port");
@@ -205,7 +206,7 @@ public:
 
     const completion_queue& queue() const noexcept { return queue_; }
 
-    /// A number for a wait that is to be started.
+    /// A number for a wait that will be started.
     std::uint64_t next() noexcept { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
     /// `notify(queue, number)` asks for an entry with that number.
@@ -243,7 +244,7 @@ public:
     }
 
 private:
-    /// Completes a wait, unless somebody else has.
+    /// Completes a wait, unless another thread has done so.
     void finish(std::uint64_t number, error_code error, const completion& result) {
         operation* wait = nullptr;
         bool last = false;
@@ -322,8 +323,8 @@ class completion_port {
 public:
     using executor_type = net::any_io_executor;
 
-    /// `executor`: of an io_context. `capacity`: waits at once, abandoned ones included until the work is done; 0: 4096.
-    /// Throws system_error with what gpo_cq_create or gpo_cq_get_fd said.
+    /// `executor`: of an io_context. `capacity`: waits at once, abandoned ones included until the work is done; 0:
+    /// 4096. Throws system_error with the status of gpo_cq_create or gpo_cq_get_fd.
     completion_port(const executor_type& executor, gpo_runtime_t runtime, std::uint32_t capacity = 0)
         : executor_(executor), state_(std::make_shared<asio_detail::port_state>(executor, runtime, capacity)) {}
     ~completion_port() {
@@ -340,7 +341,7 @@ public:
     executor_type get_executor() const noexcept { return executor_; }
     gpo_cq_t native_handle() const noexcept { return state_->queue().get(); }
 
-    /// What the work of a failed wait has failed with: `throw port.failure(done);`. For the newest 256 failures it has the
+    /// The failure of a failed wait's work: `throw port.failure(done);`. For the newest 256 failures it has the
     /// details, for others and for waits that weren't accepted the status alone.
     error failure(const completion& done) const {
         gpo_completion entry{};
@@ -352,21 +353,22 @@ public:
     /// Abandons every pending wait: their handlers come with error::operation_aborted.
     void cancel() { state_->abandon_all(); }
 
-    /// Signature void(error_code, completion). When the stream has got to the point behind all that is on it now.
+    /// Signature void(error_code, completion). Completes when the stream has got to the point behind all work that is
+    /// on it now.
     template <class Token>
     auto async_wait(gpo_stream_t stream, Token&& token) {
         return initiate([stream](gpo_cq_t queue, std::uint64_t number) { return gpo_stream_notify(stream, queue, number); },
                         std::forward<Token>(token));
     }
 
-    /// When the event's last recording is reached.
+    /// Completes when the event's last recording is reached.
     template <class Token>
     auto async_wait(gpo_event_t event, Token&& token) {
         return initiate([event](gpo_cq_t queue, std::uint64_t number) { return gpo_event_notify(event, queue, number); },
                         std::forward<Token>(token));
     }
 
-    /// When the pipeline's run has ended.
+    /// Completes when the pipeline's run has ended.
     template <class Token>
     auto async_wait(gpo_pipeline_t pipeline, Token&& token) {
         return initiate(
@@ -374,7 +376,7 @@ public:
             std::forward<Token>(token));
     }
 
-    /// When the timeline has reached `value`.
+    /// Completes when the timeline has reached `value`.
     template <class Token>
     auto async_wait(gpo_timeline_t timeline, std::uint64_t value, Token&& token) {
         return initiate([timeline, value](gpo_cq_t queue, std::uint64_t number) {
@@ -383,7 +385,7 @@ public:
     }
 
 private:
-    /// Kept by what is initiated later (deferred, co_await): the port's state, not the port.
+    /// An initiation that may run later (deferred, co_await) keeps the port's state, not the port.
     template <class Notify>
     struct initiation {
         using executor_type = net::any_io_executor;
@@ -397,7 +399,7 @@ private:
             plain own(std::forward<Handler>(handler));
             const std::uint64_t number = state->next();
 #if defined(GPUORCH_ASIO_HAS_CANCELLATION_SLOTS)
-            // Called late, after the wait has ended, it finds nothing to abandon.
+            // A late call, after the wait has ended, finds nothing to abandon.
             auto slot = net::get_associated_cancellation_slot(own);
             if (slot.is_connected()) {
                 std::weak_ptr<asio_detail::port_state> weak = state;

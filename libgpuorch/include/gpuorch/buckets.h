@@ -24,16 +24,17 @@
  * Work that updates memory in place
  *   The warm-up runs the work once more than there are requests. If the work adds to memory that stays from request to
  *   request (a cache, a position, a state of a generator), do one of these:
- *   - name that memory in gpo_buckets_options.restored: it is copied before the warm-up and copied back after it, in
- *     the order of the streams;
+ *   - name that memory in gpo_buckets_options.restored: the library copies it before the warm-up and back afterwards,
+ *     in the order of the streams;
  *   - let `record` leave out or change the work where gpo_bucket_work.phase is GPO_BUCKET_WARM_UP;
- *   - leave the warm-up out: GPO_BUCKETS_NO_WARM_UP. Then whatever the work needs has to be there: what a library makes
- *     at its first call would be made while it is recorded, which the driver may refuse, and then the recording fails.
+ *   - leave the warm-up out: GPO_BUCKETS_NO_WARM_UP. Everything that the work needs must then exist already: if a
+ *     library creates resources at its first call, during the recording, the driver may refuse, and the recording
+ *     fails.
  *
  * Requests that run eagerly
  *   `record` is then called with the caller's stream and without a template: it puts the work for exactly the size of
- *   the request on the stream, with the settings of the request, of which it looks up those that it knows. Nothing is
- *   padded, and the work has the place in the order of the stream that the graph's launch would have. That is done
+ *   the request on the stream, and looks up the settings that it knows among the request's. Nothing is padded, and the
+ *   work takes the place of the graph's launch in the order of the stream. Requests run eagerly
  *   - if no shape is as large as the size;
  *   - if the bucket isn't recorded, and can't be now: another bucket is being recorded, by another thread or around
  *     this call, or the caller's stream is held (stream.h) or in capture;
@@ -41,7 +42,7 @@
  *   - with GPO_BUCKETS_EAGER_FALLBACK, if the bucket's recording has failed: see there.
  *
  * Threads
- *   One bucket is recorded at a time. No launch waits for a recording of another thread. `record` and `pad` run on the
+ *   Buckets are recorded one at a time. No launch waits for another thread's recording. `record` and `pad` run on the
  *   thread that calls gpo_buckets_launch or gpo_buckets_prepare, under no lock; for eager requests and for padding
  *   several threads may be in them at once.
  */
@@ -60,7 +61,7 @@ extern "C" {
 #define GPO_BUCKET_EAGER 3     /* record: the work of a request runs */
 #define GPO_BUCKET_PADDING 4   /* pad */
 
-/* What `record` or `pad` is to do. Valid during the call. */
+/* The work that `record` or `pad` puts on the stream. Valid during the call. */
 typedef struct gpo_bucket_work {
     uint32_t struct_size;
     uint32_t reserved;
@@ -76,17 +77,18 @@ typedef struct gpo_bucket_work {
     uint32_t reserved2;
 } gpo_bucket_work;
 
-/* Puts work on `stream` and returns GPO_SUCCESS. It must not wait for the work. It may use other streams only if
- * `stream` waits for them again, by events. With any other status, or a C++ exception, the call that it belongs to
- * fails with GPO_CALLBACK_FAILED. `stream` may be used, and a recording's own stream exists, only during the call. */
+/* Puts work on `stream` and returns GPO_SUCCESS. Must not wait for the work, and may use other streams only if `stream`
+ * waits for them again, by events. With any other status, or a C++ exception, the call of the library that runs the
+ * function fails with GPO_CALLBACK_FAILED. `stream` may be used, and a recording's own stream exists, only during the
+ * call. */
 typedef gpo_status (*gpo_bucket_fn)(void *user, gpo_stream_t stream, const gpo_bucket_work *work);
 
 /* `record` isn't called for a warm-up. Not with `restored`. */
 #define GPO_BUCKETS_NO_WARM_UP 1
 /* If a bucket can't be recorded, its requests run eagerly instead of failing: this request, and all later ones, without
- * another attempt. Only gpo_buckets_prepare tries again. A bucket can't be recorded if a call can't be recorded, if
- * `record` fails in the recording, if the driver refuses the graph, or if there is no device memory for a graph or for
- * the copies of `restored`. The failure is counted and logged as a warning; gpo_buckets_get_statistics has its text.
+ * another attempt. Only gpo_buckets_prepare tries again. A bucket can't be recorded if a call can't be recorded,
+ * `record` fails in the recording, the driver refuses the graph, or device memory for a graph or for the copies of
+ * `restored` is missing. The failure is counted and logged as a warning; gpo_buckets_get_statistics has its text.
  * A request still fails if `record` fails in the warm-up, if `restored` can't be restored after the warm-up, if the
  * host has no memory, if the stream has failed, or if the device is lost. */
 #define GPO_BUCKETS_EAGER_FALLBACK 2
@@ -106,11 +108,10 @@ typedef struct gpo_buckets_options {
     uint64_t shape_count;       /* 1 to 4096 */
     uint64_t max_bytes;         /* device memory that all buckets may take; 0: any. A bucket takes as much as the
                                    device's free memory went down by while the bucket was recorded and its graphs were
-                                   made. What `record` allocates there counts, and so does what anybody else allocates
-                                   then */
+                                   made. Allocations of `record` count, and also other allocations at that time */
     uint32_t max_buckets;       /* most buckets that are recorded at a time; 0: all */
-    uint32_t streams;           /* graphs that each bucket has from the start, one for each stream that launches it;
-                                   GPO_AUTO: 1; at most 64 */
+    uint32_t streams;           /* graphs of each bucket from the start, one for each launching stream; GPO_AUTO: 1; at
+                                   most 64 */
     gpo_bucket_fn record;
     gpo_bucket_fn pad;          /* writes the elements from `size` to `shape`. NULL: `pad_address` */
     void *user;                 /* passed to `record` and `pad` */
@@ -118,10 +119,10 @@ typedef struct gpo_buckets_options {
                                    padding is needed. 0 with `pad` */
     uint64_t pad_element_bytes; /* size of an element there; 0 without `pad_address` */
     const char *label;
-    const gpo_memory_range *restored; /* `restored_count` structs, `restored_stride` bytes apart: memory that a warm-up
-                                         leaves as it was before. Of the device, or pinned. It is read and written in the
-                                         order of the caller's stream, and not at the same time by other work. Copies of
-                                         it take as much device memory again while a bucket is recorded */
+    const gpo_memory_range *restored; /* `restored_count` structs, `restored_stride` bytes apart: memory, of the device
+                                         or pinned, that a warm-up leaves unchanged. The memory is read and written in
+                                         the order of the caller's stream, and not at the same time by other work.
+                                         Copies take as much device memory again while a bucket is recorded */
     uint64_t restored_stride;
     uint64_t restored_count;          /* at most 4096 */
 } gpo_buckets_options;
@@ -151,15 +152,16 @@ GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t strea
  * with `settings` (as gpo_template_launch). If the bucket isn't recorded it is recorded now, and `settings` are read
  * after that. If `max_bytes` or `max_buckets` are exceeded then, the buckets that were not used for the longest time
  * are evicted: their templates are destroyed, and their launches that were accepted still run. `shape`, which may be
- * NULL, gets the bucket's shape; 0: it ran eagerly.
+ * NULL, gets the bucket's shape; 0: the request ran eagerly.
  * GPO_NOT_FOUND: the bucket has no parameter of that name; the message names both
  * GPO_INVALID_ARGUMENT: `size` is 0; or as gpo_template_launch
  * GPO_CALLBACK_FAILED, GPO_CAPTURE_REFUSED: as gpo_buckets_prepare: the bucket isn't recorded, and the next request for
  *     it tries again
  * GPO_OUT_OF_MEMORY, GPO_INVALID_ARGUMENT: as gpo_buckets_prepare, too
- * What `record` or `pad` put on the stream before a failure stays; but memory of `restored` is as before the warm-up,
- * whichever way the request fails, unless the message says that the memory couldn't be restored: if the device is lost,
- * or `record` has made the library's stream fail. Doesn't wait for the GPU. */
+ *
+ * Work that `record` or `pad` put on the stream before a failure stays. Memory of `restored` is as before the warm-up
+ * after any failure, unless the message says that the memory couldn't be restored: if the device is lost, or `record`
+ * has made the library's stream fail. Doesn't wait for the GPU. */
 GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size,
                                       const gpo_setting *settings, uint64_t stride, uint64_t count, uint64_t *shape);
 
@@ -173,9 +175,9 @@ typedef struct gpo_buckets_statistics {
     uint64_t evictions; /* buckets that were evicted */
     uint64_t requested; /* elements of all these requests */
     uint64_t padded;    /* elements of padding that ran with them */
-    uint64_t failures;  /* times that a bucket could not be recorded, for its warm-up or its recording */
+    uint64_t failures;  /* attempts to record a bucket that failed, in the warm-up or in the recording */
     uint64_t fallbacks; /* of `eager`, requests whose bucket's recording had failed (GPO_BUCKETS_EAGER_FALLBACK) */
-    char last_failure[256]; /* why the last of `failures` did, with its bucket; "" if none has */
+    char last_failure[256]; /* cause of the last failure, with its bucket; "" if there was none */
 } gpo_buckets_statistics;
 GPO_API gpo_status gpo_buckets_get_statistics(gpo_buckets_t buckets, gpo_buckets_statistics *statistics);
 

@@ -1,33 +1,33 @@
 /* completion.h: completion queues: the host learns that GPU work is done, without waiting for it.
  *
- * gpo_stream_notify puts a *mark* on a stream, behind all work that is on the stream by then. When that work is done,
- * an *entry* with the caller's 64-bit number appears in a completion queue. The host *drains* the queue (takes entries
- * out) when it likes.
+ * gpo_stream_notify puts a *mark* on a stream, behind all work that is on the stream at the call. When that work is
+ * done, an *entry* with the caller's 64-bit number appears in a completion queue. The host *drains* the queue (takes
+ * entries out) when it likes.
  *
  *     gpo_stream_notify(stream, cq, 42);
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
  *
- * A program with an event loop of its own doesn't call gpo_cq_wait. It watches the queue's descriptor (gpo_cq_get_fd)
- * for reading, and drains when the descriptor is readable. A program that prefers callbacks uses an executor
- * (executor.h).
+ * A program with an event loop of its own doesn't call gpo_cq_wait. The loop watches the queue's descriptor
+ * (gpo_cq_get_fd) for reading, and drains when the descriptor is readable. A program that prefers callbacks uses an
+ * executor (executor.h).
  *
  * What is promised
- *   - A notify that was accepted produces exactly one entry with a status, whatever happens to the work.
+ *   - A notify that was accepted produces exactly one entry with a status, regardless of what happens to the work.
  *   - Entries of one stream come in the order of their marks.
  *   - A mark has no measurable cost for the GPU.
- *   - The entry reports a failure of the work, whether the work fails after the notify or has failed before it. That
- *     holds for streams, events, timelines and pipelines, and for callbacks (executor.h). A notify function itself
+ *   - The entry reports a failure of the work, whether the work fails after the notify or has failed before it. The
+ *     rule holds for streams, events, timelines and pipelines, and for callbacks (executor.h). A notify function itself
  *     fails only if the call is wrong or can't be served: an argument, a full queue, a capture, no memory, a runtime
  *     that shuts down.
  *
  * The end of a queue
- *   gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime, so that the program can
- *   still read what happened: the functions of this header whose only handle is the queue go on working until
+ *   gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime, and the program can
+ *   still read the last results: the functions of this header whose only handle is the queue go on working until
  *   gpo_cq_destroy. Once the runtime shuts down and no entry will come any more, gpo_cq_drain and gpo_cq_wait return
- *   GPO_SHUT_DOWN as soon as the queue is empty, and the descriptor stays readable. So a loop that drains until it gets
- *   GPO_SHUT_DOWN sees every entry. A queue that is never destroyed costs memory until the process ends: 80 bytes for
- *   each entry of its capacity (rounded up to a power of two), and some 10 KiB.
+ *   GPO_SHUT_DOWN as soon as the queue is empty, and the descriptor stays readable. A loop that drains until
+ *   GPO_SHUT_DOWN therefore sees every entry. A queue that is never destroyed costs memory until the process ends: 80
+ *   bytes for each entry of its capacity (rounded up to a power of two), and some 10 KiB.
  */
 #ifndef GPUORCH_COMPLETION_H
 #define GPUORCH_COMPLETION_H
@@ -55,7 +55,7 @@ GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *op
  * shutdown the handle of a destroyed queue gives GPO_INVALID_HANDLE. */
 GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
-/* What kind of object an entry is about. */
+/* Kind of object that an entry is about. */
 #define GPO_ORIGIN_STREAM 1
 #define GPO_ORIGIN_EVENT 2
 #define GPO_ORIGIN_PIPELINE 3
@@ -79,15 +79,15 @@ typedef struct gpo_completion {
 /* Puts a mark behind all work that is on the stream now. When that work is done, `cq` gets an entry with `user_data`.
  * `cq` must be of the stream's runtime.
  *
- * If the stream fails or has failed, the entry has that failure. It comes when the work that the GPU was given before
- * the failure has ended, so memory which that work used can be reused then.
+ * If the stream fails or has failed, the entry has that failure. The entry comes when the work that the GPU was given
+ * before the failure has ended. Memory that the work used can then be reused.
  *
  * GPO_WOULD_BLOCK: the queue is full: accepted notifies count as long as their entries have not been drained. No mark
  *     was put and no entry will come
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
 
-/* As gpo_stream_notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the mark.
+/* Like gpo_stream_notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the mark.
  * `gpu_ns` is -1 if that recording is not complete before the mark, or if the event is recorded again before the
  * library sees the mark: use several events for several measurements at a time. Costs the GPU two time stamps, about 1
  * us.
@@ -133,16 +133,16 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
  * libuv, asyncio, Go's poller and others. Each call makes a duplicate, which the caller closes; closing it does the
  * queue no harm. The descriptor is non-blocking and is closed on exec.
  *
- * - Watch the descriptor for reading. Never read or write it: gpo_cq_drain does all that is needed.
- * - It is a hint. One wake may stand for many entries, or for none. Only what gpo_cq_drain returns counts.
- * - One drain per wake is enough, whatever its capacity: if it leaves entries in the queue, the descriptor becomes
- *   readable again. That holds for level-triggered and for edge-triggered pollers. More drains do no harm.
- * - Any number of threads may poll duplicates and drain. Each entry goes to one of them, so `user_data` should lead
- *   from the entry to whoever waits for it.
+ * - Watch the descriptor for reading. Never read or write the descriptor: gpo_cq_drain does all that is needed.
+ * - Readability is a hint: a wake may stand for many entries, or for none. Only the result of gpo_cq_drain counts.
+ * - A single drain per wake is enough, with any capacity: if the drain leaves entries in the queue, the descriptor
+ *   becomes readable again. Level-triggered and edge-triggered pollers both work. More drains do no harm.
+ * - Any number of threads may poll duplicates and drain. Each entry goes to one of them, so `user_data` should identify
+ *   the waiter.
  * - gpo_cq_wake, from any thread, makes the descriptor readable until the next drain.
  * - At the end of the queue the descriptor stays readable: drains return the entries that are left, then GPO_SHUT_DOWN.
- *   The same holds after gpo_cq_destroy: the next drain returns GPO_STALE_HANDLE, or GPO_INVALID_HANDLE if the runtime
- *   was shut down before.
+ *   After gpo_cq_destroy the descriptor stays readable too: the next drain returns GPO_STALE_HANDLE, or
+ *   GPO_INVALID_HANDLE if the runtime was shut down before.
  *
  * Delivering entries costs a system call only for the first entry after a drain, and none before the first call of this
  * function.

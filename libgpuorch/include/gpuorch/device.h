@@ -41,7 +41,7 @@ typedef struct gpo_device_properties {
     uint64_t shared_bytes_per_multiprocessor;
     uint32_t max_block[3];
     uint32_t max_grid[3];
-    uint32_t cooperative_launch;      /* 1: supported; likewise the following */
+    uint32_t cooperative_launch;      /* 1: supported; the following fields too */
     uint32_t cluster_launch;
     uint32_t memory_pools;
     uint32_t batched_copies;
@@ -64,7 +64,7 @@ typedef struct gpo_peer_properties {
     int32_t performance_rank;  /* the driver's rank of the connection: lower is faster */
 } gpo_peer_properties;
 /* Describes how device `from` reaches device `to`. Both are ordinals; neither device need be open. Makes no context.
- * GPO_NO_DEVICE: there is no device with one of these ordinals */
+ * GPO_NO_DEVICE: `from` or `to` is not the ordinal of a device */
 GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties *properties);
 
@@ -74,8 +74,8 @@ typedef struct gpo_device_options {
     uint32_t ordinal;     /* from 0 */
     uint32_t reserved;    /* 0 */
     void *native_context; /* NULL: the device's primary context, which is retained; its flags stay as they are.
-                             Not NULL: the caller's CUcontext on that device. It must exist until all objects that were
-                             made from the device are destroyed and their work is done */
+                             Not NULL: the caller's CUcontext on that device, which must exist until all objects that
+                             were made from the device are destroyed and their work is done */
     const char *label;
 } gpo_device_options;
 
@@ -96,11 +96,11 @@ GPO_API gpo_status gpo_device_close(gpo_device_t device);
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties *properties);
 
 /* Waits until all work that was put on the device's streams before the call is done, and until memory that was freed
- * behind this work is free. That includes held work, and the work of streams that have been destroyed. If a stream has
+ * behind this work is free. Held work, and the work of streams that have been destroyed, is included. If a stream has
  * failed, the work that the GPU was given before the failure is waited for too; the failure isn't returned. Resident
  * streams (stream.h) are left out.
  *
- * The call may be made during a stream capture. A stream that is being captured runs nothing, so it is passed over. A
+ * The call may be made during a stream capture. A stream that is being captured runs nothing and is passed over. A
  * wrapped legacy stream is passed over while any blocking stream is being captured. Memory that was freed during a
  * capture is released when the capture ends; this call doesn't wait for that.
  *
@@ -116,7 +116,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 /* Writes the CUcontext and the CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */
 GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void **context, int32_t *ordinal);
 
-/* Writes the free and the total bytes of device memory, as the driver sees them now. Neither pointer may be NULL. */
+/* Writes the free and the total bytes of device memory, as the driver sees them now. No pointer may be NULL. */
 GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Lets kernels and copies on `device` access the memory of `peer`. Succeeds if they can already.

@@ -1,5 +1,5 @@
-/* event.h: an event is a point in a stream. The host can query it, wait for it and be notified of it; other streams can
- * wait for it; the GPU time between two events can be read.
+/* event.h: an event is a point in a stream. The host can query an event, wait for it and be notified of it. Other
+ * streams can wait for it. The GPU time between two events can be read.
  *
  * gpo_event_record puts a *recording* on a stream. The recording is *complete* when all work that was put on the stream
  * before it is done. An event can be recorded again; the functions here refer to its newest recording. An event that
@@ -8,17 +8,18 @@
  * Graphs
  *   A graph that has the event as a node (gpo_template_add_event_record) records it too: each launch is a recording,
  *   which is complete when the launch has come as far as that node. If the launch is held (stream.h), the recording is
- *   held from the moment that the launch is accepted. So parts of a graph are timed by two events with GPO_EVENT_TIMING
- *   that the graph records, and gpo_event_get_elapsed.
- *   Where the program records an event by its native handle, or launches a graph by one that records the event, the
- *   driver is asked.
+ *   held from the moment that the launch is accepted. To time parts of a graph, let the graph record two events with
+ *   GPO_EVENT_TIMING, and call gpo_event_get_elapsed.
+ *   If the program records an event by the event's native handle, or launches a graph that records the event by the
+ *   graph's native handle, the library asks the driver.
  *
  * Capture
  *   An event that was recorded on a stream in capture marks a point in the captured graph, which is complete at no
  *   particular time. Other streams join the capture by waiting for it (template.h). Until the event is recorded outside
- *   of a capture, or by the launch of a graph, gpo_event_query, gpo_event_wait, gpo_event_get_elapsed, gpo_event_notify,
- *   gpo_event_then and gpo_stream_notify_timed return GPO_CAPTURE_REFUSED, also after that capture has ended. Once it
- *   has ended gpo_stream_wait_event does too, and so does the launch of a graph with a node that waits for the event.
+ *   of a capture, or by the launch of a graph, gpo_event_query, gpo_event_wait, gpo_event_get_elapsed,
+ *   gpo_event_notify, gpo_event_then and gpo_stream_notify_timed return GPO_CAPTURE_REFUSED, also after that capture
+ *   has ended. Once the capture has ended, gpo_stream_wait_event does too, and so does the launch of a graph with a
+ *   node that waits for the event.
  *   An event with GPO_EVENT_EXTERNAL marks no point, and no stream joins a capture by it. Recorded on a stream in
  *   capture, or waited for there, it becomes a node of the graph, as gpo_template_add_event_record and
  *   gpo_template_add_event_wait add: each launch records the event, or waits for its newest recording. Everywhere else

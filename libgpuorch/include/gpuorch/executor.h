@@ -1,34 +1,33 @@
 /* executor.h: callbacks when GPU work is done, and host functions in the order of a stream.
  *
- * An executor calls functions of the program: on threads of its own, or on threads of the program that run it. It is
- * the other form of completion.h: instead of an entry in a queue there is a call.
+ * An executor calls functions of the program: on threads of its own, or on threads of the program that run it.
+ * Executors are the other form of completion.h: a call takes the place of an entry in a queue.
  *
  *     gpo_executor_create(runtime, NULL, &executor);
  *     gpo_stream_then(stream, executor, when_done, request);
  *
- * What holds for every callback
+ * Rules for every callback
  *
  * - Exactly once. A function that takes a callback and returns GPO_SUCCESS has accepted the callback. An accepted
- *   callback is called exactly once, with a status, whatever happens to the work. If the function returns another
- *   status, the callback is never called. Work that has failed already is no reason for another status: the callback
- *   reports the failure (completion.h).
+ *   callback is called exactly once, with a status, regardless of what happens to the work. If the function returns
+ *   another status, the callback is never called. Work that has failed already is no reason for another status: the
+ *   callback reports the failure (completion.h).
  * - Destruction. An executor that is being destroyed accepts nothing: a function that comes too late returns
- *   GPO_STALE_HANDLE and its callback is never called. That holds inside the callbacks that gpo_executor_destroy calls
- *   too. A callback that was accepted before is called with the result if the work is done, otherwise with
- *   GPO_CANCELLED.
- * - Order. Callbacks of one stream on one executor run one at a time, in the order in which they were accepted.
- *   Callbacks of different streams, events, timelines and pipelines may run at the same time on different threads.
+ *   GPO_STALE_HANDLE and its callback is never called, also inside the callbacks that gpo_executor_destroy calls. A
+ *   callback that was accepted before is called with the result if the work is done, otherwise with GPO_CANCELLED.
+ * - Order. An executor runs the callbacks of a stream one at a time, in the order of acceptance. Callbacks of different
+ *   streams, events, timelines and pipelines may run at the same time on different threads.
  * - Threads. Callbacks run on the executor's threads, or inside gpo_executor_run, gpo_executor_run_for and
  *   gpo_executor_poll. When the executor is torn down, they may also run inside gpo_executor_destroy and
- *   gpo_runtime_shutdown. They run under no lock of the library.
- * - What a callback may do. It may block (the executor's other threads go on), call any function of the library and of
- *   CUDA, and destroy the object that called it, such as the stream or the executor. A call that would wait for the
- *   callback itself returns GPO_WOULD_DEADLOCK: gpo_runtime_shutdown, and gpo_executor_run and gpo_executor_run_for on
- *   the same executor. In a host call also: gpo_stream_wait for its stream, gpo_event_wait for an event recorded behind
- *   it there, and gpo_device_wait.
+ *   gpo_runtime_shutdown. Callbacks run under no lock of the library.
+ * - Permissions. A callback may block (the executor's other threads go on), call any function of the library and of
+ *   CUDA, and destroy the object that called the callback, such as the stream or the executor. A call that would wait
+ *   for the callback itself returns GPO_WOULD_DEADLOCK: gpo_runtime_shutdown, and gpo_executor_run and
+ *   gpo_executor_run_for on the same executor. In a host call also: gpo_stream_wait for its stream, gpo_event_wait for
+ *   an event recorded behind it there, and gpo_device_wait.
  * - Exceptions. A C++ exception that leaves a callback is caught, logged with GPO_LOG_ERROR and counted; a host call
  *   has then failed, and the failure's message has the exception's text. (In a program that is linked with a C++
- *   runtime of its own instead of libstdc++.so, std::uncaught_exceptions() counts that exception for ever.)
+ *   runtime of its own instead of libstdc++.so, std::uncaught_exceptions() keeps counting the exception.)
  */
 #ifndef GPUORCH_EXECUTOR_H
 #define GPUORCH_EXECUTOR_H
@@ -63,23 +62,23 @@ GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor
  *
  * If the executor has threads, they call the callbacks and then end, and this function returns at once. With
  * GPO_EXECUTOR_CALLER, the callbacks are called inside this function; if another thread is inside gpo_executor_run,
- * gpo_executor_run_for or gpo_executor_poll on this executor, they are called inside that one.
+ * gpo_executor_run_for or gpo_executor_poll on this executor, the callbacks are called inside that function.
  *
  * Host calls that are not finished end with GPO_CANCELLED, and so does the work behind them on their streams.
  *
- * gpo_runtime_shutdown waits, until its timeout, for the pending callbacks of all executors. It runs the callbacks of
- * an executor with GPO_EXECUTOR_CALLER itself if nobody else does. */
+ * gpo_runtime_shutdown waits, until its timeout, for the pending callbacks of all executors. For an executor with
+ * GPO_EXECUTOR_CALLER that no other thread runs, gpo_runtime_shutdown runs the callbacks itself. */
 GPO_API gpo_status gpo_executor_destroy(gpo_executor_t executor);
 
-/* Runs callbacks on the calling thread until no accepted callback is pending. Several threads may run one executor,
- * also one that has threads of its own. `count`, which may be NULL, gets how many callbacks this call has run.
+/* Runs callbacks on the calling thread until no accepted callback is pending. Several threads may run an executor, also
+ * an executor with threads of its own. `count`, which may be NULL, gets how many callbacks this call has run.
  * GPO_SUCCESS: no callback is pending
  * GPO_CANCELLED: the executor was destroyed meanwhile
  * GPO_WOULD_DEADLOCK: called in a callback of the same executor
  * Blocks on the GPU and in callbacks. */
 GPO_API gpo_status gpo_executor_run(gpo_executor_t executor, uint64_t *count);
 
-/* As gpo_executor_run, but ends after `timeout_ns`. A callback that is running then is finished first.
+/* Like gpo_executor_run, but ends after `timeout_ns`. A callback that is running at that time is finished first.
  * GPO_TIMEOUT: callbacks are still pending */
 GPO_API gpo_status gpo_executor_run_for(gpo_executor_t executor, int64_t timeout_ns, uint64_t *count);
 
@@ -91,9 +90,9 @@ typedef struct gpo_executor_statistics {
     uint32_t struct_size;
     uint32_t threads;
     uint64_t accepted;  /* callbacks, host calls and log lines that were accepted */
-    uint64_t called;    /* those that have been called and have returned */
-    uint64_t cancelled; /* those that were called with GPO_CANCELLED because the executor was destroyed */
-    uint64_t threw;     /* those that were left by a C++ exception */
+    uint64_t called;    /* called, and returned */
+    uint64_t cancelled; /* called with GPO_CANCELLED because the executor was destroyed */
+    uint64_t threw;     /* left by a C++ exception */
     uint64_t refused;   /* refused for lack of room, with log lines */
     uint64_t pending;   /* accepted and not returned yet */
 } gpo_executor_statistics;
@@ -127,28 +126,28 @@ GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t exe
 typedef struct gpo_host_call {
     uint32_t struct_size;
     gpo_status status;      /* GPO_SUCCESS: do the work. Otherwise the work before the host call has failed or was
-                               cancelled: the function must not do its work, only release what it owns, and what it
-                               returns is ignored */
+                               cancelled: the function must not do its work, but only release its resources, and its
+                               result is ignored */
     uint64_t call;          /* the call's number, for gpo_host_call_finish */
     const gpo_error *error; /* details of `status`; NULL if that is GPO_SUCCESS. Valid during the call */
 } gpo_host_call;
 
-/* The function of a host call returns
- * GPO_SUCCESS: it is done, and the stream goes on
- * GPO_NOT_READY: it is not finished yet, and the stream stays held until gpo_host_call_finish
- * Any other status: it has failed, and the stream fails with GPO_CALLBACK_FAILED */
+/* The function of a host call returns:
+ * GPO_SUCCESS: the work is done, and the stream goes on
+ * GPO_NOT_READY: the work is not finished yet, and the stream stays held until gpo_host_call_finish
+ * Any other status: the work has failed, and the stream fails with GPO_CALLBACK_FAILED */
 typedef gpo_status (*gpo_host_fn)(void *user, const gpo_host_call *call);
 
 /* Puts a host call on a stream: `function` runs on the executor when all work before it on the stream is done. Work
  * behind it is held on the host until the host call is finished (stream.h), so the GPU itself never waits for it. The
- * function may call CUDA. If it fails, all work behind it completes with its failure and never runs.
+ * function may call CUDA. If the function fails, all work behind the host call completes with this failure and never
+ * runs.
  *
- * The function is called exactly once, even if it is not to do its work (gpo_host_call.status). Also then it is called
- * after the work that the GPU was given before has ended, so memory which that work used can be reused. Only when the
- * executor is destroyed is it called at once.
+ * The function is called exactly once, even if it must not do its work (gpo_host_call.status). In both cases the call
+ * comes after the work that the GPU was given before has ended, so memory that the work used can be reused. Only when
+ * the executor is destroyed does the call come at once.
  *
- * gpo_stream_cancel_held cancels a host call that has not begun. It also ends the stream's wait for one that is
- * running.
+ * gpo_stream_cancel_held cancels a host call that has not begun. For a running host call, it ends the stream's wait.
  *
  * GPO_NOT_SUPPORTED: the stream is wrapped and so can't be held
  * GPO_CAPTURE_REFUSED: the stream is in capture
@@ -163,9 +162,9 @@ GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, 
 
 /* --- log lines --- */
 
-/* Lets the runtime's log function be called on `executor` from now on, in the order of the lines. With NULL it is
- * called on the thread on which a line arises, as at the beginning; likewise once the executor is destroyed. If the
- * executor is full, lines are dropped and counted in gpo_executor_statistics.refused. */
+/* Lets the runtime's log function be called on `executor` from now on, in the order of the lines. With NULL, the
+ * initial state, the function is called on the thread on which a line arises. Destroying the executor restores this
+ * state. If the executor is full, lines are dropped and counted in gpo_executor_statistics.refused. */
 GPO_API gpo_status gpo_runtime_set_log_executor(gpo_runtime_t runtime, gpo_executor_t executor);
 
 #ifdef __cplusplus

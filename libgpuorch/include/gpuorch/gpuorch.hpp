@@ -12,24 +12,22 @@
 //     stream.wait();
 //
 // The C headers are the manual: a member does what the C function of the same name does, and the comments here say only
-// what differs. An object converts to its C handle, so that functions without a member are called as in C:
+// what differs. An object converts to its C handle. Functions without a member are called as in C:
 //
 //     gpuorch::check(gpo_device_enable_peer(one, two));
 //
 // - Errors are exceptions. gpuorch::error has the status, the function, the object and the sentence of gpo_last_error.
 //   Exceptions rather than returned values, because C++17 has no std::expected, a returned status is easily dropped,
 //   and functions that return an object have no place for one. Answers are not errors. A call that asks or waits
-//   returns false, or an empty optional, for "not yet" (GPO_NOT_READY, GPO_TIMEOUT). A call that needs room throws
-//   GPO_WOULD_BLOCK where there is none, so that no work is lost unseen; its try_ form returns false instead.
-// - An object owns its handle. It can be moved and not copied, and its destructor destroys the handle. A destructor
-// never
-//   throws: it ignores the status of the destroy function. `.get()` is the handle, `.release()` gives it up, and
+//   returns false, or an empty optional, for "not yet" (GPO_NOT_READY, GPO_TIMEOUT). A call that finds no room throws
+//   GPO_WOULD_BLOCK, and no work is lost unseen; its try_ form returns false instead.
+// - An object owns its handle: it can be moved and not copied, and its destructor destroys the handle. A destructor
+//   never throws: it ignores the status of the destroy function. `.get()` is the handle, `.release()` gives it up, and
 //   gpuorch::stream(handle) takes one over. An object that was default-constructed, moved from or released is empty:
 //   its handle is NULL, and calls with it throw GPO_INVALID_HANDLE.
-// - Objects may be destroyed in any order, memory excepted: the library keeps whatever is still in use. A buffer is
-// freed
-//   through its device and pinned memory through its arena, so declare memory behind those. The destructor of the
-//   runtime waits for all work.
+// - Objects may be destroyed in any order, memory excepted: the library keeps all objects that are still in use. A
+//   buffer is freed through its device and pinned memory through its arena: declare memory behind device and arena. The
+//   destructor of the runtime waits for all work.
 // - Options are the C structs. Their `struct_size` is set here; fill in what differs from the defaults. In C++17:
 //       gpo_stream_options options{};
 //       options.priority = -1;
@@ -67,10 +65,9 @@
 // - Devices that work together are a group (peers.h):
 //       auto all = gpuorch::peers::create({first, second});
 //       all.all_reduce(GPO_TYPE_FLOAT32, GPO_REDUCE_SUM, n, {{first_stream, x, x}, {second_stream, y, y}});
-// - Any thread may make any call, as in C. Moving, resetting and destroying an object needs that no other thread uses
-//   it.
-// - A callable that is passed to `then`, `host_call`, buckets or a pipeline is owned by the library until it has run
-//   for the last time. It runs on the threads that executor.h, buckets.h and pipeline.h name.
+// - Any thread may make any call, as in C. While an object is moved, reset or destroyed, no other thread may use it.
+// - The library owns a callable that is passed to `then`, `host_call`, buckets or a pipeline until its last run.
+//   Callables run on the threads that executor.h, buckets.h and pipeline.h name.
 #ifndef GPUORCH_HPP
 #define GPUORCH_HPP
 
@@ -152,10 +149,10 @@ inline bool done(gpo_status status, gpo_status not_yet) {
     return true;
 }
 
-/// A negative time asks and returns, as 0 does. For the C functions it means for ever.
+/// A negative time asks and returns, as 0 does. (For the C functions a negative time has no limit.)
 inline std::int64_t timeout(std::chrono::nanoseconds time) noexcept { return time.count() < 0 ? 0 : time.count(); }
 
-/// What a getter of an object writes into a struct.
+/// The struct that a getter of an object writes.
 template <class Struct, class Handle>
 Struct got(gpo_status (*get)(Handle, Struct*), Handle object) {
     auto value = sized<Struct>();
@@ -178,7 +175,7 @@ Object made(Create create, Arguments... arguments) {
     return Object(handle);
 }
 
-/// A text that comes out through (buffer, capacity, needed). It may grow between two calls.
+/// A text that a function returns through (buffer, capacity, needed). The text may grow between two calls.
 template <class Get>
 std::string text(Get&& get) {
     std::string buffer(256, '\0');
@@ -196,7 +193,7 @@ struct given {
     using type = T;
 };
 
-/// Calls what `user` owns, once.
+/// Calls the callable that `user` owns, once.
 template <class Callable>
 void call_back(void* user, const gpo_completion* completion, const gpo_error* failure) {
     const std::unique_ptr<Callable> owned(static_cast<Callable*>(user));
@@ -216,11 +213,11 @@ gpo_status hand_over(Callable&& callable, Then then, Arguments... arguments) {
         "then takes a callable with (gpo_status), or with (const gpo_completion&, const gpo_error*)");
     auto own = std::make_unique<Own>(std::forward<Callable>(callable));
     const gpo_status status = then(arguments..., &call_back<Own>, own.get());
-    if (status == GPO_SUCCESS) static_cast<void>(own.release());  // called and deleted by call_back, perhaps by now
+    if (status == GPO_SUCCESS) static_cast<void>(own.release());  // call_back calls and deletes it, perhaps already
     return status;
 }
 
-/// Calls what `user` owns in the order of a stream, once.
+/// Calls the callable that `user` owns in the order of a stream, once.
 template <class Callable>
 gpo_status call_host(void* user, const gpo_host_call* call) {
     const std::unique_ptr<Callable> owned(static_cast<Callable*>(user));
@@ -237,7 +234,7 @@ gpo_status call_host(void* user, const gpo_host_call* call) {
 
 // --- objects ---
 
-/// A C handle that somebody else owns.
+/// A C handle that this object doesn't own.
 template <class Handle>
 class ref {
 public:
@@ -273,10 +270,10 @@ public:
     }
 
     operator handle_type() const& noexcept { return this->handle_; }
-    operator handle_type() && = delete;  // of an object that is about to destroy it
+    operator handle_type() && = delete;  // of a temporary, which is about to destroy the handle
 };
 
-/// What a process exports for others (interprocess.h).
+/// Bytes by which other processes import memory or an event (interprocess.h).
 using exported_bytes = std::array<std::uint8_t, GPO_EXPORT_BYTES>;
 
 class event : public owner<ref<gpo_event_t>, gpo_event_destroy> {
@@ -291,14 +288,14 @@ public:
     bool wait(std::chrono::nanoseconds time) const {
         return detail::done(gpo_event_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
     }
-    /// GPU time from this one's recording to the other's; empty while one is pending.
+    /// GPU time from this event's recording to the recording of `end`; empty while either is pending.
     std::optional<std::chrono::nanoseconds> elapsed(gpo_event_t end) const {
         std::int64_t time = 0;
         if (!detail::done(gpo_event_get_elapsed(get(), end, &time), GPO_NOT_READY)) return std::nullopt;
         return std::chrono::nanoseconds(time);
     }
 
-    /// What another process imports (device::import_event), of an event with GPO_EVENT_INTERPROCESS.
+    /// For another process to import (device::import_event); the event needs GPO_EVENT_INTERPROCESS.
     exported_bytes exported() const {
         exported_bytes bytes{};
         check(gpo_event_export(get(), bytes.data(), bytes.size(), nullptr));
@@ -364,7 +361,7 @@ public:
         check(gpo_cq_get_fd(get(), &descriptor));
         return descriptor;
     }
-    /// What a failed entry has failed with.
+    /// The failure of a failed entry.
     error failure(const gpo_completion& entry) const {
         auto details = sized<gpo_error>();
         if (gpo_cq_get_error(get(), entry.error_id, &details) != GPO_SUCCESS) details = error::of_status(entry.status);
@@ -377,13 +374,13 @@ class executor : public owner<ref<gpo_executor_t>, gpo_executor_destroy> {
 public:
     using owner::owner;
 
-    /// Runs callbacks on this thread until none is owed, and returns how many it has run.
+    /// Runs callbacks on this thread until none is pending, and returns how many it has run.
     std::uint64_t run() const {
         std::uint64_t count = 0;
         check(gpo_executor_run(get(), &count));
         return count;
     }
-    /// False: callbacks are still owed.
+    /// False: callbacks are still pending.
     bool run_for(std::chrono::nanoseconds time) const {
         return detail::done(gpo_executor_run_for(get(), detail::timeout(time), nullptr), GPO_TIMEOUT);
     }
@@ -422,13 +419,13 @@ private:
 };
 
 /// Device memory for `size()` elements, from device::allocate. The destructor returns at once; the memory is freed when
-/// all that is on the device's streams by then is done. Destroy it before the device's object.
+/// all work is done that is on the device's streams at that moment. Destroy the buffer before the device's object.
 template <class T>
 class buffer {
 public:
     static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
     buffer() noexcept = default;
-    /// Takes over what gpo_memory_allocate gave.
+    /// Takes over memory of gpo_memory_allocate.
     buffer(gpo_device_t device, std::uint64_t address, std::uint64_t size) noexcept
         : device_(device), address_(address), size_(size) {}
     buffer(buffer&& other) noexcept
@@ -444,14 +441,14 @@ public:
     device_ptr<T> get() const noexcept { return device_ptr<T>(address_); }
     operator device_ptr<T>() const noexcept { return get(); }
     std::uint64_t size() const noexcept { return size_; }
-    /// All of it, for gpo_buckets_options.restored.
+    /// The whole buffer, for gpo_buckets_options.restored.
     gpo_memory_range range() const noexcept {
         auto made = sized<gpo_memory_range>();
         made.address = address_;
         made.bytes = size_ * sizeof(T);
         return made;
     }
-    /// What another process imports (device::import_memory).
+    /// For another process to import (device::import_memory).
     exported_bytes exported() const {
         exported_bytes bytes{};
         check(gpo_memory_export(device_, address_, bytes.data(), bytes.size(), nullptr));
@@ -469,16 +466,16 @@ private:
     std::uint64_t size_ = 0;
 };
 
-/// Pinned host memory for `size()` elements, from arena::allocate. It isn't cleared. Kernels reach it at the same
-/// address. The destructor frees it at once: no copy or kernel may be using it then. Wait before, or call free_after.
-/// Destroy it before the arena's object.
+/// Pinned host memory for `size()` elements, from arena::allocate. The memory isn't cleared. Kernels reach it at the
+/// same address. The destructor frees it at once, and no copy or kernel may be using it at that moment: wait before, or
+/// call free_after. Destroy it before the arena's object.
 template <class T>
 class pinned {
 public:
     static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
     using value_type = T;
     pinned() noexcept = default;
-    /// Takes over what gpo_arena_allocate gave.
+    /// Takes over memory of gpo_arena_allocate.
     pinned(gpo_arena_t arena, T* data, std::size_t size) noexcept : arena_(arena), data_(data), size_(size) {}
     pinned(pinned&& other) noexcept
         : arena_(other.arena_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -489,7 +486,7 @@ public:
     ~pinned() {
         if (data_ != nullptr) static_cast<void>(gpo_arena_free(arena_, data_));
     }
-    /// Frees the memory when all that is on the stream now is done. This object is empty afterwards.
+    /// Frees the memory when all work that is on the stream now is done. This object is empty afterwards.
     void free_after(gpo_stream_t stream) {
         check(gpo_arena_free_after(arena_, data_, stream));
         data_ = nullptr;
@@ -535,7 +532,7 @@ private:
 
 namespace detail {
 
-/// The bytes of so many elements. A product that overflows becomes a size that the library refuses.
+/// Size of `count` elements in bytes. A product that overflows becomes a size that the library refuses.
 template <class T>
 std::uint64_t bytes_of(std::uint64_t count) noexcept {
     return count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T);
@@ -557,7 +554,7 @@ public:
     gpo_memory_statistics statistics() const { return detail::got(gpo_arena_get_statistics, get()); }
 };
 
-/// A pool of device memory in stream order. Its pieces have no owner: `free` frees them.
+/// A pool of device memory in stream order. Its allocations have no owner: `free` frees them.
 class pool : public owner<ref<gpo_pool_t>, gpo_pool_destroy> {
 public:
     using owner::owner;
@@ -578,12 +575,12 @@ public:
 
 // --- streams ---
 
-/// The calls of a stream, for a handle that somebody else owns, such as the stream that a stage's callable gets.
+/// The calls of a stream, for a handle that this object doesn't own, such as the stream that a stage's callable gets.
 class stream_ref : public ref<gpo_stream_t> {
 public:
     using ref::ref;
 
-    /// Whether all that was put on the stream is done.
+    /// Whether all work that was put on the stream is done.
     bool query() const { return detail::done(gpo_stream_query(get()), GPO_NOT_READY); }
     void wait() const { check(gpo_stream_wait(get(), -1)); }
     /// False: the time has passed first.
@@ -617,7 +614,7 @@ public:
     void copy_to_device(device_ptr<T> destination, const T* source, std::uint64_t count) const {
         check(gpo_copy_to_device(get(), destination.address(), source, detail::bytes_of<T>(count)));
     }
-    /// Fills all of a host container. It must stay until the copy is done. GPO_INVALID_ARGUMENT if the buffer is
+    /// Fills all of a host container, which must stay until the copy is done. GPO_INVALID_ARGUMENT if the buffer is
     /// smaller.
     template <class Host, class T>
     void copy_to_host(Host& destination, const buffer<T>& source) const {
@@ -654,13 +651,14 @@ public:
     }
 
     /// Calls `callable(gpo_status)` or `callable(const gpo_completion&, const gpo_error*)` on the executor, exactly
-    /// once, when all that is on the stream now is done or has failed. The callable is moved or copied into place,
-    /// called as an rvalue, and destroyed by the thread that called it. It isn't called if this function throws.
+    /// once, when all work that is on the stream now is done or has failed. The callable is moved or copied into place,
+    /// called as an rvalue, and destroyed by the thread that called it. If this function throws, the callable isn't
+    /// called.
     template <class Callable>
     void then(gpo_executor_t executor, Callable&& callable) const {
         check(detail::hand_over(std::forward<Callable>(callable), gpo_stream_then, get(), executor));
     }
-    /// False: the executor has no room, and the callable isn't called. One that was moved in is lost.
+    /// False: the executor has no room, and the callable isn't called. A callable that was moved in is lost.
     template <class Callable>
     [[nodiscard]] bool try_then(gpo_executor_t executor, Callable&& callable) const {
         return detail::done(detail::hand_over(std::forward<Callable>(callable), gpo_stream_then, get(), executor),
@@ -728,7 +726,7 @@ struct dim3 {
 
 namespace detail {
 
-/// What a kernel gets for an argument: the value itself, or the address of memory that the GPU reaches.
+/// The form in which a kernel gets an argument: the value itself, or the address of memory that the GPU reaches.
 template <class T>
 std::decay_t<T> kernel_argument(const T& value) noexcept {
     static_assert(!std::is_pointer_v<T> && !std::is_null_pointer_v<T> && !std::is_array_v<T>,
@@ -756,8 +754,8 @@ public:
     using owner::owner;
 
     /// Puts the kernel on a stream. For a pointer pass a device_ptr, a buffer or pinned memory; pointers of the host
-    /// don't compile. Everything else is passed as it is, trivially copyable and of the parameter's own type: its size
-    /// is checked, so that an `int` for a `long long` is refused.
+    /// don't compile. Any other argument is passed unchanged, trivially copyable and of the parameter's own type. The
+    /// size is checked: an `int` for a `long long` is refused.
     template <class... Arguments>
     void launch(gpo_stream_t stream, dim3 grid, dim3 block, const Arguments&... arguments) const {
         gpo_launch how{};
@@ -765,7 +763,7 @@ public:
         write(how.block, block);
         launch(stream, how, arguments...);
     }
-    /// The same with a gpo_launch, which has shared memory, clusters, flags and a label. `Launch` is a template
+    /// Launches with a gpo_launch, which has shared memory, clusters, flags and a label. `Launch` is a template
     /// parameter so that braces always make a dim3.
     template <class Launch, class... Arguments, std::enable_if_t<std::is_same_v<Launch, gpo_launch>, int> = 0>
     void launch(gpo_stream_t stream, Launch how, const Arguments&... arguments) const {
@@ -818,7 +816,7 @@ inline std::string compile_log() {
 // --- graph templates ---
 
 /// A value for a parameter, by its name or by its number: a number or struct of the parameter's size, a dim3 for a grid
-/// or block, a device_ptr, a buffer or pinned memory. It refers to the name.
+/// or block, a device_ptr, a buffer or pinned memory. The setting refers to the name without copying it.
 template <class T>
 class setting {
 public:
@@ -827,7 +825,7 @@ public:
     template <class From>
     setting(std::uint32_t number, const From& value) : number_(number), value_(detail::kernel_argument(value)) {}
 
-    /// Refers to this object.
+    /// The result refers to this object.
     gpo_setting raw() const noexcept {
         auto one = sized<gpo_setting>();
         one.name = name_;
@@ -864,7 +862,7 @@ public:
         const auto given = detail::kernel_argument(value);
         check(gpo_graph_set(get(), name, std::addressof(given), sizeof given));
     }
-    /// Of a parameter that is GPO_PARAMETER_ENABLED.
+    /// For a parameter of kind GPO_PARAMETER_ENABLED.
     void enable(const char* name, bool enabled = true) const { set(name, std::uint32_t{enabled}); }
     /// The value that the next launch uses. GPO_INVALID_ARGUMENT if the parameter is of another size.
     template <class T>
@@ -886,7 +884,7 @@ public:
     gpo_graph_update_report update() const { return detail::got(gpo_graph_update, get()); }
 };
 
-/// What the callable of graph_template::record is given, to name what it has recorded.
+/// Argument of graph_template::record's callable: names parameters of the recorded nodes.
 class recording {
 public:
     recording(gpo_template_t recorded, gpo_stream_t stream) noexcept : template_(recorded), stream_(stream) {}
@@ -950,7 +948,7 @@ public:
     void parameter(const char* name, std::uint32_t node, std::uint32_t what, std::uint32_t index = 0) const {
         check(gpo_template_add_parameter(get(), name, node, what, index));
     }
-    /// By which a setting finds the parameter faster than by its name.
+    /// Number by which a setting finds the parameter faster than by its name.
     std::uint32_t parameter_number(const char* name) const {
         std::uint32_t number = 0;
         check(gpo_template_get_parameter(get(), name, &number, nullptr));
@@ -970,7 +968,7 @@ public:
         check(gpo_template_allocate(get(), detail::bytes_of<T>(count), &address));
         return device_ptr<T>(address);
     }
-    /// The same in pinned host memory, which isn't cleared.
+    /// Pinned host memory with the same lifetime, which isn't cleared.
     template <class T>
     [[nodiscard]] host_memory<T> allocate_host(std::size_t count) const {
         static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
@@ -978,7 +976,7 @@ public:
         check(gpo_template_allocate_host(get(), detail::bytes_of<T>(count), &memory));
         return host_memory<T>(static_cast<T*>(memory), count);
     }
-    /// Device memory that exists while a graph runs, from this node to that of add_free.
+    /// Device memory that exists while a graph runs, from this node to the node of add_free.
     template <class T>
     [[nodiscard]] allocation<T> add_allocation(std::uint64_t count,
                                                const std::vector<std::uint32_t>& after = {}) const {
@@ -1020,7 +1018,7 @@ public:
 
 // --- shape buckets ---
 
-/// What a callable of buckets is to put on its stream. Valid during the call.
+/// The work that a callable of buckets puts on its stream. Valid during the call.
 class bucket_work {
 public:
     bucket_work(const gpo_bucket_work& work, gpo_stream_t stream) noexcept : raw_(work), stream_(stream) {}
@@ -1035,8 +1033,8 @@ public:
     }
     const gpo_bucket_work& raw() const noexcept { return raw_; }
 
-    /// What the request sets the parameter of this name to; `otherwise` if the request doesn't, and where there is no
-    /// request. Throws GPO_INVALID_ARGUMENT for a setting of another size.
+    /// The request's value for the parameter of this name; `otherwise` if the request sets none, and without a request.
+    /// Throws GPO_INVALID_ARGUMENT for a setting of another size.
     template <class T>
     auto value(const char* name, const T& otherwise) const {
         auto value = detail::kernel_argument(otherwise);
@@ -1067,8 +1065,8 @@ private:
     gpo_stream_t stream_;
 };
 
-/// A template for each shape of a table, from device::create_buckets. The callables are destroyed with it. It may be
-/// destroyed in a callable of its own.
+/// A template for each shape of a table, from device::create_buckets. The callables are destroyed with the object,
+/// which may be destroyed in its own callables.
 class buckets : public owner<ref<gpo_buckets_t>, gpo_buckets_destroy> {
 public:
     using owner::owner;
@@ -1097,7 +1095,7 @@ public:
 private:
     friend class device;
     struct callables {
-        std::shared_ptr<callables> itself;  // of leaked ones
+        std::shared_ptr<callables> itself;  // keeps leaked callables alive
     };
     template <class Record, class Pad>
     struct callables_of : callables {
@@ -1148,12 +1146,12 @@ using range_argument = queue_argument<64>;
 using ring_argument = queue_argument<96>;
 using host_ring_argument = queue_argument<192>;
 
-/// T of pushed and posted tasks has task_size bytes, A of answers answer_size.
+/// Pushed and posted tasks (T) have task_size bytes, answers (A) have answer_size bytes.
 class queue : public owner<ref<gpo_queue_t>, gpo_queue_destroy> {
 public:
     using owner::owner;
 
-    /// Of a range. Read it again after the first set_costs().
+    /// For a queue of kind GPO_QUEUE_RANGE. Read the range again after the first set_costs().
     range_argument range() const { return argument<64>(); }
     ring_argument ring() const { return argument<96>(); }
     host_ring_argument host_ring() const { return argument<192>(); }
@@ -1230,7 +1228,8 @@ public:
     void start() const { check(gpo_scheduler_start(get())); }
     /// Throws GPO_CANCELLED if the run has ended with tasks left.
     void drain() const { check(gpo_scheduler_drain(get(), -1)); }
-    /// False: the time has passed first, and the run still drains. Likewise the others.
+    /// False: the time has passed first, and the run still drains. `stop` and `wait` with a time return false in the
+    /// same way.
     bool drain(std::chrono::nanoseconds time) const {
         return detail::done(gpo_scheduler_drain(get(), detail::timeout(time)), GPO_TIMEOUT);
     }
@@ -1255,7 +1254,7 @@ public:
         return all(gpo_scheduler_get_blocks, static_cast<std::size_t>(info().blocks));
     }
     std::vector<gpo_depth_sample> samples() const { return all(gpo_scheduler_get_samples, 1024); }
-    /// The first ones, as many as are stored.
+    /// The first errors, as many as are stored.
     std::vector<gpo_task_error> errors() const { return all(gpo_scheduler_get_errors, 4096); }
 
 private:
@@ -1272,7 +1271,7 @@ private:
 
 // --- groups of devices ---
 
-/// What one rank brings to a collective: a stream of its device, and the addresses of what it sends and receives.
+/// A rank's part in a collective: a stream of the rank's device, and the addresses of the sent and received data.
 struct rank_buffers {
     gpo_stream_t stream;
     std::uint64_t send, receive;
@@ -1290,7 +1289,7 @@ public:
         check(gpo_peers_create(devices.data(), static_cast<std::uint32_t>(devices.size()), &options, &handle));
         return peers(handle);
     }
-    /// The rank of this process in a group of several, which all call this.
+    /// This process's rank in a group of several processes; each process calls this function.
     static peers join(gpo_device_t device, gpo_join_options options) {
         options.struct_size = sizeof options;
         gpo_peers_t handle = nullptr;
@@ -1310,7 +1309,7 @@ public:
         check(gpo_peers_get_link(get(), from, to, &out));
         return out;
     }
-    /// Ends what waits for other processes.
+    /// Ends the waits for other processes.
     void abort() const { check(gpo_peers_abort(get())); }
 
     void all_reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
@@ -1335,7 +1334,7 @@ public:
     void all_to_all(std::uint32_t type, std::uint64_t count, const std::vector<rank_buffers>& ranks) const {
         submit(collective(GPO_COLLECTIVE_ALL_TO_ALL, type, count), ranks);
     }
-    /// Of barriers the buffers aren't looked at.
+    /// A barrier ignores the buffers.
     void barrier(const std::vector<rank_buffers>& ranks) const { submit(collective(GPO_COLLECTIVE_BARRIER, 0, 0), ranks); }
     /// Any collective.
     void submit(gpo_collective what, const std::vector<gpo_rank_part>& parts) const {
@@ -1388,8 +1387,8 @@ inline constexpr part offset{GPO_STAGE_OFFSET};
 
 }  // namespace chunk
 
-/// An argument of a stage's kernel that is another one on each of the pipeline's devices: per_device(tables), with a
-/// container that has an element for each.
+/// An argument of a stage's kernel that differs between the pipeline's devices: per_device(tables), with a container
+/// that has an element for each device.
 template <class T>
 struct device_values {
     std::vector<T> values;
@@ -1455,7 +1454,7 @@ private:
     std::string label_;
 };
 
-/// A kernel that runs for each chunk. Its arguments are those of kernel::launch and those of namespace chunk:
+/// A kernel that runs for each chunk. Its arguments may be those of kernel::launch, and values of namespace chunk:
 ///     kernel_stage(blur, chunk::input, chunk::output, chunk::input_bytes, 0.5f).block(256).bytes_per_block(65536)
 template <class... Arguments>
 [[nodiscard]] stage kernel_stage(gpo_kernel_t kernel, const Arguments&... arguments) {
@@ -1466,7 +1465,7 @@ template <class... Arguments>
     return made;
 }
 
-/// Of a pipeline over several devices: a kernel for each, in the order of gpo_pipeline_options.devices.
+/// For a pipeline over several devices: a kernel for each device, in the order of gpo_pipeline_options.devices.
 ///     kernel_stage({blur_here, blur_there}, chunk::input, chunk::output, per_device(tables))
 template <class... Arguments>
 [[nodiscard]] stage kernel_stage(std::vector<gpo_kernel_t> kernels, const Arguments&... arguments) {
@@ -1491,7 +1490,7 @@ template <class Callable>
     return made;
 }
 
-/// What a run reads: from_file, from_descriptor, from_memory or from_callable. Copies share the callable.
+/// The input of a run: from_file, from_descriptor, from_memory or from_callable. Copies share the callable.
 class source {
 public:
     /// Files: where to begin, and how much to read at most.
@@ -1560,7 +1559,7 @@ template <class Callable>
     return made;
 }
 
-/// What a run writes to: to_file, to_descriptor, to_memory, to_callable or to_nothing. Copies share the callable.
+/// The output of a run: to_file, to_descriptor, to_memory, to_callable or to_nothing. Copies share the callable.
 class sink {
 public:
     /// Calls `callable(const gpo_chunk&)` for each chunk, in order, once it is written. The callable returns nothing or
@@ -1637,9 +1636,9 @@ template <class Callable>
     return made;
 }
 
-/// A pipeline and the callables of its stages and its newest run. The destructor cancels a run and waits for its end,
-/// so that nothing is called afterwards. In a callback of the same pipeline it can't wait: then the callables are
-/// leaked.
+/// A pipeline and the callables of its stages and its newest run. The destructor cancels a run and waits for its end:
+/// no callable is called afterwards. In a callback of the same pipeline the destructor can't wait, and the callables
+/// are leaked.
 class pipeline {
 public:
     using handle_type = gpo_pipeline_t;
@@ -1667,7 +1666,7 @@ public:
     }
 
     /// Starts a run: pipeline.start(from_file("in"), to_file("out")). The callables of source and sink stay until the
-    /// next.
+    /// next run.
     void start(source from, sink to) {
         from.raw_ = sized(from.raw_);
         from.raw_.path = from.path_ ? from.path_->c_str() : nullptr;
@@ -1678,7 +1677,7 @@ public:
         callables_->source = std::move(from.callable_);  // the run that used the old one has ended
         callables_->sink = std::move(to.callable_);
     }
-    /// Waits for the run's end. Throws what it has failed with.
+    /// Waits for the run's end. Throws the run's failure.
     gpo_pipeline_result wait() const {
         auto result = sized<gpo_pipeline_result>();
         check(gpo_pipeline_wait(get(), -1, &result));
@@ -1690,8 +1689,8 @@ public:
         if (!detail::done(gpo_pipeline_wait(get(), detail::timeout(time), &result), GPO_TIMEOUT)) return std::nullopt;
         return result;
     }
-    /// Waits for the run's end. Meanwhile, each time that `interval` has passed, it calls
-    /// `callable(const gpo_pipeline_progress&)` on this thread. The callable may cancel the run.
+    /// Waits for the run's end. Meanwhile `callable(const gpo_pipeline_progress&)` is called on this thread, once per
+    /// `interval`. The callable may cancel the run.
     template <class Callable>
     gpo_pipeline_result wait(std::chrono::nanoseconds interval, Callable&& callable) const {
         for (;;) {
@@ -1706,7 +1705,7 @@ public:
     }
     void cancel() const { check(gpo_pipeline_cancel(get())); }
     gpo_pipeline_progress progress() const { return detail::got(gpo_pipeline_get_progress, get()); }
-    /// What a device did in the run that ended last.
+    /// A device's share of the run that ended last.
     gpo_pipeline_share share(std::uint32_t device) const {
         auto out = sized<gpo_pipeline_share>();
         check(gpo_pipeline_get_share(get(), device, &out));
@@ -1768,8 +1767,8 @@ private:
         return details;
     }
 
-    /// Waits until nothing is called any more. An executor without threads is run here meanwhile: perhaps nobody else
-    /// does.
+    /// Waits until no callable is called any more. Meanwhile an executor without threads is run here, as perhaps no
+    /// other thread runs it.
     void end() noexcept {
         if (get() == nullptr) return;
         static_cast<void>(gpo_pipeline_cancel(get()));
@@ -1792,8 +1791,8 @@ private:
 
 // --- devices and the runtime ---
 
-/// The forms of work that fit a workload, the best first (advice.h). `now`, which may be NULL, gets what a round's time
-/// goes to. The workload's costs are those of `device`, or without one those of an H200, where the workload has none.
+/// The forms of work that fit a workload, the best first (advice.h). `now`, which may be NULL, gets a breakdown of a
+/// round's time. Costs that the workload leaves at 0 are those of `device`, or of an H200 without a device.
 inline std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now = nullptr,
                                       gpo_device_t device = nullptr) {
     workload.struct_size = sizeof workload;
@@ -1806,7 +1805,7 @@ inline std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now 
     return forms;
 }
 
-/// What a trace file says of its run; `work`, which may be NULL, gets it as a workload.
+/// The report on the run in a trace file; `work`, which may be NULL, gets the run as a workload.
 inline std::string advise_trace(const std::string& path, gpo_workload* work = nullptr) {
     if (work) work->struct_size = sizeof *work;
     return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
@@ -1871,7 +1870,7 @@ public:
         return detail::made<event>(gpo_event_import, get(), exported.data(), exported.size(), label);
     }
 
-    /// Of the options the source is set here.
+    /// This function sets the source in the options.
     [[nodiscard]] module compile(std::string_view source, gpo_compile_options options = {}) const {
         options.source = source.empty() ? "" : source.data();
         options.source_bytes = source.size();
@@ -1889,7 +1888,7 @@ public:
     }
 
     /// Handlers are device functions of `source`, by their names. The options have at least a queue; the form is
-    /// GPO_SCHEDULER_RESIDENT unless they say another.
+    /// GPO_SCHEDULER_RESIDENT unless they name another.
     [[nodiscard]] scheduler create_scheduler(std::string_view source, const std::vector<std::string>& handlers,
                                              gpo_scheduler_options options) const {
         std::vector<gpo_handler> rows(handlers.size());
@@ -1902,7 +1901,7 @@ public:
         if (options.form == 0) options.form = GPO_SCHEDULER_RESIDENT;
         return create_scheduler(rows, options);
     }
-    /// Handlers as they are in C: for a scheduler of graphs.
+    /// Handlers in the form of the C function: for a scheduler of graphs.
     [[nodiscard]] scheduler create_scheduler(const std::vector<gpo_handler>& handlers,
                                              gpo_scheduler_options options) const {
         return detail::made<scheduler>(gpo_scheduler_create, get(), detail::with_size(options), handlers.data(),
@@ -1914,15 +1913,15 @@ public:
         return detail::made<graph_template>(gpo_template_create, get(), detail::with_size(options));
     }
     /// `record(stream_ref, const bucket_work&)` puts the work for a shape on the stream and names its parameters
-    /// (buckets.h). An exception fails the request with GPO_CALLBACK_FAILED. Of the options the shapes and callbacks
-    /// are set here.
+    /// (buckets.h). An exception fails the request with GPO_CALLBACK_FAILED. This function sets the shapes and
+    /// callbacks in the options.
     template <class Record>
     [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record,
                                          gpo_buckets_options options = {}) const {
         using Own = std::decay_t<Record>;
         return buckets::create<Own>(get(), shapes, std::forward<Record>(record), buckets::no_pad(), options);
     }
-    /// The same with a callable that writes the elements from work.size() to work.shape() before a launch.
+    /// With a second callable, which writes the elements from work.size() to work.shape() before a launch.
     template <class Record, class Pad, std::enable_if_t<!std::is_convertible_v<Pad, gpo_buckets_options>, int> = 0>
     [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record, Pad&& pad,
                                          gpo_buckets_options options = {}) const {
@@ -1935,7 +1934,8 @@ public:
         return detail::made<graph_template>(gpo_template_import, get(), native, detail::with_size(options));
     }
 
-    /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). Of the options the stages are set here.
+    /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). This function sets the stages in the
+    /// options.
     [[nodiscard]] pipeline create_pipeline(const std::vector<stage>& stages, gpo_pipeline_options options = {}) const {
         return pipeline::create(get(), stages, options);
     }
@@ -1943,7 +1943,7 @@ public:
 
 namespace detail {
 
-/// How a runtime is destroyed: when all of its work is done, however long that takes.
+/// Destroys a runtime when all of its work is done, however long the work takes.
 inline gpo_status shut_down(gpo_runtime_t runtime) noexcept { return gpo_runtime_shutdown(runtime, -1); }
 
 }  // namespace detail

@@ -5,7 +5,7 @@
  *   under a microsecond
  * - gpo_host_register pins memory that the caller has already
  *
- * Copies from and to other host memory (*pageable* memory) work too. They are slower, are serialising (runtime.h), and
+ * Copies from and to other host memory (*pageable* memory) work too, but are slower, are serialising (runtime.h), and
  * are counted (gpo_statistics.pageable_copies).
  *
  * Device memory comes from a pool (gpo_pool_t), whose allocations and frees are operations of a stream, or, for memory
@@ -57,7 +57,7 @@ typedef struct gpo_arena_options {
 GPO_API gpo_status gpo_arena_create(gpo_device_t device, const gpo_arena_options *options, gpo_arena_t *arena);
 
 /* Destroys an arena's handle. Frees that wait for a stream still happen, and the arena's memory is released with the
- * last one. Pieces that were not freed can't be freed any more, since the handle is stale. They stay usable until
+ * last one. Pieces that were not freed can't be freed any more, since the handle is stale, but stay usable until
  * gpo_runtime_shutdown reports them by label and frees them. Blocks on nothing. */
 GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena);
 
@@ -68,8 +68,8 @@ GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena);
  * A piece that fits into the arena's slabs needs no driver call. A new slab serialises the device. */
 GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_t alignment, void **memory);
 
-/* Frees a piece at once: no GPU may be using it. NULL succeeds. Any thread may free any piece. A piece that a graph
- * refers to is freed when no graph refers to it any more and all work that is on the runtime's streams then is done.
+/* Frees a piece at once: no GPU may be using it. NULL succeeds. Any thread may free any piece. A piece that graphs
+ * refer to is freed later: after the last reference has ended, when all work then on the runtime's streams is done.
  * GPO_INVALID_ARGUMENT: `memory` is not the start of an allocated piece of this arena (it was never allocated, is freed
  *     already, or points into a piece) */
 GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void *memory);
@@ -89,8 +89,8 @@ GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statis
 
 #define GPO_REGISTER_READ_ONLY 1 /* the GPU will only read the memory */
 
-/* Pins memory that the caller owns, so that copies from and to it are asynchronous. `flags`: GPO_REGISTER_READ_ONLY or
- * 0. Takes about 0.1 ms for each MiB.
+/* Pins memory of the caller, to make copies from and to it asynchronous. `flags`: GPO_REGISTER_READ_ONLY or 0. Takes
+ * about 0.1 ms for each MiB.
  * GPO_INVALID_ARGUMENT: `memory` is NULL or `bytes` is 0
  * GPO_INVALID_STATE: a part of the memory is registered already
  * GPO_OUT_OF_MEMORY: the system refuses to pin the memory
@@ -104,13 +104,13 @@ GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void *memory);
 
 /* --- device memory --- */
 
-/* Allocates device memory: `bytes` (1 or more), aligned to 256 or more. `label` may be NULL. Serialises the device, so
- * it is meant for memory that lives long. */
+/* Allocates device memory: `bytes` (1 or more), aligned to 256 or more. `label` may be NULL. Serialises the device:
+ * meant for memory that lives long. */
 GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, const char *label, uint64_t *address);
 
 /* Frees memory of gpo_memory_allocate. Returns at once. The memory is freed when all work is done that is now on the
- * device's streams of this runtime, resident streams (stream.h) left out. Memory that a graph refers to is freed when
- * no graph refers to it any more and all work that is on the runtime's streams then is done. Address 0 succeeds.
+ * device's streams of this runtime, resident streams (stream.h) left out. Memory that graphs refer to is freed later:
+ * after the last reference has ended, when all work then on the runtime's streams is done. Address 0 succeeds.
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocation of this device that exists
  * GPO_INVALID_STATE: the memory is a graph template's (gpo_template_allocate) or a queue's, which the message names */
 GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address);
@@ -127,13 +127,13 @@ typedef struct gpo_memory_info {
     uint64_t start;         /* address of the allocation or registration; 0 for pageable memory */
     uint64_t bytes;         /* its size */
 } gpo_memory_info;
-/* Says what kind of memory `address` (not 0) points to. The address may be of host or device memory, and the memory may
- * be the library's or anybody else's, but it must not be freed meanwhile: drivers may crash then (580 has). */
+/* Says what kind of memory `address` (not 0) points to. The address may be of host or device memory, allocated by the
+ * library or by other code. The memory must not be freed meanwhile: drivers may crash then (580 has). */
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info *info);
 
-/* Unused memory goes back to the system when somebody next has the driver wait for a stream, an event or the context
- * (cuStreamSynchronize and its like). The library's own waits are none of these; gpo_pool_trim gives the memory back at
- * once. `keep_bytes` must be 0. */
+/* Unused memory goes back to the system when any code next has the driver wait for a stream, an event or the context
+ * (cuStreamSynchronize and its like). The library's own waits don't count; gpo_pool_trim gives the memory back at once.
+ * `keep_bytes` must be 0. */
 #define GPO_POOL_KEEP_NOTHING 1
 
 typedef struct gpo_pool_options {
@@ -142,19 +142,19 @@ typedef struct gpo_pool_options {
     uint64_t max_bytes;     /* most bytes in use; 0: no limit */
     uint64_t keep_bytes;    /* how much unused memory the pool keeps instead of giving it back to the system; GPO_AUTO:
                                all, until gpo_pool_trim. To keep none, set GPO_POOL_KEEP_NOTHING */
-    uint64_t initial_bytes; /* bytes that gpo_pool_create takes, so that the first allocations are fast; at most
+    uint64_t initial_bytes; /* bytes that gpo_pool_create takes, to make the first allocations fast; at most
                                max_bytes */
     const char *label;
 } gpo_pool_options;
 
 /* Creates a pool of device memory. Allocations and frees are operations of a stream. On an H200 an allocation and a
- * free together take the host about 1 us, of which the driver takes 0.7 us. `options` may be NULL: no limit, the
+ * free together take the host about 1 us, including 0.7 us in the driver. `options` may be NULL: no limit, the
  * defaults.
  * GPO_NOT_SUPPORTED: the device has no memory pools (gpo_device_properties.memory_pools) */
 GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options *options, gpo_pool_t *pool);
 /* Destroys a pool's handle. Frees that were put on streams before still happen. Pieces that were not freed can't be
- * freed any more, since the handle is stale. They stay usable until gpo_runtime_shutdown reports them by label and
- * frees them. */
+ * freed any more, since the handle is stale, but stay usable until gpo_runtime_shutdown reports them by label and frees
+ * them. */
 GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool);
 
 /* Allocates a piece of `bytes` (1 or more). Later work on `stream` may use the memory. Work on other streams may use it
@@ -166,8 +166,8 @@ GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint6
 
 /* Frees a piece when all work that was put on `stream` before is done. Make `stream` wait for uses on other streams
  * first. A free that is held and then cancelled or failed has not happened: the piece can be freed again. A piece that
- * a graph refers to is freed in the order of `stream` too, but only when no graph refers to the piece any more and all
- * work that is on the runtime's streams then is done. Address 0 succeeds.
+ * graphs refer to is freed in the order of `stream` too, but later: after the last reference has ended, when all work
+ * then on the runtime's streams is done. Address 0 succeeds.
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocated piece of this pool
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);
@@ -204,7 +204,7 @@ GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination,
 GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_device, uint64_t destination,
                                  gpo_device_t source_device, uint64_t source, uint64_t bytes);
 
-/* One copy of a batch. `destination` and `source` may be device addresses or host pointers converted to uint64_t. */
+/* A copy of a batch. `destination` and `source` may be device addresses or host pointers converted to uint64_t. */
 typedef struct gpo_copy {
     uint32_t struct_size;
     uint32_t flags; /* 0: there are none yet */
@@ -213,7 +213,7 @@ typedef struct gpo_copy {
     uint64_t bytes;
 } gpo_copy;
 
-/* Submits many copies with one call of the driver. It pays for copies of 256 KiB and less. The copies have no order
+/* Submits many copies with one call of the driver. Worthwhile for copies of 256 KiB and less. The copies have no order
  * among themselves. `copies` is an array of `count` structs, `stride` bytes apart (a multiple of 8, at least
  * sizeof(gpo_copy)). If the driver can't batch (before CUDA 12.8, in a capture, on the default stream), the copies are
  * submitted one by one.

@@ -1,16 +1,16 @@
 /* metrics.h: what the library and its GPUs are doing, as numbers for monitoring.
  *
  * gpo_runtime_get_statistics (runtime.h) counts work done. The functions here add gauges (pending work, memory in use),
- * the latency of completions, failures by status, and what a GPU says of itself. gpo_runtime_get_metrics_text gives all
- * of that as one text in the format that Prometheus scrapes:
+ * the latency of completions, failures by status, and figures from the GPUs. gpo_runtime_get_metrics_text gives all of
+ * them as a text in the format that Prometheus scrapes:
  *
  *     size_t room = 65536, needed;
  *     char *text = malloc(room);
  *     while (gpo_runtime_get_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
  *         text = realloc(text, room = needed);
  *
- * Reading metrics costs the running work nothing. The numbers are read one after the other while work goes on, so those
- * of one reading may be from slightly different moments.
+ * Reading metrics costs the running work nothing. The numbers are read one after the other while work goes on, and may
+ * be from slightly different moments.
  */
 #ifndef GPUORCH_METRICS_H
 #define GPUORCH_METRICS_H
@@ -33,7 +33,7 @@ typedef struct gpo_metrics {
                                     notify on it. Operations of a failed stream stay counted. A pipeline checks its own
                                     streams with each chunk */
     uint64_t operations_held;    /* pending operations that are held on the host now (stream.h); gpo_statistics.holds
-                                    counts all that ever were */
+                                    counts all since the beginning */
     uint64_t completions_pending; /* entries accepted by completion queues and not drained */
     uint64_t notifies_refused;   /* counter: notifies refused because the queue was full */
     uint64_t arena_in_use;       /* bytes, all existing pinned arenas together */
@@ -57,8 +57,8 @@ typedef struct gpo_metrics {
 /* Reads the metrics of a runtime. Set `metrics->struct_size` before the call. Blocks on nothing. */
 GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics *metrics);
 
-/* What a device says of itself. On CUDA devices that comes from NVML (libnvidia-ml.so.1, loaded by the first call). A
- * number that isn't available is -1. The software GPU has only the numbers about memory. */
+/* Figures from a device. On CUDA devices they come from NVML (libnvidia-ml.so.1, loaded by the first call). A number
+ * that isn't available is -1. The software GPU has only the numbers about memory. */
 typedef struct gpo_device_metrics {
     uint32_t struct_size;
     uint32_t reserved;           /* 0 */
@@ -72,7 +72,7 @@ typedef struct gpo_device_metrics {
     int64_t sm_clock;            /* Hz */
     int64_t memory_clock;        /* Hz */
     int64_t pcie_sent;           /* bytes that the device has sent since the driver was loaded */
-    int64_t pcie_received;       /* bytes that it has received since then */
+    int64_t pcie_received;       /* bytes that the device has received since the driver was loaded */
     char reason[160];            /* why NVML isn't used; "" if it is */
 } gpo_device_metrics;
 
@@ -83,9 +83,8 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
 /* Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was opened, in
  * Prometheus' text format 0.0.4. Names begin with gpuorch_. Units are seconds and bytes; ratios go from 0 to 1.
  *
- * Each sample has the label `runtime`, which tells the runtimes of a process apart. Its value is the runtime's own
- * label (gpo_runtime_options.label), or without one the runtime's number in this process, "1" for the first that was
- * created.
+ * Each sample has the label `runtime`, to distinguish the runtimes of a process. The value is the runtime's own label
+ * (gpo_runtime_options.label), or without a label the runtime's number in this process, "1" for the first created.
  *
  * The text is a complete page. To show several runtimes on one page, group the samples of each metric together.
  *

@@ -9,9 +9,9 @@
  *
  * A module and a kernel belong to one device (context).
  *
- * While there is resident work on the device (stream.h), no module can be loaded, and no kernel be had that nobody has
- * had before, since the driver would wait for that work: the calls return GPO_INVALID_STATE, and the message names the
- * resident stream. A module that is destroyed then is unloaded when the work has ended.
+ * While the device has resident work (stream.h), no module can be loaded, and no kernel can be got for the first time,
+ * since the driver would wait for the resident work. The calls return GPO_INVALID_STATE, and the message names the
+ * resident stream. A module that is destroyed meanwhile is unloaded when the work has ended.
  */
 #ifndef GPUORCH_MODULE_H
 #define GPUORCH_MODULE_H
@@ -44,8 +44,8 @@ typedef struct gpo_compile_options {
 
 /* Compiles a module for the device, or takes the result from the cache on disk.
  *
- * For a CUDA device NVRTC of CUDA 12 or newer compiles: the file that GPUORCH_NVRTC names, else the one that the loader
- * finds or that is below /usr/local/cuda. For the software GPU the machine's C++ compiler does: the one that
+ * For a CUDA device NVRTC of CUDA 12 or newer compiles: the file that GPUORCH_NVRTC names, else a library that the
+ * loader finds or that is below /usr/local/cuda. For the software GPU the machine's C++ compiler does: the command that
  * GPUORCH_CXX names, else c++, g++ or clang++.
  *
  * GPO_COMPILE_FAILED: the source has errors. The message is the first error; gpo_last_compile_log has the whole text
@@ -56,32 +56,32 @@ typedef struct gpo_compile_options {
 GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_options *options, gpo_module_t *module);
 
 /* Dynamic parallelism: a source that is compiled with GPO_COMPILE_DYNAMIC_PARALLELISM may launch its kernels from its
- * kernels, child<<<grid, block, shared bytes, stream>>>(arguments). Each thread that comes to a launch makes one. The
- * kernel that launches is the parent; it is done, for its stream and for whoever waits, when it and all its children
- * are. The last of these arguments says when a child runs:
- *   0 (or none)               after what the same block has launched so
+ * kernels, child<<<grid, block, shared bytes, stream>>>(arguments). Each thread that reaches a launch makes one. The
+ * launching kernel is the parent: for its stream and for all waits, the parent is done when it and all its children
+ * are. The stream argument says when a child runs:
+ *   0 (or none)               after the same block's earlier launches of this form
  *   cudaStreamFireAndForget   at once
  *   cudaStreamTailLaunch      after the parent and its other children; tails run one after the other
- * No kernel can wait for its children: cudaDeviceSynchronize doesn't exist on the device. What is to happen after the
+ * No kernel can wait for its children: cudaDeviceSynchronize doesn't exist on the device. Work that must follow the
  * children is a tail. A child sees what its parent's thread wrote to global memory before the launch. Its arguments are
  * copied by the launch; they must not point to shared or local memory.
  *
- * A launch that fails has no effect, and a kernel learns of it by cudaGetLastError() alone: 69
- * (cudaErrorLaunchPendingCountExceeded) when as many launches as GPO_LIMIT_PENDING_LAUNCHES says (device.h) are
- * pending, 9 (cudaErrorInvalidConfiguration) for a grid or block that the device can't have, 2
- * (cudaErrorMemoryAllocation) when there is no memory for it. The driver reserves the memory of pending launches when
- * the limit is set. A child that crashes loses the device as any kernel does; the message lists the parent's operation.
+ * A launch that fails has no effect, and only cudaGetLastError() reports the failure to the kernel. 69
+ * (cudaErrorLaunchPendingCountExceeded): GPO_LIMIT_PENDING_LAUNCHES launches (device.h) are pending; 9
+ * (cudaErrorInvalidConfiguration): the device can't have the grid or block; 2 (cudaErrorMemoryAllocation): no memory is
+ * left for the launch. The driver reserves the memory of pending launches when the limit is set. A child that crashes
+ * loses the device as any kernel does; the message lists the parent's operation.
  *
  * This is made for devices of compute capability 9.0 or newer. On the software GPU kernels make no streams and no
  * events of their own (cudaStreamCreateWithFlags), and what is before <<< must be a name.
  *
  * A launch by a kernel costs more than one by the host: parent and two children took 32.9 us on an H200, against 16.5
- * us from the host. Kernels compiled so may run slower even where they launch nothing, since their code is linked. So
- * measure before choosing this. Neither the body of a conditional node nor a graph that kernels launch (template.h) may
- * have a kernel that launches kernels: gpo_graph_create refuses it.
+ * us from the host. Kernels compiled so may run slower even where they launch nothing, since their code is linked.
+ * Measure before choosing this. A kernel that launches kernels can't be in the body of a conditional node, nor in a
+ * graph that kernels launch (template.h): gpo_graph_create refuses the graph.
  *
- * On a CUDA device the driver links what NVRTC made with libcudadevrt.a of the CUDA toolkit: the file that
- * GPUORCH_CUDADEVRT names, else the one beside NVRTC, else the one below /usr/local/cuda. The image of the module is
+ * On a CUDA device the driver links NVRTC's output with libcudadevrt.a of the CUDA toolkit: the file that
+ * GPUORCH_CUDADEVRT names, else the file beside NVRTC, else the file below /usr/local/cuda. The image of the module is
  * linked already, so gpo_module_load needs no toolkit.
  *
  * GPO_COMPILE_FAILED: also if the source launches kernels without the flag; the message names the flag
@@ -99,9 +99,9 @@ GPO_API gpo_status gpo_last_compile_log(char *buffer, size_t capacity, size_t *n
 GPO_API gpo_status gpo_module_load(gpo_device_t device, const void *image, uint64_t bytes, const char *label,
                                    gpo_module_t *module);
 
-/* Copies the image that a module was made from into `buffer`, so that it can be stored and loaded again. The image is
- * not a string and has no terminator. `needed`, if not NULL, gets its size in bytes. A NULL buffer with capacity 0 only
- * asks for `needed`.
+/* Copies the image that a module was made from into `buffer`, to be stored and loaded again. The image is not a string
+ * and has no terminator. `needed`, if not NULL, gets its size in bytes. A NULL buffer with capacity 0 only asks for
+ * `needed`.
  * GPO_BUFFER_TOO_SMALL: the image is larger than `capacity`; nothing is written to `buffer` */
 GPO_API gpo_status gpo_module_get_image(gpo_module_t module, void *buffer, size_t capacity, size_t *needed);
 
@@ -119,13 +119,13 @@ GPO_API gpo_status gpo_module_destroy(gpo_module_t module);
 
 /* Makes a handle for a kernel of the module. `name` is the name in the source if the kernel is extern "C" or is neither
  * a template nor overloaded; or a name expression that was given to gpo_module_compile; or the mangled symbol.
- * GPO_NOT_FOUND: there is no such kernel; the message lists the kernels that there are */
+ * GPO_NOT_FOUND: there is no such kernel; the message lists the module's kernels */
 GPO_API gpo_status gpo_module_get_kernel(gpo_module_t module, const char *name, gpo_kernel_t *kernel);
 /* Destroys a kernel's handle. Launches that were put on streams go on. */
 GPO_API gpo_status gpo_kernel_destroy(gpo_kernel_t kernel);
 
-/* Writes the device address and the size in bytes of a __device__ or __constant__ variable. It can be copied to and
- * from like any device memory. Either pointer may be NULL.
+/* Writes the device address and the size in bytes of a __device__ or __constant__ variable. The variable can be copied
+ * to and from like any device memory. Either pointer may be NULL.
  * GPO_NOT_FOUND: there is no such variable */
 GPO_API gpo_status gpo_module_get_symbol(gpo_module_t module, const char *name, uint64_t *address, uint64_t *bytes);
 
@@ -156,8 +156,8 @@ GPO_API gpo_status gpo_kernel_get_name(gpo_kernel_t kernel, char *buffer, size_t
 /* Writes the CUfunction behind the handle. The library owns it. */
 GPO_API gpo_status gpo_kernel_get_native(gpo_kernel_t kernel, void **function);
 
-/* Allows launches of this kernel to use up to `bytes` of dynamic shared memory. It holds for all handles of the kernel.
- * A launch whose static and dynamic shared memory together exceed 48 KiB needs this call first.
+/* Allows launches of this kernel to use up to `bytes` of dynamic shared memory. The setting holds for all handles of
+ * the kernel. A launch whose static and dynamic shared memory together exceed 48 KiB needs this call first.
  * GPO_INVALID_ARGUMENT: a block can't have that much on this device */
 GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64_t bytes);
 
@@ -166,8 +166,7 @@ GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64
 GPO_API gpo_status gpo_kernel_get_occupancy(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
                                         uint32_t *blocks);
 /* Suggests a launch shape: `threads` gets the block size with the best occupancy, at most `max_threads` (0: no bound),
- * and
- * `blocks` the fewest blocks that fill the device. Either of these two pointers may be NULL.
+ * and `blocks` the fewest blocks that fill the device. Either of these two pointers may be NULL.
  * GPO_INVALID_ARGUMENT: no block fits with that much dynamic shared memory */
 GPO_API gpo_status gpo_kernel_suggest_shape(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
                                       uint32_t *threads, uint32_t *blocks);
@@ -196,9 +195,9 @@ typedef struct gpo_launch {
  *     have this grid, block or cluster
  * GPO_LIMIT_EXCEEDED: the blocks of a cooperative launch don't fit on the device at the same time
  * GPO_NOT_SUPPORTED: the device has no cooperative launches or no clusters; or the stream is held (stream.h), and
- *     neither the driver nor `sizes` tells the sizes of the parameters; or the kernel launches graphs
- *     (gpuorch/device/graph.cuh), which it can do in a graph alone: record the launch into a template, or add it there
- *     (gpo_template_add_kernel). On a stream that is held such a launch is accepted, and then fails the stream */
+ *     neither the driver nor `sizes` has the sizes of the parameters; or the kernel launches graphs
+ *     (gpuorch/device/graph.cuh), which works only in a graph: record the launch into a template, or add the kernel
+ *     there (gpo_template_add_kernel). A held stream accepts the launch of such a kernel, and then fails */
 GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch *launch,
                                      const void *const *arguments, const uint32_t *sizes, uint32_t count);
 

@@ -1,21 +1,21 @@
 /* pipeline.h: a stream of data through the GPU, in chunks, with copies and kernels overlapped.
  *
- * A pipeline has a source, stages that run on the device, and a sink. It cuts the data into chunks. While the stages
- * work on one chunk, the chunk before is copied out and the chunk behind is copied in. Threads of the pipeline read the
+ * A pipeline has a source, stages that run on the device, and a sink, and cuts the data into chunks. While the stages
+ * work on a chunk, the previous chunk is copied out and the next chunk is copied in. Threads of the pipeline read the
  * source and write to the sink. The sink gets the chunks in order: 0, 1, 2 and so on. A slow sink slows the source
  * down.
  *
  * Words
  *   chunk    a piece of the input with its buffers in device memory: `input`, `output`, `scratch` and `result`
- *   slot     one set of these buffers, with pinned host memory for input and output. As many chunks are under way at
- *            the same time as there are slots
+ *   slot     one set of these buffers, with pinned host memory for input and output. The number of slots limits the
+ *            chunks that are under way at the same time
  *   result   a small block of fixed size for each chunk (sums, histograms, checksums): zeroed before the stages run,
  *            and passed to the sink's callback
  *   run      the work from gpo_pipeline_start until all data is through the sink, or until a failure
  *
  * Several devices. A pipeline may have up to 64 devices, each with slots of its own. A chunk goes to the device that is
- * likely to be done with it first, by how long each took for the chunks before: so a faster device gets more of them. The
- * sink gets the chunks in order all the same.
+ * likely to be done with it first, by each device's times for earlier chunks. A faster device therefore gets more
+ * chunks. The sink gets the chunks in order all the same.
  *
  *     gpo_pipeline_create(device, &options, &pipeline);
  *     gpo_pipeline_start(pipeline, &source, &sink);
@@ -40,13 +40,13 @@ typedef struct gpo_chunk {
     uint64_t bytes;          /* bytes of input; the last chunk may have fewer than the others */
     uint64_t output_offset;  /* position of its first byte in the output */
     uint64_t output_bytes;
-    uint64_t input_address;  /* device memory, for stage callbacks; likewise the next three */
+    uint64_t input_address;  /* device memory, for stage callbacks, as the next three */
     uint64_t output_address; /* 0 if the pipeline has no output */
     uint64_t scratch_address;
     uint64_t result_address;
     const void *output;      /* host memory with output_bytes, for sink callbacks; NULL otherwise */
     const void *result;      /* host memory with result_bytes, for sink callbacks; NULL otherwise */
-    uint32_t device;         /* where its stages run: a place in gpo_pipeline_options.devices; 0 if there is one device */
+    uint32_t device;         /* the chunk's device: a place in gpo_pipeline_options.devices; 0 if there is one device */
     uint32_t reserved;       /* 0 */
 } gpo_chunk;
 
@@ -56,20 +56,20 @@ typedef struct gpo_chunk {
 #define GPO_SOURCE_KIND_FILE 2
 #define GPO_SOURCE_KIND_CALLBACK 3
 
-/* Flag of a FILE source: the bytes come from `descriptor` and not from `path`. It is a flag, and not a special value of
- * `descriptor`, because 0 is standard input: so a struct with a forgotten path is refused instead of reading that. */
+/* Flag of a FILE source: the bytes come from `descriptor` and not from `path`. Why a flag, and not a special value of
+ * `descriptor`: descriptor 0 is standard input, and a struct with a forgotten path is refused instead of reading it. */
 #define GPO_SOURCE_USE_DESCRIPTOR 2
 
 /* Flag of a FILE source: the run fails with GPO_IO_ERROR if a regular file changes while it is read. A change is: the
  * file grows, shrinks, is written to, or loses a name (is deleted), between its opening (for a descriptor: the start of
  * the run) and the reading of its last byte. The message says which. All of the file counts, even if only a part of it
- * is read. The file is checked once, when its last byte has been read. So a change right after that isn't seen; nor is
- * a write that leaves the modification time as it was (a second write within a tick of the clock, or a write through a
- * mapping). Pipes and the like aren't checked. */
+ * is read. The file is checked once, when its last byte has been read. A change right after the check isn't seen, and
+ * neither is a write that leaves the modification time unchanged (a second write within a tick of the clock, or a write
+ * through a mapping). Pipes and the like aren't checked. */
 #define GPO_SOURCE_UNCHANGED 1
 
-/* Fills `buffer`, which is pinned, with up to `capacity` bytes, and sets `*bytes`. It is called until a whole chunk is
- * there. Runs on a thread of the pipeline, one call at a time, and may block. Returns
+/* Fills `buffer`, which is pinned, with up to `capacity` bytes, and sets `*bytes`. Called until a whole chunk is there.
+ * Runs on a thread of the pipeline, one call at a time, and may block. Returns
  * GPO_SUCCESS: more may come; after 0 bytes the function is called again
  * GPO_END: these were the last bytes; `*bytes` may still be above 0
  * Any other status: the run fails with GPO_CALLBACK_FAILED */
@@ -81,14 +81,13 @@ typedef struct gpo_source {
     const void *memory;      /* MEMORY: the input. Pinned memory (of an arena, or registered) is copied from directly;
                                 other memory is staged by threads */
     uint64_t bytes;          /* MEMORY: its size. FILE: how many bytes to read at most; 0: up to the end */
-    const char *path;        /* FILE: a regular file or a pipe, which the run opens and closes. Of a regular file it
-                                reads as many bytes as it had when it was opened; if there are fewer by then, the run
-                                fails with GPO_IO_ERROR. A FILE source has either a path or GPO_SOURCE_USE_DESCRIPTOR,
-                                else GPO_INVALID_ARGUMENT */
+    const char *path;        /* FILE: a regular file or a pipe, which the run opens and closes. A regular file is read
+                                up to its size at the opening; if fewer bytes are left, the run fails with GPO_IO_ERROR.
+                                A FILE source has either a path or GPO_SOURCE_USE_DESCRIPTOR, else
+                                GPO_INVALID_ARGUMENT */
     uint64_t offset;         /* FILE: where to begin in a regular file; beyond its end there is no input. Must be 0 for
                                 pipes and devices (else GPO_INVALID_ARGUMENT), which are read from where they stand.
-                                Regular files that report 0 bytes (those in /proc) are read so too, whatever `offset`
-                                is */
+                                Regular files that report 0 bytes (as in /proc) are read alike, for any `offset` */
     gpo_source_fn fill;      /* CALLBACK */
     void *user;              /* passed to `fill` */
     int32_t descriptor;      /* FILE with GPO_SOURCE_USE_DESCRIPTOR: read, not closed. A regular file is read from
@@ -101,7 +100,7 @@ typedef struct gpo_source {
 #define GPO_STAGE_KERNEL 1
 #define GPO_STAGE_CALLBACK 2
 
-/* What the library passes as a parameter of the stage's kernel, for each chunk. */
+/* Kinds of parameters that the library passes to the stage's kernel, for each chunk. */
 #define GPO_STAGE_VALUE 0         /* the `bytes` bytes that `value` points to, copied when the pipeline is created */
 #define GPO_STAGE_INPUT 1         /* device address of the chunk's input */
 #define GPO_STAGE_OUTPUT 2        /* device address of its output */
@@ -111,7 +110,7 @@ typedef struct gpo_source {
 #define GPO_STAGE_OUTPUT_BYTES 6  /* uint64_t: bytes of output in this chunk */
 #define GPO_STAGE_INDEX 7         /* uint64_t: number of the chunk */
 #define GPO_STAGE_OFFSET 8        /* uint64_t: position of the chunk's first byte in the input */
-#define GPO_STAGE_DEVICE_VALUE 9  /* as VALUE, but another one on each device (such as the address of a table there):
+#define GPO_STAGE_DEVICE_VALUE 9  /* as VALUE, but different on each device (for example the address of a table):
                                      `value` points to `bytes` bytes for each of the pipeline's devices, in their order
                                      and one behind the other */
 
@@ -119,12 +118,12 @@ typedef struct gpo_stage_argument {
     uint32_t struct_size;
     uint32_t kind;      /* GPO_STAGE_VALUE to GPO_STAGE_DEVICE_VALUE */
     const void *value;  /* VALUE, DEVICE_VALUE */
-    uint64_t bytes;     /* VALUE: 1 to 4096; DEVICE_VALUE: likewise, for each device */
+    uint64_t bytes;     /* VALUE: 1 to 4096; DEVICE_VALUE: 1 to 4096 for each device */
 } gpo_stage_argument;
 
-/* Puts the stage's work for a chunk on `stream` and returns. It must not wait for the work. It may use another stream
- * only if `stream` waits for that one again, by events. If it returns another status than GPO_SUCCESS, the run fails
- * with GPO_CALLBACK_FAILED. Runs on a thread of the pipeline. */
+/* Puts the stage's work for a chunk on `stream` and returns. Must not wait for the work, and may use another stream
+ * only if `stream` waits for it again, by events. If it returns another status than GPO_SUCCESS, the run fails with
+ * GPO_CALLBACK_FAILED. Runs on a thread of the pipeline. */
 typedef gpo_status (*gpo_stage_fn)(void *user, gpo_stream_t stream, const gpo_chunk *chunk);
 
 typedef struct gpo_stage {
@@ -316,7 +315,7 @@ typedef struct gpo_pipeline_share {
     uint64_t copy_hidden_ns;
 } gpo_pipeline_share;
 
-/* Tells which part of the work a device did in the run that ended last. `device` is its place in
+/* Reads a device's share of the work in the run that ended last. `device` is its place in
  * gpo_pipeline_options.devices; 0 for a pipeline of one device. Any thread may call it, also in a callback. Blocks on
  * nothing.
  * GPO_INVALID_ARGUMENT: the pipeline hasn't so many devices

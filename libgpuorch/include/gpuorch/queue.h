@@ -1,8 +1,8 @@
 /* queue.h: queues that kernels take their work from.
  *
  * A queue is of one of three kinds:
- *   range      hands out the numbers from 0 to count - 1, in batches, to the warps or blocks of a kernel: whoever is
- *              done early takes more. For tasks that exist before the launch and differ in length.
+ *   range      hands out the numbers from 0 to count - 1, in batches, to the warps or blocks of a kernel: early ones
+ *              take more. For tasks that exist before the launch and differ in length.
  *   ring       a bounded queue of tasks of 16 to 256 bytes in device memory. Kernels push and pop, and tasks may push
  *              tasks. For work that is found while other work is done.
  *   host ring  the host posts tasks to a kernel that stays on the GPU, and gets an answer to each, without a launch.
@@ -18,9 +18,9 @@
  *     gpo_stream_launch_kernel(stream, kernel, &launch, arguments, NULL, 2);
  *
  * The value stays the same for as long as the queue lives (but see gpo_queue_set_costs), so it can be recorded in
- * templates. Launches that are repeated need no reset in between: a range is as new when all of its numbers are handed
- * out and each worker has been told so, and a ring when it is empty. A template doesn't keep the queue alive: destroy
- * the template's graphs first.
+ * templates. Repeated launches need no reset in between: a range is as new when all numbers are handed out and each
+ * worker has received the end, and a ring when it is empty. A template doesn't keep the queue alive: destroy the
+ * template's graphs first.
  *
  * The end of a ring
  *   A ring is *open* at first. gpo_queue_close says that from now on only the tasks themselves push: when all tasks are
@@ -30,8 +30,8 @@
  *   status.
  *
  * Host rings
- *   The kernel is launched on a resident stream (stream.h). One of its blocks hands out what the host posts, and the
- *   others take and answer tasks, in any order:
+ *   The kernel is launched on a resident stream (stream.h). A block of the kernel hands out the host's tasks, and the
+ *   other blocks take and answer them, in any order:
  *
  *     gpo_queue_options options = {.struct_size = sizeof options, .kind = GPO_QUEUE_HOST_RING, .task_size = 16,
  *                                  .answer_size = 4, .stream = resident};
@@ -41,21 +41,20 @@
  *     gpo_queue_take(queue, 0, entries, sizeof entries[0], answers, 8, &count);
  *
  *   Several *tenants* may use one host ring: each posts and takes answers under a number of its own, and none gets
- *   another's answers. A tenant has a share of the ring, so that none fills it up for the others. Its answers may be
- *   announced by entries in a completion queue (completion.h), which wakes whoever waits there, or a program's event
+ *   another's answers. Each tenant has a share of the ring, so no tenant fills the ring up for the others. Answers may
+ *   be announced by entries in a completion queue (completion.h), which wakes waiting threads, or a program's event
  *   loop. Any thread may post and take for any tenant.
- *   A place in the ring is taken from the post until the answer has been taken. So a program that posts and never takes
- *   gets GPO_WOULD_BLOCK, and the GPU never waits for the host.
- *   gpo_queue_close ends posting: the kernel gets what was posted, and then its end. When a host ring is destroyed or
- *   the runtime shuts down, the ring is aborted, and each entry that a completion queue was still to get comes with
- *   GPO_CANCELLED. If the device is lost, they come with the loss.
+ *   A place in the ring is occupied from the post until the answer has been taken. A program that posts and never takes
+ *   therefore gets GPO_WOULD_BLOCK, and the GPU never waits for the host.
+ *   gpo_queue_close ends posting: the kernel gets the posted tasks, and then the ring's end. When a host ring is
+ *   destroyed or the runtime shuts down, the ring is aborted, and outstanding entries of completion queues come with
+ *   GPO_CANCELLED. If the device is lost, the entries come with the loss.
  *
  * Memory
  *   A queue owns its memory. gpo_queue_destroy frees it behind all work that was put on the device's streams before. If
  *   the queue was created with a stream (gpo_queue_options.stream), then gpo_queue_destroy and gpo_runtime_shutdown
- *   abort the queue, and its memory stays until the work on that stream is done. What another resident stream does with
- *   the queue (kernels, and calls of this header that were given that stream) must have ended before the queue is
- *   destroyed.
+ *   abort the queue, and its memory stays until the work on that stream is done. Work of any other resident stream with
+ *   the queue (kernels, and calls of this header on the stream) must have ended before the queue is destroyed.
  */
 #ifndef GPUORCH_QUEUE_H
 #define GPUORCH_QUEUE_H
@@ -73,14 +72,14 @@ extern "C" {
 
 /* Flags. */
 #define GPO_QUEUE_TICKETS 1 /* ring: a push or a pop takes a place first and then waits for it, which is two to three
-                               times as fast as asking for room first. There are no calls in kernels that give up at
-                               once then, and a wait that is longer than its bound aborts the ring */
+                               times as fast as asking for room first. Kernels then have no calls that give up at once
+                               (try_), and a wait beyond its bound aborts the ring */
 #define GPO_QUEUE_NO_ANSWERS 2 /* host ring: tasks have no answers. A place is free again when the kernel has read the
                                   task */
 #define GPO_QUEUE_LATE_CLAIMS 4 /* range: a worker claims a batch when it asks for the batch. Without the flag it claims
-                                   when it begins the batch before: then it waits for no claim, but the batch is its
-                                   own however long the one before takes. For tasks so uneven, or so few for each
-                                   worker, that a batch behind a long one would be the last to begin */
+                                   when it begins the previous batch: no claim is waited for, but the batch stays with
+                                   the worker however long the previous batch takes. For tasks so uneven, or so few for
+                                   each worker, that a batch behind a long batch would begin last */
 
 typedef struct gpo_queue_options {
     uint32_t struct_size;
@@ -107,9 +106,9 @@ typedef struct gpo_queue_options {
  * GPO_OUT_OF_MEMORY: there is no device memory, or no pinned memory
  *
  * Blocks on the GPU for some microseconds, while the memory is initialised; not on work of other streams. Allocating
- * is serialising (runtime.h). A device's first ring also loads the kernel of gpo_queue_push, unless a resident stream
- * was created before, which loads it likewise. That is serialising too. The kernel stays loaded until the runtime shuts
- * down, and later rings load nothing. */
+ * is serialising (runtime.h). A device's first ring also loads the kernel of gpo_queue_push, unless an earlier resident
+ * stream has loaded the kernel. Loading is serialising too. The kernel stays loaded until the runtime shuts down, and
+ * later rings load nothing. */
 GPO_API gpo_status gpo_queue_create(gpo_device_t device, const gpo_queue_options *options, gpo_queue_t *queue);
 
 /* Destroys a queue: see "Memory" above. Blocks on nothing. */
@@ -124,8 +123,8 @@ GPO_API gpo_status gpo_queue_destroy(gpo_queue_t queue);
 GPO_API gpo_status gpo_queue_get_device_handle(gpo_queue_t queue, void *buffer, size_t capacity, size_t *needed);
 
 /* Range: later work on the stream gets the numbers with the greatest costs first. Uneven work takes the least time if
- * the longest tasks begin first. costs[i] is what number i is expected to take, in any unit; there are `count` of them,
- * as many as the range has numbers, at most 2^32. Equal costs keep the order of their numbers. `costs` NULL: the
+ * the longest tasks begin first. `costs` has `count` elements, as many as the range has numbers, at most 2^32. Element
+ * i is the expected cost of number i, in any unit. Equal costs keep the order of their numbers. `costs` NULL: the
  * numbers come in their own order again, and `count` is ignored.
  *
  * The new order is copied as work of `stream`. No other work that uses the range may run at that time. The first call
@@ -138,10 +137,10 @@ GPO_API gpo_status gpo_queue_get_device_handle(gpo_queue_t queue, void *buffer, 
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
 GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, const float *costs, uint64_t count);
 
-/* Pushes tasks into a ring, as work of the stream, in their order. What doesn't fit when the GPU comes to it, or comes
- * when the ring is closed or aborted, is left out and counted (gpo_queue_info.refused): the last of the tasks. Kernels
- * that pop may run before it, behind it or beside it. `tasks` are count * task_size bytes, which may be reused when the
- * call returns. `priority` is below the ring's priorities.
+/* Pushes tasks into a ring, as work of the stream, in their order. Tasks that find no room when the GPU executes the
+ * push, or find the ring closed or aborted, are left out and counted (gpo_queue_info.refused): the last of the tasks.
+ * Kernels that pop may run before, behind or beside the push. `tasks` are count * task_size bytes, which may be reused
+ * when the call returns. `priority` is below the ring's priorities.
  * GPO_INVALID_ARGUMENT: there is no such priority; the stream is of another device
  * GPO_NOT_SUPPORTED: the queue is no ring
  * GPO_OUT_OF_MEMORY: there is no pinned memory for a copy of the tasks
@@ -150,7 +149,7 @@ GPO_API gpo_status gpo_queue_set_costs(gpo_queue_t queue, gpo_stream_t stream, c
 GPO_API gpo_status gpo_queue_push(gpo_queue_t queue, gpo_stream_t stream, const void *tasks, uint64_t count,
                                   uint32_t priority);
 
-/* Makes a ring empty and open, or has a range begin anew although workers of the launch before left it early; as work
+/* Makes a ring empty and open, or has a range begin anew although workers of the previous launch left it early; as work
  * of the stream. No other work that uses the queue may run at that time. May be recorded.
  * GPO_INVALID_ARGUMENT: the stream is of another device
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may; a part of the work may have been put on it */
@@ -161,7 +160,7 @@ GPO_API gpo_status gpo_queue_reset(gpo_queue_t queue, gpo_stream_t stream);
  * GPO_NOT_SUPPORTED: the queue is a range, which ends by itself
  * Blocks on the GPU for some microseconds, for a ring; not on work of other streams. */
 GPO_API gpo_status gpo_queue_close(gpo_queue_t queue);
-/* Aborts a ring or host ring, likewise, also one that is closed. Blocks on nothing. */
+/* Aborts a ring or host ring, also a closed one. Otherwise as gpo_queue_close, but blocks on nothing. */
 GPO_API gpo_status gpo_queue_abort(gpo_queue_t queue);
 
 /* --- host rings --- */
@@ -169,13 +168,12 @@ GPO_API gpo_status gpo_queue_abort(gpo_queue_t queue);
 typedef struct gpo_tenant_options {
     uint32_t struct_size;
     uint32_t reserved;    /* 0 */
-    uint64_t limit;       /* how many places of the ring the tenant may take at a time; GPO_AUTO: all */
+    uint64_t limit;       /* most places of the ring that the tenant may take at a time; GPO_AUTO: all */
     gpo_cq_t completions; /* gets an entry for each answer: the task's user_data, the answer's status, origin
                              GPO_ORIGIN_QUEUE. NULL: none */
 } gpo_tenant_options;
-/* Sets up a tenant. Before, each tenant may take all places and has no completion queue. If answers have bytes
- * (answer_size), they wait for gpo_queue_take whether there is a completion queue or not; else an answer is taken with
- * its entry.
+/* Sets up a tenant. Before, each tenant may take all places and has no completion queue. Answers with bytes
+ * (answer_size) wait for gpo_queue_take even with a completion queue. An answer without bytes is taken with its entry.
  * GPO_INVALID_ARGUMENT: there is no such tenant, or `limit` is above the ring's capacity
  * GPO_INVALID_HANDLE: `completions` is of another runtime
  * GPO_INVALID_STATE: tasks of the tenant are not answered, or answers not taken
@@ -184,8 +182,8 @@ typedef struct gpo_tenant_options {
 GPO_API gpo_status gpo_queue_set_tenant(gpo_queue_t queue, uint32_t tenant, const gpo_tenant_options *options);
 
 /* Posts tasks to the kernel, from any thread. `tasks` are count * task_size bytes, which may be reused when the call
- * returns. `*posted` gets how many were posted, from the first on: fewer than `count` if the ring or the tenant's share
- * is full, or its completion queue. Task i comes back with user_data + i.
+ * returns. `*posted` gets how many were posted, from the first on: fewer than `count` if the ring, the tenant's share
+ * or its completion queue is full. Task i comes back with user_data + i.
  *
  * GPO_SUCCESS: at least one task was posted, or `count` is 0
  * GPO_WOULD_BLOCK: no task was posted: there is no room
@@ -194,7 +192,7 @@ GPO_API gpo_status gpo_queue_set_tenant(gpo_queue_t queue, uint32_t tenant, cons
  * GPO_NOT_SUPPORTED: the queue is no host ring
  * GPO_STALE_HANDLE: the tenant's completion queue was destroyed: the message says so
  *
- * Blocks on nothing. Several threads may post at once: what one call posts stays in its order. */
+ * Blocks on nothing. Several threads may post at once: the tasks of a call stay in their order. */
 GPO_API gpo_status gpo_queue_post(gpo_queue_t queue, uint32_t tenant, const void *tasks, uint64_t count,
                                   uint64_t user_data, uint64_t *posted);
 
@@ -212,13 +210,13 @@ typedef struct gpo_answer {
 GPO_API gpo_status gpo_queue_take(gpo_queue_t queue, uint32_t tenant, gpo_answer *entries, uint64_t stride,
                                   void *answers, uint64_t capacity, uint64_t *count);
 
-/* Waits until there is an answer of the tenant to be taken.
- * GPO_SUCCESS: there is one
+/* Waits until an answer of the tenant can be taken.
+ * GPO_SUCCESS: an answer can be taken
  * GPO_TIMEOUT: the timeout passed
- * GPO_END: there is none, and none will come: the queue is closed, and all tasks of the tenant are answered
- * GPO_CANCELLED: there is none, and the queue was aborted or destroyed
+ * GPO_END: no answer is left, and none will come: the queue is closed, and all tasks of the tenant are answered
+ * GPO_CANCELLED: no answer is left, and the queue was aborted or destroyed
  * GPO_INVALID_ARGUMENT: there is no such tenant
- * GPO_INVALID_STATE: nothing is ever to be taken: answers have no bytes and go to the tenant's completion queue
+ * GPO_INVALID_STATE: no answer can ever be taken: answers have no bytes and go to the tenant's completion queue
  * GPO_NOT_SUPPORTED: the queue is no host ring, or one without answers
  * Any other status: the queue's stream has failed with it
  *
@@ -237,7 +235,7 @@ typedef struct gpo_queue_info {
     uint32_t task_size;
     uint64_t capacity;     /* rings: tasks that fit, for each priority; range: how many numbers there are */
     uint64_t depth;        /* rings: tasks in device memory that wait for a pop */
-    uint64_t pushed;       /* rings: tasks pushed, since the ring was created or reset; likewise the following */
+    uint64_t pushed;       /* rings: tasks pushed. This and the next three: since the ring was created or reset */
     uint64_t popped;
     uint64_t done;
     uint64_t refused;      /* tasks of gpo_queue_push that were left out */

@@ -23,32 +23,32 @@ extern "C" {
  * function of the library except gpo_runtime_shutdown. */
 typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
 
-/* How the library's threads look for completed work (completion.h), while work is pending. Balanced mode learns how long
- * the work on each stream takes. Work that lasts as long as the four pieces before it, to an eighth, is checked all the
- * time near its expected end: for a twentieth of its length, at most 1 ms, for each stream. Other work is checked after
- * a sixteenth of its age, at least 10 us, at most 1 ms. A call that waits (gpo_stream_wait, gpo_event_wait,
- * gpo_device_wait) checks all the time in its first millisecond, one thread a device, and then after a fiftieth of the
- * time that it has waited. For gpo_cq_wait, gpo_timeline_wait and gpo_pipeline_wait the library's thread does so, from
- * its next check on. */
+/* How the library's threads look for completed work (completion.h), while work is pending. Balanced mode learns how
+ * long the work on each stream takes. If the last four pieces of work on a stream took equally long, to an eighth, the
+ * next is checked all the time near its expected end: for a twentieth of its length, at most 1 ms. Other work is
+ * checked after a sixteenth of its age, at least 10 us, at most 1 ms. A waiting call (gpo_stream_wait, gpo_event_wait,
+ * gpo_device_wait) checks all the time in its first millisecond, one thread a device. Later it checks after a fiftieth
+ * of the time that it has waited. For gpo_cq_wait, gpo_timeline_wait and gpo_pipeline_wait the library's thread does
+ * so, from its next check on. */
 #define GPO_COMPLETION_BALANCED 0 /* sleep between checks */
 #define GPO_COMPLETION_LATENCY 1  /* check all the time: notified within single microseconds, but uses one core each */
 
-/* Which driver and which devices a runtime uses is what its option `device` says, or else the environment variable
- * GPUORCH_DEVICE, or else "any":
+/* Which driver and which devices a runtime uses is set by its option `device`, else by the environment variable
+ * GPUORCH_DEVICE, else by the default "any":
  *
  *   "cuda"   CUDA, or GPO_NO_DEVICE where it can't be used. "cuda:N" shows only device N
  *   "soft"   the software GPU, or GPO_NO_DEVICE if the library was built without it (-DGPUORCH_SOFT=OFF). "soft:N"
  *            likewise
- *   "any"    CUDA. The software GPU stands in where there is no NVIDIA GPU. Where there is one that can't be used,
- *            something is broken, and nothing stands in: GPO_NO_DEVICE, and the message says what is wrong
+ *   "any"    CUDA. The software GPU stands in where there is no NVIDIA GPU. If an NVIDIA GPU is there and can't be
+ *            used, something is broken, and nothing stands in: GPO_NO_DEVICE, and the message says what is wrong
  *
- * There is no NVIDIA GPU if there is no device node (/dev/nvidia0, /dev/nvidiactl or any other whose name begins with
- * nvidia), and the driver library libcuda either isn't there or says that it has no device. So "any" gives
+ * A machine has no NVIDIA GPU if it has no device node (/dev/nvidia0, /dev/nvidiactl or any other whose name begins
+ * with nvidia), and the driver library libcuda either is missing or reports no device. Therefore "any" gives
  * GPO_NO_DEVICE
  *   - where there is a device node: if libcuda isn't there, can't be loaded, is older than CUDA 12.2, can't be
- *     initialised, or sees no device. This may be since CUDA_VISIBLE_DEVICES hides all of them
+ *     initialised, or sees no device (CUDA_VISIBLE_DEVICES may hide all of them)
  *   - where there is none: if libcuda is there and can't be loaded, is a toolkit's stub, is older than CUDA 12.2, or
- *     fails in any way but to say that it has no device
+ *     fails in any way other than reporting no device
  *   - in a child of a process that has used the library, where CUDA doesn't work.
  *
  * The first time in a process that the software GPU stands in, stderr says so in one line, with the reason. The flag
@@ -62,9 +62,9 @@ typedef struct gpo_runtime_options {
     uint32_t flags;           /* GPO_RUNTIME_* */
     const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N" (above). NULL: what GPUORCH_DEVICE says */
     gpo_log_fn log;           /* gets log lines. NULL: no log, unless GPUORCH_LOG names a level (to stderr).
-                                 If a trace that GPUORCH_TRACE asks for can't be written, the folder in GPUORCH_CACHE
-                                 can't be used, a variable has a value that it can't have, or the software GPU stands
-                                 in, stderr says so in any case, once */
+                                 With or without a log, stderr reports once: the trace of GPUORCH_TRACE can't be
+                                 written; the folder in GPUORCH_CACHE can't be used; a variable has a value that it
+                                 can't have; the software GPU stands in */
     void *log_user;           /* passed to `log` */
     int32_t log_level;        /* GPO_LOG_*; 0: the level that GPUORCH_LOG names, else GPO_LOG_WARNING */
     uint32_t completion_mode; /* GPO_COMPLETION_* */
@@ -88,18 +88,18 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_ru
  *    pending callback is called.
  * 3. Threads are joined. Objects and memory that are left are reported to the log, by label, and freed.
  * 4. Every handle of the runtime becomes invalid, except handles of completion queues. A completion queue keeps its
- *    entries: it can be waited for, drained and asked until it is destroyed, which may be before or after this call
- *    (completion.h, "The end of a queue").
+ *    entries: gpo_cq_wait, gpo_cq_drain and queries work until gpo_cq_destroy, before or after this call (completion.h,
+ *    "The end of a queue").
  *
  * Other threads that wait in a call get GPO_CANCELLED, unless the result that they wait for is there. gpo_cq_wait and
  * gpo_cq_drain return GPO_SHUT_DOWN once the queue is empty and no entry will come any more.
  *
- * If another thread is shutting the runtime down already, this call waits for that one until its own timeout. It
+ * If another thread is already shutting the runtime down, this call waits for the other call until its own timeout, and
  * returns GPO_INVALID_HANDLE if the other call has finished.
  *
  * GPO_TIMEOUT: something still runs. The runtime accepts no work; call again to go on waiting
  * GPO_WOULD_DEADLOCK: called from inside a callback of this runtime
- * GPO_INVALID_STATE: the runtime is deterministic, and another thread created it; the call has had no effect
+ * GPO_INVALID_STATE: the runtime is deterministic, and another thread created it; the call had no effect
  *
  * Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. */
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns);
@@ -114,8 +114,8 @@ typedef struct gpo_driver_info {
     char reason[256];      /* why CUDA is not used; "" if it is used, or was not asked for */
 } gpo_driver_info;
 /* Says which driver the runtime uses, and loads the driver if that has not happened yet.
- * GPO_NO_DEVICE: the driver that was asked for can't be used, or an NVIDIA GPU that is there (above); the message says
- *     why */
+ * GPO_NO_DEVICE: the requested driver can't be used, or an NVIDIA GPU is there and can't be used (above); the message
+ *     says why */
 GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info *info);
 
 /* Counters since the runtime was created. *Serialising* calls make the device or the driver wait for other work. After

@@ -82,7 +82,7 @@ typedef struct gpo_error {
     uint64_t operation;     /* number of the failed operation on its stream, from 1; 0: none */
     char function[64];      /* the function that was called, or the driver's function that failed */
     char object[64];        /* type and label of the culprit: "stream `upload`", "kernel `blur`" */
-    char message[512];      /* one sentence; for a lost device it lists the operations that may have caused it */
+    char message[512];      /* one sentence; for a lost device with the operations that may have caused the loss */
 } gpo_error;
 
 /* The name of a status ("GPO_OUT_OF_MEMORY"), or "GPO_UNKNOWN" for a number that is no status. Static text, never
@@ -93,7 +93,7 @@ GPO_API const char *gpo_status_name(gpo_status status);
 GPO_API const char *gpo_status_text(gpo_status status);
 
 /* Writes the last failure of a call that the calling thread made to `error`; `error->status` is 0 if there was none.
- * A call that succeeds leaves the last failure as it is. So does a call that returns an answer (1 to 9), unless the
+ * A call that succeeds leaves the last failure as it is. A call that returns an answer (1 to 9) does too, unless the
  * function's comment says otherwise (gpo_device_wait). Set `error->struct_size` before the call. Returns GPO_SUCCESS or
  * GPO_INVALID_ARGUMENT. */
 GPO_API gpo_status gpo_last_error(gpo_error *error);

@@ -1,71 +1,73 @@
 /* stream.h: queues of GPU work.
  *
- * Operations on one stream run in the order in which they were put on it. Streams run beside each other. Every function
- * that puts work on a stream only submits the work and returns. A stream numbers its operations from 1, in the order in
- * which they were accepted.
+ * Operations on one stream run in the order of submission. Streams run beside each other. Every function that puts work
+ * on a stream only submits the work and returns. A stream numbers its operations from 1, in the order in which they
+ * were accepted.
  *
  * Held streams
- *   A stream waits on the host for two things: for a timeline value whose signal nobody has submitted yet, and for a
- *   host call (executor.h). Meanwhile the stream is *held*: what is put on it is kept on the host, and is given to the
- *   driver when the signal is on its way or the host call has ended. So the GPU itself never waits for the host.
- *   Held work can be cancelled, and it fails if the timeline fails. It then completes with that status and never runs.
+ *   A stream waits on the host for two things: for a timeline value whose signal has not been submitted yet, and for a
+ *   host call (executor.h). Meanwhile the stream is *held*: operations that are put on it are kept on the host, and are
+ *   given to the driver when the signal is on its way or the host call has ended. The GPU itself therefore never waits
+ *   for the host.
+ *   Held work can be cancelled, and it fails if the timeline fails. The work then completes with GPO_CANCELLED or the
+ *   timeline's status, and never runs.
  *   Work that the host puts on the stream's native handle directly is not held back.
  *   A wrapped stream (gpo_stream_wrap) is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
  *
  * Streams that hold each other up
  *   A stream may wait for a timeline value whose signal is held behind that wait: on the same stream, or on other
- *   streams that are held for one another by timelines, events or gpo_stream_wait_stream. Such a cycle stays held while
- *   there is a handle that can end it: a handle of one of its streams (gpo_stream_cancel_held) or of one of its
- *   timelines (gpo_timeline_signal, gpo_timeline_fail). gpo_device_wait names the cycle when it times out. Soon after
- *   the last of these handles is destroyed, the streams of the cycle fail: their held work completes with
- *   GPO_CANCELLED, and the error names the streams and what they waited for. The timelines whose signals were held
- *   there fail likewise.
+ *   streams that are held for one another by timelines, events or gpo_stream_wait_stream. The cycle stays held while a
+ *   handle exists that can end it: a handle of a stream in the cycle (gpo_stream_cancel_held) or of a timeline in it
+ *   (gpo_timeline_signal, gpo_timeline_fail). gpo_device_wait names the cycle when it times out. Soon after the last of
+ *   these handles is destroyed, the streams of the cycle fail: their held work completes with GPO_CANCELLED, and the
+ *   error names the streams and what they waited for. The timelines whose signals were held in the cycle fail in the
+ *   same way.
  *
  * Streams that learn (experimental)
  *   A stream that is made with GPO_STREAM_LEARNS notices sequences of launches, copies and fills that come again and
- *   again, and launches each sequence as one CUDA graph. For small kernels that costs the host, and often the GPU, a
- *   fraction. Arguments, shapes, addresses, lengths and values may differ from one time to the next. The kernels, and
- *   the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the latest where anything else is
- *   put on the stream, or where the stream is waited for or asked.
+ *   again, and launches each sequence as one CUDA graph. For small kernels a graph launch costs the host, and often the
+ *   GPU, a fraction of the separate launches. Arguments, shapes, addresses, lengths and values may differ from one time
+ *   to the next. The kernels, and the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the
+ *   latest where anything else is put on the stream, or where the stream is waited for or asked.
  *   Nothing else about the stream changes: operations are accepted, numbered and counted as before. While a sequence
  *   comes again, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the
- *   work goes on otherwise, or if any other call concerns the stream, the GPU gets first what is withheld. What has
- *   been withheld for 50 to 100 us starts by itself. If the driver refuses withheld work, the call that has put the
- *   work on the stream has returned already, and the stream fails, as with held work.
+ *   work goes on otherwise, or if any other call concerns the stream, the GPU first gets the withheld operations.
+ *   Operations that have been withheld for 50 to 100 us start by themselves. If the driver refuses withheld work, the
+ *   call that has put the work on the stream has returned already, and the stream fails, as with held work.
  *   A sequence has no launches with flags or clusters, no rows or batches, and no copies or fills of memory that the
  *   library doesn't know.
  *   Waits of the driver's own (cuCtxSynchronize) don't know of withheld work: use gpo_stream_wait or gpo_device_wait.
- *   A stream keeps the kernels that it has learned until it learns others or is destroyed. From gpo_stream_get_native
- *   on, during a recording, and while a trace is recorded, a stream learns and replays nothing. gpo_stream_info says
- *   what a stream has learned.
+ *   A stream keeps learned kernels alive until it learns others or is destroyed. From gpo_stream_get_native on, during
+ *   a recording, and while a trace is recorded, a stream learns and replays nothing. gpo_stream_info says what a stream
+ *   has learned.
  *
  * Resident streams
- *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until somebody tells them to
- *   end: a kernel that serves a queue, or a graph whose WHILE goes on. What is on such a stream is *resident work*.
+ *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until the program ends them: a
+ *   kernel that serves a queue, or a graph whose WHILE goes on. Work on a resident stream is *resident work*.
  *   Waits for everything leave resident work out: gpo_device_wait, frees of memory, what arenas and pools give back.
  *   Waits for the stream itself are as with any stream: gpo_stream_wait, gpo_stream_query, notifies, events, and a free
  *   behind it (gpo_arena_free_after).
  *   Memory that resident work uses must stay allocated until gpo_stream_wait of the stream has succeeded, or an event
- *   behind the work is complete: also memory that only an argument of a graph refers to. Kernels, modules, graphs and
- *   the memory of their templates stay by themselves, whatever handles are destroyed.
+ *   behind the work is complete: also memory that only an argument of a graph refers to. The library keeps kernels,
+ *   modules, graphs and the memory of their templates itself, even if their handles are destroyed.
  *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
  *   is launched on.
- *   The driver has calls that wait for all kernels of a device: they would come back only when the resident work has
- *   ended. While there is resident work, no call of this library waits for it in the driver:
+ *   Some calls of the driver wait for all kernels of a device: they would return only when the resident work has ended.
+ *   While a device has resident work, no call of this library waits in the driver for it:
  *   - Device memory is freed as always (gpo_memory_free, templates, queues).
- *   - Pinned memory, modules and some graphs that are no longer used go back to the driver when the resident work has
- *     ended that there is then: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines,
+ *   - Pinned memory, modules and some graphs that are no longer used go back to the driver only when the resident work
+ *     of that moment has ended: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines,
  *     modules, graphs that kernels may launch or that have conditional or memory nodes.
- *     gpo_statistics.put_off counts these. If some resident stream always has work, nothing of this is given back.
+ *     gpo_statistics.put_off counts these. If some resident stream always has work, none of them goes back.
  *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
- *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. So does
- *     gpo_module_get_kernel of a kernel that nobody has had before. Load modules, and get their kernels, before the
+ *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. The first
+ *     gpo_module_get_kernel for a kernel is refused in the same way. Load modules, and get their kernels, before the
  *     resident work begins; they can be launched at any time.
- *   - Groups of several devices can't load their kernels either: gpo_peers_create returns GPO_INVALID_STATE, unless
- *     these were loaded before, as they are for each resident stream that is made while several devices are open. What
- *     NCCL and NVSHMEM would have to begin or to load is refused likewise (peers.h, symmetric.h).
+ *   - Groups of several devices can't load their kernels either: gpo_peers_create returns GPO_INVALID_STATE, unless the
+ *     kernels were loaded before, as they are for each resident stream that is made while several devices are open.
+ *     Calls for which NCCL or NVSHMEM would have to begin or load something are refused too (peers.h, symmetric.h).
  *   - gpo_peers_destroy is the exception: of a group that uses NCCL it waits for the resident work.
- *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
+ *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE too.
  *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
  *     templates, graphs, queues, pipelines, executors, traces, groups of one device, symmetric memory and collectives.
  *   Make graphs before the resident work begins, where you can: driver 580 was seen to wait for running kernels in
@@ -73,9 +75,9 @@
  *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
  *   driver by the program itself wait as ever.
  *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
- *   and objects are destroyed, without waiting. But calls that serialise the device (runtime.h) wait until it has
- *   ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver when the
- *   kernel begins. So put such kernels on a resident stream.
+ *   and objects are destroyed, without waiting. Calls that serialise the device (runtime.h), however, wait until the
+ *   kernel has ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver
+ *   when the kernel begins. Put such kernels on a resident stream.
  *
  * Failures
  *   A failure stays on its stream: once an operation has failed, every operation behind it completes with the same
@@ -105,13 +107,13 @@ typedef struct gpo_stream_options {
 
 /* Creates a stream. `options` may be NULL: priority 0, and no waiting between this stream and the legacy default
  * stream. A device's first resident stream also loads kernels of the library's own, which is serialising (runtime.h):
- * two small ones and, while several devices of the runtime are open, those of groups (peers.h), which the driver
- * translates when they are first loaded on a machine.
+ * two small kernels and, while several devices of the runtime are open, the kernels of groups (peers.h). The driver
+ * translates the kernels of groups when they are first loaded on a machine.
  * GPO_NOT_SUPPORTED: two of the flags GPO_STREAM_BLOCKING, GPO_STREAM_LEARNS and GPO_STREAM_RESIDENT together */
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 
 /* Makes a handle for a CUstream of the caller or of another library. `native` is a stream of this device's context, or
- * NULL or 1 for the legacy default stream. Of `options`, which may be NULL, only the label is used.
+ * NULL or 1 for the legacy default stream. Only the label of `options` is used; `options` may be NULL.
  *
  * The CUstream must exist until the handle is destroyed and the last work put on the handle is done. The library never
  * destroys the CUstream.
@@ -126,9 +128,9 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
-/* Destroys a stream's handle. What was put on the stream still runs. What is held is still released or failed later; if
- * nobody can release it, see "Streams that hold each other up". gpo_device_wait and gpo_runtime_shutdown wait for the
- * stream's work as before. Blocks on nothing.
+/* Destroys a stream's handle. Work that was put on the stream still runs. Held work is still released or failed later;
+ * for held work that no handle can release, see "Streams that hold each other up". gpo_device_wait and
+ * gpo_runtime_shutdown wait for the stream's work as before. Blocks on nothing.
  * GPO_INVALID_STATE: the stream belongs to a pool, or is the stream that a pipeline gives to its stages */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
@@ -146,13 +148,14 @@ typedef struct gpo_stream_info {
     uint64_t held;         /* how many operations are held now */
     gpo_device_t device;   /* the handle that the stream was made from; may be stale */
     uint64_t replayed;     /* how many operations of a stream that learns were launched as parts of learned sequences */
-    uint32_t learned;      /* how many operations the sequence has that it has learned now; 0: it has learned none */
+    uint32_t learned;      /* how many operations the learned sequence has; 0: no sequence is learned now */
     uint32_t reserved;     /* 0 */
 } gpo_stream_info;
 /* Writes what the library knows of a stream. Doesn't ask the driver. */
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *info);
 
-/* Writes the CUstream behind the handle. Unless it was wrapped, the library owns it: don't destroy it. */
+/* Writes the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the stream was
+ * wrapped. */
 GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void **native);
 
 /* Says whether all work that was put on the stream is done.
@@ -163,16 +166,15 @@ GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void **native);
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream);
 
 /* Waits for all work that was put on the stream before the call.
- * GPO_TIMEOUT: the timeout passed. If the stream has failed, this is also returned, with timeout 0 too, until the work
- *     that the GPU was given before the failure has ended
+ * GPO_TIMEOUT: the timeout passed. A failed stream returns this too, even with timeout 0, until the work that the GPU
+ *     was given before the failure has ended
  * GPO_WOULD_DEADLOCK: called in a host call (executor.h) on this stream, with a timeout other than 0
  * GPO_CAPTURE_REFUSED: the stream is in capture
  * Any other status: the stream has failed with it, and the work that the GPU was given before has ended
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
 
-/* Cancels all operations that are held on the stream. They complete with GPO_CANCELLED, and the stream can be used
- * again.
+/* Cancels all operations that are held on the stream: they complete with GPO_CANCELLED. The stream can be used again.
  * `count`, which may be NULL, gets the number of operations that were cancelled. */
 GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
 
@@ -199,7 +201,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
 /* Raises the timeline to `value` when all work that was put on the stream before the call is done. If the timeline is
- * higher by then, nothing changes. If the work before fails, the timeline fails with the same failure.
+ * already higher at that moment, nothing changes. If the work before fails, the timeline fails with the same failure.
  * GPO_INVALID_ARGUMENT, GPO_FAILED: as gpo_timeline_signal
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
@@ -224,8 +226,8 @@ GPO_API gpo_status gpo_stream_pool_create(gpo_device_t device, const gpo_stream_
  * stale. */
 GPO_API gpo_status gpo_stream_pool_destroy(gpo_stream_pool_t pool);
 
-/* Acquires a stream of the priority nearest to `priority`: the one with the fewest users, and among these the one with
- * the least pending work. Several users may share a stream, so a call never blocks and never fails for lack of streams.
+/* Acquires a stream of the priority nearest to `priority`: a stream with the fewest users and, among several, with the
+ * least pending work. Several users may share a stream, so a call never blocks and never fails for lack of streams.
  * Give the stream back with gpo_stream_pool_release; it must not be destroyed. */
 GPO_API gpo_status gpo_stream_pool_acquire(gpo_stream_pool_t pool, int32_t priority, gpo_stream_t *stream);
 

@@ -16,44 +16,44 @@
  * Launches
  *   Kernels that only put, get and signal may be launched as any others. Kernels that wait for those of other ranks
  *   have to be on the devices at the same time, with all their blocks: gpo_peers_launch puts one on a stream of each
- *   rank. Launches that use the same symmetric memory's barriers, or the same shared range, must not overlap, nor must
- *   one begin on a device while the one before still runs on another: gpo_peers_launch on the same streams keeps them
- *   apart.
+ *   rank. Launches that use the same symmetric memory's barriers, or the same shared range, must not overlap: a launch
+ *   must not even begin on a device while the previous one still runs on another. gpo_peers_launch on the same streams
+ *   keeps launches apart.
  *
  * The end of a wait
  *   Each wait in a kernel has a bound, and returns a status when the bound has passed: no kernel hangs because another
- *   one has failed. If ranks have come to different numbers of barriers in a launch, since one has given up, then
+ *   one has failed. If ranks have come to different numbers of barriers in a launch, because a rank has given up,
  *   gpo_symmetric_reset makes the barriers as new.
  *
  * Links
  *   Atomic operations on the memory of another device need links that have them natively, as NVLink does and PCIe as a
- *   rule doesn't: gpo_symmetric_info.native_atomics tells. Without them fetch_add, signals that add, and shared ranges
+ *   rule doesn't (see gpo_symmetric_info.native_atomics). Without them fetch_add, signals that add, and shared ranges
  *   can't be used between devices. Signals that set a value, and barriers, only write and can be used.
  *
  * Several processes
- *   In a group of processes of one host (gpo_peers_join) each process allocates the memory of its own rank, and has
- *   that of the others in its own addresses (as by interprocess.h): gpo_symmetric_get_address tells where. The handle
- *   for kernels is that of its own rank. Calls of gpo_symmetric_allocate are made by all processes, in the same order.
- *   Each process destroys the memory when the kernels of all ranks that use its memory have ended: what another process
- *   finds there afterwards is undefined. If a process dies, its memory stays for the others until they destroy theirs,
- *   and waits for its kernels end by their bounds.
+ *   In a group of processes of one host (gpo_peers_join) each process allocates the memory of its own rank, and has the
+ *   others' memory in its own addresses (as by interprocess.h), which gpo_symmetric_get_address gives. Its kernels take
+ *   the handle of its own rank. All processes call gpo_symmetric_allocate, in the same order.
+ *   Each process destroys the memory when the kernels of all ranks that use its memory have ended: the contents that
+ *   another process finds afterwards are undefined. If a process dies, its memory stays for the others until they
+ *   destroy theirs, and waits for its kernels end by their bounds.
  *
  * NVSHMEM
  *   A group of several processes, of one host or of several, can have symmetric memory by NVSHMEM, NVIDIA's library
- *   (engine = GPO_ENGINE_NVSHMEM), which
- *   is loaded when it is first needed: libnvshmem_host.so.3, version 3.3 or newer, for CUDA 12 or 13 as the driver; the
- *   environment's GPUORCH_NVSHMEM may name the file. NVIDIA's licence is accepted by whoever installs it. Each process
- *   has the memory of its own rank, and addresses of those ranks' memory that its device reaches: of the same host,
- *   over NVLink or PCIe. Kernels of this library's own headers need nothing else for these.
+ *   (engine = GPO_ENGINE_NVSHMEM). The library is loaded at its first use: libnvshmem_host.so.3, version 3.3 or newer,
+ *   for CUDA 12 or 13 as the driver; the environment's GPUORCH_NVSHMEM may name the file. The user who installs the
+ *   library accepts NVIDIA's licence. Each process has the memory of its own rank, and addresses of all ranks' memory
+ *   within its device's reach: of the same host, over NVLink or PCIe. For these ranks, kernels of this library's own
+ *   headers need nothing else.
  *     Ranks of other hosts have no address. Kernels reach them by NVSHMEM's device library: a program defines
  *   GPUORCH_NVSHMEM before it includes gpuorch/device/peer.cuh, compiles with nvcc -rdc=true, links libnvshmem_device.a
- *   of the version that is loaded into a cubin or fatbin, and says so by GPO_SYMMETRIC_REMOTE. Such modules get the
- *   state of NVSHMEM from the library, when NVSHMEM begins or one of their kernels is asked for.
+ *   of the loaded version into a cubin or fatbin, and sets GPO_SYMMETRIC_REMOTE. The library passes the state of
+ *   NVSHMEM to these modules when NVSHMEM begins or one of their kernels is asked for.
  *     NVSHMEM begins with the first such memory of a process, and goes on until the process ends: it isn't finalised,
- *   and the device's primary context stays. A process can use it with the same processes in the same order alone, and
- *   with one device: groups of a part of them, or in another order, are refused. Where the program has begun NVSHMEM by
- *   itself, the ranks have to be NVSHMEM's numbers of the processes. What NVSHMEM does itself waits for all processes
- *   without a bound, if one dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes trouble.
+ *   and the device's primary context stays. A process can use it only with the same processes in the same order, and
+ *   with one device: groups of a part of them, or in another order, are refused. If the program has begun NVSHMEM by
+ *   itself, the ranks have to be NVSHMEM's numbers of the processes. NVSHMEM's own operations wait for all processes
+ *   without a bound, if a process dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes trouble.
  */
 #ifndef GPUORCH_SYMMETRIC_H
 #define GPUORCH_SYMMETRIC_H
@@ -79,8 +79,8 @@ typedef struct gpo_symmetric_options {
 
 /* Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group. Any stream of these devices may use it
  * when the call returns. `options` may be NULL. The memory doesn't need the group any more: it stays when the group is
- * destroyed. In a group of several processes all of them call it, and it returns when the memory of all ranks is
- * zeroed. A failure there is that of all processes, and names the rank.
+ * destroyed. In a group of several processes all of them make the call, which returns when the memory of all ranks is
+ * zeroed. A failure there is returned in all processes, and names the rank.
  *
  * GPO_INVALID_ARGUMENT: `bytes`, the alignment or another option is out of range, or not the same in all processes; or
  *     two ranks have labelled the memory, and not alike: they allocate in another order, which the message says
@@ -100,17 +100,17 @@ typedef struct gpo_symmetric_options {
 GPO_API gpo_status gpo_symmetric_allocate(gpo_peers_t peers, uint64_t bytes, const gpo_symmetric_options *options,
                                           gpo_symmetric_t *memory);
 
-/* Destroys the handle. The memory is freed behind all work that was put on streams of the runtime before, resident ones
- * excepted: what these do with the memory must have ended. A template doesn't keep the memory alive: destroy the
- * template's graphs first. Blocks on nothing. Memory of NVSHMEM is freed when all processes have destroyed it, in the
- * next allocation: so other ranks may use this rank's part until they destroy it themselves. */
+/* Destroys the handle. The memory is freed behind all earlier work on streams of the runtime, resident ones excepted:
+ * their work with the memory must have ended. A template doesn't keep the memory alive: destroy the template's graphs
+ * first. Blocks on nothing. Memory of NVSHMEM is freed in the next allocation after all processes have destroyed it:
+ * other ranks may use this rank's part until they destroy the memory themselves. */
 GPO_API gpo_status gpo_symmetric_destroy(gpo_symmetric_t memory);
 
 /* Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can be used on
- * the streams of all. The address is this process's, also of a rank of another process; there it is another one, and
- * the alignment that was asked for is that of the process whose rank it is.
+ * the streams of all. The address is valid in this process. Memory of another process's rank has another address there,
+ * and the requested alignment holds for the address in the rank's own process.
  * GPO_INVALID_ARGUMENT: there is no such rank
- * GPO_NOT_SUPPORTED: by NVSHMEM, this process has no address of that rank's memory */
+ * GPO_NOT_SUPPORTED: with NVSHMEM, this process has no address of the rank's memory */
 GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t rank, uint64_t *address);
 
 /* Bytes of a device handle. */
@@ -119,15 +119,16 @@ GPO_API gpo_status gpo_symmetric_get_address(gpo_symmetric_t memory, uint32_t ra
 /* Writes the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. `buffer`,
  * `capacity` and `needed` are as for strings (types.h), without a terminator. The value stays the same for as long as
  * the memory lives, so it can be recorded in templates.
- * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's
- * GPO_NOT_SUPPORTED: by NVSHMEM, it has no address of some rank's memory, and GPO_SYMMETRIC_REMOTE wasn't set */
+ * GPO_INVALID_ARGUMENT: there is no such rank, or the rank is another process's
+ * GPO_NOT_SUPPORTED: with NVSHMEM, the rank lacks an address of some rank's memory, and GPO_SYMMETRIC_REMOTE wasn't
+ *     set */
 GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint32_t rank, void *buffer, size_t capacity,
                                                    size_t *needed);
 
 /* Puts a rank's barriers back to their begin, as work of the stream. The memory's bytes stay as they are. Before
- * kernels use barriers again, it has to be done for all ranks, while no kernel uses the memory. May be recorded.
- * GPO_INVALID_ARGUMENT: there is no such rank, or it is another process's; the stream is of another device than the
- *     rank
+ * kernels use barriers again, all ranks have to be reset, while no kernel uses the memory. May be recorded.
+ * GPO_INVALID_ARGUMENT: there is no such rank, or the rank is another process's; the stream is of another device than
+ *     the rank
  * GPO_INVALID_HANDLE: the stream is of another runtime
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
@@ -135,11 +136,11 @@ GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gp
 typedef struct gpo_symmetric_info {
     uint32_t struct_size;
     uint32_t ranks;          /* how many */
-    uint64_t bytes;          /* of each rank, as they were asked for */
+    uint64_t bytes;          /* of each rank, as requested */
     uint64_t alignment;      /* of each rank's address */
-    uint64_t device_bytes;   /* that are allocated on each device, with what barriers need */
-    uint32_t barrier_blocks; /* most blocks of a kernel whose blocks meet those of other ranks at barriers: as many as
-                                fit on the largest of the devices at once */
+    uint64_t device_bytes;   /* allocated on each device, with the barriers' part */
+    uint32_t barrier_blocks; /* most blocks of a kernel that uses barriers: as many as fit on the largest of the devices
+                                at once */
     uint32_t native_atomics; /* 1: atomic operations on each other's memory are native for all ranks */
 } gpo_symmetric_info;
 /* Describes the memory. */
@@ -155,8 +156,8 @@ typedef struct gpo_rank_launch {
     uint32_t struct_size;
     uint32_t flags;                /* 0: there are none yet */
     gpo_stream_t stream;           /* of the rank's device */
-    gpo_kernel_t kernel;           /* likewise */
-    const gpo_launch *launch;      /* the shape. It is launched as with GPO_LAUNCH_COOPERATIVE */
+    gpo_kernel_t kernel;           /* of the rank's device */
+    const gpo_launch *launch;      /* the shape; launched as with GPO_LAUNCH_COOPERATIVE */
     const void *const *arguments;  /* copied before the call returns */
     const uint32_t *sizes;         /* may be NULL where the driver knows the kernel's parameters (CUDA 12.4) */
     uint32_t argument_count;
@@ -164,10 +165,10 @@ typedef struct gpo_rank_launch {
 } gpo_rank_launch;
 
 /* Puts one kernel on a stream of each rank, on all of them or on none: element r of `launches`, of `count` in all, is
- * rank r's. In a group of several processes `count` is 1: the launch of this process's rank, which is its own. Nothing
- * holds it together with those of the other processes, nor begins it at the same time: kernels that wait for other
- * ranks need all processes to launch theirs, within the bounds of their waits. The kernels may wait for each other.
- * They may differ. `stride`: bytes from one element to the next, sizeof(gpo_rank_launch).
+ * rank r's. In a group of several processes `count` is 1: the launch of this process's rank alone. The library doesn't
+ * hold or begin it together with launches of other processes: kernels that wait for other ranks need all processes to
+ * launch theirs, within the bounds of their waits. The kernels may wait for each other, and may differ. `stride`: bytes
+ * from one element to the next, sizeof(gpo_rank_launch).
  *
  * No kernel begins before all of the streams have done what was put on them before: so the kernels begin at about the
  * same time, and two launches on the same streams never overlap, on any device. All blocks of each kernel are on the
@@ -181,10 +182,11 @@ typedef struct gpo_rank_launch {
  *     many blocks fit, and how many were asked for
  * GPO_NOT_SUPPORTED: a device has no cooperative launches, or a stream is resident; or a kernel launches graphs
  *     (module.h, gpo_stream_launch_kernel); or the launch would have to be held on a wrapped stream; or neither the
- *     driver nor `sizes` tells the sizes of the parameters
+ *     driver nor `sizes` gives the sizes of the parameters
  * GPO_WOULD_BLOCK, GPO_CAPTURE_REFUSED: as gpo_peers_submit
- * A failure has no effect, except where the driver refuses a kernel when some of the launch is on its way already: then
- * all of its streams have failed. */
+ *
+ * A failure has no effect, with one exception: if the driver refuses a kernel when a part of the launch is submitted
+ * already, all streams of the launch have failed. */
 GPO_API gpo_status gpo_peers_launch(gpo_peers_t peers, const gpo_rank_launch *launches, uint64_t stride,
                                     uint32_t count);
 

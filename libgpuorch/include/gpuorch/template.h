@@ -1,8 +1,8 @@
 /* template.h: graph templates: work that is recorded once, patched by name, and launched for little.
  *
  * A *template* (gpo_template_t) is a graph of nodes: kernels, copies, fills and more, and what has to be done before
- * what. It is recorded from streams, or built node by node. A *graph* (gpo_graph_t) is an instance of a template. A
- * launch of a graph puts all of its nodes on a stream with one call.
+ * what. Templates are recorded from streams, or built node by node. A *graph* (gpo_graph_t) is an instance of a
+ * template. A launch of a graph puts all of its nodes on a stream with one call.
  *
  *     gpo_template_create(device, NULL, &step);
  *     gpo_template_begin(step, stream);                               what is put on `stream` is recorded, and
@@ -26,9 +26,9 @@
  *   libraries put on these streams is recorded too. A call that can't be recorded is refused with GPO_CAPTURE_REFUSED:
  *   waits, queries, notifications, host calls, copies with pageable memory, allocations of a pool.
  *   No recording lacks a piece: if a call is refused that names a stream of the recording, or that adds a node to a
- *   template in recording, then gpo_template_end fails and names the first such call. It doesn't matter why the call
- *   was refused, or on which thread. gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls
- *   that fail before they look at the stream (a stale handle of it, GPO_FORKED, a call inside a host node).
+ *   template in recording, then gpo_template_end fails and names the first such call. The reason for the refusal and
+ *   the thread don't matter. gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls that
+ *   fail before they look at the stream (a stale handle of it, GPO_FORKED, a call inside a host node).
  *
  * Parameters
  *   Anything that may change from launch to launch is named: gpo_template_add_parameter. Each graph has its own
@@ -39,9 +39,9 @@
  *   kind of node, and of kernels the same argument (or grid, block, ...) of the same kernel. Kernels are the same if
  *   their functions have the same name and arguments of the same number and sizes: so a value stays when a module was
  *   compiled anew. If a name stands for several fields, each field of the new recording must mean the same as some
- *   field of the old one. Other values that were set are dropped, and so are values that the new node can't have. The
- *   report of the update counts them and says why. A parameter that was never set, or whose value was dropped, has the
- *   value that was recorded.
+ *   field of the old one. Other set values, and values that the new node can't have, are dropped. The report of the
+ *   update counts them and says why. A parameter that was never set, or whose value was dropped, has the value that was
+ *   recorded.
  *
  * Lifetime
  *   A template or graph keeps the kernels and events alive that its nodes use. Memory that its graphs refer to can be
@@ -60,10 +60,10 @@
  *   with its template.
  *
  * Threads
- *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. Work that
- *   another thread puts on such a stream is refused with GPO_INVALID_STATE, and the recording can't end well. A graph
- *   may be set and launched by any thread. Launches of one graph run one after the other, on whichever streams. Create
- *   several graphs, or use gpo_template_launch, to have several run at the same time.
+ *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. Work
+ *   that another thread puts on such a stream is refused with GPO_INVALID_STATE, and the recording can't end well. A
+ *   graph may be set and launched by any thread. Launches of one graph run one after the other, on whichever streams.
+ *   Create several graphs, or use gpo_template_launch, to have several run at the same time.
  */
 #ifndef GPUORCH_TEMPLATE_H
 #define GPUORCH_TEMPLATE_H
@@ -88,8 +88,8 @@ GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_o
                                        gpo_template_t *graph_template);
 
 /* Makes a template of a CUgraph of the caller or of another library. The graph is copied: it stays the caller's, and
- * later changes of it don't change the template. Kernels and memory that its nodes use must stay valid for as long as
- * graphs of the template may run: of these the library knows only its own memory (see Lifetime).
+ * later changes of it don't change the template. The kernels and memory that the nodes use must stay valid for as long
+ * as graphs of the template may run: the library knows only its own memory among them (see Lifetime).
  * Nodes have numbers in the order in which cuGraphGetNodes lists those of `native`. A kernel node's label is the
  * kernel's name, as the driver has it.
  * GPO_INVALID_ARGUMENT: `native` is NULL, or the driver doesn't know it
@@ -114,10 +114,10 @@ GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_
 
 /* Ends the recording. Parameters of an earlier recording are dropped.
  * GPO_CAPTURE_REFUSED: a call that names a stream of the recording, or adds a node, was refused: the message names the
- *     first such call, its object and why. Or a call of another library broke the recording. Or a stream was left that
- *     doesn't join the first one again. Or what was recorded for a body has a node that a body can't have, or one that
- *     can't be copied: the message names it
- * GPO_OUT_OF_MEMORY: the first call that was refused was refused for want of memory, or there was none at the end
+ *     first such call, its object and why. Or a call of another library broke the recording. Or a stream of the
+ *     recording doesn't join the first stream again. Or the recording of a body has a node that a body can't have or
+ *     that can't be copied: the message names the node
+ * GPO_OUT_OF_MEMORY: the first refused call was refused for lack of memory, or this call has none
  * GPO_INVALID_STATE: no recording was begun, or another thread began it */
 GPO_API gpo_status gpo_template_end(gpo_template_t graph_template);
 
@@ -129,8 +129,8 @@ GPO_API gpo_status gpo_template_cancel(gpo_template_t graph_template);
  * GPO_INVALID_STATE: the stream isn't in the template's recording */
 GPO_API gpo_status gpo_template_get_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t *node);
 
-/* During a recording: later work on `stream` comes after `node` instead of what it was to come after. So nodes that are
- * added by the functions below, a conditional for example, get their place in a recording. `stream` must be in the
+/* During a recording: later work on `stream` comes after `node` instead of the stream's last nodes. Use it to put nodes
+ * that the functions below add, a conditional for example, at their place in a recording. `stream` must be in the
  * recording. */
 GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t node);
 
@@ -141,7 +141,7 @@ GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo
  *
  * For all of them:
  * GPO_INVALID_ARGUMENT: a node of `after` isn't one of this template or is named twice
- * GPO_INVALID_STATE: the template has had a graph: record it anew, or call gpo_template_clear first */
+ * GPO_INVALID_STATE: a graph of the template was made: record it anew, or call gpo_template_clear first */
 
 /* A kernel: as gpo_stream_launch_kernel. */
 GPO_API gpo_status gpo_template_add_kernel(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
@@ -162,17 +162,17 @@ GPO_API gpo_status gpo_template_add_fill(gpo_template_t graph_template, const ui
 GPO_API gpo_status gpo_template_add_empty(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           uint32_t *node);
 
-/* Each launch of the graph records `event` (event.h), once the launch has come so far: streams, the host and other
- * graphs can wait for that, be notified of it and time it. A stream in the recording of a template adds such a node by
+/* Each launch of the graph records `event` (event.h) when it reaches this node. Streams, the host and other graphs can
+ * wait for the recording, be notified of it and time it. A stream in the recording of a template adds such a node by
  * gpo_event_record of an event with GPO_EVENT_EXTERNAL.
- * If the event is recorded while such a launch is held (stream.h), that is the newest recording, also once the launch
- * has been given to the GPU. If the graph is updated while a launch of it is held, and has no such node any more, the
- * recording is complete when the launch is.
+ * If the event is recorded while such a launch is held (stream.h), the recording made meanwhile stays the newest, also
+ * once the launch has been given to the GPU. If the graph is updated while a launch of it is held, and has no such node
+ * any more, the recording is complete when the launch is.
  * GPO_NOT_SUPPORTED: the event was made with GPO_EVENT_INTERPROCESS, or is imported; or the template is a body */
 GPO_API gpo_status gpo_template_add_event_record(gpo_template_t graph_template, const uint32_t *after,
                                                  uint32_t after_count, gpo_event_t event, uint32_t *node);
-/* Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched. Where that
- * recording is held (stream.h), or the launch is, the whole launch waits for it. The launch fails as
+/* Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched. If the
+ * recording or the launch is held (stream.h), the whole launch waits for the recording. The launch fails as
  * gpo_stream_wait_event would: GPO_CAPTURE_REFUSED if the newest recording was made in a capture, or with the failure
  * of a held recording. A stream in the recording of a template adds such a node by gpo_stream_wait_event of an event
  * with GPO_EVENT_EXTERNAL.
@@ -180,14 +180,14 @@ GPO_API gpo_status gpo_template_add_event_record(gpo_template_t graph_template, 
 GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, const uint32_t *after,
                                                uint32_t after_count, gpo_event_t event, uint32_t *node);
 
-/* Called for a host node, on a thread of the driver. It must not block, must not throw, and must not call CUDA. Of this
- * library it may call what needs no driver: the functions of status.h; gpo_timeline_signal, gpo_timeline_fail and
- * gpo_timeline_get_value; gpo_host_call_finish; gpo_cq_drain, gpo_cq_wake, gpo_cq_get_fd, gpo_cq_get_error and
- * gpo_cq_get_statistics. Streams that such a call releases go on from another thread, soon after the call. Every other
- * function returns GPO_WOULD_DEADLOCK, and has no effect.
+/* Called for a host node, on a thread of the driver. The function must not block, must not throw, and must not call
+ * CUDA. A host node may call the functions of this library that need no driver: the functions of status.h;
+ * gpo_timeline_signal, gpo_timeline_fail and gpo_timeline_get_value; gpo_host_call_finish; gpo_cq_drain, gpo_cq_wake,
+ * gpo_cq_get_fd, gpo_cq_get_error and gpo_cq_get_statistics. Streams that such a call releases go on from another
+ * thread, soon after the call. Every other function returns GPO_WOULD_DEADLOCK, and has no effect.
  * The functions of host nodes that the library didn't make (gpo_template_import, other libraries' calls in a recording)
- * are unknown to the library. What they call returns GPO_WOULD_DEADLOCK where the driver refuses it, which CUDA doesn't
- * promise; no device is lost by that.
+ * are unknown to the library. Their calls return GPO_WOULD_DEADLOCK where the driver refuses them, which CUDA doesn't
+ * promise; the refusal loses no device.
  * A C++ exception that leaves the function is logged, and the graph goes on. */
 typedef void (*gpo_host_node_fn)(void *user);
 /* Calls `function` on the host. The launch of a graph with host nodes may block until the graph's earlier launch is
@@ -200,11 +200,11 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
  * end. Parameters of `child` become parameters of this template, called `prefix` and the child's name; `prefix` may be
  * NULL: as in the child. Parameters of several children that have one name are set together. Nothing can be added to
  * `child` any more. gpo_graph_get_loop finds loops of a child by the child's handle, and those of its bodies by theirs.
- * GPO_NOT_SUPPORTED: `child` has a node that can't be copied: one that allocates or frees memory, or one of another
- *     library that the driver doesn't describe in full (of a kind that this library doesn't know; a kernel whose
- *     arguments' sizes the driver can't tell; what follows a programmatic launch). Or this template is a body, and
- *     `child` has a node that a body can't have. The message names the node
- * GPO_INVALID_ARGUMENT: `child` is this template, or the one that this template is a body of */
+ * GPO_NOT_SUPPORTED: `child` has a node that can't be copied: an allocation or free of memory, or a node of another
+ *     library that the driver doesn't describe in full (an unknown kind of node; a kernel whose argument sizes the
+ *     driver can't report; a node behind a programmatic launch). Or this template is a body, and `child` has a node
+ *     that a body can't have. The message names the node
+ * GPO_INVALID_ARGUMENT: `child` is this template, or this template is a body of `child` */
 GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           gpo_template_t child, const char *prefix, uint32_t *node);
 
@@ -212,18 +212,18 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
  *
  * A conditional node has *bodies*: templates of their own, which are recorded or built like any other and belong to the
  * node. The condition is a comparison of a 32-bit word with a constant, or is set by a kernel. A body may have kernels,
- * copies, fills, empty nodes, child templates and conditional nodes. Anything else is refused when it is added, or, of
- * what was recorded, by gpo_template_end, with the node's name. No graph can be made of a body alone. Destroy the
- * handles of bodies by gpo_template_destroy when they are built. Parameters of bodies, and of children's bodies, become
- * parameters of the template when it gets its first graph.
+ * copies, fills, empty nodes, child templates and conditional nodes. Any other node is refused when it is added;
+ * gpo_template_end refuses a recording that has such a node, and names the node. No graph can be made of a body alone.
+ * Destroy the handles of bodies by gpo_template_destroy when they are built. Parameters of bodies, and of children's
+ * bodies, become parameters of the template when it gets its first graph.
  *
  * A conditional node that is added while a template or a body is recorded is part of the recording. Its bodies can be
- * filled before gpo_template_end and after it, and are gone with a recording that fails or is cancelled.
+ * filled before and after gpo_template_end. A recording that fails or is cancelled discards the bodies.
  *
  * A comparison is a node of its own, which is added before the conditional node and has the number before.
  *
  * Several graphs of a template with conditional nodes, those of gpo_template_launch on several streams among them, need
- * nodes that can be copied, as a child does (gpo_template_add_child). What is recorded for a body needs that too. */
+ * nodes that can be copied, as a child does (gpo_template_add_child). The recording of a body needs such nodes too. */
 
 #define GPO_COMPARE_KERNEL 0        /* no comparison: a kernel sets the condition (gpo_template_bind_condition) */
 #define GPO_COMPARE_EQUAL 1         /* the word == constant */
@@ -248,13 +248,13 @@ GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint
                                        const gpo_condition *condition, gpo_template_t *body, gpo_template_t *otherwise,
                                        uint32_t *node);
 /* Runs `body` again and again as long as the condition isn't 0. The condition is evaluated when the graph gets to the
- * node, and at the end of each run of the body. gpo_graph_get_loop says how often it ran. A graph that loops for ever
- * can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. One that is launched on
- * a resident stream (stream.h) goes when the loop has ended, and blocks nothing. */
+ * node, and at the end of each run of the body. gpo_graph_get_loop says how often it ran. A looping graph can't be
+ * stopped, and destroying it blocks until the loop ends: set condition.max_iterations. A graph that is launched on a
+ * resident stream (stream.h) is freed when the loop has ended, and destroying it doesn't block. */
 GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           const gpo_condition *condition, gpo_template_t *body, uint32_t *node);
-/* Runs the body whose number the condition is, from 0; none if there is no such body. `bodies` gets `count` templates
- * (1 to 1024).
+/* Runs the body whose number, from 0, equals the condition; no body if the condition is `count` or more. `bodies` gets
+ * `count` templates (1 to 1024).
  * GPO_NOT_SUPPORTED: the driver has no switch nodes (before CUDA 12.8) */
 GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                            const gpo_condition *condition, gpo_template_t *bodies, uint32_t count,
@@ -263,7 +263,7 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
 /* Gives a kernel node the condition of a node that was made with GPO_COMPARE_KERNEL: argument `index` becomes the
  * handle that gpo::set_condition takes (gpuorch/device/graph.cuh; 8 bytes, of type gpo::condition). The kernel must
  * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in`
- * are the templates that the nodes were added to: of one template and its bodies. Copies of both nodes, in children and
+ * are the templates that the nodes were added to: one template or bodies of it. Copies of both nodes, in children and
  * in further graphs, have conditions of their own.
  * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes; or the templates
  *     don't belong together
@@ -273,20 +273,20 @@ GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_
 
 /* --- memory of a template --- */
 
-/* Device memory that the template owns: at one address for as long as the template's handle, a graph of it or of a
- * template that has it as a child, or a launch of such a graph lives. So recorded addresses can't become stale. It is
- * freed with the last of them; gpo_memory_free refuses it. Memory of a body's handle is the memory of the template that
- * the body belongs to. Aligned, and serialising, as gpo_memory_allocate.
+/* Device memory that the template owns. The memory keeps its address and is freed with the last of: the template's
+ * handle, the graphs of the template and of templates that have it as a child, and the launches of these graphs.
+ * Recorded addresses therefore can't become stale. gpo_memory_free refuses the memory. Memory of a body's handle is the
+ * memory of the template that the body belongs to. Aligned, and serialising, as gpo_memory_allocate.
  * GPO_OUT_OF_MEMORY: the device has no `bytes` (1 or more) left */
 GPO_API gpo_status gpo_template_allocate(gpo_template_t graph_template, uint64_t bytes, uint64_t *address);
-/* The same for pinned host memory, which kernels of all devices use at the same address as the host. */
+/* Pinned host memory with the same lifetime, which kernels of all devices use at the same address as the host. */
 GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uint64_t bytes, void **memory);
 
-/* Device memory that exists while the graph runs, from this node to a node of gpo_template_add_free, at the same
- * address in every launch; graphs that don't run at once may share it physically. Each allocation needs a free: until
- * then graphs of the template are refused. A template with such nodes has one graph at a time, which all streams of
- * gpo_template_launch share; a new recording always rebuilds the graph. The template can't be a child. Kernels can't
- * launch its graph.
+/* Device memory that exists while the graph runs, from this node to a node of gpo_template_add_free. Its address is the
+ * same in every launch. Graphs that don't run at once may share the physical memory. Each allocation needs a free:
+ * without one no graph of the template can be made. A template with such nodes has one graph at a time, which all
+ * streams of gpo_template_launch share; a new recording always rebuilds the graph. The template can't be a child.
+ * Kernels can't launch its graph.
  * GPO_NOT_SUPPORTED: the device has no memory pools, or the template is a body
  *
  * Allocations in stream order that other libraries make in a recording (cuMemAllocAsync) become such nodes, too. A
@@ -325,7 +325,7 @@ GPO_API gpo_status gpo_template_add_parameter(gpo_template_t graph_template, con
 
 /* Writes a number by which gpo_graph_set_parameter finds the parameter faster than by its name. Numbers stay the same
  * when the template is recorded anew.
- * GPO_NOT_FOUND: there is no such parameter; the message lists those there are */
+ * GPO_NOT_FOUND: there is no such parameter; the message lists the template's parameters */
 GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, const char *name, uint32_t *parameter,
                                               uint64_t *bytes);
 
@@ -335,8 +335,9 @@ GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, con
  * GPO_NOT_FOUND: no node has this label; GPO_INVALID_ARGUMENT: several have it */
 GPO_API gpo_status gpo_template_find_node(gpo_template_t graph_template, const char *label, uint32_t *node);
 
-/* Writes the CUgraph behind the template. The library owns it: read it, copy it, instantiate it; don't change it. It is
- * valid until the template is recorded anew, cleared or destroyed. Nothing can be added to the template any more.
+/* Writes the CUgraph behind the template. The library owns the CUgraph: read, copy or instantiate it, but don't change
+ * it. The CUgraph is valid until the template is recorded anew, cleared or destroyed. Nothing can be added to the
+ * template any more.
  * GPO_INVALID_STATE: the template is being recorded, or is a body */
 GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void **native);
 
@@ -350,22 +351,22 @@ typedef struct gpo_template_statistics {
     uint32_t nodes;          /* with those of bodies, once it has a graph */
     uint32_t parameters;
     uint32_t instances;      /* graphs that exist now, those of gpo_template_launch included */
-    uint32_t pooled;         /* of these, how many are those of gpo_template_launch */
+    uint32_t pooled;         /* how many of the instances are those of gpo_template_launch */
     uint32_t recordings;     /* how often it was recorded */
     uint64_t launches;       /* of all its graphs */
     uint64_t patches;        /* nodes that a launch gave the driver anew */
     uint64_t updates;        /* graphs that took over a new recording in place */
-    uint64_t rebuilds;       /* graphs that had to be instantiated anew for one */
+    uint64_t rebuilds;       /* graphs that had to be instantiated anew for a new recording */
     uint64_t instance_bytes; /* by how much free device memory fell while the newest graph with GPO_GRAPH_UPLOAD or
                                 GPO_GRAPH_DEVICE_LAUNCH was made; 0: by nothing, or there was none */
     uint64_t waiting_frees;  /* frees of memory that wait for graphs of this template (see Lifetime) */
     char last_rebuild[256];  /* why the last graph was rebuilt: the node and what differs; "" if none was */
     uint64_t held_words;     /* words of arguments larger than 8 bytes that hold memory for graphs now (see Lifetime) */
-    uint64_t waiting_for_words; /* of waiting_frees, those that wait for such words alone: for addresses, or for numbers
-                                   that happen to be addresses. The log names the kernel, the argument and the word */
+    uint64_t waiting_for_words; /* the waiting_frees that only held words hold up: addresses, or numbers that happen to
+                                   be addresses. The log names the kernel, the argument and the word */
     uint64_t dropped;        /* values that were set, in graphs or for held launches, and that a new recording had no
                                 place for (see Parameters) */
-    char last_dropped[256];  /* the parameter of the last of them, and why; "" if there was none */
+    char last_dropped[256];  /* the parameter of the newest dropped value, and why; "" if there was none */
 } gpo_template_statistics;
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
 
@@ -373,11 +374,13 @@ GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gp
 
 #define GPO_PICTURE_DOT 1 /* text for Graphviz */
 #define GPO_PICTURE_SVG 2 /* needs no other file, and follows the viewer's preference for dark or light */
-/* Draws the template: its nodes with their labels, what they do, and their parameters; what comes after what; bodies
- * inside of their conditional nodes; how often its graphs were launched; and how long the newest launch took that a
- * trace (trace.h) has timed, if there is one. Nodes have the numbers of the template or body that they were added to.
- * A string (types.h). The values in it are those that were recorded.
- * GPO_INVALID_STATE: the template is being recorded; or a body of it is, or of the template that it is a body of
+/* Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies inside
+ * of their conditional nodes. The picture also has the number of launches of the template's graphs, and the duration of
+ * the newest launch that a trace (trace.h) has timed, if there is one. Nodes have the numbers of the template or body
+ * that they were added to.
+ * A string (types.h). Values are shown as they were recorded.
+ * GPO_INVALID_STATE: the template is being recorded, or a body of it, or another body of the template that it belongs
+ *     to
  * GPO_INVALID_ARGUMENT: an unknown format */
 GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint32_t format, char *buffer,
                                             size_t capacity, size_t *needed);
@@ -385,7 +388,7 @@ GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint3
 /* --- graphs: instances of a template --- */
 
 #define GPO_GRAPH_UPLOAD 1        /* upload to the device when created, so that the first launch is as fast as others */
-#define GPO_GRAPH_DEVICE_LAUNCH 2 /* kernels may launch it (gpo_graph_get_device_handle); with its upload */
+#define GPO_GRAPH_DEVICE_LAUNCH 2 /* kernels may launch it (gpo_graph_get_device_handle); uploads it too */
 
 typedef struct gpo_graph_options {
     uint32_t struct_size;
@@ -394,8 +397,8 @@ typedef struct gpo_graph_options {
 } gpo_graph_options;
 
 /* Makes a graph of the template as it is now. `options` may be NULL.
- * GPO_INVALID_STATE: the template or a body of it is being recorded, or it is a body; or it has an allocation that no
- *     node frees (gpo_template_add_allocation): the message names the node
+ * GPO_INVALID_STATE: the template or a body of it is being recorded; or the template is a body; or no node frees an
+ *     allocation of the template (gpo_template_add_allocation): the message names the node
  * GPO_NOT_SUPPORTED: with GPO_GRAPH_DEVICE_LAUNCH, the template has a node that such a graph can't have (only kernels,
  *     copies of device and pinned memory, and fills): the message names the node. Or it has conditional nodes or memory
  *     nodes and a graph already, and a node that can't be copied
@@ -413,7 +416,7 @@ GPO_API gpo_status gpo_graph_destroy(gpo_graph_t graph);
  * GPO_INVALID_ARGUMENT: another size; or a value that can't be: a grid or block beyond the device's limits, a length of
  *     0, an address of another kind of memory or of none that the GPU can use. The message names the parameter */
 GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char *name, const void *value, uint64_t bytes);
-/* The same by the number of gpo_template_get_parameter. */
+/* Sets the parameter with this number of gpo_template_get_parameter, otherwise as gpo_graph_set. */
 GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter, const void *value, uint64_t bytes);
 
 typedef struct gpo_setting {
@@ -435,7 +438,8 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *valu
  *     nodes of a template to a recording
  * GPO_INVALID_ARGUMENT: graph and stream are of different devices; or the driver refuses a value that was set: then
  *     nothing was launched, the message names the node, and the graph can be launched with other values; or the memory
- *     at an address that was set is gone: likewise, and the message names the parameter. A held launch fails so later
+ *     at an address that was set has been freed: then too nothing was launched, and the message names the parameter. A
+ *     held launch fails later, with the same status
  * GPO_INVALID_STATE: the graph frees memory that another graph allocates and that isn't allocated now
  * May block in the driver if the graph has host nodes or copies. */
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
@@ -452,7 +456,7 @@ typedef struct gpo_graph_update_report {
     char reason[256];   /* why it was rebuilt: node, old, new; "" if it wasn't */
     uint32_t dropped;   /* values that were set in the graph and that the new recording has no place for */
     char dropped_parameter[64]; /* the first of their parameters; "" if there is none */
-    char dropped_reason[256];   /* why: what it was and is; "" likewise */
+    char dropped_reason[256];   /* why it was dropped; "" if no value was */
 } gpo_graph_update_report;
 /* Brings the graph to the template's newest recording: in place if its shape is the same, else by instantiating it
  * anew. Values that were set stay for parameters that mean the same (see Parameters), and others are dropped. If it
@@ -461,40 +465,40 @@ typedef struct gpo_graph_update_report {
 GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report *report);
 
 /* Launches the template on `stream`, with the values of `settings` (as for gpo_graph_set_all), and what was recorded
- * for all other parameters. Each stream gets a graph of its own, made at the first launch there. So launches on
- * different streams run beside each other, and any number of them can be in flight. Beyond `max_instances` streams,
- * streams share graphs, and launches of one graph run one after the other. These graphs are updated to the newest
- * recording by themselves. A launch that is held meanwhile is of that recording too: see gpo_graph_launch.
+ * for all other parameters. Each stream gets a graph of its own, made at the first launch there. Launches on different
+ * streams therefore run beside each other, and any number of them can be in flight. Beyond `max_instances` streams,
+ * streams share graphs, and launches of one graph run one after the other. The library updates all these graphs to the
+ * newest recording. A launch that is held meanwhile is of the newest recording too: see gpo_graph_launch.
  * Statuses as gpo_graph_create, gpo_graph_set_all, gpo_graph_launch. Doesn't wait for the GPU. */
 GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting *settings,
                                        uint64_t stride, uint64_t count);
-/* Makes graphs ahead for streams that will come, until there are `count`, and uploads them on `stream`. */
+/* Makes graphs for gpo_template_launch in advance, until there are `count`, and uploads them on `stream`. */
 GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
 
 /* How often the body of a while ran in the newest launch that is done, and whether `max_iterations` ended it.
  * `conditional_in` is the template that `node` was added to: the graph's, or a body; or a child, or a body of a child,
  * however deep. Either pointer may be NULL. With a condition that a kernel sets, `limited` is 1 also if the kernel
  * ended the loop just then.
- * GPO_INVALID_ARGUMENT: `node` is no while; or `conditional_in` isn't in the graph's template as it was when the graph
- *     was made or updated; or the template has the child more than once, so that its copies can't be told apart (make a
+ * GPO_INVALID_ARGUMENT: `node` is no while; or `conditional_in` wasn't in the graph's template when the graph was made
+ *     or updated; or the template has the child more than once, and the call can't distinguish the copies (make a
  *     template for each)
  * Blocks for a copy from the device. */
 GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
                                       uint64_t *iterations, uint32_t *limited);
 
-/* Writes the CUgraphExec behind the graph, with all values that were set in it. The library owns it. It is valid until
- * the graph is updated or destroyed. */
+/* Writes the CUgraphExec behind the graph, with all values that were set in it. The library owns the CUgraphExec, which
+ * is valid until the graph is updated or destroyed. */
 GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void **native);
 
-/* Writes what kernels launch the graph by: `native` names the graph, and `status` is the address of a word that gets
- * the last failure of such a launch. A kernel takes both as one argument of 16 bytes, a gpo::device_graph
- * (gpuorch/device/graph.cuh). They are valid until the graph is rebuilt or destroyed. Values that are set, and updates,
- * reach launches of the device with gpo_graph_upload or a launch of the host.
+/* Writes the handle by which kernels launch the graph: `native` names the graph, and `status` is the address of a word
+ * that gets the last failure of such a launch. A kernel takes both as one argument of 16 bytes, a gpo::device_graph
+ * (gpuorch/device/graph.cuh). Both are valid until the graph is rebuilt or destroyed. Set values and updates reach
+ * launches by kernels with the next gpo_graph_upload or launch by the host.
  * GPO_INVALID_STATE: the graph was made without GPO_GRAPH_DEVICE_LAUNCH */
 GPO_API gpo_status gpo_graph_get_device_handle(gpo_graph_t graph, uint64_t *native, uint64_t *status);
 /* Reads that word: the last failure of a device launch by this handle since the last call; GPO_SUCCESS if there was
- * none. GPO_LIMIT_EXCEEDED: one launch too many: of the 120 fire-and-forget or 255 tail launches that one run of a
- * graph may make, or of this graph, which can be launched once at a time. GPO_INVALID_ARGUMENT: anything else */
+ * none. GPO_LIMIT_EXCEEDED: one launch too many: one run of a graph may make 120 fire-and-forget and 255 tail launches,
+ * and this graph can be launched once at a time. GPO_INVALID_ARGUMENT: anything else */
 GPO_API gpo_status gpo_graph_get_device_status(gpo_graph_t graph, gpo_status *device_status);
 
 #ifdef __cplusplus

@@ -1,11 +1,12 @@
 /* timeline.h: a timeline is a 64-bit number that only rises. The host and the streams of any device wait for one
  * another through it.
  *
- * Raising the number is called *signalling* a value. A value is *reached* when the number is that value or higher. Who
- * needs a value waits for it; a wait may come before the signal has been submitted. If a stream waits for a value
- * whose signal has not been submitted, the stream is *held* on the host (stream.h).
+ * Raising the number is called *signalling* a value. A value is *reached* when the number is that value or higher. A
+ * wait for a value may come before the signal has been submitted. If a stream waits for a value whose signal has not
+ * been submitted, the stream is *held* on the host (stream.h).
  *
- * A timeline can *fail*, once and for ever. Then every wait for a value that is not reached fails with the same status.
+ * A timeline can *fail*, once and permanently. Then every wait for a value that is not reached fails with the same
+ * status.
  *
  * gpo_timeline_notify (completion.h) delivers an entry, and gpo_timeline_then (executor.h) calls a function, when a
  * value is reached or the timeline fails; also for a timeline that has failed already.
@@ -35,8 +36,8 @@ GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline
  * itself reaches nothing: see "Streams that hold each other up" in stream.h. */
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
-/* Raises the timeline to `value` from the host, and releases what waited for that. When the call returns, no stream is
- * held for this value any more, nor for work that was held behind such a wait on another stream.
+/* Raises the timeline to `value` from the host, and releases the waits for it. When the call returns, no stream is held
+ * for this value any more, nor for work that was held behind such a wait on another stream.
  *
  * GPO_INVALID_ARGUMENT: `value` is not above the value reached; or not above every signal that the GPU has been given;
  *     or a stream is on the way to signal exactly this value
@@ -46,9 +47,8 @@ GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
 /* Fails the timeline with `status`, which must be 50 or above (else GPO_INVALID_ARGUMENT), and a sentence, which may be
  * NULL. If the timeline has failed before, the first failure stays.
  *
- * Waits for values that are not reached fail with `status`. So do waits that are put on streams from now on for such
- * values, even if a signal that would reach the value was submitted before. Only waits that the GPU has been given
- * already go on. */
+ * Waits for values that are not reached fail with `status`. Later waits of streams for these values fail too, even if a
+ * signal that would reach the value was submitted before. Only waits that the GPU has been given already go on. */
 GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char *message);
 
 /* Writes the value that has been reached. If the timeline has failed, returns the status of that failure instead. */

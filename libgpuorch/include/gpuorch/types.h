@@ -6,12 +6,12 @@
  *   GPO_STALE_HANDLE or GPO_INVALID_HANDLE and does nothing.
  *   A create function writes the handle as its last step. If it fails, it has created nothing.
  *   A destroy function makes the handle stale at once. The object itself is freed when its work is done and no other
- *   object uses it any more, so destroying an object that is in use or in flight is allowed. Destroying NULL succeeds.
- *   An object keeps the object that it was created from alive.
+ *   object uses it any more. Objects may therefore be destroyed while they are in use or in flight. Destroying NULL
+ *   succeeds. An object keeps the object that it was created from alive.
  *
  * Names
  *   A function is called gpo_<object>_<verb>. The object is the type of the handle that the function takes first or
- *   makes. A function that only reads something is called gpo_<object>_get_<what>. These have other names:
+ *   makes. A function that only reads something is called gpo_<object>_get_<what>. Exceptions:
  *   - gpo_advise* give advice (advice.h), which needs no object.
  *   - Functions that take no handle are named for what they return: gpo_status_name, gpo_status_text, gpo_version,
  *     gpo_get_api; gpo_last_<what> is for what the calling thread did last.
@@ -28,7 +28,7 @@
  *
  * Errors
  *   Every function returns a gpo_status (status.h), except gpo_status_name, gpo_status_text, gpo_version and
- *   gpo_get_api. A call that fails has had no effect, unless the function's comment says otherwise.
+ *   gpo_get_api. A call that fails has no effect, unless the function's comment says otherwise.
  *
  * Stream capture
  *   No function of the library breaks a stream capture of another library. A function that puts work on a stream that
@@ -39,12 +39,12 @@
  *   the defaults. A smaller struct, from an older header, is accepted. A larger struct, from a newer header, is
  *   accepted if the fields that this library doesn't know are zero, and refused otherwise. A size that ends inside a
  *   field is refused with GPO_INVALID_ARGUMENT. Flags that this library doesn't know are refused.
- *   An array of structs comes with its stride, the bytes from the beginning of one element to that of the next: set it
- *   to sizeof the struct.
+ *   An array of structs comes with its stride, the number of bytes from the start of an element to the start of the
+ *   next: set the stride to sizeof the struct.
  *
  * Units
  *   Host memory is `void *`, device addresses are `uint64_t`. Sizes are in bytes, times in nanoseconds.
- *   A timeout is an int64_t in nanoseconds: 0 checks and returns at once, a negative timeout waits for ever.
+ *   A timeout is an int64_t in nanoseconds: 0 checks and returns at once, a negative timeout waits without a limit.
  *
  * Lifetime of what the caller passes
  *   Memory and strings that are passed to a function may be freed when the call returns. A function that only starts
@@ -86,7 +86,7 @@ extern "C" {
 #define GPO_VERSION_PATCH 0
 #define GPO_VERSION 100 /* major * 10000 + minor * 100 + patch */
 
-/* As a count or size: the library chooses. */
+/* For a count or size: the library chooses. */
 #define GPO_AUTO 0
 
 /* 0 is success: see status.h. */

@@ -1,16 +1,16 @@
 /* device/atomic.cuh: the memory operations that queues and the communication of several devices are made of
  * (gpuorch/device/queue.cuh, gpuorch/device/peer.cuh).
  *
- * All PTX of these is in this file, each instruction beside what the software GPU does in its place. For CUDA C++
- * by nvcc, NVRTC or Clang, for compute capability 7.0 or newer.
+ * All their PTX is in this file, each instruction beside the software GPU's code for it. For CUDA C++ by nvcc, NVRTC
+ * or Clang, for compute capability 7.0 or newer.
  *
  * Addresses are of global memory: of this or another device, or of pinned host memory. Shared memory has CUDA's own
  * functions (atomicAdd and the like).
  *
- * Orders   relaxed: the operation is atomic, and orders nothing else. acquire: what a thread reads afterwards is at
- *          least as new. release: whoever sees the value sees what the thread wrote before. acq_rel: both.
- * Scopes   All operations are for the threads of one device. Those that end in _system are also for the host and for
- *          other devices.
+ * Orders   relaxed: the operation is atomic, and orders nothing else. acquire: the thread's later reads are at least
+ *          as new. release: a thread that sees the value sees all earlier writes of the storing thread. acq_rel: both.
+ * Scopes   All operations are for the threads of one device. Operations that end in _system are also for the host and
+ *          for other devices.
  */
 #ifndef GPUORCH_DEVICE_ATOMIC_CUH
 #define GPUORCH_DEVICE_ATOMIC_CUH
@@ -111,7 +111,7 @@ GPO_FETCH_ADD(fetch_add_acq_rel, u64, "l", "atom.acq_rel.gpu.global.add.u64", __
 GPO_FETCH_ADD(fetch_add_relaxed_system, u64, "l", "atom.relaxed.sys.global.add.u64", __ATOMIC_RELAXED)
 GPO_FETCH_ADD(fetch_add_acq_rel_system, u64, "l", "atom.acq_rel.sys.global.add.u64", __ATOMIC_ACQ_REL)
 
-/* Additions whose result nobody reads. */
+/* Additions that return nothing. */
 GPO_ADD(add_relaxed, u32, "r", "red.relaxed.gpu.global.add.u32", __ATOMIC_RELAXED)
 GPO_ADD(add_relaxed, u64, "l", "red.relaxed.gpu.global.add.u64", __ATOMIC_RELAXED)
 GPO_ADD(add_relaxed, i64, "l", "red.relaxed.gpu.global.add.u64", __ATOMIC_RELAXED)
@@ -219,7 +219,7 @@ __device__ inline void load_pair_relaxed_system(const u64* at, u64& first, u64& 
 #endif
 }
 
-/* Gives way for about so long; at once to other blocks and threads on the software GPU. */
+/* Pauses for about this time; on the software GPU, lets other blocks and threads run at once. */
 __device__ inline void pause(u32 nanoseconds) {
 #if defined(__GPUORCH_SOFT__)
     (void)nanoseconds;
@@ -229,7 +229,7 @@ __device__ inline void pause(u32 nanoseconds) {
 #endif
 }
 
-/* A clock that all of the device has in common, in nanoseconds. It advances in steps of up to a microsecond. */
+/* The device-wide clock, in nanoseconds. Advances in steps of up to a microsecond. */
 __device__ inline u64 now() {
 #if defined(__GPUORCH_SOFT__)
     return __gpo_globaltimer();
@@ -273,10 +273,10 @@ __device__ inline u32 lane() {
 /* How many lanes of `mask` come before this one. */
 __device__ inline u32 rank_in(u32 mask) { return (u32)__popc(mask & ((1u << lane()) - 1u)); }
 
-/* Whether this lane is the first of `mask`: the one that acts for all of them. */
+/* Whether this lane is the first of `mask`, which acts for all of them. */
 __device__ inline bool elected(u32 mask) { return rank_in(mask) == 0; }
 
-/* What the first lane of `mask` has. All lanes of `mask` call together. */
+/* The first lane's `value`. All lanes of `mask` call together. */
 __device__ inline u64 from_first(u32 mask, u64 value) { return __shfl_sync(mask, value, __ffs((int)mask) - 1); }
 __device__ inline u32 from_first(u32 mask, u32 value) { return __shfl_sync(mask, value, __ffs((int)mask) - 1); }
 __device__ inline int from_first(u32 mask, int value) { return __shfl_sync(mask, value, __ffs((int)mask) - 1); }

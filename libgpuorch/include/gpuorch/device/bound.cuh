@@ -14,7 +14,7 @@ struct bound {
 __device__ inline bound polls(unsigned long long most) { return bound{most, false}; }
 __device__ inline bound nanoseconds(unsigned long long most) { return bound{most, true}; }
 
-/* A wait that goes on. */
+/* A wait in progress: counts looks or time, and pauses for longer and longer. */
 struct patience {
     bound limit;
     unsigned long long begin, looks;
@@ -22,7 +22,7 @@ struct patience {
 
     __device__ explicit patience(bound most) : limit(most), begin(0), looks(0), sleep(32) {}
 
-    /* Has the bound passed, after so many more looks? The first call is the beginning. */
+    /* Whether the bound has passed, after `more` further looks. The first call starts the time. */
     __device__ bool over(unsigned more = 1) {
         if (!limit.is_time) return (looks += more) >= limit.most;
         const unsigned long long time = atomic::now();

@@ -1,4 +1,4 @@
-/* device/handles.cuh: what kernels take as a queue, and what calls on queues return. Part of device/queue.cuh.
+/* device/handles.cuh: handles of queues in kernels, and results of calls on queues. Part of device/queue.cuh.
  *
  * gpo_queue_get_device_handle writes these structs. A kernel takes them as arguments, by value. All addresses are the
  * device's. Each counter that many blocks write has a line of 128 bytes to itself.
@@ -10,14 +10,14 @@
 
 namespace gpo {
 
-/* What calls return: values of gpo_status. */
+/* Results of calls: values of gpo_status. */
 enum queue_status {
     queue_success = 0,
     queue_timeout = 2,     /* the bound of a wait has passed */
     queue_would_block = 3, /* full or empty */
     queue_end = 4,         /* no more numbers; or the ring is closed, and all tasks are done */
     queue_invalid = 10,    /* the handle is none, or of another kind or version; the task type has another size than the
-                              queue's tasks; there is no such priority; a try_ call on a ring with tickets */
+                              queue's tasks; the priority doesn't exist; a try_ call on a ring with tickets */
     queue_aborted = 50
 };
 
@@ -47,8 +47,8 @@ enum { range_late_claims = 1 };
 struct ring {
     unsigned magic, version;
     unsigned long long words;    /* for each priority 8 lines: ring_line */
-    unsigned long long sequence; /* u32 of each slot; a priority's behind those of the one before */
-    unsigned long long tasks;    /* task_size bytes of each slot; likewise */
+    unsigned long long sequence; /* u32 of each slot, ordered by priority */
+    unsigned long long tasks;    /* task_size bytes of each slot, ordered by priority */
     unsigned capacity_log2;      /* slots of a priority */
     unsigned task_size;          /* a multiple of 16 */
     unsigned priorities;
@@ -72,7 +72,7 @@ enum ring_line {
 
 struct host_ring {
     unsigned magic, version;
-    ring tasks;                      /* in device memory: what the dispatcher hands out to the workers */
+    ring tasks;                      /* in device memory: tasks from the dispatcher to the workers */
     unsigned long long posted_slots; /* pinned: `task_words` u64 of each slot */
     unsigned long long answer_slots; /* pinned: `answer_words` u64 of each slot */
     unsigned long long control;      /* pinned: the host's u32 state, at + 8 the final count of tasks; at + 128 the

@@ -1,9 +1,9 @@
-/* device/host_ring.cuh: tasks from the host, and answers to it. Part of device/queue.cuh, which says how it is used.
+/* device/host_ring.cuh: tasks from the host, and answers to it. Part of device/queue.cuh, which describes its use.
  *
- * Tasks and answers lie in slots of pinned memory. Each 8-byte word of a slot has 4 bytes of data below the flag of its
- * lap, so that one load brings the data and says whether it is there. Nothing rests on the order of stores, or on
- * stores wider than 8 bytes (as in NCCL's LL protocol). The host posts no more tasks than there are slots for their
- * answers, so an answer never waits.
+ * Tasks and answers lie in slots of pinned memory. Each 8-byte word of a slot has 4 bytes of data below its lap's flag:
+ * a single load reads the data, and the flag says if it is valid. Nothing rests on the order of stores, or on stores
+ * wider than 8 bytes (as in NCCL's LL protocol). The host posts no more tasks than there are slots for their answers,
+ * so an answer never waits.
  */
 #ifndef GPUORCH_DEVICE_HOST_RING_CUH
 #define GPUORCH_DEVICE_HOST_RING_CUH
@@ -12,7 +12,7 @@
 
 namespace gpo {
 
-/* What pops of host_ring.tasks give. */
+/* A task that pops of host_ring.tasks give. */
 template <class T>
 struct host_task {
     unsigned ticket; /* names the task in its answer */
@@ -27,13 +27,13 @@ __device__ inline bool is_host_ring(const host_ring& what) {
 
 /* -- the host's words -- */
 
-/* The first word of a position's slot, of slots of `words` words. */
+/* The first word of a position's slot, where slots have `words` words. */
 __device__ inline unsigned long long* host_slot(const host_ring& in, unsigned long long slots, unsigned words,
                                                 unsigned long long position) {
     return (unsigned long long*)slots + (position & ((1ull << in.capacity_log2) - 1)) * words;
 }
 
-/* The upper half of words of this position. Never 0, which is there before the first lap. */
+/* The upper half of words of this position. Never 0, the content before the first lap. */
 __device__ inline unsigned host_flag(const host_ring& in, unsigned long long position) {
     return (unsigned)((position >> in.capacity_log2) % 0xffffffffull) + 1;
 }
@@ -51,7 +51,7 @@ __device__ inline unsigned long long* taken_count(const host_ring& in) {
 }
 __device__ inline unsigned long long* answer_count(const host_ring& in) { return (unsigned long long*)in.device_words; }
 
-/* For one thread: tasks below `taken` have been read, so that the host may use their slots again. */
+/* For one thread: tasks below `taken` have been read, and the host may use their slots again. */
 __device__ inline void tell_taken(const host_ring& from, unsigned long long taken) {
     atomic::store_relaxed(taken_count(from), taken);
     atomic::store_relaxed_system((unsigned long long*)(from.control + 128), taken);
@@ -69,21 +69,21 @@ __device__ inline int host_verdict(const host_ring& from, unsigned long long tak
 
 /* In shared memory. */
 struct dispatch_memory {
-    unsigned first_bad[2]; /* in turn: the first thread whose word isn't there */
+    unsigned first_bad[2]; /* take turns: the first thread whose word isn't there */
     unsigned count;        /* tasks to be handed out, to positions from `first` on */
     unsigned long long first;
     int status;
 };
 
-/* What one block does that hands out the host's tasks. In a turn each of its threads reads a word: `reach` slots in
- * all, few while nothing comes. */
+/* The block that hands out the host's tasks. In a turn each of its threads reads a word: `reach` slots in all, few
+ * while no tasks come. */
 struct dispatcher {
     const host_ring& from;
     dispatch_memory& memory;
     patience waiting;
     bound idle;
     unsigned long long taken, told;
-    unsigned thread, slot, word; /* the thread's word is `word` of the slot that many behind the first */
+    unsigned thread, slot, word; /* the thread's number; its word is `word` of slot `taken` + `slot` */
     unsigned least, most, reach;
 
     __device__ dispatcher(const host_ring& posted, dispatch_memory& shared, bound limit)
@@ -95,7 +95,7 @@ struct dispatcher {
         __syncthreads();
     }
 
-    /* Whether the thread's word is there, or isn't looked for. */
+    /* Whether the thread's word is there, or its slot is out of reach. */
     __device__ bool look(unsigned& data) const {
         if (slot >= reach) return true;
         const unsigned long long position = taken + slot;
@@ -105,7 +105,7 @@ struct dispatcher {
         return (unsigned)(bits >> 32) == host_flag(from, position);
     }
 
-    /* The slots that are whole, from the first on. All threads' words have been read then. */
+    /* How many slots are whole, from the first on. A barrier: all threads' words have been read afterwards. */
     __device__ unsigned whole(bool there, unsigned& first_bad, unsigned lanes) const {
         const unsigned bad = __ballot_sync(lanes, !there);
         if (bad != 0 && atomic::elected(lanes))
@@ -115,7 +115,8 @@ struct dispatcher {
         return slots < reach ? slots : reach;
     }
 
-    /* For the first thread: positions for as many of the tasks as the workers have room for. `state`: the host's. */
+    /* For the first thread: takes positions for as many of the tasks as the workers' ring has room for. `state`: the
+     * host's. */
     __device__ void decide(unsigned there, unsigned state) {
         ring_offer offer = {0, 0, 0, queue_would_block};
         if (state == queue_is_aborted)
@@ -147,7 +148,7 @@ struct dispatcher {
         told = now;
     }
 
-    /* The header lies in front of 12 bytes that nobody uses. */
+    /* In the task, 12 unused bytes follow the header. */
     __device__ void hand_out(unsigned count, unsigned data) const {
         const ring_slot to(from.tasks, 0, memory.first + slot);
         const bool mine = slot < count;
@@ -164,7 +165,7 @@ struct dispatcher {
 
     __device__ int turn(unsigned number, unsigned lanes) {
         unsigned data = 0, state = queue_open;
-        /* On its way across the bus together with the words: a turn waits for the bus once. */
+        /* This load crosses the bus together with the words: a turn waits for the bus once. */
         if (thread == 0) state = atomic::load_relaxed_system(host_state(from));
         const bool there = look(data);
         const unsigned slots = whole(there, memory.first_bad[number % 2], lanes);
@@ -185,8 +186,8 @@ struct dispatcher {
     }
 };
 
-/* Hands out the host's tasks to the workers, until the host has closed or aborted the ring. By all threads of one
- * block; no other block takes tasks from the host. `idle`: for how long nothing may come, or no worker takes anything.
+/* Hands out the host's tasks to the workers, until the host has closed or aborted the ring. Called by all threads of
+ * one block; no other block takes tasks from the host. `idle`: bound of waits for a task, or for a worker to take one.
  */
 __device__ inline int dispatch(const host_ring& from, dispatch_memory& memory, bound idle) {
     if (!is_host_ring(from) || atomic::threads_in_block() < from.task_words) return queue_invalid;
@@ -209,7 +210,7 @@ struct host_taker {
     __device__ explicit host_taker(const host_ring& posted, unsigned lanes = __activemask())
         : from(posted), taken(is_host_ring(posted) ? atomic::load_relaxed(taken_count(posted)) : 0), mask(lanes) {}
 
-    /* All words at once: their loads are on their way together. */
+    /* Loads all words at once, so that they cross the bus together. */
     template <class T>
     __device__ bool look(host_task<T>& task) const {
         constexpr unsigned words = 1 + task_words<T>::count * 4;
@@ -267,7 +268,7 @@ struct answer_bytes {
     }
 };
 
-/* A slot for the answer of each lane. */
+/* Takes a slot for the answer of each lane. */
 __device__ inline unsigned long long answer_position(const host_ring& to, const lanes& group) {
     unsigned long long first = 0;
     if (group.first()) first = atomic::fetch_add_relaxed(answer_count(to), (unsigned long long)group.count);
@@ -296,7 +297,7 @@ __device__ inline int answer(const host_ring& to, unsigned ticket, int status, c
     return done(to.tasks, mask);
 }
 
-/* Only a status of each thread's task. An answer's bytes are zeros. */
+/* Answers each thread's task with a status alone: the answer's bytes are zeros. */
 __device__ inline int answer_zeros(const host_ring& to, unsigned ticket, int status, unsigned mask) {
     if (!is_host_ring(to)) return queue_invalid;
     if (to.answer_words != 0) {
@@ -308,12 +309,12 @@ __device__ inline int answer_zeros(const host_ring& to, unsigned ticket, int sta
     }
     return done(to.tasks, mask);
 }
-/* (No mask: it would be taken for a reply that is an unsigned.) */
+/* Has no mask parameter: a mask would be taken for a reply of type unsigned. */
 __device__ inline int answer(const host_ring& to, unsigned ticket, int status) {
     return answer_zeros(to, ticket, status, __activemask());
 }
 
-/* The warp's task is done. Its lanes write neighbouring words of the answer, which all of them have. */
+/* The warp's task is done. All lanes have the answer, and write neighbouring words of it. */
 template <class A>
 __device__ inline int warp_answer(const host_ring& to, unsigned ticket, int status, const A& reply,
                                   unsigned mask = __activemask()) {
@@ -337,7 +338,7 @@ __device__ inline int warp_answer(const host_ring& to, unsigned ticket, int stat
     return warp_done(to.tasks, mask);
 }
 
-/* The block's task is done. All its threads have the answer; its first warp writes it. */
+/* The block's task is done. All threads have the answer; the first warp writes it. */
 template <class A>
 __device__ inline int block_answer(const host_ring& to, unsigned ticket, int status, const A& reply) {
     __syncthreads();

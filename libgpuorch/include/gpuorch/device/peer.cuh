@@ -1,8 +1,8 @@
 /* device/peer.cuh: kernels that use the memory of other devices: symmetric memory, signals and barriers
  * (gpuorch/symmetric.h).
  *
- * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. It needs no
- * device link step. gpo_module_compile finds this header by itself.
+ * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. Needs no device
+ * link step. gpo_module_compile finds this header by itself.
  *
  * A kernel takes symmetric memory as an argument, by value: gpo::symmetric, as gpo_symmetric_get_device_handle writes
  * it for the kernel's rank. Memory is named by a rank and an offset in bytes. Each call returns a gpo::peer_status. No
@@ -39,58 +39,58 @@
  *   Warp form: the lanes do one thing together, with the same arguments. The last argument is a mask of the lanes that
  *   come together; by default these are the lanes that are active at the call. A mask that is given must name the lanes
  *   that come to this very call, as for __syncwarp.
- *   Block form: likewise for all threads of a block. Each call is a barrier of the block, at its begin and its end.
+ *   Block form: the same for all threads of a block. Each call is a barrier of the block, at its begin and its end.
  *
- * What the calls do, and their memory orders. All atomics are for the whole system.
+ * Effects and memory orders of the calls. All atomics are for the whole system.
  *   pointer      The address of the byte at `offset` of a rank's memory, for any access; NULL if there is none.
  *   put          Copies `bytes` from `source`, memory of any kind that the threads can read, to a rank. When it
  *                returns, `source` may be changed. The writes are plain: a peer may read them when it has seen a later
  *                signal of the same thread, warp or block, or has passed a later barrier.
  *   get          Copies `bytes` from a rank to `destination`. When it returns, the bytes are there. The reads are
  *                plain: the peer must have written before a signal or barrier that the caller has seen.
- *                Both move 16 bytes at a time, whatever the alignment: on the link where the alignments of source and
- *                destination differ, on both sides otherwise.
- *   signal       Sets a word of 64 bits in a rank's memory (signal_set), or adds to it (signal_add). Release: who sees
- *                the value with wait() sees what the thread, warp or block has written before, on any device.
- *                signal_offset is a multiple of 8.
+ *                put and get move 16 bytes at a time for any alignment: on both sides if the alignments of source and
+ *                destination agree, otherwise on the link's side.
+ *   signal       Sets a word of 64 bits in a rank's memory (signal_set), or adds to it (signal_add). Release: a thread
+ *                that sees the value with wait() sees all earlier writes of the signalling thread, warp or block, on
+ *                any device. signal_offset is a multiple of 8.
  *   put_signal   put(), and then signal().
- *   wait         Looks at a word of the caller's own memory until it compares so with `value`. Acquire. `seen`, which
- *                may be left out, gets the value that was there last. Returns peer_timeout when the bound has passed.
- *   put_packet   Writes 8 bytes of data and the number of 32 bits that tells them apart from what was there before, in
- *                one store: a *packet*, of 16 bytes at a multiple of 16. On two H100s it took 2.1 us there and back,
- *                and a put_signal 7.2, which sets the word when its data has arrived. It orders nothing else.
- *   wait_packet  Looks at a packet in the caller's own memory until its number is `number`, and gives its data. Returns
- *                peer_timeout when the bound has passed. Before the next packet is put into the same place, this one
- *                must have been seen. Modelled on the LL protocols of NCCL and MSCCL++.
- *   fetch_add    Adds to a word of 64 bits of any rank. `before`, which may be left out, gets what was there. Relaxed:
- *                it orders nothing; a quiet() before it does.
- *   quiet        What the thread, warp or block has written before is seen by all devices before anything that it
- *                writes afterwards (fence, acquire and release).
- *   barrier      Block i of each rank's kernel waits until block i of all ranks has come. What the blocks have written
- *                before is seen by all of them afterwards, on any device. Blocks are counted from x to z. They must be
- *                on the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout may be called
- *                again, and then waits for the same meeting. Barriers need no reset between launches, as long as all
- *                ranks come to the same number of them in each; else gpo_symmetric_reset.
+ *   wait         Polls a word of the caller's own memory until the comparison with `value` holds. Acquire. `seen`
+ *                (optional) gets the last value. Returns peer_timeout when the bound has passed.
+ *   put_packet   Writes 8 bytes of data and a number of 32 bits in one store: a *packet*, of 16 bytes at a multiple of
+ *                16. The number must differ from the place's earlier one. On two H100s a packet took 2.1 us there and
+ *                back; put_signal, which sets the word when its data has arrived, took 7.2. Orders nothing else.
+ *   wait_packet  Polls a packet in the caller's own memory until its number is `number`, and gives its data. Returns
+ *                peer_timeout when the bound has passed. A packet must have been seen before the next one is put into
+ *                the same place. Modelled on the LL protocols of NCCL and MSCCL++.
+ *   fetch_add    Adds to a word of 64 bits of any rank. `before` (optional) gets the previous value. Relaxed: orders
+ *                nothing; a quiet() before it does.
+ *   quiet        Earlier writes of the thread, warp or block are visible to all devices before any of its later writes
+ *                (fence, acquire and release).
+ *   barrier      Block i of each rank's kernel waits until block i of all ranks has come. Earlier writes of these
+ *                blocks are visible to all of them afterwards, on any device. Blocks are counted from x to z. All
+ *                blocks must be on the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout
+ *                may be called again, and then waits for the same meeting. Barriers need no reset between launches, as
+ *                long as all ranks come to the same number of barriers in each; else gpo_symmetric_reset.
  *
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
- *   for so long.
- *   peer_invalid: the handle is none, there is no such rank, a range isn't inside the memory, a signal's offset is no
- *   multiple of 8, or a packet's none of 16; or the grid has more blocks than the memory has barriers for
+ *   for n nanoseconds.
+ *   peer_invalid: the handle is none, the rank doesn't exist, a range isn't inside the memory, a signal's offset is no
+ *   multiple of 8 or a packet's no multiple of 16; or the grid has more blocks than the memory has barriers for
  *   (gpo_symmetric_info.barrier_blocks).
  *   peer_not_reached: the kernel's device has no address of that rank's memory, and GPUORCH_NVSHMEM isn't defined.
  *   Nothing has happened then.
  *
  * Ranks of other hosts, by NVSHMEM (gpuorch/symmetric.h)
- *   A program that defines GPUORCH_NVSHMEM before it includes this header, and is compiled by nvcc -rdc=true and linked
- *   with libnvshmem_device, reaches them too: by nvshmem_putmem and the like, which one thread calls. Then
+ *   A program reaches these ranks too if it defines GPUORCH_NVSHMEM before including this header, is compiled by nvcc
+ *   -rdc=true, and is linked with libnvshmem_device. Calls then use nvshmem_putmem and the like, by a single thread:
  *   - the source of put and put_signal, and the destination of get, have to be symmetric memory of the own rank, or
  *     registered with NVSHMEM (nvshmemx_buffer_register);
- *   - a signal is ordered behind earlier puts to the same rank alone, of the thread that puts: the first of the warp or
- *     block in their forms. A quiet before it orders what was put to others, and a barrier is ordered behind all that
- *     the block's threads have done;
+ *   - a signal is ordered only behind earlier puts to the same rank, by the thread that puts: the first of the warp or
+ *     block in their forms. A quiet before the signal orders puts to other ranks; a barrier is ordered behind all
+ *     operations of the block's threads;
  *   - pointer gives NULL;
- *   - every kernel of the module needs NVSHMEM to run, also one that comes to no such rank.
- *   Ranges that are shared by device/steal.cuh are for ranks with an address.
+ *   - every kernel of the module needs NVSHMEM to run, even if it uses no such rank.
+ *   Shared ranges (device/steal.cuh) are only for ranks with an address.
  */
 #ifndef GPUORCH_DEVICE_PEER_CUH
 #define GPUORCH_DEVICE_PEER_CUH
@@ -104,7 +104,7 @@
 
 namespace gpo {
 
-/* What calls return: values of gpo_status. */
+/* Results of calls: values of gpo_status. */
 enum peer_status {
     peer_success = 0,
     peer_timeout = 2, /* the bound of a wait has passed */
@@ -115,7 +115,7 @@ enum peer_status {
 
 enum signal_operation { signal_set, signal_add };
 
-/* What is seen, compared with the value: numbers without sign. */
+/* Comparisons of the seen word with the value, as unsigned numbers. */
 enum comparison { wait_equal, wait_not_equal, wait_less, wait_at_most, wait_greater, wait_at_least };
 
 enum { symmetric_magic = 0x59535247 /* GRSY */, symmetric_version = 0x00010000 };
@@ -125,8 +125,8 @@ struct symmetric {
     unsigned long long bytes;         /* of each rank's memory */
     unsigned rank, ranks;             /* the kernel's own rank; how many there are */
     unsigned long long words;         /* offset of the barriers' u32 words, behind the memory */
-    unsigned blocks;                  /* that have words */
-    unsigned block_words;             /* of a block: one for each rank, then the number of barriers it has passed */
+    unsigned blocks;                  /* number of blocks with words */
+    unsigned block_words;             /* words of a block: one for each rank, then the count of barriers passed */
     unsigned long long remote;        /* how many ranks have no address */
     unsigned long long reserved[2];
     unsigned long long addresses[32]; /* of each rank's memory; 0: there is none here */
@@ -151,7 +151,7 @@ __device__ inline bool has_word(const symmetric& memory, unsigned rank, unsigned
 /* Whether kernels use the rank's memory by its address. */
 __device__ inline bool is_near(const symmetric& memory, unsigned rank) { return memory.addresses[rank] != 0; }
 
-/* Of a rank that there is: success, or why nothing can be done there. */
+/* For an existing rank: success, or the reason why its memory can't be used. */
 __device__ inline int reaches(const symmetric& memory, unsigned rank) {
 #ifdef GPUORCH_NVSHMEM
     return peer_success;
@@ -170,8 +170,8 @@ __device__ inline unsigned long long* word_at(const symmetric& memory, unsigned 
 }
 
 /* -- ranks without an address --
- * NVSHMEM names memory of another rank by the address of the same byte in one's own. What isn't compiled with it never
- * gets here: reaches() has refused. */
+ * NVSHMEM names memory of another rank by the address of the same byte in the own memory. Without NVSHMEM these
+ * functions do nothing, and reaches() gives the refusal. */
 namespace far {
 #ifdef GPUORCH_NVSHMEM
 __device__ inline void* at(const symmetric& memory, unsigned long long offset) {
@@ -210,12 +210,12 @@ __device__ inline void store(const symmetric& memory, unsigned rank, unsigned lo
     nvshmem_uint32_p((uint32_t*)at(memory, offset), value, (int)rank);
 }
 __device__ inline void quiet() { nvshmem_quiet(); }
-/* A network card has written what was seen in `word`: what it wrote before is seen from now on. nvshmem_test does that
- * if its comparison holds: nobody writes the complement of what was seen. */
+/* For a seen value that a network card has written: makes the card's earlier writes visible. nvshmem_test does this if
+ * its comparison holds, and the word never gets the complement of the seen value. */
 __device__ inline void seen(const unsigned long long* word, unsigned long long value) {
     nvshmem_uint64_test((uint64_t*)word, NVSHMEM_CMP_NE, ~value);
 }
-/* The same, of words that were seen by loads of their own. */
+/* Does the same for barrier words, which the block's threads have seen by loads of their own. */
 __device__ inline void met(unsigned* word) { nvshmem_uint32_test(word, NVSHMEM_CMP_GE, 0u); }
 #else
 __device__ inline void put(const symmetric&, unsigned, unsigned long long, const void*, unsigned long long) {}
@@ -236,7 +236,7 @@ __device__ inline void met(unsigned*) {}
 
 /* -- copies -- */
 
-/* Which of the threads that copy together this one is. */
+/* The thread's index among the threads that copy together, and their count. */
 struct mover {
     unsigned index, count;
 };
@@ -340,7 +340,7 @@ __device__ inline int put(const symmetric& memory, unsigned rank, unsigned long 
     move_out(memory, rank, offset, source, bytes, thread_mover());
     return peer_success;
 }
-/* The lanes' writes to the source come before, and nobody changes it before all have read it. */
+/* The lanes' earlier writes to the source are read, and no lane changes the source before all have read it. */
 __device__ inline int warp_put(const symmetric& memory, unsigned rank, unsigned long long offset, const void* source,
                                unsigned long long bytes, unsigned mask = __activemask()) {
     if (!has(memory, rank, offset, bytes)) return peer_invalid;
@@ -490,7 +490,7 @@ __device__ inline bool compares(unsigned long long seen, comparison how, unsigne
     }
 }
 
-/* A word of the own memory. */
+/* Waits for a word of the own memory. */
 __device__ inline int await(const symmetric& memory, unsigned long long offset, comparison how,
                             unsigned long long value, bound limit, unsigned long long& seen) {
     const unsigned long long* const word = word_at(memory, memory.rank, offset);
@@ -529,7 +529,7 @@ __device__ inline int warp_wait(const symmetric& memory, unsigned long long sign
     status = atomic::from_first(mask, status);
     last = atomic::from_first(mask, last);
     if (seen) *seen = last;
-    __syncwarp(mask); /* what the first lane has seen is there for the others */
+    __syncwarp(mask); /* orders the other lanes behind the first lane's acquire */
     return status;
 }
 __device__ inline int block_wait(const symmetric& memory, unsigned long long signal_offset, comparison how,
@@ -565,7 +565,7 @@ __device__ inline bool has_packet(const symmetric& memory, unsigned rank, unsign
     return has(memory, rank, offset, 16) && offset % 16 == 0;
 }
 
-/* Each word has half of the data, and the number: so each is complete by itself, whichever is seen first. */
+/* Each word has half of the data and the number, so the order of the words' arrival doesn't matter. */
 __device__ inline int put_packet(const symmetric& memory, unsigned rank, unsigned long long offset,
                                  unsigned long long data, unsigned number) {
     if (!has_packet(memory, rank, offset)) return peer_invalid;
@@ -604,7 +604,7 @@ __device__ inline int quiet() {
     atomic::fence_system();
     return peer_success;
 }
-/* Each lane's fence is behind the writes of all, and before what any of them writes next. */
+/* Each lane's fence is behind earlier writes of all lanes, and before their later writes. */
 __device__ inline int warp_quiet(unsigned mask = __activemask()) {
     __syncwarp(mask);
     far::quiet();
@@ -626,8 +626,8 @@ __device__ inline unsigned* barrier_words(const symmetric& memory, unsigned rank
     return (unsigned*)(memory.addresses[rank] + memory.words) + block * memory.block_words;
 }
 
-/* Each rank counts the meetings by itself, and announces its next one to the others: they need no more than to see a
- * number that isn't behind theirs. So an announcement may be repeated, and nobody has to take it back. */
+/* Each rank counts the meetings by itself, and announces the number of its next one to the others. A rank waits until
+ * the others' numbers have reached its own. Announcements may therefore be repeated, and are never withdrawn. */
 __device__ inline int barrier(const symmetric& memory, bound limit) {
     const unsigned long long block = atomic::block_in_grid();
     if (!is_symmetric(memory) || atomic::blocks_in_grid() > memory.blocks) return peer_invalid;

@@ -1,7 +1,7 @@
 /* device/queue.cuh: kernels that take their work from queues (gpuorch/queue.h).
  *
- * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. It needs no
- * device link step. gpo_module_compile finds this header by itself.
+ * For CUDA C++ by nvcc, NVRTC or Clang, for compute capability 7.0 or newer, and for the software GPU. Needs no device
+ * link step. gpo_module_compile finds this header by itself.
  *
  * A kernel takes a queue as an argument, by value: gpo::range, gpo::ring or gpo::host_ring, as
  * gpo_queue_get_device_handle writes it. Each call returns a gpo::queue_status. No call traps, asserts, or waits
@@ -18,7 +18,7 @@
  *             for (unsigned long long i = first; i < last; ++i) row(matrix, mine.number(i), threadIdx.x % 32);
  *     }
  *
- *   Whoever gets a batch of numbers is a *worker*. All workers of a launch are of one form:
+ *   Batches of numbers go to *workers*. All workers of a launch are of one form:
  *     gpo::thread_range(rows)           A thread.
  *     gpo::warp_range(rows)             The lanes of a warp that come together. Others of the warp must keep away.
  *     gpo::block_range(rows, memory)    A block. All its threads call together: next() is a barrier.
@@ -29,15 +29,15 @@
  *                                       meet at one counter. The constructor is a barrier of the block.
  *                                       memory: a __shared__ gpo::shared_range_memory.
  *   next(first, last) gives the places first to last - 1 of a batch, or returns gpo::queue_end. number(place) is the
- *   number there. It is the place itself, unless the range has an order.
- *   Every worker of the grid calls next() until it gets gpo::queue_end. Or it calls stop() instead: then nobody gets
- *   more of the range in this launch. If only some workers of the grid take part, they say which worker of how many
- *   they are: gpo::warp_range(rows, index, workers).
- *   Launches that use a range must not overlap. They need no reset in between, unless a launch has failed.
+ *   number there: the place itself, unless the range has an order.
+ *   Every worker of the grid calls next() until it gets gpo::queue_end, or calls stop() instead: then workers get no
+ *   more of the range in this launch than they have claimed already. If only some workers of the grid take part, each
+ *   gives its index and their number: gpo::warp_range(rows, index, workers).
+ *   Launches that use a range must not overlap. A reset in between is needed only if a launch has failed.
  *   workers * batch must be below 2^64.
  *
- *   Cost: one atomic for each batch. It is made while the batch before is worked on, so that nobody waits for it (as
- *   the scheduler of FlashAttention-3 does). The first batch of each worker costs nothing. With GPO_QUEUE_LATE_CLAIMS
+ *   Cost: one atomic for each batch, made during the work on the previous batch, so that no worker waits for it (as in
+ *   the scheduler of FlashAttention-3). The first batch of each worker costs nothing. With GPO_QUEUE_LATE_CLAIMS
  *   next() makes the atomic and waits for it, and a block_range has a second barrier.
  *
  * Ring: tasks of up to 256 bytes that kernels push and pop, for work that is found while it is done
@@ -78,27 +78,27 @@
  *   name the lanes that come to this very call, as for __syncwarp.
  *
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
- *   for so long. A call that returns gpo::queue_timeout has moved no task. To wait, use pop() rather than try_pop() in
- *   a loop: pop() looks without disturbing those who push.
+ *   for n nanoseconds. A call that returns gpo::queue_timeout has moved no task. To wait, use pop() rather than
+ *   try_pop() in a loop: pop() polls without disturbing threads that push.
  *   Priorities: a pop takes tasks of the first priority that has any. Each priority has the ring's capacity.
- *   Ends: whoever has worked on a task says done(), behind the task's own pushes. close(ring) says that only tasks
- *   push tasks from now on. When the ring is closed and all tasks are done, pops return gpo::queue_end, and what the
- *   tasks wrote is seen. abort(ring) ends all waits: all calls return gpo::queue_aborted, and tasks stay in the ring.
- *   If nobody says done() for a task, the ring has no end, and pops end at their bounds.
+ *   Ends: after the work on a task call done(), behind the task's own pushes. close(ring) declares that only tasks push
+ *   tasks from now on. When the ring is closed and all tasks are done, pops return gpo::queue_end, and all writes of
+ *   the tasks are visible. abort(ring) ends all waits: all calls return gpo::queue_aborted, and tasks stay in the ring.
+ *   If done() is missing for a task, the ring has no end, and pops end at their bounds.
  *   If a ring is too small for tasks that push tasks, all workers come to wait for room. Their pushes end at their
  *   bounds. A worker can then work on the task itself.
  *
- *   Tickets (GPO_QUEUE_TICKETS): a call takes a place in the ring at once, and then waits for what is to happen there.
- *   That is two to three times as fast. try_ calls return gpo::queue_invalid, threads that come together wait for the
- *   tasks of all of them, and there is one priority. A wait that is longer than its bound aborts the ring, since its
- *   place can't be given back. Tickets are for kernels in which a task comes for each pop.
+ *   Tickets (GPO_QUEUE_TICKETS): a call takes a place in the ring at once, and then waits until it can use the place.
+ *   Tickets are two to three times as fast. try_ calls return gpo::queue_invalid, threads that come together wait for
+ *   the tasks of all of them, and there is one priority. A wait that exceeds its bound aborts the ring, since its place
+ *   can't be given back. Tickets are for kernels in which a task comes for each pop.
  *
- *   Cost of a push or a pop of up to 32 tasks: three atomics, of which the call waits for two; with tickets, one. For
- *   each task an acquiring load and a releasing store of a sequence number; the task itself moves in pieces of 16
- *   bytes. done() costs an atomic behind a fence. The ring is the Broker Work Distributor of Kerbl et al. (2018) with
- *   the sequence numbers of Vyukov's bounded queue.
+ *   Cost of a push or a pop of up to 32 tasks: three atomics, two of them waited for; with tickets, one. For each task
+ *   an acquiring load and a releasing store of a sequence number; the task itself moves in pieces of 16 bytes. done()
+ *   costs an atomic behind a fence. The ring is the Broker Work Distributor of Kerbl et al. (2018) with the sequence
+ *   numbers of Vyukov's bounded queue.
  *
- * Host ring: tasks that the host posts to a kernel that stays on the GPU, each of which gets an answer
+ * Host ring: tasks from the host for a kernel that stays on the GPU. Each task gets an answer
  *
  *     extern "C" __global__ void serve(gpo::host_ring requests) {
  *         __shared__ gpo::dispatch_memory memory;
@@ -112,12 +112,12 @@
  *             gpo::warp_answer(requests, next.ticket, 0, reply_to(next.task));
  *     }
  *
- *   One block of the kernel is the *dispatcher*: it reads the host's tasks, and hands them out by requests.tasks, a
- *   ring in device memory. (If all blocks looked at the host's memory, they would be in each other's way.) All threads
- *   of the block call dispatch(requests, memory, idle).
+ *   The *dispatcher* is a block of the kernel that reads the host's tasks, and hands them out by requests.tasks, a ring
+ *   in device memory. (If all blocks looked at the host's memory, they would be in each other's way.) All threads of
+ *   the block call dispatch(requests, memory, idle).
  *   dispatch() returns gpo::queue_end when the host has closed the ring and all tasks are handed out, or
- *   gpo::queue_aborted; the ring requests.tasks is closed or aborted then. It returns gpo::queue_timeout when for so
- *   long nothing has come or no worker has taken anything. It may be called again then, also by a later launch.
+ *   gpo::queue_aborted; the ring requests.tasks is closed or aborted then. If for the bound `idle` no task has come or
+ *   no worker has taken any, dispatch() returns gpo::queue_timeout, and may be called again, also by a later launch.
  *   The other blocks pop tasks of type gpo::host_task<T> from requests.tasks, in any form. In place of done() they call
  *   answer(requests, ticket, status, reply), warp_answer or block_answer, once for each task, in any order. The host
  *   gets the status and the reply. sizeof(reply), rounded up to a multiple of 4, is the ring's answer size.

@@ -1,16 +1,16 @@
-/* device/range.cuh: the numbers of a range, handed out in batches. Part of device/queue.cuh, which says how it is used.
+/* device/range.cuh: the numbers of a range, handed out in batches. Part of device/queue.cuh, which describes its use.
  *
  * A *worker* is a thread, a warp or a block, by the form; a *batch* is a worker's next few numbers.
  *
- * Of W workers, worker w has batch w by itself. The batches behind are claimed: claim c of a launch gets batch W + c.
- * Each worker claims until one of its claims finds no batch. So a launch has as many claims as there are batches:
- * (batches - W) that find one, and one of each worker that doesn't. Whoever made the last claim knows that by its
- * number, and sets the counter back to 0. The range is as new for the next launch then, and no worker has waited for
- * another. Where each worker has a batch by itself and none is left, nobody claims.
+ * With W workers, worker w has batch w without a claim. Later batches are claimed: claim c of a launch gets batch
+ * W + c. Each worker claims until one of its claims finds no batch. A launch therefore has as many claims as batches:
+ * (batches - W) claims find a batch, and a last claim of each worker finds none. The last claim of all is known by its
+ * number, and its worker sets the counter back to 0. The range is then as new for the next launch, and no worker has
+ * waited for another. If there are no more batches than workers, there are no claims.
  *
- * A worker claims its next batch as soon as it begins one. With late claims (range_late_claims) it claims when it asks
- * for the next batch. The numbers of claims are the same. To the calls, a worker that has a batch and has claimed none
- * is like one that is at its end, until they look at `late`: so the early claims pay nothing for the late ones.
+ * A worker claims its next batch when it begins the current batch. With late claims (range_late_claims) it claims when
+ * it asks for the next batch; the number of claims is the same. With late claims a worker that has a batch looks to the
+ * calls like a worker at its end until they check `late`. Early claims therefore pay nothing for late ones.
  */
 #ifndef GPUORCH_DEVICE_RANGE_CUH
 #define GPUORCH_DEVICE_RANGE_CUH
@@ -19,18 +19,18 @@
 
 namespace gpo {
 
-/* What the workers of all forms know. `ahead` is known to the thread alone that claims for its worker. */
+/* State of a worker of any form. Only the thread that claims for its worker knows `ahead`. */
 struct range_worker {
     unsigned long long count, batch, workers;
-    unsigned long long ahead; /* the claim whose batch comes next. Its own batch is a worker's claim index - workers */
-    unsigned long long* claims; /* 0: nobody claims ahead */
-    unsigned long long* late;   /* 0: no claim is made when a worker asks for a batch */
+    unsigned long long ahead; /* the claim whose batch comes next. The first batch counts as claim index - workers */
+    unsigned long long* claims; /* counter for claims ahead; 0: there are none */
+    unsigned long long* late;   /* counter for late claims; 0: there are none (any more) */
     const unsigned* order;
     bool valid;
 
     static constexpr unsigned long long no_claim = 1ull << 63;
 
-    /* Worker `index` of `all`, whose batches are `batches` of the range's. */
+    /* Worker `index` of `all`. Each of its batches is `batches` batches of the range. */
     __device__ range_worker(const range& from, unsigned long long index, unsigned long long all, unsigned batches)
         : count(from.count), batch((unsigned long long)from.batch * batches), workers(all), ahead(index - all),
           claims((unsigned long long*)from.words), late(nullptr), order((const unsigned*)from.order),
@@ -45,7 +45,7 @@ struct range_worker {
     /* The number at a place from 0 to count - 1. */
     __device__ unsigned long long number(unsigned long long place) const { return order ? order[place] : place; }
 
-    /* The places of a claim's batch; false where it is behind the end. */
+    /* The places of a claim's batch; false if the batch is behind the end. */
     __device__ bool places(unsigned long long claimed, unsigned long long& first, unsigned long long& last) const {
         first = (workers + claimed) * batch;
         if (claimed == no_claim || first >= count) return false;
@@ -53,26 +53,26 @@ struct range_worker {
         return true;
     }
 
-    /* Nothing waits for the answer before `ahead` is read. */
+    /* The thread waits for the atomic's result only when it reads `ahead`. */
     __device__ void claim() { ahead = claims ? atomic::fetch_add_relaxed(claims, 1ull) : no_claim; }
 
-    /* The same for a worker that asks for a batch. Only where `late` isn't 0. */
+    /* Claims for a worker that asks for a batch. Only if `late` isn't 0. */
     __device__ void claim_late() { ahead = atomic::fetch_add_relaxed(late, 1ull); }
 
-    /* What was claimed last is behind the end. */
+    /* Ends the worker: its last claim is behind the end. The launch's last claim sets the counter back. */
     __device__ void finish() {
         unsigned long long* const counter = claims ? claims : late;
         if (counter && ahead != no_claim) {
             const unsigned long long before =
-                ahead * batch; /* numbers in as many batches as there were claims before */
+                ahead * batch; /* numbers in as many batches as there were earlier claims */
             if (before < count && count - before <= batch) atomic::store_relaxed(counter, 0ull);
         }
         ahead = no_claim;
         late = nullptr;
     }
 
-    /* Leaves nothing to be claimed by anybody. A worker whose claim was behind the end has nothing to leave, and may
-     * not touch the counter any more. */
+    /* Leaves no batch to be claimed by any worker. A worker whose claim was behind the end may not touch the counter
+     * any more: no batch is left. */
     __device__ void drop_rest() {
         unsigned long long first, last;
         if (late) {
@@ -189,8 +189,8 @@ struct block_range {
                            unsigned long long all)
         : worker(from, index, all, 1), memory(shared), turn(0) {}
 
-    /* Two places in turn: who still reads the one before has not come to this call's barrier, and the place is written
-     * again only behind that. */
+    /* Two places take turns: a thread that still reads the previous place has not come to this call's barrier, and the
+     * place is written again only behind that barrier. */
     __device__ int next(unsigned long long& first, unsigned long long& last) {
         if (!worker.valid) return queue_invalid;
         const bool first_thread = atomic::thread_in_block() == 0;
@@ -226,13 +226,13 @@ struct block_range {
     }
 };
 
-/* The warps of a block have batches each, of which the block claims several at a time: a *chunk*. Most claims then go
- * to a counter in shared memory. In shared memory, one for each block. */
+/* Each warp of a block has batches of its own. The block claims several at a time, a *chunk*, so most claims go to a
+ * counter in shared memory. This struct is in shared memory, one for each block. */
 struct shared_range_memory {
-    /* The low 16 bits: how many batches of the chunk are left, or that there is no chunk: from 0x8000 on the range has
-     * ended, from 0xc000 on a warp fetches the next chunk. The high bits: the number of the next batch. */
+    /* The low 16 bits: how many batches of the chunk are left. From 0x8000 on the range has ended; from 0xc000 on a
+     * warp fetches the next chunk. The high bits: the number of the next batch. */
     unsigned long long stock;
-    /* The claim whose chunk is next; or no_claim, on_its_way or not_claimed. Threads wait for it: atomics alone. */
+    /* The claim whose chunk is next; or no_claim, on_its_way or not_claimed. Threads poll this word: only atomics. */
     unsigned long long ahead;
 };
 
@@ -246,7 +246,7 @@ struct shared_range {
     static constexpr unsigned long long on_its_way = range_worker::no_claim + 1,
                                         not_claimed = range_worker::no_claim + 2, no_batch = ~0ull;
 
-    /* By all threads of the block: it has a barrier. `batches`: of a chunk. */
+    /* Called by all threads of the block: has a barrier. `batches`: how many batches a chunk has. */
     __device__ shared_range(const range& from, shared_range_memory& shared, unsigned batches,
                             unsigned lanes = __activemask())
         : worker(from, atomic::block_in_grid(), atomic::blocks_in_grid(), batches), memory(shared), batch(from.batch),
@@ -281,14 +281,14 @@ struct shared_range {
         return *(const volatile unsigned long long*)&word;
     }
 
-    /* A batch out of the stock. Who finds nothing left fetches a chunk; who comes meanwhile waits for that, which takes
-     * as long as one claim. */
+    /* Takes a batch out of the stock. A warp that finds none left fetches a chunk. Other warps wait meanwhile, for as
+     * long as one claim takes. */
     __device__ unsigned long long take() {
         for (;;) {
             const unsigned seen = left(look(memory.stock));
             if (seen > most_batches && seen <= has_ended) return no_batch;
             if (seen <= most_batches) {
-                /* The number goes up by one, what is left down by one. */
+                /* Adds 1 to the batch number, and subtracts 1 from the count left. */
                 const unsigned long long stock = atomicAdd(&memory.stock, 0xffffull);
                 if (left(stock) == 0) return fetch();
                 if (left(stock) <= most_batches) return stock >> 16;
@@ -305,8 +305,8 @@ struct shared_range {
         }
     }
 
-    /* Publishes the chunk that was claimed before, and claims the one behind it. With late claims: publishes a chunk
-     * that it claims. */
+    /* Publishes the chunk that was claimed ahead, and claims the next. With late claims: claims a chunk and publishes
+     * it. */
     __device__ unsigned long long fetch() {
         unsigned long long claimed = await_ahead();
         if (claimed == not_claimed) {
@@ -335,7 +335,7 @@ struct shared_range {
         return worker.ahead;
     }
 
-    /* Takes the stock away from the others as one does who fetches a chunk, and ends the range instead. */
+    /* Takes the stock away from the others like a fetch, and ends the range instead. */
     __device__ void end() {
         for (;;) {
             const unsigned before = left(atomicExch(&memory.stock, (unsigned long long)0xffff));

@@ -1,15 +1,16 @@
-/* device/ring.cuh: tasks that kernels push and pop. Part of device/queue.cuh, which says how it is used.
+/* device/ring.cuh: tasks that kernels push and pop. Part of device/queue.cuh, which describes its use.
  *
  * Position p of a priority is slot p & (capacity - 1) in lap p >> capacity_log2. The slot's sequence number is 2 * lap
  * while the slot is free for position p, and 2 * lap + 1 while it holds the task of position p (modulo 2^32, as in
- * Vyukov's bounded queue). Whoever has a position waits for the number, moves the task, and publishes the next number.
+ * Vyukov's bounded queue). The thread of a position waits for the number, moves the task, and publishes the next
+ * number.
  *
- * A group of threads that push first takes room for as many tasks as there is (as the Broker Work Distributor of Kerbl
- * et al. does), so that it knows at once that the ring is full; then positions; and behind the publication it adds to
- * the items. Pops take items, and add to the room. What the thread of a position waits for then is another thread
- * between these steps, never a task to come.
+ * A pushing group of threads first takes room, as far as there is any (as in the Broker Work Distributor of Kerbl et
+ * al.), so a full ring is known at once. Then the group takes positions, and behind the publication it adds to the
+ * items. Pops take items, and add to the room. The thread of a position therefore waits only for another thread between
+ * these steps, never for a future task.
  *
- * With tickets, groups take positions at once, and their threads wait for whatever is to happen in these slots.
+ * With tickets, groups take positions at once, and their threads wait until the slots are free or full.
  */
 #ifndef GPUORCH_DEVICE_RING_CUH
 #define GPUORCH_DEVICE_RING_CUH
@@ -19,7 +20,7 @@
 
 namespace gpo {
 
-/* A task as it lies in a slot. */
+/* A task's words in a slot. */
 template <class T>
 struct task_words {
     static_assert(__is_trivially_copyable(T), "tasks are moved as bytes: their type must be trivially copyable");
@@ -74,7 +75,7 @@ __device__ inline bool fits(const ring& to, unsigned priority) {
 
 /* -- ends -- */
 
-/* No more tasks are pushed but by tasks. */
+/* From now on only tasks push tasks. */
 __device__ inline int close(const ring& which) {
     if (!is_ring(which)) return queue_invalid;
     unsigned* const state = ring_word<unsigned>(which, ring_state);
@@ -82,14 +83,14 @@ __device__ inline int close(const ring& which) {
                                                                                                  : queue_success;
 }
 
-/* All waits end. Tasks that are in the ring stay there. */
+/* Ends all waits. Tasks in the ring stay there. */
 __device__ inline int abort(const ring& which) {
     if (!is_ring(which)) return queue_invalid;
     atomic::store_relaxed(ring_word<unsigned>(which, ring_state), (unsigned)queue_is_aborted);
     return queue_success;
 }
 
-/* Closed, and all tasks are done. What is done is read first: more pushes can't be missed then. */
+/* Closed, and all tasks are done. Reading `done` before `pushed` makes sure that no push is missed. */
 __device__ inline bool is_finished(const ring& which) {
     if (atomic::load_acquire(ring_word<unsigned>(which, ring_state)) != queue_closed) return false;
     const unsigned long long done = atomic::load_acquire(ring_word<unsigned long long>(which, ring_done));
@@ -100,7 +101,7 @@ __device__ inline bool is_finished(const ring& which) {
     return done == pushed;
 }
 
-/* `count` tasks are done. Their pushes come before, and so does what the calling thread wrote. */
+/* `count` tasks are done. Ordered behind their pushes and the calling thread's earlier writes. */
 __device__ inline int done_many(const ring& which, unsigned long long count) {
     if (!is_ring(which)) return queue_invalid;
     atomic::add_release(ring_word<unsigned long long>(which, ring_done), count);
@@ -109,7 +110,7 @@ __device__ inline int done_many(const ring& which, unsigned long long count) {
 
 /* -- positions -- */
 
-/* What a group gets: `count` positions, or why it has none. */
+/* A group's positions: `count` from `first` on, or the reason for having none. */
 struct ring_offer {
     unsigned long long first;
     unsigned count, priority;
@@ -126,7 +127,7 @@ struct ring_offer {
     }
 };
 
-/* Takes up to `wanted` out of what there is. */
+/* Takes up to `wanted` from a count. */
 __device__ inline unsigned take_some(long long* there, unsigned wanted) {
     const long long before = atomic::fetch_add_relaxed(there, -(long long)wanted);
     const unsigned taken = before <= 0 ? 0 : before < wanted ? (unsigned)before : wanted;
@@ -134,10 +135,10 @@ __device__ inline unsigned take_some(long long* there, unsigned wanted) {
     return taken;
 }
 
-/* For one thread: free slots. */
+/* For one thread: takes free slots. */
 __device__ inline ring_offer offer_room(const ring& to, unsigned priority, unsigned wanted) {
     long long* const room = ring_word<long long>(to, ring_room, priority);
-    const unsigned state = atomic::load_relaxed(ring_word<unsigned>(to, ring_state)); /* on its way with the next */
+    const unsigned state = atomic::load_relaxed(ring_word<unsigned>(to, ring_state)); /* in flight with the next */
     const unsigned count = take_some(room, wanted);
     if (state == queue_is_aborted) {
         atomic::add_relaxed(room, (long long)count);
@@ -148,7 +149,7 @@ __device__ inline ring_offer offer_room(const ring& to, unsigned priority, unsig
     return {atomic::fetch_add_relaxed(tail, (unsigned long long)count), count, priority, queue_success};
 }
 
-/* For one thread: full slots, of the first priority that has any. */
+/* For one thread: takes full slots, of the first priority that has any. */
 __device__ inline ring_offer offer_items(const ring& from, unsigned wanted) {
     const unsigned state = atomic::load_relaxed(ring_word<unsigned>(from, ring_state));
     unsigned priority = 0, count = 0;
@@ -173,8 +174,7 @@ __device__ inline ring_offer offer_items(const ring& from, unsigned wanted) {
 
 /* -- waits -- */
 
-/* For one thread, until a push may succeed. It looks without taking, so that those who wait don't disturb the others.
- */
+/* For one thread: waits until a push may succeed. Looks without taking, so that waits don't disturb other threads. */
 __device__ inline int await_room(const ring& to, unsigned priority, patience& waiting) {
     for (;;) {
         if (atomic::load_relaxed(ring_word<unsigned>(to, ring_state)) == queue_is_aborted) return queue_aborted;
@@ -184,7 +184,7 @@ __device__ inline int await_room(const ring& to, unsigned priority, patience& wa
     }
 }
 
-/* Likewise for pops. */
+/* For one thread: waits until a pop may succeed, in the same way. */
 __device__ inline int await_items(const ring& from, patience& waiting) {
     for (;;) {
         const unsigned state = atomic::load_relaxed(ring_word<unsigned>(from, ring_state));
@@ -198,8 +198,9 @@ __device__ inline int await_items(const ring& from, patience& waiting) {
     }
 }
 
-/* Until the slot of a position has this number. Nobody else can take the position: if the wait fails, the slot is out
- * of step for ever, and the ring is aborted. `pop`: with tickets, which may be for tasks that never come. */
+/* Waits until the slot of a position has this number. No other thread can take the position: if the wait fails, the
+ * slot stays out of step, and the ring is aborted. `ticket`: the wait is a pop with tickets, whose task may never come;
+ * `pop`: its position. */
 __device__ inline int await_slot_longer(const ring& in, const unsigned* sequence, unsigned number, bound limit,
                                         bool ticket, unsigned long long pop) {
     patience waiting(limit);
@@ -220,7 +221,7 @@ __device__ inline int await_slot_longer(const ring& in, const unsigned* sequence
     }
 }
 
-/* Where the other thread of a slot is between two steps: far longer than any thread is. */
+/* Bound of waits for the other thread of a slot, between two of its steps: far longer than any thread needs. */
 #if !defined(GPO_PARTNER_BOUND_NS)
 #define GPO_PARTNER_BOUND_NS 10000000000ull
 #endif

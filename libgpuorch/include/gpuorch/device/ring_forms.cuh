@@ -1,6 +1,6 @@
-/* device/ring_forms.cuh: pushes and pops by warps and blocks. Part of device/queue.cuh, which says how they are used.
+/* device/ring_forms.cuh: pushes and pops by warps and blocks. Part of device/queue.cuh, which describes their use.
  *
- * One thread acts for the others as it does for itself alone (device/ring.cuh), and tells them.
+ * The first thread acts for the others, as in the thread form (device/ring.cuh), and shares the result with them.
  */
 #ifndef GPUORCH_DEVICE_RING_FORMS_CUH
 #define GPUORCH_DEVICE_RING_FORMS_CUH
@@ -27,7 +27,7 @@ __device__ inline int warp_try_push(const ring& to, const T& task, unsigned prio
     return atomic::from_first(mask, status);
 }
 
-/* Each lane reads the task that is at the position. */
+/* Each lane reads the position's task. */
 template <class T>
 __device__ inline int take_together(const ring& from, unsigned priority, unsigned long long position, T& task,
                                     bound limit, unsigned mask) {
@@ -39,7 +39,7 @@ __device__ inline int take_together(const ring& from, unsigned priority, unsigne
     }
     status = atomic::from_first(mask, status);
     if (status != queue_success) return status;
-    __syncwarp(mask); /* what the first lane has seen is there for the others */
+    __syncwarp(mask); /* orders the other lanes behind the first lane's acquire */
     read_task(slot.task, task);
     __syncwarp(mask);
     if (atomic::elected(mask)) atomic::store_release(slot.sequence, slot.free + 2);
@@ -99,7 +99,7 @@ struct block_task {
     int status;
 };
 
-/* What the first thread was told, for all; with the task, if there is one. */
+/* Shares the first thread's status, and its task on success, with all threads. */
 template <class T>
 __device__ inline int from_first_thread(block_task<T>& memory, T& task) {
     __syncthreads();

@@ -1,4 +1,4 @@
-/* device/scheduler.cuh: handlers, the functions by which a scheduler does tasks (gpuorch/scheduler.h).
+/* device/scheduler.cuh: handlers, a scheduler's functions for its tasks (gpuorch/scheduler.h).
  *
  *     #include <gpuorch/device/scheduler.cuh>
  *
@@ -11,44 +11,44 @@
  *     }
  *
  * A task begins with four bytes, the number of its handler. A handler is no template and not overloaded, and its task's
- * type is trivially copyable and no larger than the queue's tasks. It is called by all threads of a *worker* together:
- * by one thread, a warp, or a block (gpo_scheduler_options.workers). It may return in any of them at any time, but all
- * threads must come to sync(), answer() and again(). What it returns in the worker's first thread is the task's status:
- * 0, or a gpo_status, which is recorded as an error then.
+ * type is trivially copyable and no larger than the queue's tasks. All threads of a *worker* call the handler together:
+ * one thread, a warp, or a block (gpo_scheduler_options.workers). Each thread may return at any time, but all threads
+ * must come to sync(), answer() and again(). The value returned in the worker's first thread is the task's status: 0,
+ * or a gpo_status, which is then recorded as an error.
  *
- * What a handler may call on its context:
+ * A handler may call on its context:
  *   argument<T>()          The address that was given to gpo_scheduler_create.
- *   thread(), threads()    The calling thread's number in the worker, and how many there are.
+ *   thread(), threads()    The calling thread's number in the worker, and the worker's number of threads.
  *   sync()                 A barrier of the worker's threads.
- *   push(task, priority)   Pushes a task into the scheduler's queue: of each thread that calls, one. So a warp's worker
- *                          that has one new task lets one thread push it. The task may be smaller than the queue's.
+ *   push(task, priority)   Pushes a task into the scheduler's queue, one for each calling thread. For a single new
+ *                          task, only one thread of a warp's worker calls. The task may be smaller than the queue's.
  *                          If there is no room for a millisecond, returns queue_timeout: the worker can do the task
- *                          itself then. If a ring is too small for what its tasks push, all workers come to wait so.
+ *                          itself then. If a ring is too small for the tasks' pushes, all workers come to wait here.
  *   stopping()             Whether gpo_scheduler_stop was called: a long handler may come to an end.
- *   position()             The task was taken out of its ring as this one.
- *   again(task)            Puts a task into the queue in place of this one, behind all that are there. So a request
- *                          that takes many steps lets others come in between. All threads of the worker call; the task
- *                          is the first thread's. With a host ring it is the new task that is answered, and there is
- *                          always room.
+ *   position()             The task's position in the order in which tasks are taken out of its ring.
+ *   again(task)            Puts a task into the queue in place of the current one, behind all tasks there. A request of
+ *                          many steps thus lets others in between. All threads of the worker call; the task is the
+ *                          first thread's. With a host ring the new task is answered instead, and there is always
+ *                          room.
  * With a host ring:
  *   answer(reply, status)  Answers the host, if the task is one of the host's. All threads of the worker call, with the
  *                          same reply. At most once, and nothing is pushed afterwards. A handler that returns without
  *                          an answer answers its status and zeros.
- *   push(task)             The new task isn't the host's: nobody gets an answer to it.
+ *   push(task)             The new task isn't the host's, and gets no answer.
  *
  * A thread in answer() or again() waits for the worker's other threads for up to GPO_PARTNER_BOUND_NS nanoseconds (10 s,
- * unless a compile option -DGPO_PARTNER_BOUND_NS=... says otherwise). Where some don't come, the call returns
- * queue_timeout and has done nothing, and the task fails with GPO_TIMEOUT: an error is recorded that names its handler,
- * and a task of the host is answered with that status. For sync() there is no such bound.
+ * unless a compile option -DGPO_PARTNER_BOUND_NS=... says otherwise). If some don't come, the call returns
+ * queue_timeout and has done nothing, and the task fails with GPO_TIMEOUT: the recorded error names its handler, and
+ * a task of the host is answered with GPO_TIMEOUT. sync() has no bound.
  *
- * The library includes this header in front of the handlers, with macros that say what the queue is.
+ * The library includes this header in front of the handlers, with macros that describe the queue.
  */
 #ifndef GPUORCH_DEVICE_SCHEDULER_CUH
 #define GPUORCH_DEVICE_SCHEDULER_CUH
 
 #include <gpuorch/device/queue.cuh>
 
-/* Bytes of a task, whether the queue is a host ring, and who does a task: 1 a thread, 2 a warp, 3 a block. */
+/* Bytes of a task, whether the queue is a host ring, and the kind of worker: 1 a thread, 2 a warp, 3 a block. */
 #if !defined(GPO_TASK_BYTES)
 #define GPO_TASK_BYTES 256
 #define GPO_TASK_OF_HOST 0
@@ -62,27 +62,27 @@ struct scheduler_work {
     unsigned long long blocks; /* of each block scheduler_block, and a scheduler_count of each handler */
     unsigned long long errors; /* task_error of each error that is stored */
     unsigned long long samples;
-    unsigned long long asked; /* pinned: what the host has written, or is about to write, to scheduler_words::mode */
+    unsigned long long asked; /* pinned: the mode that the host has written, or is about to write, to the words */
     unsigned long long argument;
     unsigned long long idle_ns, sample_ns; /* idle_ns 0: never */
     unsigned handlers, max_errors, run;
     unsigned batch; /* of a while: tasks of a worker in a turn; else 0 */
 };
 
-/* What the host writes in scheduler_words::mode: 4 * run + one of these. */
+/* The host writes 4 * run + a mode to scheduler_words::mode. */
 enum { mode_run = 0, mode_drain = 1, mode_stop = 2, mode_idle = 3 };
 
 struct alignas(128) scheduler_words {
     unsigned mode;
     unsigned again; /* 0: a while ends */
-    unsigned run;   /* of a graph, whose nodes have the same scheduler_work in each run */
-    alignas(128) unsigned dispatched; /* in this run the dispatcher has found nothing more, and was to drain */
-    unsigned end_run;                 /* the run that has ended, and by which status */
+    unsigned run;   /* for graphs: their nodes have the same scheduler_work in each run */
+    alignas(128) unsigned dispatched; /* the run in which the dispatcher, in mode_drain, has found no more tasks */
+    unsigned end_run;                 /* the run that has ended, and its status */
     int end;
     alignas(128) unsigned long long errors;
     unsigned long long refused_pushes;
     unsigned long long steps;
-    alignas(128) unsigned long long sample_count; /* the watcher's: this word and those behind it */
+    alignas(128) unsigned long long sample_count; /* the watcher's, with all words from here on */
     unsigned long long begin, sampled, asked, idle_since, idle_tasks;
     unsigned watched_run;
 };
@@ -109,7 +109,7 @@ struct depth_sample {
 };
 enum { depth_samples = 1024 };
 
-/* A task in its slot; one of the host's has a header, which host_task begins with. */
+/* A task in its slot; tasks of the host begin with the header of host_task. */
 struct alignas(16) scheduler_task {
     enum { header = GPO_TASK_OF_HOST ? 4 : 0 };
     unsigned word[header + GPO_TASK_BYTES / 4];
@@ -137,29 +137,29 @@ typedef ring scheduler_queue;
 __device__ inline const ring& tasks_of(const ring& queue) { return queue; }
 #endif
 
-/* What a worker has found. */
+/* The result of a worker's look for a task. */
 struct found_task {
     unsigned long long position;
     unsigned priority;
     bool any;
-    int verdict; /* if there is none: an end, or run_goes_on */
+    int verdict; /* if no task was found: an end, or run_goes_on */
 };
 
 /* Calls in which a worker's threads act together. */
 enum worker_call { call_answer, call_again, worker_calls };
 
-/* In shared memory: of each worker that is more than a thread. */
+/* In shared memory, for each worker of more than one thread. */
 struct worker_memory {
     enum : unsigned { missed = 1u << 31 };
 
     scheduler_task task;
     found_task found;
-    unsigned came[worker_calls]; /* threads that have come to the call with this task; or `missed`: some didn't */
+    unsigned came[worker_calls]; /* count of threads that have come to the call with this task; `missed`: some didn't */
 
     __device__ void nobody_came() {
         for (unsigned call = 0; call < worker_calls; ++call) came[call] = 0;
     }
-    /* For any thread behind the handler. */
+    /* Valid in any thread after the handler. */
     __device__ bool some_missed() const { return ((came[call_answer] | came[call_again]) & missed) != 0; }
 };
 struct scheduler_memory {
@@ -171,7 +171,7 @@ struct scheduler_memory {
 
 /* Threads that do tasks together. */
 struct worker {
-    enum : unsigned { mask = 0xffffffffu }; /* a warp's lanes: a block of a scheduler has whole warps */
+    enum : unsigned { mask = 0xffffffffu }; /* all lanes: blocks of a scheduler have whole warps */
 
     __device__ unsigned number() const {
         const unsigned thread = atomic::thread_in_block();
@@ -263,11 +263,11 @@ public:
         }
         return status;
     }
-    /* Its task was answered, or is to be done again. */
+    /* Whether the task was answered, or put into the queue again. */
     __device__ bool over() const { return over_; }
 
 private:
-    /* Whether all of the worker's threads call it, with this task. What all of a warp come to at once costs nothing. */
+    /* Whether all of the worker's threads come to the call, with this task. Costs nothing if a warp comes together. */
     __device__ bool all_come_to(worker_call call) {
         if (GPO_TASK_WORKER == 1) return true;
         const lanes group(__activemask());
@@ -280,7 +280,7 @@ private:
             const unsigned seen = *(volatile unsigned*)came;
             if ((seen & worker_memory::missed) != 0) return false;
             if (seen == all) return true;
-            /* Only if no thread has come since it looked: so all threads get the same verdict. */
+            /* Succeeds only if no thread has come since the look, so all threads get the same verdict. */
             if (waiting.over())
                 atomicCAS(came, seen, seen | worker_memory::missed);
             else

@@ -1,7 +1,7 @@
-/* device/scheduler_loop.cuh: what the blocks of a scheduler do. Part of device/scheduler.cuh.
+/* device/scheduler_loop.cuh: the loops of a scheduler's blocks. Part of device/scheduler.cuh.
  *
- * The *watcher* is the scheduler's first worker, or the dispatcher of a host ring: it notes how deep the queue is, and
- * finds out that nothing is to be done any more. It alone writes its words.
+ * The *watcher* is the scheduler's first worker, or the dispatcher of a host ring. The watcher samples the queue's
+ * depth, and notices when no work is left. No other thread writes the watcher's words.
  */
 #ifndef GPUORCH_DEVICE_SCHEDULER_LOOP_CUH
 #define GPUORCH_DEVICE_SCHEDULER_LOOP_CUH
@@ -13,7 +13,7 @@ namespace gpo {
 /* How a run ends, as values of gpo_status; or that it goes on. */
 enum { run_drained = 0, run_idle = 2, run_at_end = 4, run_no_handler = 15, run_stopped = 50, run_goes_on = -1 };
 
-/* All that was pushed is done. What is done is read first: so it was so at that moment. */
+/* All pushed tasks are done. Reading `done` before `pushed` makes sure that this was true at the first read. */
 __device__ inline bool is_idle(const ring& which) {
     const unsigned long long done = atomic::load_acquire(ring_word<unsigned long long>(which, ring_done));
     unsigned long long pushed = 0;
@@ -23,7 +23,7 @@ __device__ inline bool is_idle(const ring& which) {
     return done == pushed;
 }
 
-/* For one thread that leaves: the run ends so. */
+/* For one thread that leaves: records the run's end. */
 __device__ inline void note_end(const scheduler_work& work, int status) {
     scheduler_words* const words = words_of(work);
     atomic::store_relaxed((unsigned*)&words->end, (unsigned)status);
@@ -31,7 +31,7 @@ __device__ inline void note_end(const scheduler_work& work, int status) {
     atomic::store_relaxed(&words->again, 0u);
 }
 
-/* What a worker that has found nothing does. */
+/* Whether a worker without a task ends the run, and how. */
 __device__ inline int idle_verdict(const scheduler_work& work, const ring& tasks) {
     const unsigned mode = mode_of(work);
     if (mode == mode_stop) return run_stopped;
@@ -41,7 +41,7 @@ __device__ inline int idle_verdict(const scheduler_work& work, const ring& tasks
     return is_idle(tasks) ? run_drained : run_goes_on;
 }
 
-/* What the watcher does between tasks. */
+/* The watcher's work between tasks. */
 struct watcher {
     const scheduler_work& work;
     const ring& tasks;
@@ -71,7 +71,7 @@ struct watcher {
         sample.run = work.run;
         atomic::store_release(&words.sample_count, words.sample_count + 1);
     }
-    /* Was nothing there to be done for as long as the scheduler waits? */
+    /* Ends the run if the queue was idle for idle_ns. */
     __device__ void look_for_idleness(unsigned long long now) {
         if (work.idle_ns == 0) return;
         const unsigned long long done = atomic::load_relaxed(ring_word<unsigned long long>(tasks, ring_done));
@@ -82,7 +82,8 @@ struct watcher {
             atomic::store_relaxed(&words.mode, 4 * work.run + mode_idle);
         }
     }
-    /* The host's writes to the mode need a driver that works, this doesn't. Rarely, since it crosses the bus. */
+    /* Reads the host's mode from pinned memory: works even if the driver can't write `mode`. Rarely done, since the
+     * read crosses the bus. */
     __device__ void look_at_host(unsigned long long now) {
         if (now - words.asked < 1000000) return;
         words.asked = now;
@@ -102,7 +103,7 @@ __device__ inline scheduler_block& figures_of(const scheduler_work& work) {
     return *(scheduler_block*)(work.blocks + atomic::block_in_grid() * bytes);
 }
 
-/* For one thread: a task has failed. */
+/* For one thread: records a failed task. */
 __device__ inline void store_error(const scheduler_work& work, const scheduler_task& task, const found_task& found,
                                    int status) {
     const unsigned long long number = atomic::fetch_add_relaxed(&words_of(work)->errors, 1ull);
@@ -116,7 +117,7 @@ __device__ inline void store_error(const scheduler_work& work, const scheduler_t
     atomic::store_release(&error.written, 1u);
 }
 
-/* One worker of a scheduler with handlers H. */
+/* A worker of a scheduler with handlers H. */
 template <class H>
 struct task_loop {
     const scheduler_work& work;
@@ -131,7 +132,7 @@ struct task_loop {
         : work(of), queue(from), mine(), memory(shared.worker[GPO_TASK_WORKER == 2 ? mine.number() : 0]),
           figures(figures_of(of)), counts((scheduler_count*)(&figures + 1)), last(atomic::now()) {}
 
-    /* For the first thread: how long it is since the last time. */
+    /* For the first thread: the time since the last call. */
     __device__ unsigned long long lap() {
         const unsigned long long before = last;
         last = atomic::now();
@@ -139,7 +140,7 @@ struct task_loop {
         return last - before;
     }
 
-    /* For the first thread. */
+    /* For the first thread: looks for a task. */
     __device__ found_task look(scheduler_task& task) {
         found_task found = {0, 0, false, run_stopped};
         if (mode_of(work) == mode_stop) return found;
@@ -199,7 +200,7 @@ struct task_loop {
         done_many(tasks_of(queue), 1);
     }
 
-    /* What the first thread has found, for all of the worker. */
+    /* Shares the first thread's result with all threads of the worker. */
     __device__ found_task share(const found_task& found) {
         if (mine.first()) {
             memory.found = found;
@@ -211,7 +212,7 @@ struct task_loop {
         return shared;
     }
 
-    /* Until the run or the launch ends. */
+    /* Works until the run or the launch ends. */
     __device__ int go() {
         const bool watches = !GPO_TASK_OF_HOST && atomic::block_in_grid() == 0 && mine.number() == 0 && mine.first();
         watcher watch(work, tasks_of(queue));
@@ -234,7 +235,7 @@ struct task_loop {
     }
 };
 
-/* What the dispatcher's block does: all its threads. */
+/* The loop of the dispatcher's block, by all its threads. */
 #if GPO_TASK_OF_HOST
 __device__ inline int run_dispatcher(const scheduler_work& work, const host_ring& queue, scheduler_memory& memory) {
     const unsigned lanes = worker::mask;
@@ -243,7 +244,7 @@ __device__ inline int run_dispatcher(const scheduler_work& work, const host_ring
     const bool first = atomic::thread_in_block() == 0;
     if (first) watch.begin();
     for (unsigned number = 0;; ++number) {
-        /* If all is done before the turn, the turn has room for whatever the host has posted. */
+        /* If all tasks are done before the turn, the turn has room for all tasks that the host has posted. */
         const bool idle = first && mode_of(work) == mode_drain && is_idle(queue.tasks);
         const unsigned long long before = turns.taken;
         const int status = turns.turn(number, lanes);
@@ -269,7 +270,7 @@ __device__ inline int run_dispatcher(const scheduler_work& work, const host_ring
 }
 #endif
 
-/* What all threads of a scheduler's blocks do. */
+/* The work of all threads of a scheduler's blocks. */
 template <class H>
 __device__ void run_scheduler(const scheduler_work& work, const scheduler_queue& queue, scheduler_memory& memory) {
     const bool first = atomic::thread_in_block() == 0;
@@ -291,7 +292,7 @@ __device__ void run_scheduler(const scheduler_work& work, const scheduler_queue&
     if (end != run_goes_on && (first || GPO_TASK_WORKER != 3)) note_end(work, end);
 }
 
-/* The same, of a while's body. */
+/* The work of a while's body. */
 template <class H>
 __device__ void run_turn(const scheduler_work& work, const scheduler_queue& queue, scheduler_memory& memory) {
     scheduler_work mine = work;

@@ -1,8 +1,8 @@
 /* device/scheduler_step.cuh: the step of a scheduler whose tasks are graphs. Part of device/scheduler.cuh.
  *
- * A step is one warp in a graph that kernels launch. Its lanes take tasks together, and each launches the graph of its
- * own (fire and forget). Then the step launches its own graph as a tail: so the next step begins when these graphs are
- * done. A run ends with a step that has launched nothing.
+ * A step is a warp in a graph that kernels launch. The lanes take tasks together, and each launches its task's graph
+ * (fire and forget). Then the step launches its own graph as a tail: the next step begins when the tasks' graphs are
+ * done. A run ends with a step that has launched no graphs.
  */
 #ifndef GPUORCH_DEVICE_SCHEDULER_STEP_CUH
 #define GPUORCH_DEVICE_SCHEDULER_STEP_CUH
@@ -16,23 +16,23 @@ enum { most_launches = 120 }; /* of one step: CUDA's limit */
 
 /* A handler's graphs: `count` of them from `first` on; `used` of them in this step. */
 struct step_handler {
-    unsigned long long task_memory; /* 0: they don't read their tasks */
+    unsigned long long task_memory; /* 0: the graphs don't read their tasks */
     unsigned first, count, used, reserved;
 };
 
-/* In device memory; behind it a step_handler of each handler, and a device_graph of each graph. */
+/* In device memory, followed by a step_handler of each handler, and a device_graph of each graph. */
 struct step_state {
     enum { lanes = 32 };
-    unsigned fired;   /* graphs that the step before has launched */
-    unsigned carried; /* tasks that were taken and for which that step had no graph left */
+    unsigned fired;   /* graphs that the previous step has launched */
+    unsigned carried; /* tasks that the previous step took but had no graph left for */
     unsigned reserved[2];
     unsigned handler[most_launches];    /* of each graph that was launched */
-    unsigned long long position[lanes]; /* of what is carried */
+    unsigned long long position[lanes]; /* of the carried tasks */
     unsigned priority[lanes];
     scheduler_task task[lanes];
 };
 
-/* What a warp does: all functions are called by all lanes together. */
+/* A step's warp: all lanes call its functions together. */
 struct step {
     enum : unsigned { all = 0xffffffffu };
 
@@ -51,7 +51,7 @@ struct step {
           graphs((const device_graph*)(handlers + of.handlers)), figures(figures_of(of)),
           counts((scheduler_count*)(&figures + 1)), lane(atomic::lane()), fired(0), most(0) {}
 
-    /* The graphs of the step before are done. */
+    /* The graphs of the previous step are done. */
     __device__ void finish() {
         const unsigned before = state.fired;
         for (unsigned i = lane; i < before; i += step_state::lanes)
@@ -73,8 +73,8 @@ struct step {
         store_error(work, task, found, status);
         done_many(tasks, 1);
     }
-    /* Launches the graph of each lane's task. False: graphs of some handler were launched already, all of them, and
-     * tasks are carried. */
+    /* Launches the graph of each lane's task. False: all graphs of some handler were launched already, and tasks are
+     * carried. */
     __device__ bool fire(const scheduler_task& task, const found_task& found) {
         const unsigned handler = found.any ? task.handler() : 0;
         const bool known = found.any && handler < work.handlers;
@@ -115,11 +115,11 @@ struct step {
         fired += (unsigned)__popc((int)which);
         return over == 0;
     }
-    /* A task for each of the first lanes, up to `wanted`, or why there is none. */
+    /* A task for each of the first lanes, up to `wanted`, or the reason for having none. */
     __device__ found_task take(scheduler_task& task, unsigned wanted) {
         found_task found = {0, 0, false, run_stopped};
         const unsigned carried = state.carried;
-        if (carried != 0) { /* they have begun */
+        if (carried != 0) { /* these tasks have begun: a stop doesn't drop them */
             if (lane < carried) {
                 task = state.task[lane];
                 found = {state.position[lane], state.priority[lane], true, run_goes_on};
@@ -166,7 +166,7 @@ struct step {
     }
 };
 
-/* What the warp of a step does. */
+/* The work of a step's warp. */
 __device__ inline void run_step(const scheduler_work& of, const ring& tasks, unsigned long long memory, unsigned run) {
     scheduler_work work = of;
     work.run = run;

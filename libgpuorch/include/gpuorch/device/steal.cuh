@@ -1,11 +1,11 @@
 /* device/steal.cuh: a range of numbers that the kernels of all ranks share: a device that is done early takes over
  * numbers of the others (gpuorch/symmetric.h).
  *
- * Each rank has a part of the numbers from 0 to count - 1 to begin with, one behind the other in the order of the
- * ranks. Its workers take batches of that part, by atomics on their own device's memory. A worker that finds the part
- * empty takes from the rank that has the most left: at first many batches at once, a fair share of what is left there
- * for each worker of the group, and in the end one at a time. So few atomics cross the links, and no worker has much
- * more than the others when the numbers end. Every number is handed out exactly once in each launch, to any rank.
+ * At first each rank has a part of the numbers from 0 to count - 1, in the order of the ranks. Its workers take batches
+ * of the part, by atomics on their own device's memory. A worker that finds the part empty takes from the rank with the
+ * most batches left. At first it takes many batches at once, a fair share of the rest for each worker of the group, and
+ * in the end single batches. Few atomics therefore cross the links, and no worker has much more than the others when
+ * the numbers end. Every number is handed out exactly once in each launch, to any rank.
  *
  *     #include <gpuorch/device/steal.cuh>
  *
@@ -27,15 +27,14 @@
  *       memory: a __shared__ gpo::block_steal_memory. next() of a block is a barrier.
  *   next(first, last) gives the numbers first to last - 1, or returns peer_end, or peer_invalid.
  *
- *   Every worker calls next() until it gets peer_end, on each rank. Or it calls stop() instead: then nobody gets more
- *   of the range in this launch, but for what other workers have taken already. The last worker of all ranks makes the
- *   range as new, so launches need no reset in between, unless one has failed: then zeros into the range's bytes of
- *   each rank. Launches that use a range must not overlap on any device: gpo_peers_launch on the same streams keeps
- *   them apart. No worker waits for another, so other launches will do as well, if each stream waits for the launch
- *   before on all devices.
+ *   Every worker calls next() until it gets peer_end, on each rank, or calls stop() instead: then workers get no more
+ *   of the range in this launch than they have taken already. The last worker of all ranks makes the range as new, so
+ *   launches need no reset in between. After a failed launch, write zeros into the range's bytes of each rank. Launches
+ *   that use a range must not overlap on any device: gpo_peers_launch on the same streams keeps them apart. No worker
+ *   waits for another, so other launches will do as well, if each stream waits for the previous launch on all devices.
  *
- *   What a worker writes is seen by other ranks when the launch has ended. The atomics need links that have them
- *   natively (gpo_peers_info.native_atomics).
+ *   Writes of a worker are visible to other ranks when the launch has ended. The links must have native atomics
+ *   (gpo_peers_info.native_atomics).
  */
 #ifndef GPUORCH_DEVICE_STEAL_CUH
 #define GPUORCH_DEVICE_STEAL_CUH
@@ -46,9 +45,9 @@ namespace gpo {
 
 /* The range's u64 words in each rank's memory, 128 bytes from one to the next. */
 enum steal_word {
-    steal_claims = 0, /* batches of the rank's part that were claimed; workers that come too late add to it, too */
+    steal_claims = 0, /* claimed batches of the rank's part; workers that come too late add to the word, too */
     steal_done = 1,   /* the rank's workers that have ended */
-    steal_ranks = 2   /* of rank 0: ranks all of whose workers have ended */
+    steal_ranks = 2   /* in rank 0's memory: ranks whose workers have all ended */
 };
 
 struct shared_numbers {
@@ -68,7 +67,7 @@ struct shared_numbers {
     }
 };
 
-/* What one thread does for its worker. */
+/* The part of a worker that one thread executes. */
 struct stealer {
     shared_numbers numbers;
     unsigned long long part;      /* batches of each rank's part; the first `more` ranks have one more */
@@ -101,7 +100,7 @@ struct stealer {
         return peer_success;
     }
 
-    /* So many batches of a rank's part; fewer or none if there are not as many left. */
+    /* Claims up to `wanted` batches of a rank's part; false if none are left. */
     __device__ bool claim(unsigned rank, unsigned long long wanted) {
         const unsigned long long all = batches_of(rank);
         const unsigned long long before =
@@ -117,13 +116,13 @@ struct stealer {
         return own;
     }
 
-    /* A claim that comes too late means that others have taken what was seen: so this ends. */
+    /* Ends: a claim comes too late only if other workers have taken the batches meanwhile. */
     __device__ bool steal() {
         for (;;) {
             const unsigned ranks = numbers.memory->ranks;
             unsigned long long most = 0;
             unsigned victim = 0, rank = numbers.memory->rank;
-            for (unsigned i = 1; i < ranks; ++i) { /* each rank begins with the one behind it */
+            for (unsigned i = 1; i < ranks; ++i) { /* each rank begins with the next rank */
                 rank = rank + 1 == ranks ? 0 : rank + 1;
                 const unsigned long long all = batches_of(rank);
                 const unsigned long long claimed = atomic::load_relaxed_system(numbers.word(rank, steal_claims));
@@ -137,7 +136,7 @@ struct stealer {
         }
     }
 
-    /* Behind the end nobody touches the claims any more: who is the last of all sets everything back. */
+    /* A worker that has ended doesn't touch the claims any more: the last worker of all sets everything back. */
     __device__ void finish() {
         working = false;
         unsigned long long* const done = numbers.word(numbers.memory->rank, steal_done);
