@@ -1,7 +1,7 @@
 // Handles of the software GPU: what a CUstream, a CUevent or a CUcontext is here.
 //
-// A handle is not an address. It is kind, generation and slot index, packed into a value that no processor would accept
-// as a pointer. So a stale, foreign or made-up handle is found by one table look-up. Slots never move and are freed
+// A handle is not an address but kind, generation and slot index, packed into a value that no processor would accept
+// as a pointer. A single table look-up detects a stale, foreign or made-up handle. Slots never move and are freed
 // only with the table, so an object's atomics may be read while another thread destroys the object.
 //
 //     bits 0..3    zero: no handle equals CU_STREAM_LEGACY (1) or CU_STREAM_PER_THREAD (2)
@@ -21,7 +21,7 @@ namespace gpo::softgpu {
 
 enum class HandleKind : uint8_t { context = 1, stream, event, module, function, pool, graph, graph_node, graph_exec };
 
-/// What an object in a table starts with.
+/// Base of the objects in a table.
 struct Handled {
     std::atomic<uint32_t> word{0};   // generation << 1 | live
     uint32_t slot = 0;
@@ -43,7 +43,7 @@ public:
         for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
     }
 
-    /// A live object in the state that it was constructed or recycled in. Throws std::bad_alloc.
+    /// A live object in its constructed or recycled state. Throws std::bad_alloc.
     T* create() {
         if (!free_) grow();
         T* object = static_cast<T*>(free_);
@@ -72,7 +72,7 @@ public:
         return object->Handled::word.load(std::memory_order_acquire) == (generation << 1 | 1) ? object : nullptr;
     }
 
-    /// True of a handle that could have come from here: it may be stale, it isn't nonsense.
+    /// True for a handle, live or stale, that this table could have made.
     bool plausible(const void* handle) const noexcept { return at(handle) != nullptr; }
 
     template <class F>

@@ -9,9 +9,9 @@ namespace gpo::softgpu {
 
 namespace {
 
-/// The thread's stack of contexts. The top is kept apart, so that asking for it touches nothing that has to be made.
-/// What lies below is a thread_local of a trivial type and, when it is deep, a list: the C library ends the process
-/// where it finds no memory to note a thread_local's destructor.
+/// The thread's stack of contexts. The top is kept apart, because reading it must construct nothing. Lower entries are
+/// in a thread_local of a trivial type, and in a list when the stack is deep: without memory for noting a
+/// thread_local's destructor the C library ends the process.
 struct Current {
     static constexpr uint32_t kNear = 15;
     uint32_t incarnation = 0;   // of the software GPU that the handles are of

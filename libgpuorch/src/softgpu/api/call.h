@@ -1,8 +1,8 @@
-// What every function of the table begins with: finding the machine and the thread's current context, and refusing what
-// is not allowed.
+// The beginning of every function of the table: finds the machine and the thread's current context, and refuses calls
+// that are not allowed.
 //
 // A call is refused by throwing Refused (softgpu/machine/refused.h), before anything has been changed. `enter` turns
-// that, and other exceptions, into a CUresult.
+// Refused and other exceptions into a CUresult.
 #pragma once
 
 #include <cuda.h>
@@ -39,7 +39,7 @@ CUresult enter(Body&& body) noexcept {
     }
 }
 
-/// The same for calls that take work or ask for its state: refused once the devices are lost.
+/// `enter` for calls that give work or ask for its state: refused once the devices are lost.
 template <class Body>
 CUresult enter_live(Body&& body) noexcept {
     return enter([&](Machine& machine) -> CUresult {
@@ -48,7 +48,7 @@ CUresult enter_live(Body&& body) noexcept {
     });
 }
 
-/// The same for a call that is unsafe beside a capture in progress: see Capture.
+/// `enter_live` for a call that is unsafe beside a capture in progress: see Capture.
 template <class Body>
 CUresult enter_unsafe(Body&& body) noexcept {
     return enter_live([&](Machine& machine) -> CUresult {
@@ -57,8 +57,8 @@ CUresult enter_unsafe(Body&& body) noexcept {
     });
 }
 
-/// The result of a call that destroys, or that has found work done: when the devices are lost it says so. What is left
-/// undone by the loss counts as done, so that a call which asks looks for the loss behind its answer, not only before.
+/// The result of a call that destroys, or has found work done: the fault's code when the devices are lost. A loss marks
+/// unfinished work as done, so a query checks for the loss after reading the state, not only before.
 inline CUresult success_unless_lost(const Machine& machine) noexcept {
     return CUresult(machine.fault_code.load(std::memory_order_acquire));
 }
@@ -68,7 +68,7 @@ CUcontext current_handle(const Machine&) noexcept;
 void set_current(const Machine&, CUcontext);
 void push_current(const Machine&, CUcontext);
 bool pop_current(const Machine&, CUcontext*);
-/// Refuses with INVALID_CONTEXT when there is none, CONTEXT_IS_DESTROYED when it is gone.
+/// Refuses with INVALID_CONTEXT without a current context, CONTEXT_IS_DESTROYED after its destruction.
 Context& current_context(Machine&);
 Context& context_of(Machine&, CUcontext);
 /// NULL: the current one.

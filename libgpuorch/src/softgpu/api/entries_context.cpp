@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kContextFlags = CU_CTX_FLAGS_MASK;
 
-/// While it lives a primary context ends, which whoever retains it waits for.
+/// While an Ending lives, a primary context ends, and primary_retain waits for the end.
 class Ending {
 public:
     Ending(Machine& machine, Context& primary) noexcept : machine_(machine), primary_(primary) {}

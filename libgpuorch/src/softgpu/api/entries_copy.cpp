@@ -16,7 +16,7 @@ namespace {
 
 enum class Side : uint8_t { device, host, any };
 
-/// One end of a copy.
+/// The source or destination of a copy.
 struct End {
     bool on_device = false;
     int device = -1;
@@ -29,7 +29,7 @@ End end_of(Machine& machine, Side side, uint64_t address, uint64_t bytes) {
     const Place place = machine.memory.find(address);
     End end;
     if (place.kind == Place::unknown) {
-        // Neither device memory that has been freed, nor a range that runs into a pinned one, is host memory.
+        // Freed device memory, and a range that runs into a pinned range, are not host memory.
         require(side != Side::device && !machine.memory.touches_known(address, bytes));
         end.pageable = true;
         return end;
@@ -166,7 +166,7 @@ CUresult CUDAAPI copy_peer(CUdeviceptr destination, CUcontext destination_contex
 /// A pitch of 0 is that of one row.
 size_t row_of(const CUDA_MEMCPY3D& d, size_t pitch) { return pitch || d.Height > 1 ? pitch : d.WidthInBytes; }
 
-/// One side of a 2D copy's description: where it starts.
+/// The start address of a side of a 2D copy's description.
 uint64_t start_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y, size_t pitch,
                   size_t width, Side* side) {
     uint64_t base = device;
@@ -312,7 +312,7 @@ CUresult CUDAAPI fill_2d_8(CUdeviceptr destination, size_t pitch, unsigned char 
 }  // namespace
 
 void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Work& work) {
-    // Of copies in three dimensions those of one layer.
+    // Only 3D copies with a single layer are supported.
     require(d.Depth == 1 && !d.srcZ && !d.dstZ && !d.srcLOD && !d.dstLOD, CUDA_ERROR_NOT_SUPPORTED);
     Side to = Side::any, from = Side::any;
     const uint64_t source = start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY,

@@ -53,7 +53,7 @@ CUresult CUDAAPI total_memory(size_t* bytes, CUdevice device) {
     });
 }
 
-/// What an H200 says, where the software GPU has no value of its own; 0 for what it can't do.
+/// The software GPU's own value, else an H200's; 0 for features that are not supported.
 int attribute_of(const Machine& machine, const Device& device, CUdevice_attribute attribute) {
     switch (attribute) {
         case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:

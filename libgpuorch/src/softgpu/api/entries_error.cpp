@@ -1,4 +1,4 @@
-// Initialisation, version, and the names of errors. These need no software GPU to be open.
+// Initialisation, version, and the names of errors. No software GPU has to be open.
 #include <iterator>
 
 #include "host/host.h"

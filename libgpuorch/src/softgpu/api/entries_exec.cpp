@@ -78,7 +78,7 @@ CUresult CUDAAPI instantiate_with_params(CUgraphExec* exec, CUgraph handle, CUDA
     });
 }
 
-/// What the events' nodes of a launch record or wait for, in `command`. Throws std::bad_alloc.
+/// Puts the marks that a launch's event nodes record or wait for into `command`. Throws std::bad_alloc.
 void take_marks(Machine& machine, const GraphRun& run, Command& command) {
     command.marks.reserve(run.shape->events.size());
     for (uint32_t node : run.shape->events) {
@@ -90,7 +90,7 @@ void take_marks(Machine& machine, const GraphRun& run, Command& command) {
     }
 }
 
-/// From here on the events that the launch records are what it records.
+/// Makes the launch's marks the latest records of its events.
 void set_events(Machine& machine, const GraphRun& run, const Command& command) noexcept {
     for (size_t i = 0; i < command.marks.size(); ++i) {
         const Command& node = *run.commands[run.shape->events[i]];
@@ -148,7 +148,7 @@ uint32_t number_of(Machine& machine, const GraphExec& exec, CUgraphNode handle, 
     return number;
 }
 
-/// What a function that patches a node does. `make(was, work)` makes the node's new work.
+/// Changes a node of an executable. `make(machine, was, work)` makes the node's new work.
 template <class Make>
 CUresult patch(CUgraphExec handle, CUgraphNode node, CommandKind kind, bool given, Make make) {
     return enter_live([&](Machine& machine) -> CUresult {

@@ -124,7 +124,7 @@ CUresult CUDAAPI destroy_node(CUgraphNode handle) {
     });
 }
 
-/// As the driver lists nodes: without room, how many there are; else what fits, and NULL behind the last.
+/// Lists nodes like the driver: without `out` only their number; else as many as fit, and NULL behind the last.
 void list(const std::vector<GraphNode*>& nodes, CUgraphNode* out, size_t* count) {
     if (out) {
         for (size_t i = 0; i < *count; ++i) out[i] = i < nodes.size() ? nodes[i]->as<CUgraphNode>() : nullptr;

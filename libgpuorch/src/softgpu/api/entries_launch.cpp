@@ -24,7 +24,7 @@ struct Shape {
     unsigned threads() const { return block.x * block.y * block.z; }
 };
 
-/// What doesn't depend on the function.
+/// The checks that don't depend on the function.
 void check_shape(const Shape& shape) {
     const gpo_soft_dim3 &grid = shape.grid, &block = shape.block;
     require(grid.x && grid.y && grid.z && block.x && block.y && block.z);
@@ -97,7 +97,7 @@ Function& function_in(Machine& machine, Context& context, CUfunction handle) {
     return *function;
 }
 
-/// Checks a launch, whose shape is one, but for its arguments. Lock held.
+/// Checks a launch with a checked shape, except its arguments. Lock held.
 KernelLaunch ask(Machine& machine, const Function& function, Shape shape, int priority) {
     check_cluster(function, shape);
     check_function(machine, function, shape);

@@ -31,8 +31,8 @@ CUresult CUDAAPI allocate(CUdeviceptr* address, size_t bytes) {
     });
 }
 
-/// The freeing call waits for everything that might still use the memory: for device memory what its context's streams
-/// were given, for host memory what all were.
+/// The freeing call waits for all work that might still use the memory: for device memory the work of its context's
+/// streams, for host memory the work of all streams.
 void wait_for_users(Machine& machine, const Place& place) {
     Context* context = machine.contexts.find(place.context);
     machine.wait_context(place.kind == Place::host ? nullptr : context);

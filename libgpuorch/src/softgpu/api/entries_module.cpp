@@ -54,7 +54,7 @@ Logs read_options(unsigned count, const CUjit_option* options, void** values) {
     return logs;
 }
 
-/// What a kernel's parameters need.
+/// The size of a kernel's parameters.
 size_t argument_bytes(const gpo_soft_kernel& kernel) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < kernel.parameter_count; ++i)
@@ -134,7 +134,7 @@ CUresult CUDAAPI unload(CUmodule handle) {
         current_context(machine);
         if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         machine.wait_running(current_context(machine));
-        std::shared_ptr<Image> keeps;   // let go of after the lock
+        std::shared_ptr<Image> keeps;   // released after the lock
         host::Lock hold(machine.lock);
         Module& module = module_of(machine, handle);
         keeps = module.image;

@@ -1,5 +1,4 @@
-// What a graph's nodes are asked for by their kinds: parameters read and set, attributes of kernels; and the memory of
-// graphs.
+// Calls for a kind of graph nodes: reading and setting parameters, attributes of kernels; and the memory of graphs.
 #include "softgpu/api/entries.h"
 #include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
@@ -15,7 +14,7 @@ GraphNode& node_of(Machine& machine, CUgraphNode handle, CommandKind kind) {
     return node;
 }
 
-/// What a function that reads a node does: checks, finds the node, and has `read` write what was asked for.
+/// Reads a node: checks, finds the node, and calls `read`, which writes `*out`.
 template <class Out, class Read>
 CUresult read_node(CUgraphNode handle, CommandKind kind, Out* out, Read read) {
     return enter([&](Machine& machine) -> CUresult {

@@ -44,7 +44,7 @@ CUresult CUDAAPI destroy(CUstream handle) {
     });
 }
 
-/// The stream and what it has been given so far. Refuses a captured stream, which that invalidates.
+/// The stream and the ticket of its latest work. Refuses a captured stream and invalidates the capture.
 Stream& observed(Machine& machine, CUstream handle, uint64_t* ticket) {
     host::Lock hold(machine.lock);
     current_context(machine);
@@ -63,8 +63,8 @@ CUresult CUDAAPI query(CUstream handle) {
             current_context(machine);
             return success_unless_lost(machine);
         }
-        // A record is done a moment before its stream is past it. Both happen under the lock: whoever has seen the one,
-        // sees the other behind it.
+        // A record is done a moment before its stream is past it. Both happen under the lock, so a thread that has seen
+        // the first sees the second after taking the lock.
         uint64_t ticket = 0;
         Stream& stream = observed(machine, handle, &ticket);
         bool idle = stream.idle();
@@ -161,7 +161,7 @@ void require_value_address(Machine& machine, CUdeviceptr address) {
 
 CUresult CUDAAPI write_value(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
-        // As CUDA's v2 functions: no other flag is supported.
+        // Like CUDA's v2 functions: no other flag is supported.
         require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
         require_value_address(machine, address);
         Submission submission(machine, handle);

@@ -1,4 +1,4 @@
-// What keeps a graph from being instantiated.
+// Flaws that keep a graph from being instantiated.
 #pragma once
 
 #include "softgpu/api/call.h"
@@ -7,12 +7,12 @@ namespace gpo::softgpu {
 
 struct Flaw {
     CUgraphInstantiateResult result = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-    CUgraphNode node = nullptr;  // whose it is; NULL: the graph's
+    CUgraphNode node = nullptr;  // the flawed node; NULL: the graph itself
     CUresult code = CUDA_ERROR_INVALID_VALUE;
 };
 
-/// The first flaw that is found in a graph which is to be instantiated with CUDA_GRAPH_INSTANTIATE_FLAG_*; a success
-/// where there is none. Lock held.
+/// The first flaw found in a graph before its instantiation with CUDA_GRAPH_INSTANTIATE_FLAG_*; a success if it has
+/// none. Lock held.
 Flaw find_flaw(const Machine&, const Graph&, uint64_t flags) noexcept;
 
 }  // namespace gpo::softgpu

@@ -38,19 +38,19 @@ bool can_become(const Copy& was, const Copy& is) noexcept {
     return was == is || (was.to.may_become(is.to) && was.from.may_become(is.from) && was.height == 1 && is.height == 1);
 }
 
-/// Of several rows only the address and the value may change.
+/// If a fill has several rows, only its address and value may change.
 bool can_become(const Fill& was, const Fill& is) noexcept {
     if (!was.to.may_become(is.to) || was.height != is.height) return false;
     return was.height == 1 || (was.width == is.width && was.pitch == is.pitch && was.element == is.element);
 }
 
-/// Pairs the nodes of a graph with those of an executable, as CUDA says: the nodes that nothing depends on in their
-/// order, and what paired nodes depend on in its order.
+/// Pairs the nodes of a graph with an executable's nodes by CUDA's rule: first the nodes without dependents, in their
+/// order, then the dependencies of paired nodes, in their order.
 class Pairing {
 public:
     explicit Pairing(const GraphRun& run) : run_(run), partners_(run.shape->nodes.size()) {}
 
-    /// Also of the graphs within.
+    /// Pairs the nodes of inner graphs, too.
     CUgraphExecUpdateResultInfo pair(const GraphShape::Level& level, const Graph& graph) {
         if (level.size() != graph.nodes.size()) return topology(nullptr);
         const std::vector<uint32_t> exits = exits_of(level);

@@ -12,7 +12,7 @@ CUgraphExecUpdateResult obstacle(const Work& was, const Work& is, uint64_t flags
 std::shared_ptr<Command> prepared_node(Machine&, uint32_t number, Work);
 /// Refuses a change of what a kernel has launched. From here on kernels can't launch it before it is uploaded.
 void begin_change(GraphExec&);
-/// What the executable runs, once no launch that has been accepted does: it may be changed. Throws std::bad_alloc.
+/// The executable's run to change, a copy if accepted launches still use the run. Throws std::bad_alloc.
 GraphRun& own_run(GraphExec&);
 
 /// Gives the executable's nodes the work of a graph of the same shape, all or none. Throws std::bad_alloc, with no

@@ -18,7 +18,7 @@ inline CUDA_KERNEL_NODE_PARAMS kernel_parameters(const CUDA_KERNEL_NODE_PARAMS_v
 void make_kernel_node(Machine&, const CUDA_KERNEL_NODE_PARAMS&, Work&, const KernelLaunch* attributes = nullptr);
 /// The parameters point to the node's own arguments, until those are changed. Throws std::bad_alloc.
 void read_kernel_node(GraphNode&, CUDA_KERNEL_NODE_PARAMS*);
-// Of a kernel's node: attributes of its launches.
+// Launch attributes of a kernel's node.
 void set_kernel_attribute(Machine&, Work&, CUlaunchAttributeID, const CUlaunchAttributeValue&);
 void get_kernel_attribute(const Work&, CUlaunchAttributeID, CUlaunchAttributeValue*);
 void copy_kernel_attributes(Machine&, Work& to, const Work& from);
@@ -36,7 +36,7 @@ void make_free_node(Machine&, const Graph&, const CUDA_MEM_FREE_NODE_PARAMS&, Wo
 void note_free(const Graph&, GraphMemory&) noexcept;
 /// With its bodies. Throws std::bad_alloc.
 GraphNode& add_conditional_node(Machine&, Graph&, std::vector<GraphNode*> depends, CUDA_CONDITIONAL_NODE_PARAMS&);
-/// What remains to be done when a node has been added.
+/// The last step of adding a node.
 void added_node(GraphNode&, CUgraphNodeParams&) noexcept;
 
 // Refuse a handle that is none, or stale.

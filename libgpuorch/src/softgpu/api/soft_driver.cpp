@@ -1,5 +1,5 @@
-// open_soft: the process has one software GPU. The first caller creates it; it is destroyed when the last one releases
-// it.
+// open_soft: the process has one software GPU. The first caller creates the software GPU, and the last holder's release
+// destroys it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -174,7 +174,7 @@ std::shared_ptr<Driver> open_soft(std::string* why) {
     for (;;) {
         if (auto driver = registered().lock()) return driver;
         if (!g_open) break;
-        g_closed.wait(hold);   // the last holder has let go and is taking it down
+        g_closed.wait(hold);   // the last holder's release is destroying the software GPU
     }
     try {
         auto driver = make(&text);

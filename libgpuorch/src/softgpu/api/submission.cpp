@@ -60,8 +60,8 @@ void Submission::follow_launch(Mark& mark) {
     batch_.append(*stream_, wait);
 }
 
-/// The legacy stream and the blocking streams of a context are ordered with each other: work on the legacy stream waits
-/// for all before it on those, and work on those for all before it on the legacy stream.
+/// Orders the legacy stream and the blocking streams of a context with each other. Work on the legacy stream waits for
+/// all earlier work on the blocking streams; work on a blocking stream waits for all earlier work on the legacy stream.
 void Submission::join_legacy() {
     Context& context = *stream_->context;
     if (stream_->legacy) {

@@ -1,5 +1,5 @@
-// One call that gives work to a stream: it takes the lock, checks the stream, makes the command, and appends the
-// command to the stream or records it in the stream's capture. A command that is not submitted leaves no trace.
+// A Submission is one call that gives work to a stream. Its steps: take the lock, check the stream, make the command,
+// append the command to the stream or record it in the capture. A command that is not submitted leaves no trace.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,9 @@ public:
     Command& command(CommandKind);
     /// The stream's ticket to wait for; 0 when it was captured. Only then may it throw.
     uint64_t submit();
-    /// Orders the stream after all that `other` has been given. Throws std::bad_alloc.
+    /// Orders the stream after all work that `other` has now. Throws std::bad_alloc.
     void follow(Stream& other);
-    /// The same in two steps, of which the second can't fail.
+    /// follow() in two steps; the second can't fail.
     void reserve_follow();
     void follow_reserved(Stream& other) noexcept;
     /// Orders the stream after the end of an executable graph's launch, if that isn't done. Throws std::bad_alloc.

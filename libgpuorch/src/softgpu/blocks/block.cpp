@@ -254,7 +254,7 @@ uint32_t Block::ready_from(uint32_t number) const noexcept {
     return next * 32 + static_cast<uint32_t>(std::countr_zero(warps_[next].ready));
 }
 
-/// Who goes on when `self` can't: its own warp first, so that warps converge; NULL: nobody here, go home.
+/// The thread to run when `self` can't: from its own warp first, so that warps converge. NULL: none, go home.
 Thread* Block::after_wait(Thread& self) noexcept {
     const uint32_t warp = self.linear / 32, lane = self.linear % 32;
     if (const uint32_t lanes = warps_[warp].ready) {
@@ -281,7 +281,7 @@ Thread* Block::after_wait(Thread& self) noexcept {
 
 /// Lets others run until something switches back to `self`.
 GPO_NO_TSAN inline void Block::wait() noexcept {
-    // Nearly always the next lane goes on; and while it does, the stack of the one after it can come nearer.
+    // Nearly always the next lane goes on. Meanwhile the processor fetches the stack of the lane after.
     const uint32_t lanes = warps_[number_ / 32].ready & (~0u << (number_ % 32));
     if (lanes != 0) {
         const uint32_t number = (number_ & ~31u) + static_cast<uint32_t>(std::countr_zero(lanes));
@@ -382,7 +382,7 @@ void Block::release_barrier() noexcept {
 }
 
 GPO_NO_TSAN uint32_t Block::barrier(uint32_t operation, uint32_t value) noexcept {
-    // Counted as: threads whose value isn't 0, or for AND those whose value is 0.
+    // Counts threads with a value other than 0; for AND, threads with the value 0.
     gathered_ += operation == GPO_SOFT_BARRIER_AND ? value == 0 : value != 0;
     if (++arrived_ == alive_) {
         release_barrier();
@@ -447,7 +447,7 @@ bool Block::release_group(uint32_t warp, uint32_t mask) noexcept {
     return true;
 }
 
-/// After a lane has ended: the others may have waited for nobody else.
+/// A lane has ended: groups that waited only for this lane can go on.
 void Block::release_groups(uint32_t warp) noexcept {
     for (uint32_t left = warps_[warp].at_warp; left;) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -457,7 +457,7 @@ void Block::release_groups(uint32_t warp) noexcept {
     }
 }
 
-/// Nobody else of the warp can come: tells the lanes that wait at one call site that they are together.
+/// No other lane of the warp can arrive: the lanes that wait at the same call site become a group.
 bool Block::release_active(uint32_t warp) noexcept {
     Warp& all = warps_[warp];
     if (!all.at_active) return false;
@@ -523,7 +523,7 @@ void service_print(gpo_soft_block* block, const char* text, size_t length) {
     try {
         block_of(block).owner().print({text, length});
     } catch (...) {
-        // What finds no room is lost, as it is when a device's printf buffer overflows.
+        // Without memory the text is lost, as when a device's printf buffer overflows.
     }
 }
 

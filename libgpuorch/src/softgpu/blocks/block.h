@@ -1,9 +1,9 @@
-// One resident block: its threads as fibers, and what they do together (barriers, warp operations, yields).
+// A resident block: its threads as fibers, with barriers, warp operations and yields.
 //
-// Words. A *thread* is a device thread, known by its number in the block. It runs on a *slot*: a stack with its state.
-// Threads are started in order. A further stack is used only when the threads before wait: a thread that never waits is
-// followed by the next thread on the same stack. *Home* is the worker's own context. The block returns there when it
-// has ended, when it has been stopped, or when it has run all its threads once and they all still spin.
+// Words. A *thread* is a device thread, known by its number in the block. Each thread runs on a *slot*: a stack with
+// its state. Threads are started in order. A further stack is used only when the threads before wait: a thread that
+// never waits is followed by the next thread on the same stack. *Home* is the worker's own context. A block goes home
+// when it has ended, has been stopped, or has run all its threads once and all still spin.
 //
 // A block runs on one worker at a time and may continue on another. Nothing here locks or blocks.
 #pragma once
@@ -46,14 +46,14 @@ struct Block : gpo_soft_block {
         uint32_t ready;       // lanes that can go on
         uint32_t at_barrier;
         uint32_t at_warp;     // lanes that wait in an operation with a mask
-        uint32_t at_active;   // lanes that wait to learn who is with them
-        uint32_t at_cluster;  // lanes that wait for the cluster's barrier and leave looking at it to another thread
+        uint32_t at_active;   // lanes that wait in GPO_SOFT_WARP_ACTIVE
+        uint32_t at_cluster;  // lanes that wait for the cluster's barrier, which another thread watches
     };
 
-    /// What a cluster's blocks have in common; the first block's is used. Any of their workers.
+    /// Shared state of a cluster's blocks, in the first block. Any worker of the blocks.
     struct Cluster {
         gpo_soft_block* blocks[kMostPerCluster];
-        /// Of the barrier: its phase, the blocks that haven't ended, those of them that have arrived.
+        /// The barrier's phase, the number of blocks that haven't ended, and the number of these that have arrived.
         std::atomic<uint64_t> barrier;
         std::atomic<uint32_t> unended;   // blocks whose regions are still needed
 
@@ -62,7 +62,7 @@ struct Block : gpo_soft_block {
         }
         uint32_t phase() const noexcept { return static_cast<uint32_t>(barrier.load(std::memory_order_acquire) >> 32); }
         void arrive() noexcept;
-        /// A block has ended; `phase` is the one it had arrived at, if it `had_arrived`.
+        /// A block has ended. If it `had_arrived`, the arrival was for `phase`.
         void leave(bool had_arrived, uint32_t phase) noexcept;
     };
 
@@ -80,7 +80,7 @@ struct Block : gpo_soft_block {
     Launch& owner() noexcept { return *static_cast<Launch*>(launch); }
     Region& region() noexcept { return *region_; }
 
-    // What kernels call, by way of gpo_soft_services.
+    // Called by kernels through gpo_soft_services.
     void run_threads(void (*body)(void*), void* closure) noexcept;
     void yield() noexcept;
     uint64_t spin(uint64_t since, const char* file, uint32_t line) noexcept;
@@ -148,12 +148,12 @@ private:
     Cluster* cluster_of_;
     uint32_t cluster_phase_;  // of the cluster's barrier, as last seen
     uint32_t cluster_arrived_;   // threads that have come to it and haven't ended
-    bool cluster_joined_;     // all have: so has the block
-    bool cluster_watched_;    // one of those that wait looks whether the phase is over
+    bool cluster_joined_;     // all threads have arrived, and so the block
+    bool cluster_watched_;    // a waiting thread watches for the end of the phase
     uint64_t ticks_;          // see clock()
     uint32_t parked_, used_;  // stacks with a fiber to be used again; stacks in use or parked
     std::array<Warp, 32> warps_;
-    // What a barrier needs of each thread lies close together: a thread's own line is not looked at.
+    // A barrier's data of all threads lie close together: no thread's own cache line is read.
     std::array<uint16_t, 1024> slot_of_;
     std::array<FiberContext, 1024> contexts_;     // of each slot: where it goes on
     std::array<uint16_t, 1024> free_slots_;  // [0, parked_)
@@ -163,7 +163,7 @@ private:
 #endif
 };
 
-/// What every block's `services` points to.
+/// The services of every block.
 extern const gpo_soft_services kServices;
 
 }  // namespace gpo::softgpu

@@ -1,5 +1,5 @@
 // A block's part in its cluster, and the cluster's barrier. A block arrives at the barrier when all its threads that
-// have not ended have arrived. Then one of its waiting threads looks whether the other blocks have arrived.
+// have not ended have arrived. Then one of the waiting threads watches for the arrival of the other blocks.
 #include <utility>
 
 #include "softgpu/blocks/block.h"
@@ -43,7 +43,7 @@ void Block::Cluster::leave(bool had_arrived, uint32_t at_phase) noexcept {
     }
 }
 
-/// If the phase is over, those who waited for it can go on.
+/// If the phase is over, makes its waiting threads ready.
 void Block::see_cluster_phase() noexcept {
     const uint32_t phase = cluster_of_->phase();
     if (phase == cluster_phase_) return;

@@ -1,8 +1,8 @@
 // A context that can be switched to: Boost.Context's fcontext, with the sanitizers informed of each switch.
 //
-// A *switch* saves the running context into `from` and continues in `to`. It returns when something switches back. A
-// context may be abandoned instead of being switched to again. Its frames are then not destroyed, so whoever abandons
-// it must not have put anything on that stack that needs destroying.
+// A *switch* saves the running context into `from` and continues in `to`. The call returns at a switch back to `from`.
+// A context may be abandoned instead of being switched to again. The frames of an abandoned context are not destroyed,
+// so its stack must hold no objects that need a destructor.
 //
 // Functions that switch are GPO_NO_TSAN: ThreadSanitizer has a stack of calls, and a frame that is entered on one fiber
 // and left on another would unbalance it. ThreadSanitizer is informed only of blocks (BlockFiber), not of each thread
@@ -69,7 +69,7 @@ inline FiberContext make_context(void* bottom, size_t size, Entry entry) {
     return context;
 }
 
-/// What the target of a switch does first: keep where the other one can go on.
+/// The first step in the target of a switch: stores where the source goes on.
 inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]] FiberContext* self) {
     auto* from = static_cast<FiberContext*>(transfer.data);
     from->continuation = transfer.fctx;

@@ -18,20 +18,20 @@ namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// Leads to the calling thread's GuardedThread, if the thread is a worker. This is no thread_local: the first use of
-/// one in a thread may take memory, which a signal handler can't, and a thread_local of the initial-exec model leaves a
-/// process room for few copies of the library. glibc's pthread_getspecific only reads a table of the thread.
+/// Key of the calling thread's GuardedThread, if the thread is a worker. Not a thread_local: a thread's first use of a
+/// thread_local may take memory, which is forbidden in a signal handler. With the initial-exec model a process would
+/// have room for few copies of the library. glibc's pthread_getspecific only reads a table of the thread.
 pthread_key_t guarded_key;
-constinit bool has_guarded_key = false;    // under the lock; for good
+constinit bool has_guarded_key = false;    // under the lock; never reset
 
 GuardedThread* guarded_here() noexcept { return static_cast<GuardedThread*>(pthread_getspecific(guarded_key)); }
 
 struct sigaction previous_handlers[kFaults.size()];
 constinit host::Mutex handler_lock;
 constinit unsigned handler_users = 0;      // under the lock
-constinit bool handler_installed = false;  // under the lock; also where nobody uses it any more
+constinit bool handler_installed = false;  // under the lock; may stay set without users
 
-/// Where a faulting kernel goes on: at the top of its block's main stack, whose frames nobody needs any more.
+/// Where a faulting kernel goes on: at the top of its block's main stack, whose frames are no longer needed.
 [[noreturn]] GPO_NO_TSAN void landed() {
     GuardedThread& thread = *guarded_here();
     Block* block = thread.running;
@@ -43,7 +43,7 @@ constinit bool handler_installed = false;  // under the lock; also where nobody 
     __builtin_unreachable();
 }
 
-/// What would have happened without us.
+/// Does what would have happened without our handler.
 void pass_on(int signal, siginfo_t* info, void* context) {
     size_t which = 0;
     while (kFaults[which] != signal) ++which;

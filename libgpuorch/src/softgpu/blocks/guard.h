@@ -1,10 +1,10 @@
-// A wild access inside a kernel ends the launch instead of the process. So do an illegal instruction and an integer
-// division by zero (on a GPU the latter is no fault at all).
+// A wild access, an illegal instruction or an integer division by zero inside a kernel ends the launch instead of the
+// process. (On a GPU the division is no fault at all.)
 //
 // The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Every other signal
 // goes to the handler that was installed before, as if ours were not there. The handler calls only functions that are
-// safe in a signal handler. It runs on a stack of its own, so that a stack overflow is caught too. GPUORCH_SOFT_GUARD=0
-// installs no handler.
+// safe in a signal handler. Its own stack lets the handler catch a stack overflow, too. GPUORCH_SOFT_GUARD=0 installs
+// no handler.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gpo::softgpu {
 
-/// The handler is installed as long as there is one of these. Where the host has put another handler over it meanwhile,
-/// which may pass on to it, it stays, and this library with it.
+/// The handler is installed while a FaultHandler exists. If the host has installed another handler since, which may
+/// call ours, our handler stays installed and the library stays loaded.
 class FaultHandler {
 public:
     FaultHandler();

@@ -1,4 +1,4 @@
-// One kernel launch: the request, and until `done` which blocks are left, how it failed, and what it printed.
+// A kernel launch: the request, and until `done` the blocks left, the failure, and the printed text.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +18,7 @@
 
 namespace gpo::softgpu {
 
-/// Images read their parameters as what they are, and count on the alignment of each.
+/// Images read parameters by their types, and rely on the alignment of each type.
 inline constexpr size_t kParameterAlignment = 128;
 
 template <class T>
@@ -49,8 +49,8 @@ struct KernelOutcome {
 struct Command;
 struct KernelLaunch;
 
-/// What CUDA's device runtime does for kernels: of the graph that they are in, and launches of kernels. The command
-/// whose kernel asks is `caller`. Any worker, no lock held.
+/// CUDA's device runtime for kernels: calls about the kernel's graph, and launches of kernels. `caller` is the calling
+/// kernel's command. Any worker, no lock held.
 class RuntimeCalls {
 public:
     virtual void set_condition(Command& caller, uint64_t handle, uint32_t value) noexcept = 0;
@@ -73,14 +73,14 @@ struct KernelLaunch {
     ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
     RuntimeCalls* runtime = nullptr;  // NULL: there is none, as in tests of the multiprocessors
     Command* command = nullptr;       // whose kernel it is
-    /// Called on a worker, with no lock held, when the last block has ended. It may take the launch out of the list, to
-    /// submit it again after a rewind(), and it may destroy the launch.
+    /// Called on a worker, with no lock held, when the last block has ended. May destroy the launch, or take it out of
+    /// the list to submit it again after a rewind().
     std::function<void(const KernelOutcome&, Launches& ended)> done;
 };
 
 class Launch {
 public:
-    /// Throws std::bad_alloc; after that the launch needs memory only for what it prints.
+    /// Throws std::bad_alloc. Later the launch takes memory only for printed text.
     Launch(KernelLaunch request, const PrintSink& sink);
 
     const KernelLaunch request;
@@ -98,7 +98,7 @@ public:
     void stop(CUresult result, std::string_view text) noexcept;
     bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
-    /// Appends to what the launch has printed; passes it on when much has gathered.
+    /// Appends to the launch's printed text; passes the text on when much has gathered.
     void print(std::string_view text);
 
     /// Arrival of one block at the grid's barrier: its generation, to be compared with `grid_generation()`.

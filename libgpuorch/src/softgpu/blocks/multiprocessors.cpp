@@ -1,4 +1,4 @@
-// The workers. One lock guards the queues. It is never held while a block runs or `done` is called.
+// The workers. `lock_` guards the queues, and is never held while a block runs or `done` is called.
 //
 // Memory. A launch that was prepared never fails for lack of memory. Queues are lists made of the things in them. A
 // worker has, from its start, a region for blocks that run to their end. For blocks that wait, each size of region
@@ -9,9 +9,9 @@
 // are taken in batches and run to their end in the worker's own region. Blocks of other kernels get a region each and
 // count against what the device can hold. When everything left only spins, host::step() gives the core to the host.
 //
-// Sleep. One worker at a time that finds nothing watches for new work for a moment before it sleeps. While a worker
-// watches, a thread that has new work changes `news_`, which the worker checks, and wakes nobody. The worker takes the
-// work and wakes the next worker if there is more.
+// Sleep. A worker without work looks out for new work for a moment before it sleeps, one worker at a time. While a
+// worker looks out, a thread with new work only changes `news_`, without a wake-up. The worker checks `news_`, takes
+// the work, and wakes the next worker if more is left.
 #include "softgpu/blocks/multiprocessors.h"
 
 #include <algorithm>
@@ -33,15 +33,15 @@ namespace gpo::softgpu {
 
 namespace {
 
-// What one multiprocessor holds, as on compute capability 9.0.
+// The capacity of a multiprocessor, as on compute capability 9.0.
 constexpr unsigned kBlocksPerMultiprocessor = 32;
 constexpr unsigned kThreadsPerMultiprocessor = 2048;
 constexpr size_t kSharedPerMultiprocessor = 228 << 10;
 constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
-constexpr uint64_t kLooksOut = 50'000;     // ns that a worker without work does before it sleeps
-constexpr uint64_t kRoomLeft = 1ull << 30;   // bytes of addresses that regions which only make it faster leave
+constexpr uint64_t kLooksOut = 50'000;     // ns that a worker without work looks out before it sleeps
+constexpr uint64_t kRoomLeft = 1ull << 30;   // bytes of addresses that regions made only for speed leave
 constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
@@ -79,9 +79,9 @@ private:
 
 /// Regions of one size.
 struct Regions {
-    Region* kept = nullptr;             // that no block uses
-    uint64_t made = 0;                  // how many there are
-    std::atomic<uint64_t> needed{0};    // the least that there must be for what was prepared; grows under the lock
+    Region* kept = nullptr;             // unused regions
+    uint64_t made = 0;                  // number of regions
+    std::atomic<uint64_t> needed{0};    // the least number for all prepared launches; grows under the lock
 };
 
 class Workers final : public Multiprocessors {
@@ -187,12 +187,12 @@ private:
             }
     }
 
-    /// Of regions with so many stacks: 32, 64, …, 1024.
+    /// The regions with `stacks` stacks: 32, 64, …, 1024.
     Regions& regions_of(unsigned stacks) noexcept {
         return regions_[static_cast<size_t>(std::countr_zero(stacks)) - 5];
     }
 
-    /// Makes regions until there are `count`, and sees to it that there are never fewer again. Throws std::bad_alloc.
+    /// Makes regions up to `count`, which from now on is the least number kept. Throws std::bad_alloc.
     void need_regions(unsigned stacks, uint64_t count) {
         Regions& regions = regions_of(stacks);
         if (regions.needed.load(std::memory_order_relaxed) >= count) return;
@@ -236,7 +236,7 @@ private:
             stacks_kept_ -= stacks;
             return region;
         }
-        // What isn't needed leaves addresses to the rest of the process.
+        // Regions beyond the needed ones leave addresses to the rest of the process.
         if (regions.made >= regions.needed.load(std::memory_order_relaxed) && address_room() < kRoomLeft)
             return nullptr;
         try {
@@ -248,7 +248,7 @@ private:
         }
     }
 
-    /// So many, as a list; NULL if there aren't.
+    /// `count` regions as a list; NULL if too few can be taken.
     Region* take_regions(unsigned stacks, uint32_t count) noexcept {
         Region* list = nullptr;
         for (; count != 0; --count) {
@@ -262,8 +262,8 @@ private:
         return list;
     }
 
-    /// The next new blocks that may start. A launch that can't start keeps later ones of kernels that wait from
-    /// overtaking it (a cooperative grid would never find room), but not those that need no residency.
+    /// The next new blocks that may start. Launches of kernels that wait don't overtake an earlier launch that can't
+    /// start: else a cooperative grid would never find room. Launches that need no residency may overtake.
     Work take_new() {
         bool blocked = false;
         for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
@@ -309,7 +309,7 @@ private:
 
     bool more_to_do() const { return !ready_.empty() || !waiting_.empty(); }
 
-    /// There is something to do for one more worker: true if it has to be woken. Whoever looks out sees it by itself.
+    /// Work for one more worker has arrived. True if a worker has to be woken; a worker that looks out sees `news_`.
     bool needs_waking() noexcept {
         if (looking_out_) news_.fetch_add(1, std::memory_order_release);
         return !looking_out_ && idle_ != 0;
@@ -365,8 +365,8 @@ private:
         wake_all();
     }
 
-    /// For a moment after the last kernel the next one needn't wake anybody, which costs whoever launches it some
-    /// microseconds. One worker at a time, the lock held at the beginning and at the end.
+    /// For a moment after the last kernel the next launch needs no wake-up, which would cost the launching thread some
+    /// microseconds. Only one worker at a time; the lock is held at the beginning and at the end.
     void look_out(host::Lock& lock) {
         looking_out_ = true;
         const uint32_t seen = news_.load(std::memory_order_relaxed);
@@ -439,7 +439,7 @@ private:
         return static_cast<Block*>(blocks[0]);
     }
 
-    /// A block has ended, of a launch that was stopped: those that wait for nothing that can come end too.
+    /// A block of a stopped launch has ended: blocks stuck in a wait that can't end are run again, to end too.
     void take_up_stuck() noexcept {
         host::Lock lock(lock_);
         ready_.push_all(stuck_);

@@ -13,9 +13,9 @@ namespace gpo::softgpu {
 
 namespace {
 
-/// An aligned range of addresses, all of which stays reserved: memory of others in it would be taken for the block's
-/// own. Twice as much is mapped for a moment only where the system's first choice, and what lies right below it, don't
-/// fit. NULL: no room.
+/// An aligned range of addresses. The whole range stays reserved, since other memory in it would count as the block's
+/// own. Twice as much is mapped for a moment only if neither the system's first choice nor the range right below it
+/// fits. NULL: no room.
 void* reserve_aligned() noexcept {
     constexpr size_t kSize = RegionLayout::kAlignment;
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -1,7 +1,7 @@
-// The memory that a block runs in: its header, thread states, shared memory and stacks, in one range aligned to 1 <<
-// GPO_SOFT_REGION_BITS, so that a stack pointer gives the block (kernel_abi.h).
+// A block's memory: header, thread states, shared memory and stacks, in one range aligned to 1 << GPO_SOFT_REGION_BITS.
+// The alignment lets a stack pointer give the block (kernel_abi.h).
 //
-// Memory that is not touched only costs address space. A region in the pool keeps its pages, so its stacks stay warm.
+// Untouched memory costs only address space. A region in the pool keeps its pages, so the stacks stay warm.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,9 @@ void leave(Stream& stream) noexcept {
     stream.depends.clear();
 }
 
-/// What each stream of the capture was to follow is before what the origin is to follow, or is that. Nodes that no
-/// stream follows, which were added by hand or were replaced by cuStreamUpdateCaptureDependencies, don't count.
+/// Whether every stream has joined the origin: all nodes in `depends` of the capture's streams are among the origin's
+/// `depends` or before them. Nodes that no stream follows don't count: nodes added by hand, or replaced by
+/// cuStreamUpdateCaptureDependencies.
 bool joined(const Capture& capture) {
     std::vector<bool> reached(capture.graph->nodes.size());
     std::vector<GraphNode*> open = capture.origin->depends;

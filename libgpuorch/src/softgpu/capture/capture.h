@@ -27,11 +27,11 @@ struct Stream;
 struct Capture {
     uint64_t id = 0;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    uint64_t thread = 0;                 // that began it
+    uint64_t thread = 0;                 // the thread that began the capture
     Context* context = nullptr;
     Stream* origin = nullptr;
-    Graph* graph = nullptr;              // its nodes are what is recorded; the caller's when the capture ends well
-    std::vector<Stream*> streams;        // in it
+    Graph* graph = nullptr;              // the recorded nodes; the caller's when the capture ends well
+    std::vector<Stream*> streams;        // in the capture
     bool invalidated = false;
 };
 
@@ -44,7 +44,7 @@ void refuse_beside_capture(Machine&);
 
 // Lock held.
 void begin_capture(Machine&, Stream&, CUstreamCaptureMode);
-/// The outcome; the streams have left the capture whatever it is, unless the call itself was wrong.
+/// Ends the capture. The streams leave the capture even on failure, unless the call itself was wrong.
 CUresult end_capture(Machine&, Stream&, CUgraph*);
 /// Takes every stream out of the capture and its graph with it.
 void abandon_capture(Machine&, Capture&) noexcept;
@@ -52,13 +52,13 @@ void abandon_capture(Machine&, Capture&) noexcept;
 void require_valid(const Stream&);
 /// Invalidates the stream's capture and refuses: the call can't be captured.
 [[noreturn]] void refuse_in_capture(Stream&);
-/// Work on the legacy stream, while one that is ordered with it is captured, can't be ordered: whether that is so, and,
-/// where it is, invalidates those captures and refuses.
+/// Work on the legacy stream can't be ordered while a blocking stream of the context is captured. is_implicit: whether
+/// a capture prevents the work. refuse_implicit: invalidates those captures and refuses, if there are any.
 bool is_implicit(const Machine&, const Stream& legacy) noexcept;
 void refuse_implicit(Machine&, Stream& legacy);
-/// With the graphs within the node, which are its own from here on. Throws std::bad_alloc, with no effect.
+/// Records work as a node, which owns `inner` from here on. Throws std::bad_alloc, with no effect.
 void capture_work(Machine&, Stream&, Work, std::vector<Graph*> inner = {});
-/// The stream's next node follows these nodes of the capture's graph, instead of or besides what it was to follow.
+/// The stream's next node follows these nodes of the capture's graph, instead of or besides its dependencies so far.
 void set_dependencies(Stream&, const std::vector<GraphNode*>&, bool instead);
 void capture_record(Stream&, Event&);
 /// False: neither side is captured, an ordinary wait.

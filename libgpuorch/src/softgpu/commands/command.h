@@ -1,5 +1,5 @@
-// What streams and graphs are made of: work, the commands that do it, and the marks through which commands wait for
-// each other.
+// The parts of streams and graphs: work, the commands that do the work, and the marks by which commands wait for each
+// other.
 //
 // Commands and marks are pooled. The machine's lock guards all their fields, with one exception: the work of a command
 // belongs to the engine or the multiprocessors while they have the command.
@@ -33,10 +33,10 @@ struct Mark {
     std::atomic<uint32_t> sleepers{0};   // host threads on it
     uint32_t references = 0;
     uint64_t time = 0;                   // ns, when done
-    uintptr_t stream = 0;                // handle of the stream that it is on; 0: it is a graph's
-    uint64_t frees = 0;                  // Machine::frees when it was put there
-    Event* event = nullptr;              // whose latest record this is
-    Command* waiting = nullptr;          // commands that wait for it, by Command::next
+    uintptr_t stream = 0;                // the stream's handle; 0: a graph's mark
+    uint64_t frees = 0;                  // Machine::frees when the mark was put there
+    Event* event = nullptr;              // the event whose latest record this is
+    Command* waiting = nullptr;          // commands that wait for the mark, by Command::next
     Mark* next_free = nullptr;
 };
 
@@ -57,7 +57,7 @@ enum class CommandKind : uint8_t {
     conditional,  // in a graph: a body of it, or none
 };
 
-/// What a conditional node decides by.
+/// The condition of a conditional node.
 struct Conditional {
     CUgraphConditionalHandle handle = 0;
     CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
@@ -65,18 +65,18 @@ struct Conditional {
     bool assigned = false;               // the condition is `initial` at each start of the graph
 };
 
-/// Flag of a wait for the launch before of the same executable graph. It ends by itself, and is given up only when the
-/// devices are lost: two launches must not run at once.
+/// Flag of a wait for the previous launch of the same executable graph. The wait ends by itself, and is given up only
+/// when the devices are lost: two launches must not run at once.
 inline constexpr unsigned kWaitsForLaunch = 1;
 
-/// What there is to do, as it was asked for and checked: a value, which graphs keep and copy.
+/// Requested and checked work, a value that graphs keep and copy.
 struct Work {
     CommandKind kind = CommandKind::nothing;
-    Context* context = nullptr;          // whose device does it; NULL: that of the command's stream
+    Context* context = nullptr;          // the context whose device does it; NULL: the stream's context
     Copy copy;
     std::vector<Copy> pieces;
     Fill fill;
-    KernelLaunch launch;                 // of a graph's node: what its command is prepared from
+    KernelLaunch launch;                 // of a graph's node: the source of its prepared command
     const gpo_soft_kernel* launch_kernel = nullptr;
     CUfunction function = nullptr;       // of a graph's kernel: its handle, which may be stale
     CUhostFn host_function = nullptr;
@@ -85,31 +85,31 @@ struct Work {
     uint32_t value = 0;
     unsigned flags = 0;
     Pool* pool = nullptr;
-    CUevent event = nullptr;             // of a graph's node: what it records or waits for
-    std::shared_ptr<GraphMemory> memory; // … what it allocates or frees
+    CUevent event = nullptr;             // of a graph's node: the event to record or wait for
+    std::shared_ptr<GraphMemory> memory; // … the memory to allocate or free
     Conditional conditional;
-    std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
+    std::shared_ptr<void> keeps;         // must outlive the work: the image of a kernel
 };
 
-/// One entry of a stream's queue, or one node of an executable graph.
+/// An entry of a stream's queue, or a node of an executable graph.
 struct Command : Work {
     bool staged = false;                 // copy.source is a staging block
     Command* next = nullptr;             // in the stream's queue, then in an engine's or a mark's list
     Command* next_launch = nullptr;      // in a batch's list of kernels to submit
-    Stream* stream = nullptr;            // on whose behalf it runs
-    GraphRun* run = nullptr;             // a node of it
+    Stream* stream = nullptr;            // the stream that it runs for
+    GraphRun* run = nullptr;             // the run whose node it is
     uint32_t node = 0;
     uint64_t ticket = 0;                 // counts the stream's commands, ours included
     uint64_t begun = 0;                  // of a stream: counts the commands that have begun on the machine
     uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
     uint64_t due = 0;                    // with rates: not done before this time
-    Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts
-    ChildGrid* child = nullptr;          // whose command it is; NULL: no kernel has launched it (machine/children.h)
-    std::shared_ptr<Family> family;      // what the kernel's threads have launched, until that is over
+    Launches prepared;  // of a kernel before its start: the only launch, then the multiprocessors'
+    ChildGrid* child = nullptr;          // the child grid of this command; NULL: not launched by a kernel
+    std::shared_ptr<Family> family;      // the kernel's children until they are over (machine/children.h)
     Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over
     uint64_t free_id = 0;
-    std::shared_ptr<GraphRun> graph;     // what a graph command runs
-    uint32_t lines = 0;                  // … and how many lines of graphs aren't done (graph/run.h)
+    std::shared_ptr<GraphRun> graph;     // of a graph command: its run
+    uint32_t lines = 0;                  // … unfinished lines of graphs (graph/run.h)
     std::vector<Mark*> marks;            // … of the events that its nodes record or wait for; each holds a reference
 
     /// Back to a new one's state; keeps the memory of its vectors.

@@ -7,8 +7,8 @@ namespace gpo::softgpu {
 
 namespace {
 
-// As on a GPU, a word that kernels or value writes change meanwhile is copied or filled whole: where words are aligned,
-// and there are few. More than that is copied as fast as the host can.
+// Like a GPU, small copies and fills of aligned words never tear a word that kernels or value writes change meanwhile.
+// Larger amounts are copied as fast as the host can.
 constexpr size_t kWholeBytes = 8192;
 
 template <class Word>

@@ -1,4 +1,4 @@
-// Copies and fills as values: what to move. They are checked when they are made, and performed by an engine.
+// Copies and fills as values: the bytes to move. A call checks them when it makes them; an engine performs them.
 #pragma once
 
 #include <cuda.h>

@@ -1,8 +1,8 @@
 // CCCL's own headers (<cuda/std/…>, <cuda/atomic>, <cuda/barrier>) for sources of the software GPU.
 //
-// Their device code is PTX; their host code does the same on the software GPU. So each public header is wrapped: the
-// macros by which it recognises CUDA's compilers are hidden while it is read, and a thread that waits lets other
-// threads run (gpo_cccl.h).
+// Their device code is PTX; their host code does the same on the software GPU. A wrapper of each public header hides
+// the macros that identify CUDA's compilers while the header is read, and makes waiting threads let others run
+// (gpo_cccl.h).
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct Cccl {
     std::vector<std::pair<std::string, std::string>> wrappers;    // names as in an #include, and texts
 };
 
-/// The folder among those of the options; else, for a source that includes such headers, that of $GPUORCH_DEPS, of
-/// $CUDA_HOME, of $CUDA_PATH or of the toolkit's usual places.
+/// CCCL's folder among the folders of the options. Else, if the source includes CCCL's headers, the folder in
+/// $GPUORCH_DEPS, $CUDA_HOME, $CUDA_PATH or the toolkit's usual places.
 Cccl find_cccl(const driver::CompileRequest& request, const CompilerOptions& options);
 
 }  // namespace gpo::softgpu

@@ -48,7 +48,7 @@ constexpr const char* kNative = "-mcpu=native";
 constexpr const char* kNative = "-march=native";
 #endif
 
-/// What CUDA's compilers take for granted: no errno, no traps, integers that wrap, contraction, punned pointers.
+/// Assumptions of CUDA's compilers: no errno, no traps, integers that wrap, contraction, punned pointers.
 constexpr const char* kCompileFlags[] = {
     "-O3", "-g0", "-fPIC", kNative, "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
     "-fno-trapping-math", "-ffp-contract=fast", "-fno-exceptions", "-fno-rtti", "-fno-semantic-interposition",
@@ -126,9 +126,9 @@ std::string clean_name(const std::string& name) {
     return out;
 }
 
-/// What hides the source's macros from a header of ours while it is read. Not those that the headers are meant to see.
+/// Hides the source's macros from a header of ours while it is read, except macros for our headers to see.
 struct Curtain {
-    /// Before a header that the token pass is to leave as it is.
+    /// Goes before a header that the token pass must not change.
     static constexpr const char* kSystem = "#pragma GCC system_header\n";
     std::string down, up;
     explicit Curtain(const std::vector<std::string>& names) {
@@ -249,7 +249,7 @@ private:
                      "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n" + name_expressions());
     }
 
-    /// Behind the source, so that its macros are replaced in them.
+    /// The name expressions come behind the source, so that the source's macros apply to them.
     std::string name_expressions() const {
         std::string out;
         for (size_t i = 0; i < request_.name_expressions.size(); ++i) {
@@ -348,9 +348,8 @@ private:
                 readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
     }
 
-    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In
-    /// CUDA there is none; and what the source has for the host isn't compiled there, so that of it nothing runs
-    /// either.
+    /// False, with errors in the log, if a device variable has an initialiser that would have to run. CUDA has no such
+    /// initialisers. Host variables of the source aren't compiled in CUDA, so their initialisers don't run either.
     bool check_initializers() {
         pass_.constant_initializers = true;
         rewritten_ = rewrite_kernels(original_, pass_);
@@ -377,7 +376,7 @@ private:
         std::vector<std::string> command = {path_, options_.standard};
         command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
         if (!pass_.clang) command.emplace_back(kOwnVariables);
-        // The text isn't what anybody has written.
+        // The user hasn't written this text.
         command.emplace_back(pass_.clang ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");
         command.insert(command.end(), options_.compile.begin(), options_.compile.end());
         return command;
@@ -388,7 +387,7 @@ private:
         const bool warm = !pass_.clang && request_.shelf &&
                           shared_.prefixes.use(*request_.shelf, *folder_, command, version_, deadline_, text_);
         if (compile_text(command, warm)) return true;
-        // A compiler that can't read a header of its own making says so of that file, and not of the source.
+        // If the compiler can't read its own precompiled header, the error names the header instead of the source.
         if (!warm || result_.log.find(kPrecompiledPrefix) == std::string::npos) return false;
         text_ = rewritten_.text;
         result_.log.clear();
@@ -405,7 +404,7 @@ private:
                     kLargestOutput);
     }
 
-    /// Runs one process, in our folder and time. The log gets what it says, and which bound it ran into.
+    /// Runs a process in our folder until our deadline. The log gets its output and any exceeded limit.
     ProcessResult run(ProcessRequest asked) {
         asked.folder = folder_->path;
         asked.deadline = deadline_;

@@ -12,8 +12,8 @@ struct EmbeddedHeader {
 
 std::span<const EmbeddedHeader> embedded_headers();
 
-/// Tells versions of the library apart whose compilers may make different images of one source: a digest of the
-/// compiler's and the token pass's own text.
+/// A digest of the compiler's and the token pass's own text. Library versions whose compilers may make different images
+/// of a source have different digests.
 std::string_view compiler_digest();
 
 }  // namespace gpo::softgpu

@@ -13,7 +13,7 @@ namespace {
 constexpr off_t kLargestInclude = 256 << 20;   // bytes
 constexpr std::string_view kBlanks = " \t\r";
 
-/// What is wrong with the file; "" if nothing is, or there is none.
+/// Why the file can't be included; "" if it can, or doesn't exist.
 std::string fault_of(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) return {};

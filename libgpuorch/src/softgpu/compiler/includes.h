@@ -1,7 +1,7 @@
 // Finds includes that no compiler should try to read: devices, pipes, files of hundreds of megabytes.
 //
-// This only gives a better message than the compiler's end at its memory limit or its deadline, which hold for every
-// include. It checks what a request spells plainly: whole names, and names in the folders of its options.
+// The check only gives a better message: the compiler's memory limit and deadline hold for every include anyway. Only
+// plainly spelled includes are checked: whole names, and names in the folders of the request's options.
 #pragma once
 
 #include <string>

@@ -158,7 +158,7 @@ private:
             const bool sign =
                 (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
             const bool separator = c == '\'' && at_ + 1 < source_.size() && continues_identifier(source_[at_ + 1]);
-            // 0xe+1 is one preprocessing number too, so this is C++'s own rule.
+            // C++'s own rule: even 0xe+1 is a single preprocessing number.
             if (!continues_identifier(c) && c != '.' && !sign && !separator) return;
         }
     }

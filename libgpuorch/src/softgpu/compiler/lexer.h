@@ -36,8 +36,7 @@ bool among(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Ends with a token of kind `end`, which is also what comes before the first and behind the last: whoever looks around
-/// a token finds something.
+/// Ends with a token of kind `end`. Indices before the first token and behind the last give the `end` token too.
 class TokenList {
 public:
     TokenList() : list_(1) {}

@@ -97,7 +97,7 @@ private:
     std::map<std::string, std::map<uint32_t, std::vector<Line>>> lines_;
 };
 
-/// A line without its comments, of the same length. One that a line before has begun isn't seen.
+/// A line without its comments, of the same length. Comments begun on an earlier line aren't recognised.
 std::string without_comments(std::string_view line) {
     std::string out(line);
     char quote = 0;
@@ -135,7 +135,7 @@ struct Message {
     std::string_view rest;             // behind the place: " error: …"
 };
 
-/// What the compiler says of one thing: a headline, what it stands in, notes.
+/// The compiler's messages about one problem: a headline, its contexts, notes.
 struct Group {
     std::vector<std::string_view> contexts;
     std::string_view head;             // none at the log's beginning
@@ -156,7 +156,7 @@ public:
             kept += !dropped[i] && !groups[i].head.empty();
         }
         if (kept == 0) dropped.assign(groups.size(), false);
-        std::set<std::string> names;   // of name expressions: what follows the first error of one follows from it
+        std::set<std::string> names;   // name expressions with an error; their later errors follow from the first
         for (size_t i = 0; i < groups.size(); ++i)
             if (const Message message = parse(groups[i].head);
                 message.file.starts_with(kName) && message.rest.starts_with(" error: "))
@@ -230,7 +230,7 @@ private:
         const Lines::Line* piece = nullptr;
         for (const Lines::Line& one : after_.at(message.file, message.line)) {
             if (one.size < left || one.size == 0) continue;
-            if (piece) return out;   // one of them, who knows which
+            if (piece) return out;   // ambiguous
             piece = &one;
         }
         if (!piece) return out;
@@ -294,8 +294,7 @@ private:
         }
     }
 
-    /// The column of what is at a place of the preprocessed text, in the user's line; 0: it isn't told by the token
-    /// there.
+    /// The column in the user's line for a place of the preprocessed text; 0: the token there doesn't determine it.
     uint32_t column(const Message& message, uint32_t offset) const {
         std::string_view text = source_.preprocessed;
         bool behind = false;
@@ -389,7 +388,7 @@ private:
 
     const MessageSource& source_;
     const Lines before_, after_;
-    std::map<std::string_view, std::string> types_;   // what is said in place of a headline
+    std::map<std::string_view, std::string> types_;   // replacement texts by headline
     std::string out_, last_;
 };
 

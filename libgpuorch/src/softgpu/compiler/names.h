@@ -1,4 +1,4 @@
-// What a name means at a place: does a local variable, a parameter or a member hide the name of CUDA or of a namespace?
+// The meaning of a name at a place: does a local variable, parameter or member hide the name of CUDA or of a namespace?
 //
 // Types are not known, so declarations are distinguished from expressions by the tokens around them.
 #pragma once
@@ -20,13 +20,13 @@ public:
     bool declares(uint32_t at) const;
     /// Has a variable or parameter of that name been declared between `from` and `at`, in a block that `at` is in?
     bool hidden(std::string_view name, uint32_t from, uint32_t at) const;
-    /// Is what the name at `at` means declared in the source, in a function or class around it?
+    /// Is the name at `at` declared in the source, in a function or class around `at`?
     bool own(uint32_t at) const;
     /// Does a class that the function belongs to have a member of that name?
     bool member(const FunctionFound& function, std::string_view name) const;
-    /// Does the class with this body itself?
+    /// Does the class with this body have a member of that name?
     bool member(TokenRange body, std::string_view name) const;
-    /// Does the function see by its plain name what is declared in these namespaces?
+    /// Can the function use unqualified names from these namespaces?
     bool sees(const FunctionFound& function, const std::vector<std::string>& scopes) const;
 
 private:

@@ -30,8 +30,8 @@ std::string name_of(const std::string& prefix, const std::vector<std::string>& c
     return name;
 }
 
-/// Where the file begins that has the mark: its line marker belongs to the rest, which would leave a file that it never
-/// entered.
+/// Where the file with the mark begins. Its line marker goes to the rest, since the rest also has the marker that
+/// leaves the file.
 size_t cut_of(const std::string& text) {
     const size_t mark = text.find(kPrefixEnd);
     if (mark == std::string::npos) return mark;

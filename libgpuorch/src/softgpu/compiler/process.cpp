@@ -73,10 +73,10 @@ std::string without_sanitizers(std::string_view preloaded) {
     return out;
 }
 
-/// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their
-/// like what the compiler runs in its name.
+/// The program's own environment, except in a set-uid program: there the user could choose by PATH, GCC_EXEC_PREFIX and
+/// the like what the compiler runs with the program's rights.
 std::vector<std::string> environment_for(const ProcessRequest& request) {
-    // Where GCC writes lists of what it has read is the business of whoever builds with it.
+    // GCC's lists of read files are for builds by the user, not for compilations by the library.
     constexpr std::string_view kDropped[] = {"TMPDIR", "LC_ALL", "LANGUAGE", "DEPENDENCIES_OUTPUT",
                                              "SUNPRO_DEPENDENCIES"};
     constexpr std::string_view kIncludePaths[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH",
@@ -99,8 +99,8 @@ std::vector<std::string> environment_for(const ProcessRequest& request) {
     return out;
 }
 
-/// What the child needs between vfork and exec, made before. It shares its parent's memory until then: it makes system
-/// calls and writes to nothing but its stack and `*error`.
+/// The child's data between vfork and exec, prepared before. Until exec the child shares the parent's memory, and so
+/// only makes system calls and writes to its stack and `*error`.
 struct Start {
     char* const* arguments;
     char* const* environment;
@@ -158,8 +158,8 @@ void become(Start& start) {
     _exit(127);
 }
 
-/// -1 with what was wrong in `*start.error`, which also tells, once the child has ended, why it couldn't become the
-/// program. (posix_spawn sets no limits; fork copies the page tables of a process that may have mapped all of a GPU.)
+/// -1 with the error in `*start.error`. A child that can't become the program ends with its error in `*start.error`.
+/// (posix_spawn sets no limits; fork copies the page tables of a process that may have mapped all of a GPU.)
 __attribute__((noinline)) pid_t launch(Start& start) {
     sigset_t all, before;
     sigfillset(&all);
@@ -241,7 +241,7 @@ ProcessResult run_process(const ProcessRequest& request) {
     result.started = true;
     pipe.close_end(1);
     watch(child, pipe.ends[0], request.deadline, result);
-    kill(-child, SIGKILL);   // what it has left behind, while its number is still its own
+    kill(-child, SIGKILL);   // the rest of its group, before waitpid frees the number
     int status = 0;
     pid_t reaped;
     while ((reaped = waitpid(child, &status, 0)) < 0 && errno == EINTR) {}
@@ -257,11 +257,11 @@ ProcessResult run_process(const ProcessRequest& request) {
 
 namespace {
 
-// Not "gpuorch-cxx-": versions before the lock called theirs so, and what they use would look like what was left.
+// Not "gpuorch-cxx-", the name in versions before the lock: their folders in use would look like leftovers.
 constexpr std::string_view kFolderName = "gpuorch-compiler-", kLetters = "XXXXXX";   // as mkdtemp wants them
 
-// Takes no memory and one descriptor, none where no folder in it has anything in it: it may be for lack of these that
-// the folder goes. (std::filesystem::remove_all would end the program without memory, error code or not.)
+// Takes no memory, and one descriptor only if a subfolder has content: the folder may be removed for lack of memory or
+// descriptors. (Without memory std::filesystem::remove_all would end the program, error code or not.)
 void remove_content(int root) noexcept {
     alignas(dirent64) char entries[4096];
     char path[PATH_MAX] = "";   // of the folder that is being emptied, below the root
@@ -270,7 +270,7 @@ void remove_content(int root) noexcept {
         if (folder < 0) return;
         bool deeper = false, removed = true;
         while (removed && !deeper && lseek(folder, 0, SEEK_SET) == 0) {
-            // Where in a folder a reader goes on after removals is the file system's affair: from the start.
+            // After removals a reader's position depends on the file system: read from the start.
             removed = false;
             const ssize_t bytes = getdents64(folder, entries, sizeof entries);
             for (ssize_t at = 0; at < bytes && !deeper;) {
@@ -297,11 +297,11 @@ void remove_content(int root) noexcept {
     }
 }
 
-// A process holds a lock on its folder's descriptor for as long as it lives. The kernel ends the lock with the process,
-// and other namespaces see it too, in which the process's number means nothing. Where a file system has no locks,
+// A process holds a lock on its folder's descriptor for as long as it lives. The kernel ends the lock with the process.
+// Other namespaces, in which the process's number means nothing, see the lock too. Where a file system has no locks,
 // nothing is removed.
 
-// Whether nobody but this user and root can rename what this user has in the folder. Elsewhere what has one of our
+// Whether only this user and root can rename this user's entries of the folder. Elsewhere an entry with one of our
 // names may be another folder of the user's.
 bool keeps_names(int folder) noexcept {
     struct stat status;
@@ -309,7 +309,7 @@ bool keeps_names(int folder) noexcept {
            ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (status.st_mode & S_ISVTX) != 0);
 }
 
-// Removes the folder, if it is one of this user's that no process has locked.
+// Removes a folder of this user's unless a process has locked it.
 void remove_if_left(int parent, const char* name) noexcept {
     const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0) return;
@@ -338,8 +338,8 @@ void remove_left_folders(const char* parent) noexcept {
     close(folder);
 }
 
-// Whether the folder is this process's for good. Until it is locked another process may take it for one that was left:
-// that one has the lock then, or the folder is gone.
+// Whether the folder stays this process's. Before the lock, another process may have taken the folder for a leftover:
+// then that process holds the lock, or the folder no longer exists.
 bool keep(int folder) noexcept {
     struct stat status;
     const bool taken = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -8,11 +8,11 @@
 
 namespace gpo::softgpu {
 
-/// Where programs are looked for when nobody says where.
+/// The default search path for programs.
 inline constexpr char kUsualPath[] = "/usr/local/bin:/usr/bin:/bin";
 
 struct ProcessResult {
-    bool started = false;      // false: `output` says why, and `error` is the system's number of it
+    bool started = false;      // false: `output` says why, and `error` is the errno
     int error = 0;
     bool timed_out = false;
     bool status_known = false; // false when the host reaps all children itself
@@ -23,23 +23,23 @@ struct ProcessResult {
 
 struct ProcessRequest {
     std::vector<std::string> arguments = {};   // the first is the program's absolute path
-    std::string folder = {};              // where it runs, and its TMPDIR
+    std::string folder = {};              // working folder and TMPDIR
     uint64_t deadline = 0;                // by host::now()
     uint64_t memory = uint64_t{8} << 30;  // bytes of address space, for each of its processes
-    /// Whether CPATH and its like reach it. A source that has been preprocessed has nothing to look for in them.
+    /// Whether the process gets CPATH and the like. A preprocessed source needs no include folders.
     bool include_paths = true;
 };
 
-/// Ends when the process ends, whoever else holds its output then, or at the deadline, whatever it has closed before:
-/// what is left of its process group is killed. Files that it writes end at kLargestOutput. Its locale is C, and in a
-/// set-uid program its environment is kUsualPath and no more. Throws std::bad_alloc.
+/// Returns when the process ends, even if others still hold its output, or at the deadline, even if the process has
+/// closed its output. The rest of its process group is killed. Files written by the process end at kLargestOutput. Its
+/// locale is C, and in a set-uid program its environment is kUsualPath and no more. Throws std::bad_alloc.
 ProcessResult run_process(const ProcessRequest& request);
 
 inline constexpr uint64_t kLargestOutput = uint64_t{1} << 30;   // bytes
 
-/// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty,
-/// and `why` and `error` tell, when it can't be made. The first in a process also removes the folders that processes of
-/// this user left when they died.
+/// A folder that only this user can access. The object keeps a descriptor, and its destructor removes the folder. If
+/// the folder can't be made, `path` is empty, and `why` and `error` have the reason. The first object in a process also
+/// removes the folders left by dead processes of this user.
 class PrivateFolder {
 public:
     PrivateFolder();
@@ -52,7 +52,7 @@ public:
     /// Writes `name` (with folders, relative, no "..") below the folder. 0, or the system's error; EINVAL for another
     /// name.
     int write(const std::string& name, std::string_view text) const;
-    /// 0, or the system's error; EFBIG for a file of more than `most` bytes, EINVAL for one that isn't regular.
+    /// 0, or the system's error; EFBIG for a file of more than `most` bytes, EINVAL for a file that isn't regular.
     int read(const std::string& name, uint64_t most, std::string& text) const;
 
 private:

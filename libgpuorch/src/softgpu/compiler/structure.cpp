@@ -83,7 +83,7 @@ private:
         return all_[at].match + 1;
     }
 
-    /// The index after the ';' that ends what goes on at `at`.
+    /// The index after the ';' that ends the statement around `at`.
     uint32_t statement_end(uint32_t at, uint32_t end) const {
         for (; at < end; ++at) {
             if (all_[at].is(";")) return at + 1;
@@ -92,7 +92,7 @@ private:
         return end;
     }
 
-    /// What one declaration has shown of itself so far.
+    /// Properties of a declaration found so far.
     struct Seen {
         bool global = false, device = false, constant = false, shared = false, is_const = false, is_constexpr = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
@@ -223,8 +223,7 @@ private:
         seen.class_at = at;
     }
 
-    /// The name of the class whose key is at `at` and whose body's '{' is at `open`; that of the class around one
-    /// without.
+    /// The name of the class with its key at `at` and its body's '{' at `open`; if it has none, the outer class's name.
     std::string_view named_class(uint32_t at, uint32_t open) const {
         std::string_view name = class_name_;
         for (++at; at < open && !all_[at].is(":") && !all_[at].is("<") && !all_[at].is("final"); ++at) {
@@ -234,7 +233,7 @@ private:
         return name;
     }
 
-    /// What [begin, end) says, where it names more than what it declares.
+    /// Adds [begin, end) to the rest, unless it names only the declared entity.
     void rest(uint32_t begin, uint32_t end, const Seen& seen) {
         const bool names_only = seen.is_friend || seen.is_enum || all_[begin].is("static_assert") ||
                                 (seen.class_key && seen.class_at + 2 >= end) ||        // struct A;

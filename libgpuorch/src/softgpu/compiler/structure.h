@@ -1,5 +1,5 @@
-// What is declared where: the functions with their parameters and bodies, and the device variables. They are found by
-// walking the tokens of namespaces and classes. Bodies are not walked; what is in them belongs to the function.
+// Finds declarations by walking the tokens of namespaces and classes: the functions with their parameters and bodies,
+// and the device variables. Bodies are not walked; their contents belong to the function.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct TokenRange {
 
 struct FunctionFound {
     std::string_view name;                // the last part of its name; of a destructor the class's
-    TokenRange declaration;               // from its first token to its ';' or to the end of its body
+    TokenRange declaration;               // from the first token to the ';' or to the body's end
     TokenRange declarator;                // the name with scopes and template arguments: ns::copy<int>
     TokenRange parameters;                // between the parentheses
     TokenRange body;                      // between the braces; empty without one
@@ -40,7 +40,7 @@ struct VariableFound {
     std::string_view name;
     uint32_t after = 0;                   // index of the ';'
     uint32_t static_token = 0;            // 0: none
-    uint32_t extern_token = 0;            // of one that the source only declares: CUDA makes it a definition; 0: none
+    uint32_t extern_token = 0;            // of a mere declaration, which CUDA makes a definition; 0: none
     bool constant = false;                // __constant__
     bool read_only = false;               // const
     std::string symbol;                   // as CUDA names it
@@ -57,14 +57,14 @@ struct SharedFound {
 /// A class outside of functions.
 struct ClassFound {
     std::string_view name;
-    TokenRange head;                      // from its key to its body; base classes are named in it
+    TokenRange head;                      // from the key to the body, with the names of base classes
     TokenRange body;                      // between the braces
 };
 
-/// What declarations say that declare no function: initialisers with lambdas and tables of functions in them, default
+/// The contents of declarations other than functions: initialisers with lambdas and tables of functions, default
 /// member initialisers, base classes. Not in system headers.
 struct RestFound {
-    std::string_view class_name;          // the innermost class around it that has a name; empty: none has
+    std::string_view class_name;          // the innermost named class around it; empty: none
     TokenRange range;
 };
 

@@ -142,13 +142,13 @@ private:
 
     struct NamespaceShared {
         std::string_view name;
-        std::string variable;             // what it is, as an expression
+        std::string variable;             // the variable as an expression
         const SharedFound* shared;
     };
 
     // -- words -------------------------------------------------------------------------------------------------------
 
-    /// One that CUDA's headers of what isn't here always include: they are refused where the user includes them.
+    /// Refuses a missing header of CUDA's at the user's #include. `sign`: a header that every missing header includes.
     void refuse_header(const Included& sign) const {
         const size_t folder = folder_of_missing(sign.name);
         if (folder == 0) return;
@@ -184,7 +184,7 @@ private:
         }
     }
 
-    /// A kernel that the walk over the declarations didn't find would run as it is written, on the caller's stack.
+    /// A kernel that the walk over the declarations didn't find would run unchanged, on the caller's stack.
     void refuse_lost_kernels() const {
         auto function = structure_.functions.begin();
         for (uint32_t at = 0; at + 1 < all_.size(); ++at) {
@@ -198,7 +198,7 @@ private:
 
     bool is_member(uint32_t at) const { return at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")); }
 
-    /// Is it ever named but for one of its members? It may be something else's name then.
+    /// Is the name used other than to access a member? Then it may also be the name of something else.
     bool named_whole(std::string_view place) const {
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (all_[at].is(place) && !all_[at].system && !is_member(at) && !all_[at + 1].is(".")) return true;
@@ -373,16 +373,16 @@ private:
         return names;
     }
 
-    /// A shared variable in a function's body, and where that knows it: there it is a reference, or spelled out each
-    /// time.
+    /// A shared variable in a function's body, and where its name is known. There the name is a reference, or each use
+    /// is replaced by the expression.
     struct SharedReference {
         std::string_view name;
         TokenRange known;
-        std::string variable;             // what it is, as an expression
+        std::string variable;             // the variable as an expression
         bool spelled_out = false;
     };
 
-    /// May a jump lead past what is declared before `known`? C++ wants no reference to be initialised there.
+    /// May a jump lead past a declaration before `known`? C++ forbids to initialise a reference there.
     bool jumped_over(TokenRange known, TokenRange body) const {
         const uint32_t open = all_[known.end].is("}") ? all_[known.end].match : known.begin;
         const bool chooses = all_[open - 1].is(")") && all_[all_[open - 1].match - 1].is("switch");
@@ -404,7 +404,7 @@ private:
         return body.end;
     }
 
-    /// One declaration with __shared__ inside a function; the names it declares that a lambda must capture.
+    /// Rewrites a __shared__ declaration inside a function. `captured` gets the names for lambdas to capture.
     void local_shared(uint32_t shared, TokenRange body, bool kernel, std::vector<SharedReference>& captured) {
         const uint32_t begin = statement_begin(shared, body.begin);
         uint32_t end = shared;
@@ -460,8 +460,8 @@ private:
         }
     }
 
-    /// The body of the local class, declared where the variable is known, in which `at` is; one that has a member of
-    /// that name doesn't count.
+    /// Is `at` in the body of a local class declared where the variable is known? A class with a member of that name
+    /// doesn't count.
     bool in_class(uint32_t at, const std::vector<Nested>& nested, TokenRange known, std::string_view name = {}) const {
         return std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
             return one.introducer == 0 && one.body.begin > known.begin && at >= one.body.begin && at < one.body.end &&
@@ -469,7 +469,7 @@ private:
         });
     }
 
-    /// Where there can't be a reference: in blocks that are jumped into, and in local classes, which may not use one.
+    /// Spells the variable out where a reference is impossible: in blocks entered by jumps, and in local classes.
     void spell_out(const std::vector<Nested>& nested, const std::vector<SharedReference>& shared) {
         for (const auto& [name, known, variable, spelled_out] : shared)
             for (uint32_t at = known.begin; at < known.end; ++at)
@@ -496,7 +496,7 @@ private:
 
     // -- functions ---------------------------------------------------------------------------------------------------
 
-    /// Says in the user's words what the C++ compiler would say of what the pass makes of such a kernel.
+    /// Reports in the user's words the errors that the C++ compiler would find in the rewritten kernel.
     void check_signature(const FunctionFound& kernel) const {
         refuse_result({kernel.declaration.begin, kernel.declarator.begin}, kernel);
         const uint32_t after = kernel.parameters.end + 1;
@@ -517,7 +517,7 @@ private:
         }
     }
 
-    /// Of the tokens that say what a kernel returns. What an alias stands for isn't known here.
+    /// Checks the tokens of a kernel's return type. The type behind an alias isn't known here.
     void refuse_result(TokenRange range, const FunctionFound& kernel) const {
         bool type = false;   // the token before belongs to a type that is known
         for (uint32_t at = range.begin; at < range.end; ++at) {
@@ -672,7 +672,7 @@ private:
         return arguments;
     }
 
-    /// What is known of a kernel besides its body, as constants of its tag.
+    /// A kernel's properties other than its body, as constants of its tag.
     std::string kernel_constants(const FunctionFound& found, const FunctionTraits& traits) const {
         std::vector<std::string> cluster = attribute_arguments(found.cluster_dims);
         cluster.resize(3, cluster.empty() ? "0" : "1");

@@ -18,11 +18,11 @@ struct PassOptions {
     std::vector<std::string> expanded = {};       // the same with the source's macros replaced; empty: they have none
     /// The compiler is to refuse __device__ and __constant__ variables with initialisers that aren't constant.
     bool constant_initializers = false;
-    bool fibers = false;                          // every kernel's threads may wait, whatever is seen of them
+    bool fibers = false;                          // treat every kernel as if its threads may wait
     bool launches = false;                        // kernels may launch kernels
 };
 
-/// The rewritten text, and what of it was there before.
+/// The rewritten text, and its parts taken from the preprocessed text.
 struct Rewritten {
     /// text[at, at + size) was the preprocessed text from `from` on, or is there in place of the token at `from`.
     struct Kept {

@@ -101,18 +101,18 @@ private:
         kLaunches = 16,
         kLaunchesGraphs = 32,
     };
-    /// What a kernel may not do everywhere: in doubt it doesn't. So it comes from calls alone, and not from operators.
+    /// Traits that restrict where a kernel may run: in doubt, absent. Only calls spread them, not operators.
     static constexpr uint8_t kByCalls = kLaunchesGraphs;
 
-    /// A function, or something else that does things: what it says, and the names in it of other units.
+    /// A function, or another piece of code that has traits.
     struct Unit {
-        std::string_view name;                // what does as it does mentions it; empty: all do
-        FunctionTraits* traits = nullptr;     // where its loops go
+        std::string_view name;                // units that mention the name get the traits; empty: all units do
+        FunctionTraits* traits = nullptr;     // receives the unit's loops
         std::string_view symbol{};            // + of operator+; a word of a conversion
         TokenRange body{}, parameters{};      // a kernel's
         bool is_kernel = false, is_rest = false;
-        std::vector<TokenRange> ranges{};     // what it says
-        std::vector<TokenRange> code{};       // what of this is run
+        std::vector<TokenRange> ranges{};     // all its tokens
+        std::vector<TokenRange> code{};       // the parts that are run
         uint8_t does = 0;
         bool observes = false;
     };
@@ -209,7 +209,7 @@ private:
         if (called) add(mentioned.called_by);
     }
 
-    /// A call, or the mention of a function that somebody else is to call.
+    /// A call, or the mention of a function for another function to call.
     bool calls(uint32_t at) const { return all_[at + 1].is("(") || all_[at + 1].is("<") || all_[at + 1].is(">"); }
 
     void find_mentions(const Unit& unit) {
@@ -318,8 +318,8 @@ private:
         return first_observed(range, converting) != range.end;
     }
 
-    /// Operators are called without being named: whoever uses one that looks looks, and so each new one means another
-    /// turn.
+    /// Operators are called without being named, so each newly found operator that observes means another turn over
+    /// all units.
     void find_observers() {
         for (size_t operators = 0;; operators = operators_.size()) {
             std::vector<uint32_t> fresh;
@@ -394,7 +394,7 @@ private:
 
     bool for_can_spin(const ForParts& parts, TokenRange body) const {
         const auto& [condition, step, over_range] = parts;
-        bool counted = false;   // i < n, ++i ends whatever n is converted from
+        bool counted = false;   // i < n, ++i ends even if n is the result of a conversion
         for (uint32_t at = condition.begin; at < condition.end; ++at)
             counted = counted || (all_[at].kind == TokenKind::identifier && assigned(all_[at].text, step));
         if (observed(condition, !counted) || observed(step, !counted)) return true;
@@ -445,7 +445,7 @@ private:
                                                                                                : std::string_view();
     }
 
-    /// One of a condition's parts between &&: i < n, n != 0, mask, --n, where what the loop does moves the variable on.
+    /// Does a part of a condition (between &&) count: i < n, n != 0, mask, --n? The loop must step the variable.
     bool counts(TokenRange part, TokenRange done) const {
         const auto moves = [&](TokenRange range) {
             const std::string_view name = only_variable(range);
@@ -462,7 +462,7 @@ private:
         return moves(part);
     }
 
-    /// Is it plain that a loop ends, whatever others do? `done`: what it does in a turn.
+    /// Does the loop plainly end, even if no other thread runs? `done`: the code of a turn.
     bool ends_by_itself(TokenRange condition, TokenRange done) const {
         uint32_t begin = condition.begin;
         for (uint32_t at = condition.begin; at < condition.end; ++at) {
@@ -483,7 +483,7 @@ private:
                (all_[condition.begin].is("0") || all_[condition.begin].is("false"));
     }
 
-    /// A counter may stand before a loop that nobody jumps into.
+    /// A loop can have a counter in front unless jumps lead into the loop.
     bool can_be_watched(TokenRange body) const {
         for (uint32_t at = body.begin; at < body.end; ++at) {
             if (all_[at].is("switch") && all_[at + 1].is("(")) {
@@ -564,9 +564,8 @@ private:
         unit.does |= kWaits;
     }
 
-    /// What threads that are run as lanes of a vector would share: arrays (those with a constant index are mostly in
-    /// registers, but who knows), and variables whose address is taken. What is at a pointer, or an array's element, is
-    /// known otherwise.
+    /// Memory that threads run as lanes of a vector would share: arrays (with a constant index mostly in registers, but
+    /// not always), and variables whose address is taken. Pointees and array elements are found by other checks.
     bool has_own_memory(const Unit& unit) const {
         for (const TokenRange& range : unit.code) {
             for (uint32_t at = range.begin; at < range.end; ++at) {
@@ -584,7 +583,7 @@ private:
         return false;
     }
 
-    /// Does it declare a member that is an array, or a type? Variables of the device are nobody's own.
+    /// Does the unit declare an array member or an array type? Device variables don't count: no thread owns them.
     bool has_arrays(const Unit& unit) const {
         for (const TokenRange& range : unit.ranges) {
             bool array = false, variable = false;
@@ -628,8 +627,8 @@ private:
         return does;
     }
 
-    /// A call of cudaGraphLaunch, or of a function of gpuorch/device/graph.cuh that calls it; and not of a function or
-    /// member of the source's own that has such a name.
+    /// A call of cudaGraphLaunch, or of a function of gpuorch/device/graph.cuh that calls it. Functions and members of
+    /// the source with an equal name don't count.
     bool launches_graph(uint32_t at) const {
         if (!among(kGraphLaunches, all_[at].text) || !all_[at + 1].is("(") || at < 2) return false;
         const Token &before = all_[at - 1], &scope = all_[at - 2];
@@ -637,7 +636,7 @@ private:
         return (before.is("::") && scope.is("gpo")) || !indices_.count(all_[at].text);
     }
 
-    /// Who mentions a unit does what it does; what has no name is mentioned by all.
+    /// Spreads traits from each unit to the units that mention it. Units without a name count as mentioned by all.
     void spread() {
         std::vector<uint32_t> fresh;
         const auto add = [&](uint32_t index, uint8_t does) {
@@ -656,7 +655,7 @@ private:
                 if ((does & ~kByCalls & ~all_do) == 0) continue;
                 all_do |= does & ~kByCalls;
                 for (uint32_t i = 0; i < units_.size(); ++i) add(i, all_do);
-            } else if (unit.body.empty()) {   // a kernel is mentioned by nobody
+            } else if (unit.body.empty()) {   // no unit mentions a kernel
                 Name& name = names_[indices_.at(unit.name)];
                 if ((does & ~name.does) == 0) continue;
                 name.does |= does;

@@ -1,20 +1,19 @@
 // Which functions may wait for another thread, and which of their loops may spin.
 //
-// The decision is made on names, and if in doubt the answer is "waits". A function is taken to do what any function or
-// class does whose name it mentions, in its declaration or its body; a kernel also what the arguments of its name
-// expressions do. Every function is taken to do what operators do, and what namespaces mention outside of functions and
-// lambdas (tables of functions).
+// The analysis goes by names, and in doubt the answer is "waits". A function inherits from all functions and classes
+// named in its declaration or body; a kernel also from the arguments of its name expressions. Every function inherits
+// from all operators, and from names mentioned in namespaces outside of functions and lambdas (tables of functions).
 //
-// A thread can wait in a barrier, a shuffle or a vote. It can also wait in a loop whose end may depend on what others
-// write: a loop that reads atomics or volatile data, or uses an operator that does, and is not a counted loop. Two
-// things are no waiting: an atomic whose result is not used; and the compare-and-swap loop of a read-modify-write (do {
-// assumed = old; old = atomicCAS(p, assumed, f); } while (assumed != old);), which ends whether others run or not.
+// A thread can wait in a barrier, a shuffle, a vote, or a loop whose end may depend on other threads' writes. Loops of
+// this kind read atomics or volatile data, or use an operator that does, and are not counted loops. Not a wait: an
+// atomic whose result is not used. The compare-and-swap loop of a read-modify-write ends whether others run or not, so
+// it is no wait: do { assumed = old; old = atomicCAS(p, assumed, f); } while (assumed != old);
 //
-// Which kernels launch graphs is found by calls alone, and in doubt the answer is "doesn't": a stream refuses those that
-// do, wherever the launch is in them.
+// Kernels that launch graphs are found by calls alone, and in doubt the answer is "doesn't": a stream refuses a kernel
+// that contains a launch anywhere.
 //
-// Names may hide what a loop reads (a template's T may be volatile int). So each loop that is not seen to end by
-// itself, as a counted loop does, is *watched*. Watching makes no thread wait, but the loop reports at times that it
+// Names may hide what a loop reads (a template's T may be volatile int). Each loop that is not seen to end by itself,
+// as a counted loop does, is therefore *watched*. Watching makes no thread wait, but the loop reports at times that it
 // still runs, and the multiprocessors find out where it hangs.
 #pragma once
 
@@ -30,7 +29,7 @@ struct SpinningLoop {
     enum class Kind { while_loop, do_loop, for_loop } kind;
     uint32_t keyword;        // while, do, for
     uint32_t open, close;    // the condition's parentheses
-    bool watched;            // only because nothing shows that it ends by itself; else it looks at what others write
+    bool watched;            // not seen to end by itself; false: reads other threads' writes
 };
 
 struct FunctionTraits {

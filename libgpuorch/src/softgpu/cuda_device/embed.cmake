@@ -17,7 +17,7 @@ foreach(embedded_header IN LISTS embedded_headers)
   string(APPEND embedded_text "        {\"${embedded_name}\", R\"gpo(${embedded_content})gpo\"},\n")
 endforeach()
 string(APPEND embedded_text "    };\n    return kHeaders;\n}\n\n")
-# What else an image depends on.
+# An image also depends on the compiler's sources.
 file(GLOB embedded_compiler CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/../compiler/*")
 set(embedded_digest "${PROJECT_VERSION}")
 foreach(embedded_source IN LISTS embedded_compiler)

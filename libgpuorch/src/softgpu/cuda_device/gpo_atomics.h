@@ -1,5 +1,5 @@
 // Atomic functions and fences. Atomics are relaxed, as CUDA's are. On memory of the block itself, which one core at a
-// time uses, plain reads and writes are enough. They are volatile, so that the compiler doesn't merge the atomics of
+// time uses, plain volatile reads and writes are enough: volatile keeps the compiler from merging the atomics of
 // several threads into one vector operation.
 #pragma once
 

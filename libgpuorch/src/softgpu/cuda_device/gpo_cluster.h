@@ -34,13 +34,13 @@ __gpo_inline void __cluster_barrier_wait() {
 }
 __gpo_inline void __threadfence_cluster() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-/// What is at `address` of this block's shared memory, in the block of a rank.
+/// The place that corresponds to `address` of this block's shared memory, in the block of a rank.
 __gpo_inline void* __cluster_map_shared_rank(const void* address, unsigned rank) {
     gpo_soft_block* block = __gpo_block();
     const gpo_soft_address offset = reinterpret_cast<gpo_soft_address>(address) & ((gpo_soft_address(1) << GPO_SOFT_REGION_BITS) - 1);
     return reinterpret_cast<char*>(block->cluster_blocks[rank < block->cluster_size ? rank : block->cluster_rank]) + offset;
 }
-/// The block whose shared memory it is; this one's if it is nobody's.
+/// The rank of the block whose shared memory has the address; this block's rank if none has.
 __gpo_inline unsigned __cluster_query_shared_rank(const void* address) {
     gpo_soft_block* block = __gpo_block();
     const gpo_soft_address region = reinterpret_cast<gpo_soft_address>(address) >> GPO_SOFT_REGION_BITS;

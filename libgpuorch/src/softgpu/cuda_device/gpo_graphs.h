@@ -1,4 +1,4 @@
-// Graphs of which the kernel is a part: conditions of their nodes, and launches of other graphs.
+// Graphs for kernels: conditions of nodes in the kernel's own graph, and launches of other graphs.
 #pragma once
 
 #include "gpo_launches.h"

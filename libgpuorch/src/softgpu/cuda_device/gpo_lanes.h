@@ -1,5 +1,5 @@
-// Two 16-bit or four 8-bit numbers in one word: arithmetic, comparisons and sums of differences of each of them; and
-// the operations of dynamic programming, on such lanes and on whole words: the larger or smaller of sums and of three
+// Two 16-bit or four 8-bit numbers in one word (lanes): arithmetic, comparisons and sums of differences of each lane.
+// Operations of dynamic programming, on lanes and on whole words: the larger or smaller of sums and of three
 // numbers, also clamped at zero.
 #pragma once
 

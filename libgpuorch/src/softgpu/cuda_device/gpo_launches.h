@@ -20,7 +20,7 @@ typedef enum cudaError {
 #define cudaStreamTailLaunch (cudaStream_t)0x3
 #define cudaStreamFireAndForget (cudaStream_t)0x4
 
-/// The thread's last launch that failed, which it is told once.
+/// The error of the thread's last failed launch; cudaGetLastError resets it.
 __gpo_inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(__gpo_thread()->error); }
 __gpo_inline cudaError_t cudaGetLastError() {
     const cudaError_t error = cudaPeekAtLastError();
@@ -42,8 +42,8 @@ static inline const char* cudaGetErrorName(cudaError_t error) {
     return "unrecognized error code";
 }
 
-/// A launch whose arguments are being made, which may take other threads of the block their turns: the block has a list.
-/// It lies on its thread's stack, and the call of the kernel's function takes it out.
+/// A launch whose arguments are being evaluated. Other threads of the block may run meanwhile, so the block has a list
+/// of shapes. A shape lies on its thread's stack, and the call of the kernel's function takes it out of the list.
 struct __gpo_shape {
     dim3 grid, block;
     size_t shared;
@@ -56,7 +56,7 @@ struct __gpo_shape {
           next(static_cast<__gpo_shape*>(__gpo_block()->launching)) {
         __gpo_block()->launching = this;
     }
-    /// The calling thread's; NULL: the thread doesn't launch.
+    /// The calling thread's shape, taken out of the list; NULL: the thread doesn't launch.
     static inline __gpo_shape* take(gpo_soft_block* from) {
         __gpo_shape* before = nullptr;
         for (__gpo_shape* one = static_cast<__gpo_shape*>(from->launching); one; before = one, one = one->next) {
@@ -101,7 +101,7 @@ void __gpo_run_child(gpo_soft_block* block) {
     __gpo_run_copy<Flags>(*static_cast<const Body*>(block->args[0]));
 }
 
-/// A child's one argument is the closure that the kernel's function makes of its parameters.
+/// A child's only argument is the closure of the kernel's function with all its parameters.
 template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
 __attribute__((noinline, cold)) void __gpo_launch(gpo_soft_block* block, const __gpo_shape& shape, const Body& body) {
     const char* symbol = __gpo_symbol_of<Tag>::value;

@@ -30,8 +30,8 @@ template <class T> struct __gpo_arithmetic : __gpo_integral<T> {};
 template <> struct __gpo_arithmetic<float> { typedef float real; };
 template <> struct __gpo_arithmetic<double> { typedef double real; };
 
-// Two types that are not both float or both double: float with an integer is float, all else double. That is NVRTC's way;
-// where it finds the call ambiguous (two integers, a float to the power of anything but an int) it is nvcc's.
+// Two types that are not both float or both double: float with an integer is float, all else double, as in NVRTC. If
+// NVRTC finds the call ambiguous (two integers, a float to the power of anything but an int), the result is nvcc's.
 #define __GPO_BINARY(name)                                                                                             \
     extern "C" double name(double, double) noexcept;                                                                   \
     extern "C" float name##f(float, float) noexcept;                                                                   \
@@ -137,8 +137,8 @@ __gpo_inline float norm3df(float a, float b, float c) {
     return static_cast<float>(norm3d(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c)));
 }
 
-/// x half turns as quarters of a turn, of which only the last two bits count, and at most an eighth of one in radians: what is
-/// taken away is exact.
+/// x half turns as quarters of a turn (only the number's last two bits count) and at most an eighth of a turn in
+/// radians. The subtraction is exact.
 __gpo_inline double __gpo_quarters(double x, int* quarters) {
     const double turned = x - 2.0 * __builtin_rint(x * 0.5), quarter = __builtin_rint(turned * 2.0);
     *quarters = static_cast<int>(quarter) & 3;
@@ -408,7 +408,7 @@ __gpo_inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) { return __dp4a(__g
 __GPO_DP2A(__dp2a_lo, 0) __GPO_DP2A(__dp2a_hi, 16)
 #undef __GPO_DP2A
 
-/// The bit of `mask` that is found from `base` on as the one of that number: 1 the first, -1 the first downwards; 0: at `base`.
+/// The position of the `offset`-th set bit of `mask` from `base` on: 1 the first, -1 the first downwards; 0: at `base`.
 __gpo_inline unsigned __fns(unsigned mask, unsigned base, int offset) {
     if (offset == 0) return base < 32 && (mask >> base & 1u) ? base : ~0u;
     int left = offset > 0 ? offset : -offset;

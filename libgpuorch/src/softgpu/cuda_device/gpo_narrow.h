@@ -1,12 +1,12 @@
 // A 16-bit floating-point type, pairs of it, their conversions and their arithmetic: every operation is done in float or
-// double and rounded once, to nearest even. Included by cuda_fp16.h and cuda_bf16.h, each of which says
+// double and rounded once, to nearest even. Included by cuda_fp16.h and cuda_bf16.h, which define before
 //
 //   __GPO_N        the type's name in functions' names (half, bfloat16)      __GPO_T, __GPO_T2   the type, a pair of it
 //   __GPO_DIGITS   bits of its significand, the hidden one with them         __GPO_LEAST         exponent of its least
 //   __GPO_INF      its infinity's bits                                                           normal number
 //   __GPO_CONVERSIONS, __GPO_OPERATORS, __GPO_OPERATORS2    1 where the source has not forbidden them
 //
-// and defines, after this, __gpo_to_float, __float2half_rn and __gpo_fused, or what they are called for the type.
+// and after the include __gpo_to_float, __float2half_rn and __gpo_fused, by their names for the type.
 
 #ifndef GPO_ROUNDING
 #define GPO_ROUNDING
@@ -14,17 +14,17 @@
 template <class T, class Wanted> struct __gpo_only {};
 template <class T> struct __gpo_only<T, T> { typedef T type; };
 
-/// `x` rounded to nearest even at so many digits, or at the last digit of a number with the exponent `least`.
+/// `x` rounded to nearest even at `digits` digits, or at the last digit of a number with the exponent `least`.
 __gpo_inline double __gpo_on_grid(double x, int digits, int least) {
     const int exponent = static_cast<int>(__gpo_bits<unsigned long long>(x) >> 52 & 0x7ff) - 1023;
     if (exponent > 200) return x;   // too large for any of the types, or no number
-    // Added and taken away again, a number whose own last digit is the one to round at.
+    // The sum with a number whose last digit is the digit to round at is rounded there; the number is subtracted again.
     const int last = (exponent > least ? exponent : least) - (digits - 1);
     const double grid = __gpo_bits<double>(static_cast<unsigned long long>(last + 52 + 1023) << 52 | 1ull << 51);
     return __builtin_copysign((x + grid) - grid, x);
 }
 
-/// An integer as a double; where that can't hold it, as the odd one of its neighbours, which rounds as the integer does.
+/// An integer as a double. If a double can't hold it, the odd neighbour, which rounds like the integer.
 __gpo_inline double __gpo_odd_double(unsigned long long x) {
     if (x >> 53 == 0) return static_cast<double>(x);
     return static_cast<double>(x >> 11 | static_cast<unsigned long long>((x & 0x7ff) != 0)) * 2048.0;
@@ -140,7 +140,7 @@ __gpo_inline __GPO_T __GPO_NAME(__float2, __GPO_N, )(float x) { return __GPO_ROU
 __GPO_FROM_FLOAT(_rz, 'z') __GPO_FROM_FLOAT(_ru, 'u') __GPO_FROM_FLOAT(_rd, 'd')
 #undef __GPO_FROM_FLOAT
 
-// An integer is made odd where a double can't hold it, which keeps it on its side of everything that is rounded to.
+// If a double can't hold an integer, the odd neighbour stays on the integer's side of all rounding limits.
 #define __GPO_FROM_INTEGER(type, name)                                                                             \
     __gpo_inline __GPO_T __GPO_NAME(__##name##2, __GPO_N, _rn)(type x) {                                           \
         return __GPO_NAME(__double2, __GPO_N, )(__gpo_odd_double(x));                                              \

@@ -1,4 +1,4 @@
-// What a kernel uses to report and to ask: printf, assert, trap, clocks, sleep.
+// A kernel's means to report and to query: printf, assert, trap, clocks, sleep.
 #pragma once
 
 #include "gpo_thread.h"

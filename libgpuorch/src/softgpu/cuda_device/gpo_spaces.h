@@ -1,6 +1,6 @@
-// What kind of memory a pointer leads to. Shared memory and all threads' own memory are in the block's region.
-// Constants are the variables that have registered themselves as constants. Parameters are those that the token pass
-// puts into a list.
+// The kind of memory behind a pointer. Shared memory and all threads' own memory are in the block's region.
+// Constants are the variables that have registered themselves as constants. Parameters are found in a list that the
+// token pass makes.
 #pragma once
 
 #include "gpo_cluster.h"
@@ -51,7 +51,7 @@ __gpo_inline size_t __cvta_generic_to_shared(const void* address) {
     return static_cast<size_t>(reinterpret_cast<gpo_soft_address>(address) - reinterpret_cast<gpo_soft_address>(__gpo_block()));
 }
 __gpo_inline void* __cvta_shared_to_generic(size_t offset) { return reinterpret_cast<char*>(__gpo_block()) + offset; }
-// The others' addresses are what they are.
+// Addresses in the other spaces equal generic addresses.
 #define __GPO_SPACE(name)                                                                                                    \
     __gpo_inline size_t __cvta_generic_to_##name(const void* address) { return reinterpret_cast<gpo_soft_address>(address); } \
     __gpo_inline void* __cvta_##name##_to_generic(size_t address) { return reinterpret_cast<void*>(address); }

@@ -120,7 +120,7 @@ __gpo_inline float normcdfinvf(float y) { return static_cast<float>(normcdfinv(s
 __gpo_inline float __gpo_neighbour(float x, bool up) { return __builtin_nextafterf(x, up ? __builtin_inff() : -__builtin_inff()); }
 __gpo_inline double __gpo_neighbour(double x, bool up) { return __builtin_nextafter(x, up ? __builtin_inf() : -__builtin_inf()); }
 
-/// What is exactly `nearest` and a little, whose sign alone matters.
+/// Rounds the exact value `nearest` + `little`; only the sign of `little` matters.
 template <class T>
 __gpo_inline T __gpo_round_towards(T nearest, double little, char mode) {
     if (little > 0.0 && (mode == 'u' || (mode == 'z' && nearest < 0))) return __gpo_neighbour(nearest, true);
@@ -153,7 +153,7 @@ __gpo_inline double __gpo_fma_error(double a, double b, double c, double sum) {
     return rest + first_low;
 }
 
-// What an integer has beyond the nearest double.
+// The difference of an integer and its nearest double.
 template <class T>
 __gpo_inline double __gpo_lost(T x) {
     return static_cast<double>(static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x)));

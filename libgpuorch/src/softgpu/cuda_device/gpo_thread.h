@@ -42,7 +42,7 @@ __gpo_inline void __builtin_assume(bool holds) {
 
 // -- threadIdx and its like ------------------------------------------------------------------------------------------
 
-/// What a kernel's body reads; a copy in registers, so that stores through the kernel's pointers can't change it.
+/// The indices that a kernel's body reads: a copy in registers, out of reach of stores through the kernel's pointers.
 struct __gpo_view {
     uint3 threadIdx, blockIdx;
     dim3 blockDim, gridDim;
@@ -89,7 +89,7 @@ struct __gpo_spinner {
 #else
 #define __gpo_constexpr
 #endif
-/// The same for a loop that seems to wait for nobody: it says so rarely that it costs nothing. Also in constexpr functions.
+/// Counter of a watched loop, usable in constexpr functions. Calls the library so rarely that the cost is negligible.
 struct __gpo_watch {
     unsigned turns;
     bool first;
@@ -268,8 +268,8 @@ __gpo_inline void __gpo_run_threads(const Body& body) {
         __gpo_run_far_loop<Flags>(block, view, body);
 }
 
-/// What a call of a kernel's function does: it runs a block. In sources with launches by kernels the call may also be a
-/// launch (gpo_launches.h).
+/// A call of a kernel's function runs a block. In sources with launches by kernels the call may also be a launch
+/// (gpo_launches.h).
 template <bool Launched>
 struct __gpo_call {
     template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
@@ -315,7 +315,7 @@ struct __gpo_variable_entry {
     gpo_soft_variable variable;
     const char* expression;
 };
-// The token pass has a function behind each kernel and variable enter it here. Of an image's constructors none run but those
+// The token pass adds a function behind each kernel and variable that enters it here. An image runs only constructors
 // with __gpo_enter in their names (../image/init.h).
 static __gpo_entry* __gpo_entries = nullptr;
 static __gpo_variable_entry* __gpo_variables = nullptr;

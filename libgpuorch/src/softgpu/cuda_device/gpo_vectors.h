@@ -54,7 +54,7 @@ typedef unsigned int uint;
 typedef unsigned short ushort;
 typedef long clock_t;
 
-// What rows with a pitch, and boxes of them, are described by.
+// Descriptions of rows with a pitch, and of boxes of rows.
 struct cudaPitchedPtr {
     void* ptr;
     size_t pitch, xsize, ysize;

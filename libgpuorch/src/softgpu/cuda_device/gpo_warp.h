@@ -1,4 +1,4 @@
-// What the threads of a block or a warp do together: barriers, shuffles, votes, matches, reductions.
+// Operations of the threads of a block or a warp: barriers, shuffles, votes, matches, reductions.
 #pragma once
 
 #include "gpo_atomics.h"
@@ -71,8 +71,8 @@ __gpo_inline unsigned __ballot_sync(unsigned mask, int predicate) {
 __gpo_inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 __gpo_inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 
-/// The lanes that come to this call while no lane of the warp can do anything else. The call site is told by where the
-/// function returns to.
+/// The lanes that come to this call while no lane of the warp can do anything else. The return address identifies the
+/// call site.
 static __attribute__((noinline)) unsigned __activemask() {
     const unsigned lanes = static_cast<unsigned>(__gpo_warp(
         GPO_SOFT_WARP_ACTIVE, 0, 0, reinterpret_cast<gpo_soft_address>(__builtin_return_address(0))));

@@ -1,5 +1,5 @@
-// Graphs: recorded work, node by node. What runs is an executable graph (graph/run.h), which is made of a graph once
-// and has copies of its nodes' work.
+// Graphs: recorded work, node by node. Only executable graphs run (graph/run.h): each is made of a graph once and has
+// copies of the nodes' work.
 //
 // Graphs and nodes are behind handles (handles.h), so that a stale or foreign node is found by one look-up. A graph
 // owns its nodes, and a node owns the graphs within it. Everything here is guarded by the machine's lock.
@@ -18,13 +18,13 @@ namespace gpo::softgpu {
 
 struct Graph;
 
-/// A handle that kernels set conditions by.
+/// The condition behind a handle that kernels set.
 struct GraphCondition {
     CUgraphConditionalHandle handle = 0;  // never used twice
     CUcontext context = nullptr;
     uint32_t initial = 0;
     bool assigned = false;
-    CUgraphNode node = nullptr;  // that decides by it; NULL or stale: none does
+    CUgraphNode node = nullptr;  // the node that decides by it; NULL or stale: none
 };
 
 struct GraphNode : Handled {
@@ -34,22 +34,22 @@ struct GraphNode : Handled {
     std::vector<GraphNode*> depends;  // nodes before it, in the order in which they were given
     std::vector<Graph*> inner;        // the child graph, or the bodies of a conditional node
     std::vector<CUgraph> bodies;      // the latter's handles, for the caller
-    CUgraphNode original = nullptr;   // in a copy of a graph: what it is the copy of
-    std::vector<void*> arguments;     // what cuGraphKernelNodeGetParams points to
+    CUgraphNode original = nullptr;   // in a copy of a graph: the copied node
+    std::vector<void*> arguments;     // cuGraphKernelNodeGetParams points to this
 };
 
 struct Graph : Handled {
     std::vector<GraphNode*> nodes;     // in the order in which they were added
-    std::vector<CUgraphNode> natives;  // what cuStreamGetCaptureInfo points to
+    std::vector<CUgraphNode> natives;  // cuStreamGetCaptureInfo points to this
     bool capturing = false;            // not the caller's to destroy yet
-    GraphNode* owner = nullptr;        // whose inner graph it is
+    GraphNode* owner = nullptr;        // the node around an inner graph
     std::vector<GraphCondition> conditions;
     uint32_t execs = 0;  // executables of it that exist
 };
 
 /// Whether a node's kind forbids that its graph is copied, or is within another, or has two executables.
 bool single(CommandKind) noexcept;
-/// The same of a graph: whether one of its nodes does, or it is the body of a conditional node.
+/// Whether a graph has a node of such a kind, or is the body of a conditional node.
 bool single(const Graph&) noexcept;
 /// Whether the graph has nodes that allocate or free.
 bool has_memory(const Graph&) noexcept;
@@ -70,13 +70,13 @@ public:
     void destroy_all() noexcept;
     /// With inner graphs, which are the node's from here on. Throws std::bad_alloc, with no effect.
     GraphNode& add(Graph&, Work, std::vector<GraphNode*> depends, std::vector<Graph*> inner = {});
-    /// The nodes behind it lose that dependency, and get no other for it.
+    /// Removes a node. The nodes behind it lose the dependency without a replacement.
     void remove(GraphNode&) noexcept;
-    /// The condition by its handle, of the graph or of one that it is within; NULL: there is none.
+    /// The condition by its handle, in the graph or the graphs around it; NULL: unknown handle.
     GraphCondition* find_condition(Graph&, CUgraphConditionalHandle) const noexcept;
-    /// A node of the graph, or of one within it, decides by each condition.
+    /// Whether each condition is used by a node of the graph or of an inner graph.
     bool conditions_used(const Graph&) const noexcept;
-    /// Whether a node decides by it.
+    /// Whether a node decides by the condition.
     bool used(const GraphCondition&) const noexcept;
     /// A copy with its inner graphs. Throws std::bad_alloc, with no effect.
     Graph& copy(const Graph&);

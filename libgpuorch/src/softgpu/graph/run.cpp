@@ -74,7 +74,7 @@ private:
         }
     }
 
-    /// The child's nodes are between its node and one that stands for its end.
+    /// Puts the child's nodes between the child graph's node and an extra node for its end.
     void add_child(uint32_t begin, const Graph& child, uint32_t region) {
         const uint32_t level = add(child, region);
         const uint32_t end = new_node(nullptr, region);

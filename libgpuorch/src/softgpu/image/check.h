@@ -1,5 +1,5 @@
-// Are these bytes a whole shared object of this machine that exports the getter of a kernel image? Checked before the
-// dynamic loader, which trusts its input, sees the bytes.
+// Checks that bytes are a whole shared object of this machine with the getter of a kernel image. The check comes before
+// the dynamic loader, which trusts its input.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@ namespace gpo::softgpu {
 
 inline constexpr const char* kImageGetter = "gpo_soft_image_get";
 
-/// The size that the ELF headers at `data` tell; 0 when there are none. Only the headers are read, and they are
-/// believed: whoever may have altered bytes asks first whether the headers' tables lie within them.
+/// The size by the ELF headers at `data`; 0 without headers. Only the headers are read, and not checked: if bytes may
+/// have been altered, the caller first checks that the headers' tables lie within them.
 size_t image_size(const char* data) noexcept;
 
-/// NULL when it can be loaded, else what is wrong, as the end of a sentence.
+/// NULL when the image can be loaded, else the fault, as the end of a sentence.
 const char* image_fault(const char* data, size_t size) noexcept;
 
 }  // namespace gpo::softgpu

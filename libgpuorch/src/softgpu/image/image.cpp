@@ -2,8 +2,8 @@
 //
 // The bytes are checked before the dynamic loader sees them (check.h, seal.h), since the loader trusts what it maps: a
 // file that is cut short would cause a SIGBUS, and an altered file would run. The image is loaded from an anonymous
-// file with a name that was never used before: for a name that it knows, the loader returns the object that it has
-// already. So each load has variables of its own.
+// file with a name that was never used before, so each load has variables of its own: for a known name the loader
+// returns the object loaded before.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -108,7 +108,7 @@ void* open_object(const char* data, size_t size, std::string& why) {
     }
     const char* error = dlerror();
     why = error ? error : "no anonymous file could be made";
-    // No /proc, or no anonymous files here: a private file, gone again before anything runs.
+    // No /proc, or no anonymous files here: a private file, removed before any code runs.
     const char* folder = secure_getenv("TMPDIR");
     std::string path = std::string(folder && *folder ? folder : "/tmp") + "/gpuorch-image-XXXXXX";
     Descriptor named{mkostemp(path.data(), O_CLOEXEC)};

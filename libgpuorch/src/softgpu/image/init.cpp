@@ -27,7 +27,7 @@ public:
 
     const std::vector<Elf64_Shdr>& sections() const { return sections_; }
 
-    /// Calls each(entry) for a section's entries, and writes those back for which it returns true.
+    /// Calls each(entry) for a section's entries, and writes an entry back if the call returns true.
     template <class Entry, class Each>
     void each(const Elf64_Shdr& section, Each each) {
         Entry entry;
@@ -55,7 +55,7 @@ private:
     std::vector<Elf64_Shdr> sections_;
 };
 
-/// An array of functions, and how those in it that are kept are called.
+/// An array of functions, and the names of its functions to keep.
 struct Kept {
     Elf64_Word section;   // its type
     Elf64_Sxword size;    // the tag of its size
@@ -84,8 +84,8 @@ std::set<uint64_t> functions(Object& object, const Kept& kept) {
     return out;
 }
 
-/// Each place in an array is filled by a relocation, which has the function's address, or, packed, adds to the one that
-/// is there. Ours get the first places; the result is how many those are.
+/// A relocation fills each place in an array: it has the function's address or, packed, adds to the address stored
+/// there. Moves our functions to the first places and returns their number.
 uint64_t move_to_front(Object& object, const Elf64_Shdr& array, const std::set<uint64_t>& ours) {
     uint64_t front = 0, back = array.sh_size / sizeof(uint64_t);
     bool packed = true;
@@ -129,7 +129,7 @@ void set_size(Object& object, Elf64_Sxword tag, uint64_t size) {
 }  // namespace
 
 bool initializes_variables(std::string_view object) noexcept {
-    // What GCC and Clang call such functions; the last two have a priority.
+    // GCC's and Clang's names for initialisers; the last two are for initialisers with a priority.
     for (std::string_view name : {"_GLOBAL__sub_I_", "_GLOBAL__sub_I.", "_GLOBAL__I_"})
         if (object.find(name) != object.npos) return true;
     return false;

@@ -1,4 +1,4 @@
-// What an image runs in the host as it is loaded and unloaded: the functions of ELF's init and fini arrays.
+// Functions that run in the host when an image is loaded and unloaded: ELF's init and fini arrays.
 #pragma once
 
 #include <string>

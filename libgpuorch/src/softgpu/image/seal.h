@@ -1,6 +1,6 @@
-// The seal of a kernel image: bytes behind the shared object that tell whether the object is as the compiler left it.
-// The seal holds a SHA-256 of the object, so damage is found before the dynamic loader follows an altered pointer. It
-// is no signature: whoever can write an image can seal it.
+// The seal of a kernel image: bytes behind the shared object that detect changes since the compiler wrote the object.
+// The seal holds a SHA-256 of the object, so damage is found before the dynamic loader follows an altered pointer. A
+// seal is no signature: any program that can write an image can seal it.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace gpo::softgpu {
 
-/// A shared object as the compiler made it, with its seal behind it. What lies behind the object's last header, section
-/// or segment is dropped. Bytes that are no shared object come back as they are. Throws std::bad_alloc.
+/// The compiler's shared object followed by its seal. Bytes behind the object's last header, section or segment are
+/// dropped. Bytes that are no shared object come back unchanged. Throws std::bad_alloc.
 std::vector<std::byte> seal_image(std::string_view object);
 
 /// NULL when the seal behind the `object_size` bytes holds, else what is wrong, as a whole sentence. `size`: of all

@@ -135,7 +135,7 @@ Batch::Started Batch::start(Command& command) noexcept {
     return Started::done;
 }
 
-/// What a command leaves undone by not running must not hold up anything: marks are done, memory is given back.
+/// A command that never runs must not hold up others: its mark is set as done, and its memory is given back.
 void Batch::drop(Command& command) noexcept {
     if (command.kind == CommandKind::record) {
         mark_done(*command.mark);
@@ -169,7 +169,7 @@ void Batch::begin_run(Command& command) noexcept {
     for (size_t i = 0; i < command.marks.size(); ++i) run.commands[run.shape->events[i]]->mark = command.marks[i];
 }
 
-/// Also of a run that has never begun: nobody is to wait for ever for an event that it was to record.
+/// Marks the graph's events as done, even if the run never began; else their waiters would never return.
 void Batch::end_run(Command& command) noexcept {
     GraphRun& run = *command.graph;
     const bool begun = run.owner == &command;
@@ -199,7 +199,7 @@ bool Batch::advance_run(GraphRun& run) noexcept {
 void Batch::completed(Command& ended, CUresult result, const char* text) noexcept {
     if (result != CUDA_SUCCESS && !machine_.closing_) fail(ended, result, text);
     Command* const over = ended.kind == CommandKind::kernel ? grid_ended(ended) : &ended;
-    if (!over) return;  // grids that it has launched, or that have launched it
+    if (!over) return;  // the kernel's children or a parent grid still run
     Command& command = *over;
     Stream& stream = *command.stream;
     if (GraphRun* run = command.run) {
@@ -232,7 +232,7 @@ void Batch::fail(const Command& command, CUresult result, const char* text) noex
     give_up_waits(nullptr);
     machine_.streams.for_each([&](Stream& each) { wake_waiters(each); });
     machine_.events.for_each([&](Event& event) {
-        // Nobody is to sleep on a record that stands behind something that never ends.
+        // Wake the waiters of records behind work that never ends.
         if (event.mark && !event.mark->done.load()) mark_done(*event.mark);
     });
 }

@@ -1,12 +1,12 @@
-// One change of the machine's state. It takes the lock when it is made. At its end it advances the streams that the
-// change made ready and releases the lock; only then does it submit kernels and wake threads.
+// A Batch is one change of the machine's state. The constructor takes the lock. finish() advances the streams that
+// became ready, releases the lock, and only then submits kernels and wakes threads.
 #pragma once
 
 #include "softgpu/machine/machine.h"
 
 namespace gpo::softgpu {
 
-/// Whose device does it.
+/// The context whose device performs the command.
 Context& context_of(const Command&) noexcept;
 
 struct ChildGrid;
@@ -22,21 +22,21 @@ public:
     void ready(Stream&) noexcept;
     /// Appends a command; it belongs to the stream from here on.
     void append(Stream&, Command&) noexcept;
-    /// An engine or the multiprocessors have done with the command: takes its outcome, and what it held up goes on.
+    /// An engine or the multiprocessors have finished the command: takes its outcome and starts its successors.
     void completed(Command&, CUresult, const char* text) noexcept;
     /// The first failure of a kernel: all devices are lost.
     void fail(const Command&, CUresult, const char* text) noexcept;
     // A kernel of `by` launches an executable, which has to be possible (machine/kernel_calls.cpp).
     void launch_tail(GraphRun& by, std::shared_ptr<GraphRun>) noexcept;
-    /// Into the environment of `by`, or the one that `by` is in.
+    /// Into the environment of `by`; `sibling`: into the environment around `by`.
     void launch_beside(GraphRun& by, std::shared_ptr<GraphRun>, bool sibling) noexcept;
     /// A kernel launches a child, which has to be possible (machine/kernel_calls.cpp). Throws std::bad_alloc, with no
     /// effect.
     void launch_child(std::unique_ptr<ChildGrid>);
-    /// What the streams of a context (NULL: of all) wait for, values and marks, is given up.
+    /// Ends the waits for values and marks in a context's streams (NULL: in all streams).
     void give_up_waits(const Context* only) noexcept;
     void mark_done(Mark&) noexcept;
-    /// Tells those who wait for events of the context that there is something to see.
+    /// Signals the listeners for events of the context.
     void tell(const Context&) noexcept;
     /// Wakes the host threads that wait for the stream.
     void wake_waiters(Stream&) noexcept;

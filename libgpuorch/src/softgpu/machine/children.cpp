@@ -66,7 +66,7 @@ void Batch::launch_child(std::unique_ptr<ChildGrid> launched) {
     if (!stream || stream->first == &child) start_kernel(child.command, *context_of(child.command).device);
 }
 
-/// The blocks of a kernel's grid have ended. What of a stream or of a graph's nodes is done by that; NULL: nothing.
+/// The blocks of a kernel's grid have ended. Returns the stream's or graph node's command that is now done, or NULL.
 Command* Batch::grid_ended(Command& ended) noexcept {
     if (ended.child) --context_of(ended).pending_launches;
     if (ended.family) ended.family->parent_ended = true;
@@ -86,7 +86,7 @@ bool Batch::family_goes_on(Command& command) noexcept {
     Family* const family = command.family.get();
     if (!family) return false;
     if (!family->parent_ended || family->unfinished) return true;
-    if (command.child && command.child->is_tail()) {  // so that a line of tails, however long, keeps none that is over
+    if (command.child && command.child->is_tail()) {  // so that even a long line of tails keeps no finished grid
         Command& parent = *command.child->parent;
         parent.family->tails.put_first(family->tails, parent);
         return false;
@@ -100,7 +100,7 @@ bool Batch::family_goes_on(Command& command) noexcept {
     return false;
 }
 
-/// False: it is to be dropped.
+/// False: the child has to be dropped.
 bool Batch::start_child(ChildGrid& child) noexcept {
     if (machine_.dropping(*child.command.stream)) return false;
     start_kernel(child.command, *context_of(child.command).device);
@@ -123,7 +123,7 @@ void Batch::leave_family(ChildGrid& over) noexcept {
     delete &over;
 }
 
-/// It never began.
+/// For a child that never began.
 void Batch::discard_child(ChildGrid& child) noexcept {
     --context_of(child.command).pending_launches;
     delete &child;

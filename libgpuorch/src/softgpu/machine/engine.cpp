@@ -155,7 +155,7 @@ bool value_holds(const Command& command) noexcept {
 
 namespace {
 
-/// Stream-ordered memory is there only from its allocation to its free.
+/// False if the range is stream-ordered memory that is not yet allocated or already freed.
 bool still_there(Machine& machine, uint64_t address, uint64_t bytes) {
     if (!machine.memory.device_range(address)) return true;
     const Place place = machine.memory.find_reached(address);

@@ -1,6 +1,5 @@
-// A thread that performs commands one after the other: a copy engine, or the thread that runs host functions. It parks
-// when there is nothing to do. A thread that pushes a command to a parked engine wakes the engine after releasing the
-// lock.
+// A thread that performs commands one after the other: a copy engine, or the thread that runs host functions. An idle
+// engine parks. A thread that pushes a command to a parked engine wakes the engine after releasing the lock.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@ struct Machine;
 
 class Engine {
 public:
-    /// What it does with a command, with no lock held.
+    /// Performs a command; called with no lock held.
     using Perform = CUresult (*)(Machine&, Command&);
     /// Throws std::system_error, std::bad_alloc.
     Engine(Machine&, const char* name, Perform);
@@ -49,7 +48,7 @@ public:
 
     /// Lock held: completes the command at `command.due`. True when wake() must be called.
     bool at_due_time(Command&) noexcept;
-    /// Lock held: completes the command when the value that it waits for is there. True when wake() must be called.
+    /// Lock held: completes the command when the awaited value is in memory. True when wake() must be called.
     bool when_value_holds(Command&) noexcept;
     /// Lock held: the commands of a context (NULL: all) that wait for values, to be completed by the caller.
     Command* take_watched(const Context* only) noexcept;
@@ -67,10 +66,10 @@ private:
     host::Thread thread_;
 };
 
-/// True when the value that a wait_value command waits for is there.
+/// True when the condition of a wait_value command holds.
 bool value_holds(const Command&) noexcept;
 
-/// True on the thread that runs host functions, while it runs one: CUDA calls are not permitted there.
+/// True inside a host function: CUDA calls are not permitted there.
 bool in_host_function() noexcept;
 
 CUresult perform_copy(Machine&, Command&);

@@ -22,11 +22,11 @@ struct GraphMemory {
 
     Machine& machine;
     Pool& pool;
-    const CUgraph graph;           // whose allocation node it belongs to
-    const uint64_t bytes;          // as they were asked for
+    const CUgraph graph;           // the allocation node's graph
+    const uint64_t bytes;          // as requested
     uint64_t address = 0, id = 0;  // 0: nothing is reserved
     bool freed_here = false;       // the same graph has a free node for it
-    bool freed_elsewhere = false;  // another graph has
+    bool freed_elsewhere = false;  // another graph has a free node for it
 };
 
 // With the machine's lock held.
@@ -35,9 +35,9 @@ struct GraphMemory {
 std::shared_ptr<GraphMemory> reserve_graph_memory(Machine&, Context&, Pool&, const Graph& graph, uint64_t bytes);
 /// The memory of an allocation node by its address; NULL: there is none.
 std::shared_ptr<GraphMemory> find_graph_memory(Machine&, uint64_t address) noexcept;
-/// Whether a launch may allocate and free what its nodes do. `replaces`: what is allocated still is freed first.
+/// Whether a launch may do its nodes' allocations and frees. `replaces`: it first frees memory that is still allocated.
 bool can_launch_memory(Machine&, const GraphRun&, bool replaces) noexcept;
-/// What the launch's nodes allocate is the caller's, and what they free is not any more.
+/// From now on the caller owns the memory that the launch's nodes allocate, and no longer owns what they free.
 void launch_memory(Machine&, const GraphRun&) noexcept;
 
 }  // namespace gpo::softgpu

@@ -5,7 +5,7 @@
 
 namespace gpo::softgpu {
 
-/// A stream's launch. The executable may be in a run that a kernel has launched: the stream then waits for that.
+/// Starts a stream's launch. If the executable is still in a run launched by a kernel, the stream waits for that run.
 Batch::Started Batch::start_run(Command& command) noexcept {
     GraphRun& run = *command.graph;
     if (run.busy()) {
@@ -28,7 +28,7 @@ Batch::Started Batch::decide(Command& node, bool again) noexcept {
     const bool empty = run.shape->regions[body].empty();
     if (empty && !loop) return Started::done;
     if (empty || (again && !std::exchange(run.moved, false))) {
-        // The body has nothing to wait for. Its next turn is an engine's, so that others get the lock.
+        // Nothing in the body takes time. An engine begins the next turn, so that other threads get the lock.
         push(context_of(node).device->engines[int(EngineKind::local)].get(), node);
         return Started::running;
     }
@@ -36,7 +36,7 @@ Batch::Started Batch::decide(Command& node, bool again) noexcept {
     return Started::inside;
 }
 
-/// A body is done, or an engine's turn for one that has nothing to wait for. True when the node isn't done.
+/// A body is done, or an engine has begun the next turn of a body without waits. True when the node isn't done.
 bool Batch::repeat(Command& node) noexcept {
     const Started started = decide(node, true);
     if (started == Started::running) ++node.run->in_flight;
@@ -52,8 +52,8 @@ void Batch::node_done(GraphRun& run, uint32_t node) noexcept {
     }
 }
 
-/// Nothing of the run is in flight. Ends it, if no line in its environment holds it up, and what that holds up in turn;
-/// and begins the next tail. True when the stream's command is done.
+/// Nothing of the run is in flight. Ends the run if all lines in its environment are done, and begins the next tail.
+/// Ends parent runs if only this run was left of them. True when the stream's command is done.
 bool Batch::finish_run(GraphRun& finished) noexcept {
     GraphRun* run = &finished;
     while (!run->in_flight && !run->lines) {
@@ -84,7 +84,7 @@ bool Batch::finish_run(GraphRun& finished) noexcept {
     return false;
 }
 
-/// Some launch of the run is over. When all are, a stream may run it, and it may go.
+/// A launch of the run is over. After the last launch, a waiting stream may run it, and the run may be destroyed.
 void Batch::release_run(GraphRun& run) noexcept {
     if (run.busy()) return;
     if (Command* command = std::exchange(run.held_up, nullptr)) start_again(*command);

@@ -1,4 +1,4 @@
-// What kernels ask of the device runtime: conditions of the graph that they are in, and launches of graphs and kernels.
+// Kernels' calls of the device runtime: conditions of their own graph, and launches of graphs and kernels.
 #pragma once
 
 #include "softgpu/blocks/launch.h"

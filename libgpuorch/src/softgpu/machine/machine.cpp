@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kCommandChunk = 64, kMarkChunk = 128;
 
-/// A staging block that nobody uses holds the link to the next.
+/// An unused staging block holds the link to the next.
 struct FreeStaging {
     FreeStaging* next;
 };
@@ -85,7 +85,7 @@ Machine::~Machine() {
     for (auto& chunk : command_chunks_)
         for (size_t i = 0; i < kCommandChunk; ++i)
             if (chunk[i].staged) give_staging(reinterpret_cast<void*>(chunk[i].copy.source));
-    // What they refer to goes after them.
+    // Executables and graphs go before the members that they refer to.
     graph_execs.for_each([](GraphExec& exec) { exec.run.reset(); });
     graphs.destroy_all();
     while (auto* block = static_cast<FreeStaging*>(free_staging_)) {

@@ -1,14 +1,14 @@
 // The software GPU as a whole: open_soft creates it, and the functions of the table work on it.
 //
-// Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, the engines' queues. It is the
-// outermost lock; inside it only the address space's lock and the multiprocessors' lock are taken. It is not held while
-// an engine works, a kernel or a user's function runs, or a thread is woken: a Batch collects what a change of state
-// makes runnable, and starts that when the lock is released.
+// Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, the engines' queues. `lock` is the
+// outermost lock; inside it only the address space's lock and the multiprocessors' lock are taken. No engine works, no
+// kernel or user's function runs and no thread is woken under the lock: a Batch collects what a change of state makes
+// runnable, and starts it after releasing the lock.
 //
-// Progress. A stream's first command starts when the command before it is done, on the thread that saw it done. That
-// thread itself does records, waits, value writes and the bookkeeping of memory at once. Kernels go to the device's
-// multiprocessors, copies and fills to one of its engines, host functions to the machine's thread for them. Each of
-// these returns its command exactly once, through Machine::finish.
+// Progress. A stream's first command starts when the command before it is done, on the thread that saw it done.
+// Records, waits, value writes and the bookkeeping of memory are done at once on that thread. Kernels go to the
+// device's multiprocessors, copies and fills to one of its engines, host functions to the machine's thread for them.
+// All of them return each command exactly once, through Machine::finish.
 #pragma once
 
 #include <cuda.h>
@@ -72,11 +72,11 @@ struct Machine {
     std::atomic<uint64_t> frees{0};                 // calls that free a pool's memory in a stream's order
     std::atomic<bool> frees_unseen{false};          // some may not be seen (softgpu/memory/pool.h)
 
-    // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock,
-    // to wake.
+    // Under `lock`. A listener is its owner's again after ignore(). Beyond the lock, a wake-up uses only the address of
+    // the listener's wait word.
     std::vector<driver::Listener*> listeners;
 
-    // Failure. Once set, `fault_code` stays: every call that takes work or asks for its state returns it.
+    // Failure. `fault_code`, once set, stays: every call that gives work or asks for its state returns the code.
     std::atomic<int> fault_code{0};
     std::optional<driver::Fault> fault;
 
@@ -94,10 +94,9 @@ struct Machine {
     /// Lock held. A cleared command; throws std::bad_alloc.
     Command* take_command();
     void give_command(Command*) noexcept;
-    /// Takes what a kernel's command needs to run, so that it can't fail for lack of memory later. Throws
-    /// std::bad_alloc.
+    /// Takes all memory that a kernel's command needs to run later. Throws std::bad_alloc.
     void prepare(Command&, Multiprocessors&, KernelLaunch);
-    /// What an executable of a graph runs, with its kernels prepared. Throws std::bad_alloc.
+    /// The commands of an executable of the graph, with its kernels prepared. Throws std::bad_alloc.
     std::shared_ptr<GraphRun> prepare_run(const Graph&);
     /// Prepares the node of an executable graph: its kernel is ready to run again and again. Throws std::bad_alloc.
     void prepare_node(Command&);
@@ -117,14 +116,14 @@ struct Machine {
 
     /// Lock held. Throw std::bad_alloc.
     Stream* create_stream(Context&, unsigned flags, int priority);
-    /// The handle stops working; what the stream has been given still runs.
+    /// The handle stops working; work that the stream already has still runs.
     void destroy_stream(Batch&, Stream&) noexcept;
     void destroy_event(Event&) noexcept;
     /// The mark is the event's latest record.
     void set_record(Event&, Mark&) noexcept;
     /// The default streams and a new id. The device's threads must have been started.
     void begin_context(Context&);
-    /// Drops what has not begun, waits for what runs, then takes all that was made in the context with it.
+    /// Drops work that has not begun, waits for running work, then destroys all objects of the context.
     /// Lock not held.
     void end_context(Context&);
 
@@ -134,17 +133,17 @@ struct Machine {
     void wait_mark(Mark&) noexcept;
     /// Waits for all that the context's streams (NULL: all streams) have been given, strictly. Throws std::bad_alloc.
     void wait_context(const Context*);
-    /// Waits until the kernels and graphs have ended that run now in the context, strictly; not for what has not begun.
-    /// Takes no memory.
+    /// Waits for the end of the kernels and graphs that run now in the context, strictly; not for work that has not
+    /// begun. Takes no memory.
     void wait_running(const Context&) noexcept;
     /// Waits for the streams that the legacy stream is ordered with.
     void wait_blocking(const Context&);
-    /// After blocks have gone: a destroyed pool goes with its last one; another may hold more than its threshold now.
-    /// Both locks held.
+    /// After frees of the pool's blocks: recycles a destroyed pool that is empty; a pool above its threshold will be
+    /// trimmed. Both locks held.
     void settle_pool(Pool&) noexcept;
-    /// A host thread has waited for the stream with this handle: of the frees on it those up to `number` are seen.
+    /// A host thread has waited for the stream with this handle, and so has seen the stream's frees up to `number`.
     void see_frees(uintptr_t stream, uint64_t number) noexcept;
-    /// Pools give back what is above their thresholds: called where the caller waits anyway.
+    /// Trims pools to their thresholds; called where the caller waits anyway.
     void trim_pools() noexcept;
 
 private:

@@ -54,13 +54,13 @@ struct Context : Handled {
     std::atomic<bool> alive{false};
     bool dying = false;                              // its commands are dropped
     uint32_t retained = 0;                           // primary
-    bool ending = false;  // primary: its last use is given up, and all in it is on its way out
+    bool ending = false;  // primary: last release done; end_context is under way
     unsigned flags = 0;
     std::atomic<uint64_t> id{0};                     // another one in each life
     Stream* legacy = nullptr;
     std::vector<Stream*> streams;                    // all, the legacy one too
     std::vector<std::pair<uint64_t, Stream*>> per_thread;
-    std::vector<CUcontext> peers;                    // whose memory this context may reach
+    std::vector<CUcontext> peers;                    // contexts whose memory this context may access
     size_t limits[16] = {};
     uint32_t pending_launches = 0;  // by kernels: grids whose blocks have not all ended
 };
@@ -78,8 +78,8 @@ struct Stream : Handled {
     Stream* next_ready = nullptr;                    // in a batch's list
     std::atomic<uint64_t> submitted{0};              // tickets; never reset, so that a waiter can outlive the stream
     std::atomic<uint64_t> completed{0};
-    uint64_t number = 0;                             // calls that gave it work since its creation
-    uint64_t legacy_seen = 0;                        // ticket of the legacy stream that this one is ordered after
+    uint64_t number = 0;                             // calls that gave the stream work since its creation
+    uint64_t legacy_seen = 0;                        // the legacy stream's ticket that this stream is ordered after
     uint64_t legacy_joined = 0;                      // own ticket that the legacy stream is ordered after
     std::atomic<uint32_t> sleepers{0}, turns{0};     // host threads that wait for a ticket
 

@@ -13,7 +13,7 @@ struct Rates {
     double d2d_bytes_per_s = 0;          // also fills and peer copies
     double kernel_threads_per_s = 0;     // the part of a kernel's time that grows with its grid
     uint64_t copy_launch_ns = 0;         // the part of a copy's time that doesn't
-    uint64_t kernel_launch_ns = 0;       // between two kernels, whatever they do
+    uint64_t kernel_launch_ns = 0;       // gap between two kernels
     uint64_t kernel_ns = 0;              // of every kernel
 
     bool any() const noexcept {
@@ -22,7 +22,7 @@ struct Rates {
     bool kernels() const noexcept { return kernel_threads_per_s > 0 || kernel_launch_ns || kernel_ns; }
 };
 
-/// Of all devices, from now on: for work that has not begun. Nothing happens when the software GPU isn't open.
+/// Sets the rates of all devices for work that has not begun. Does nothing when the software GPU isn't open.
 void set_rates(const Rates&);
 
 /// "h2d=55e9,d2h=55e9,d2d=2e12,copy=1500,launch=3000,kernel=10000,threads=1e12" (bytes/s, ns, threads/s).

@@ -201,7 +201,7 @@ CUresult AddressSpace::take(Heap& heap, Allocation allocation, uint64_t* address
     return CUDA_SUCCESS;
 }
 
-// Of whole pages. Whoever else has the file mapped finds zeroes.
+// Returns whole pages. Other processes that have the file mapped find zeroes.
 void AddressSpace::return_pages(bool of_file, uint64_t first, uint64_t last) noexcept {
     if (last <= first) return;
     if (of_file)

@@ -4,8 +4,8 @@
 // All devices share one reservation of addresses, cut into equal parts, so the device of an address is found by a
 // division. A part is larger than the device's memory, and has two *areas*: one of anonymous memory for pools, and one
 // of a shared file for cuMemAlloc, whose blocks other processes can import. (The first touch of a page of a file takes
-// 1.6 times as long, and giving it back twice as long.) Where a file can't be had there is one area, and nothing can be
-// exported. Imported memory is mapped into the anonymous area, and counts as no memory of this process's devices.
+// 1.6 times as long, and giving it back twice as long.) If no file can be made there is one area, and nothing can be
+// exported. Imported memory is mapped into the anonymous area, and doesn't count as memory of this process's devices.
 //
 // Pages are committed as the heap grows, and are returned to the system when a large block is freed. With guards
 // (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an unreadable page is on either side, and a block ends
@@ -30,11 +30,11 @@ namespace gpo::softgpu {
 
 struct Pool;
 
-/// What an address belongs to.
+/// The allocation or range that an address belongs to.
 struct Place {
     enum Kind : uint8_t { unknown, device, host, variable };
     Kind kind = unknown;
-    bool ordered = false;            // stream-ordered: whether it is there is known when the stream gets there
+    bool ordered = false;            // stream-ordered: only its stream knows whether it is allocated
     bool registered = false;         // host: the caller's memory
     bool imported = false;           // device: another process's
     int ordinal = -1;                // device
@@ -50,28 +50,28 @@ struct Place {
     }
 };
 
-/// What a CUipcMemHandle of the software GPU has.
+/// The content of the software GPU's CUipcMemHandle.
 struct MemoryHandle {
     static constexpr uint32_t kMagic = 0x4d50'5347;   // "GSPM"
     uint32_t magic = kMagic, reserved = 0;
     host::SharedFileName file;
     uint64_t start = 0;              // of the process
     uint64_t offset = 0, bytes = 0;  // in the file
-    uint64_t address = 0;            // there; the importer's is the same modulo the largest alignment
+    uint64_t address = 0;            // in the exporter; the importer's is equal modulo the largest alignment
 };
 static_assert(sizeof(MemoryHandle) <= sizeof(CUipcMemHandle));
 
 class AddressSpace {
 public:
-    /// Where RLIMIT_AS leaves few addresses each device has less than `bytes_per_device`: total(). Throws Shortage
-    /// (address_room.h) when too few can be had at all.
+    /// If RLIMIT_AS leaves few addresses each device has less than `bytes_per_device`: total(). Throws Shortage
+    /// (address_room.h) if the addresses left are too few at all.
     AddressSpace(int devices, uint64_t bytes_per_device, bool guard);
     ~AddressSpace();
     AddressSpace(const AddressSpace&) = delete;
     AddressSpace& operator=(const AddressSpace&) = delete;
 
     Place find(uint64_t address) const noexcept;
-    /// The same for work that runs: a stream-ordered block is found until its stream has reached the free.
+    /// find() for running work: a stream-ordered block is found until its stream has reached the free.
     Place find_reached(uint64_t address) const noexcept;
     Place find(const void* address) const noexcept { return find(reinterpret_cast<uint64_t>(address)); }
     /// True when [address, address + bytes) lies in device addresses or touches a pinned range: not plain host memory.
@@ -81,14 +81,14 @@ public:
     CUresult allocate(int device, CUcontext, uint64_t bytes, uint64_t* address);
     /// INVALID_VALUE unless `address` is the start of a block of allocate().
     CUresult release(uint64_t address);
-    /// The same in two steps, for a free in stream order: with the first the block is no longer found, but by work that
-    /// runs; the second, which may come after the block went with its context, gives it back. With `lock` held.
+    /// release() in two steps, for a free in stream order. After call_free() only running work finds the block.
+    /// reach_free() gives it back, and may also come after the block was freed with its context. With `lock` held.
     CUresult call_free(uint64_t address, uint64_t* id);
     void reach_free(uint64_t address, uint64_t id) noexcept;
 
-    /// Of a block of allocate(), any address in it. NOT_SUPPORTED: there is no file.
+    /// Exports the block of allocate() around `address`. NOT_SUPPORTED: there is no file.
     CUresult export_block(uint64_t address, MemoryHandle* handle) const noexcept;
-    /// Maps another process's block, or counts one more import of what is mapped in this context already.
+    /// Maps another process's block, or counts one more import if the context has already mapped it.
     /// INVALID_HANDLE: there is no such block. Throws std::bad_alloc.
     CUresult import_block(int device, CUcontext, const MemoryHandle&, uint64_t* address);
     CUresult end_import(uint64_t address) noexcept;
@@ -101,7 +101,7 @@ public:
     void add_variable(CUcontext, int device, void* address, uint64_t bytes);
     void remove_variable(void* address) noexcept;
 
-    /// Everything that was made in a context goes with it.
+    /// Frees everything that was made in a context.
     void forget(CUcontext) noexcept;
 
     uint64_t total() const noexcept { return capacity_; }

@@ -74,7 +74,7 @@ CUresult Pool::take(AddressSpace& space, Stream* stream, CUcontext context, uint
     if (!taken) {
         const uint64_t least =
             space.guarded() ? capacity : (capacity + kSegmentGrain - 1) / kSegmentGrain * kSegmentGrain;
-        // A large segment where it can be had: it serves many blocks.
+        // If possible, a large segment: it serves many blocks.
         for (uint64_t size : {space.guarded() ? least : std::max(least, kSegment), least}) {
             if (reserved + size > limit) continue;
             uint64_t base = 0;

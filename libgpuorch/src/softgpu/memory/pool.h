@@ -1,14 +1,14 @@
 // Stream-ordered memory pools (cuMemAllocAsync).
 //
-// A block is *handed out* from the call that allocates it to the call that frees it: in that time other calls may name
-// its address. It is *live* from the moment when its stream reaches the allocation to the moment when its stream
-// reaches the free: copies check that when they run. A block is *pending* from the call that frees it until the stream
-// reaches that free. The stream that frees a pending block may have it again at once, since the stream's order makes
-// that safe; other streams may have it when that stream has reached the free.
+// A block is *handed out* from the allocating call to the freeing call: in this time other calls may name the address.
+// A block is *live* from the time when the stream reaches the allocation to the time when the stream reaches the
+// free; running copies check this. A block is *pending* from the freeing call until the stream reaches the free. The
+// freeing stream may take a pending block again at once, since the stream's order makes the reuse safe. Other streams
+// may take the block when the freeing stream has reached the free.
 //
-// A free is *seen* when the stream has reached it and a host thread has waited for that stream, has destroyed it, or has
-// waited for an event that was recorded on it behind the free. Memory goes back to the device only when its frees are
-// seen, as with the real driver: queries show nothing.
+// A free is *seen* when the stream has reached the free and a host thread has waited for the stream, destroyed the
+// stream, or waited for an event recorded on the stream behind the free. Memory goes back to the device only when its
+// frees are seen, as with the real driver: queries show nothing.
 //
 // The caller of every function here must hold the lock of the address space.
 #pragma once
@@ -33,16 +33,16 @@ struct Pool : Handled {
         uint64_t id = 0;
         CUcontext context = nullptr;
         bool handed = false, live = false;
-        bool fixed = false;              // a graph's: it stays when it has been freed, and nobody else gets it
-        Stream* freed_on = nullptr;      // pending: who frees it; NULL: a call that waits for all streams
-        uint64_t freed_id = 0;           // which free it is pending for; 0: it isn't
+        bool fixed = false;              // a graph's: kept after a free, never handed to others
+        Stream* freed_on = nullptr;      // pending: the freeing stream; NULL: a call that waits for all streams
+        uint64_t freed_id = 0;           // the free that it is pending for; 0: not pending
         uint64_t address = 0;
         Block *previous = nullptr, *next = nullptr;   // list of pending blocks, oldest first
     };
 
     int device = 0;
     bool is_default = false;
-    bool destroyed = false;              // goes when its last block has
+    bool destroyed = false;              // recycled after its last block
     int follow_events = 1, opportunistic = 1, internal_dependencies = 1;
     uint64_t threshold = 0;
     uint64_t max_bytes = 0;              // 0: the device's memory
@@ -76,7 +76,7 @@ struct Pool : Handled {
     CUresult fix(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, uint64_t* id);
     /// An allocated block is an ordinary one from here on; another one is given back.
     void unfix(uint64_t address, uint64_t id) noexcept;
-    /// NULL: it went with its context.
+    /// NULL: the block was freed with its context.
     Block* fixed(uint64_t address, uint64_t id) noexcept;
 
     /// Gives unused segments whose frees are seen back until at most `keep` bytes are reserved.

@@ -1,4 +1,4 @@
-// Hands out parts of address ranges: best fit by size class, with coalescing. It handles only numbers and touches no
+// Hands out parts of address ranges: best fit by size class, with coalescing. Handles only numbers and touches no
 // memory. Not thread-safe. give() never allocates and never fails; take() and add() may throw std::bad_alloc, and then
 // have no effect.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace gpo::softgpu {
 
-constexpr uint64_t kPage = 4096;   // bytes of what the machine maps at a time
+constexpr uint64_t kPage = 4096;   // bytes of a page of the machine
 constexpr uint64_t kGrain = 512;   // alignment of a device allocation, in bytes, as on NVIDIA's devices
 
 class RangeAllocator {
@@ -23,9 +23,9 @@ public:
     bool remove(uint64_t base, uint64_t size) noexcept;
     /// The address of `size` bytes (a multiple of `grain`, which add()'s arguments are too), 0 when there are none.
     uint64_t take(uint64_t size);
-    /// Gives back what take() returned; the bytes that it held.
+    /// Gives back a piece from take(). Returns the piece's size.
     uint64_t give(uint64_t address) noexcept;
-    /// What take() handed out at `address`.
+    /// The size of the piece that take() handed out at `address`.
     uint64_t size_of(uint64_t address) const noexcept;
     uint64_t taken() const noexcept { return taken_; }
 

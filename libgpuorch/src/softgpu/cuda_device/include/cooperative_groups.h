@@ -29,7 +29,7 @@ public:
     static dim3 dim_threads() { return __gpo_block_dim(); }
 };
 inline thread_block this_thread_block() { return thread_block(); }
-/// What CUDA's larger tiles meet by on devices before 8.0.
+/// Memory for CUDA's larger tiles on devices before 8.0; unused here.
 template <unsigned MaxBlockSize = 1024> struct __attribute__((aligned(8))) block_tile_memory {};
 template <unsigned MaxBlockSize> thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) { return thread_block(); }
 
@@ -75,7 +75,7 @@ public:
     typedef gpo_soft_u32 arrival_token;
     bool is_valid() const { return true; }
     void sync() const { barrier_wait(barrier_arrive()); }
-    /// The block comes to the grid's barrier once all its threads have; its first thread takes the ticket.
+    /// The block arrives at the grid's barrier when all its threads have arrived; its first thread takes the ticket.
     arrival_token barrier_arrive() const {
         __syncthreads();
         arrival_token token = 0;
@@ -186,7 +186,7 @@ protected:
     unsigned mask_;
 };
 
-/// Knows which part of its parent it is, and how many parts that has.
+/// Coalesced threads, with the number of this part of the parent group and the count of parts.
 class coalesced_group : public __gpo_lanes {
 public:
     explicit coalesced_group(unsigned mask, unsigned part = 0, unsigned parts = 1) : __gpo_lanes(mask), part_(part), parts_(parts) {}
@@ -224,8 +224,8 @@ public:
 private:
     static unsigned lane(unsigned rank) { return (__gpo_lane() & ~(Size - 1)) + rank; }
 };
-/// or several warps: they meet by the block's `scratch`, which has for each size a bit for each warp that has come, and a bit for
-/// each tile that turns when all its warps have; they hand values over in its `exchange`, a word for each warp.
+/// or several warps. The warps meet by the block's `scratch`, which has for each size a bit per arrived warp and a bit
+/// per tile. A tile's bit flips when all its warps have arrived. `exchange` hands over values, a word per warp.
 template <unsigned Size>
 class __gpo_tile<Size, true> {
     static_assert((Size & (Size - 1)) == 0 && Size <= 1024, "a tile has a power of two of threads, 1024 at most");
@@ -302,7 +302,7 @@ private:
         __builtin_memcpy(&value, place(warp), sizeof value);
         return value;
     }
-    /// Makes `before` what the warps before this one come to, whose last lanes have their warps' `value`; false in the first.
+    /// Sets `before` to the result of earlier warps; each warp's last lane has the warp's `value`. False in the first.
     template <class T, class Operation> bool before_warp(const T& value, T& before, Operation operation) const {
         if (__gpo_lane() == 31) leave(warp(), value);
         sync();
@@ -318,7 +318,7 @@ public:
     static unsigned meta_group_rank() { return Parent::thread_rank() / Size; }
     static unsigned meta_group_size() { return (Parent::size() + Size - 1) / Size; }
 };
-/// Of a parent that is known no more.
+/// A tile with a forgotten parent type.
 template <unsigned Size>
 class thread_block_tile<Size, void> : public __gpo_tile<Size> {
 public:
@@ -360,7 +360,7 @@ public:
 private:
     unsigned mask_;   // 0: the block
 };
-/// Each `size` threads in the order of their ranks; `size` is a power of two up to 32. What isn't larger stays what it is.
+/// Parts of `size` threads in rank order; `size` is a power of two up to 32. A group that isn't larger stays whole.
 __gpo_inline coalesced_group tiled_partition(const coalesced_group& group, unsigned size) {
     if (group.num_threads() <= size) return group;
     const unsigned rank = group.thread_rank();
@@ -371,7 +371,7 @@ __gpo_inline coalesced_group tiled_partition(const coalesced_group& group, unsig
 }
 __gpo_inline thread_group tiled_partition(const thread_group& group, unsigned size) {
     if (group.__gpo_mask()) return thread_group(tiled_partition(coalesced_group(group.__gpo_mask()), size));
-    // Of a block whose size is no multiple of 32 the last warp is shorter.
+    // If the block's size is no multiple of 32, the last warp is shorter.
     const unsigned before = thread_block::thread_rank() & ~31u, rest = thread_block::num_threads() - before;
     return thread_group(tiled_partition(coalesced_group(rest >= 32 ? ~0u : (1u << rest) - 1u), size));
 }
@@ -392,12 +392,12 @@ __gpo_inline coalesced_group labeled_partition(const __gpo_lanes& group, bool si
 template <class T> struct __gpo_plain { typedef T type; };
 template <class T> struct __gpo_plain<T&> { typedef T type; };
 template <class T> struct __gpo_plain<T&&> { typedef T type; };
-/// One thread of the group calls it.
+/// Only the group's first thread calls the function.
 template <class Group, class Function, class... Arguments>
 void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
     if (group.thread_rank() == 0) static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...);
 }
-/// All get what it has returned.
+/// All threads get the result of the first thread's call.
 template <class Group, class Function, class... Arguments>
 auto invoke_one_broadcast(const Group& group, Function&& function, Arguments&&... arguments) ->
     typename __gpo_plain<decltype(static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...))>::type {
@@ -427,7 +427,7 @@ template <class Group, class T, class Operation>
 T exclusive_scan(const Group& group, T value, Operation operation) { return group.__gpo_exclusive(value, operation); }
 template <class Group, class T> T exclusive_scan(const Group& group, T value) { return exclusive_scan(group, value, plus<T>()); }
 
-/// The group copies at once; what it has copied is there for all of it after wait(group).
+/// The group copies at once; after wait(group) all its threads see the copied bytes.
 template <class Group>
 void memcpy_async(const Group& group, void* to, const void* from, size_t bytes) {
     // A piece for each thread: neighbours copy neighbouring bytes.

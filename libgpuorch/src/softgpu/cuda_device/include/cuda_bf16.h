@@ -29,7 +29,7 @@ __gpo_inline __nv_bfloat16 __float2bfloat16_rn(float x) {
     h.__x = x != x ? 0x7fff : static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
     return h;
 }
-/// The product is exact. Of the sum what is lost makes its last bit odd, so that it is rounded to the right side.
+/// The product is exact. If the sum is inexact its last bit is made odd, so that rounding goes to the right side.
 __gpo_inline __nv_bfloat16 __gpo_fused(const __nv_bfloat16& a, const __nv_bfloat16& b, const __nv_bfloat16& c) {
     const double product = static_cast<double>(__gpo_to_float(a)) * static_cast<double>(__gpo_to_float(b));
     const double addend = static_cast<double>(__gpo_to_float(c));

@@ -31,7 +31,7 @@ __gpo_inline __half __float2half_rn(float x) {
 #else
 __gpo_inline float __gpo_to_float(const __half& h) {
     const unsigned magnitude = h.__x & 0x7fffu, sign = (h.__x & 0x8000u) << 16;
-    // As a float the exponent is 112 too small, of numbers below 2^-14 too. (No hexadecimal number: C++ has them from 17 on.)
+    // The exponent of the float is 112 too small, even below 2^-14. (No hexadecimal literal: C++ has them from 17 on.)
     const float number = __gpo_bits<float>(magnitude << 13) * 5192296858534827628530496329220096.0f;
     const unsigned bits = magnitude >= 0x7c00u ? magnitude << 13 | 0x7f800000u : __gpo_bits<unsigned>(number);
     return __gpo_bits<float>(bits | sign);
