@@ -59,7 +59,7 @@ Bucket::Bucket(Ref<Context> context, const char* label, uint64_t shape)
     : shape_(shape), template_(make_template(std::move(context), label, shape)),
       handle_(template_->runtime().publish<gpo_template_t>(*template_)) {}
 
-// Graphs that a launch has made after a shutdown closed the template refer to the template, which refers to them.
+// Breaks the cycle with graphs that a launch made after a shutdown had closed the template.
 Bucket::~Bucket() {
     handle::destroy(reinterpret_cast<uint64_t>(handle_), Type::graph_template);
     template_->close();
@@ -81,7 +81,7 @@ void BucketRecorder::close() noexcept {
     stream_ = nullptr;
 }
 
-// A callback may have left the stream failed: then another takes its place.
+// If a callback left the stream failed, a new stream replaces it.
 Stream& BucketRecorder::own() {
     if (stream_ && !stream_->failure()) return *stream_;
     close();
@@ -105,7 +105,7 @@ gpo_status BucketRecorder::possible(Stream& caller) {
     return own().held().any() ? GPO_INVALID_STATE : GPO_SUCCESS;
 }
 
-// On the GPU: nobody waits here.
+// The wait is on the GPU: this call doesn't block.
 void BucketRecorder::follow(Stream& later, Stream& earlier) {
     gpo_status status = order_->record(earlier);
     if (status == GPO_SUCCESS) status = order_->put_wait(later);
@@ -138,7 +138,7 @@ void BucketRecorder::end_warm_up(Stream& caller) {
     if (left) throw Failure(left);
 }
 
-// Why the memory has what the warm-up left; NULL: it is restored.
+// Why the memory can't be restored; NULL: it is restored.
 ErrorPtr BucketRecorder::restore() {
     const char* const left = "the memory of options.restored has what the warm-up left, and can't be restored";
     try {
@@ -153,7 +153,7 @@ ErrorPtr BucketRecorder::restore() {
     }
 }
 
-// If this fails, the recording goes with the bucket.
+// If this fails, the bucket's end discards the recording.
 void BucketRecorder::record_into(Bucket& bucket) {
     bucket.recorded().begin(stream_);
     try {
@@ -165,7 +165,7 @@ void BucketRecorder::record_into(Bucket& bucket) {
     bucket.recorded().end();
 }
 
-// A callback fails as a rule because a call was refused: the end of the recording tells which.
+// Callbacks usually fail because a call was refused: the end of the recording names the call.
 void BucketRecorder::fail_record(Bucket& bucket, const Failure& failure) {
     auto error = std::make_shared<Error>(*failure.error());
     try {

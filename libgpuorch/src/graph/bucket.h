@@ -1,8 +1,7 @@
-// One bucket: the template of one shape, and how it is recorded.
+// A bucket: the template of one shape; and the recording of buckets.
 //
-// A bucket exists once it was recorded and has its graphs, and is destroyed when the table (graph/buckets.h) and the
-// launches that have just found it have given it up. It owns the handle of its template. What is held on a stream needs
-// only the graph.
+// A bucket exists once it is recorded and has its graphs. The table (graph/buckets.h) and launches that have just found
+// the bucket keep references to it. The bucket owns the handle of its template. A held launch needs only the graph.
 #pragma once
 
 #include "gpuorch/buckets.h"
@@ -12,8 +11,8 @@
 
 namespace gpo {
 
-/// The functions of the program that put a bucket's work on a stream. They are called under no lock, and what they
-/// throw is caught. A failure of theirs is thrown as Failure(GPO_CALLBACK_FAILED).
+/// The program's functions that put a bucket's work on a stream. Called under no lock. Their exceptions and failures
+/// are thrown as Failure(GPO_CALLBACK_FAILED).
 class BucketCallbacks {
 public:
     /// `of` owns this.
@@ -40,7 +39,7 @@ public:
     uint64_t shape() const noexcept { return shape_; }
     Template& recorded() const noexcept { return *template_; }
     gpo_template_t handle() const noexcept { return handle_; }
-    /// Device memory that it takes, as far as is known.
+    /// Device memory that the bucket takes, as far as known.
     uint64_t bytes() const noexcept { return bytes_; }
     void set_bytes(uint64_t bytes) noexcept { bytes_ = bytes; }
 
@@ -60,15 +59,15 @@ public:
     BucketRecorder(const Object& of, Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks,
                    uint32_t graphs, const gpo_buckets_options& options);
 
-    /// Whether work can be ordered with that of `caller` now. GPO_CAPTURE_REFUSED: `caller` is in capture.
-    /// GPO_INVALID_STATE: `caller` is held, or what an earlier warm-up left. Throws Failure.
+    /// Whether work can be ordered with the work of `caller` now. GPO_CAPTURE_REFUSED: `caller` is in capture.
+    /// GPO_INVALID_STATE: `caller` is held, or work of an earlier warm-up is. Throws Failure.
     gpo_status possible(Stream& caller);
-    /// Warms up, behind what is on `caller`, and records. What is put on `caller` later comes after that. Throws
+    /// Warms up, behind the work on `caller`, and records. Later work on `caller` comes after the warm-up. Throws
     /// Failure.
     Ref<Bucket> record(uint64_t shape, Stream& caller);
-    /// Whether the last record() that failed did so in its recording, so that the work itself may run.
+    /// Whether the last record() failed in its recording, or saving memory: then the work itself may run.
     bool failed_in_recording() const noexcept { return recording_; }
-    /// Nothing is recorded for now: gives back what record() keeps for the next one.
+    /// Gives back the memory that record() keeps for the next recording.
     void rest() noexcept { restored_.release(); }
     void close() noexcept;
 

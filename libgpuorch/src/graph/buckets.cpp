@@ -60,7 +60,7 @@ void Buckets::check_padding() const {
 
 void Buckets::close() noexcept {
     for (Entry& entry : entries_) {
-        Ref<Bucket> dropped;  // goes after the lock
+        Ref<Bucket> dropped;  // destroyed after the unlock
         std::lock_guard lock(lock_);
         dropped.swap(entry.bucket);
     }
@@ -74,7 +74,7 @@ void Buckets::require_device(const Stream& stream) const {
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are not of one device");
 }
 
-// `shape` 0: of an eager request.
+// `shape` 0: for an eager request.
 ErrorPtr Buckets::error_in(uint64_t shape, const Failure& failure) const {
     auto error = std::make_shared<Error>(*failure.error());
     error->message = shape ? text("bucket ", shape, " of ", describe(), ": ", failure.error()->sentence())
@@ -84,7 +84,7 @@ ErrorPtr Buckets::error_in(uint64_t shape, const Failure& failure) const {
 
 // --- the table ---
 
-// The smallest that `size` fits into; NULL: none.
+// The entry of the smallest shape that `size` fits into; NULL: none.
 Buckets::Entry* Buckets::entry_of(uint64_t size) noexcept {
     const auto found = std::lower_bound(entries_.begin(), entries_.end(), size,
                                         [](const Entry& entry, uint64_t wanted) { return entry.shape < wanted; });
@@ -120,7 +120,7 @@ Buckets::Entry* Buckets::least_used(const Entry& but) noexcept {
 
 // Puts a bucket into the table, and evicts others for it, unless it doesn't fit.
 void Buckets::keep(Entry& entry, const Ref<Bucket>& bucket, bool evicts) {
-    std::vector<Ref<Bucket>> evicted;  // they go after the lock
+    std::vector<Ref<Bucket>> evicted;  // destroyed after the unlock
     evicted.reserve(entries_.size());
     std::lock_guard lock(lock_);
     entry.refused = false;
@@ -167,7 +167,7 @@ Ref<Bucket> Buckets::record(Entry& entry, Stream& stream) {
     }
 }
 
-// Of a failure that recording again wouldn't meet nothing is concluded.
+// Requests fall back only after failures that another recording would meet again.
 bool Buckets::may_fall_back(Stream& stream) const noexcept {
     return falls_back_ && recorder_.failed_in_recording() && !stream.failure() && !context_->lost() &&
            !runtime().shutting_down();

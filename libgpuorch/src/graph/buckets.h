@@ -1,7 +1,7 @@
-// The table of buckets: which one a request runs in, when buckets are recorded, and which are evicted.
+// The table of buckets, which decides where a request runs, when buckets are recorded, and which are evicted.
 //
-// Locks. `lock_` guards the table. It is held while a bucket is looked up, and while one is put in; never while
-// anything is recorded, launched or destroyed. `taken_`, under it, says that somebody has the turn to record. Nobody
+// Locks. `lock_` guards the table. A thread holds the lock to look up a bucket or to put one in, never while anything
+// is recorded, launched or destroyed. `taken_`, under the lock, says that a thread has the turn to record. No thread
 // waits for the turn: requests run eagerly instead. Callbacks run under no lock.
 #pragma once
 
@@ -20,10 +20,10 @@ public:
         const gpo_setting* settings;
         uint64_t stride, count;
     };
-    /// Runs a request on the stream that has this handle. `shape` gets the bucket's; 0: it ran eagerly. GPO_SUCCESS or
-    /// GPO_WOULD_BLOCK. Throws Failure.
+    /// Runs a request on the stream, whose handle is `handle`. `shape` gets the bucket's shape; 0: the request ran
+    /// eagerly. GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
     gpo_status launch(Stream& stream, gpo_stream_t handle, const Request& request, uint64_t* shape);
-    /// Records all that fit. Throws Failure.
+    /// Records all buckets that fit. Throws Failure.
     void prepare(Stream& stream);
     gpo_buckets_statistics statistics();
 
@@ -34,10 +34,10 @@ private:
         uint64_t shape;          // doesn't change
         Ref<Bucket> bucket;      // NULL: it isn't recorded
         uint64_t used = 0;       // when, counted in requests
-        bool too_large = false;  // it alone takes more than max_bytes_
-        bool refused = false;    // its recording has failed, and its requests run eagerly
+        bool too_large = false;  // the bucket alone takes more than max_bytes_
+        bool refused = false;    // the recording has failed, and requests run eagerly
     };
-    /// Whose it is may record.
+    /// The turn to record. False: another thread has it.
     class Turn {
     public:
         explicit Turn(Buckets& of) noexcept;
@@ -86,9 +86,9 @@ private:
     const uint32_t max_buckets_;  // 0: any number
     const bool falls_back_;       // on a recording that fails
     const BucketCallbacks callbacks_;
-    BucketRecorder recorder_;  // used by whose turn it is
+    BucketRecorder recorder_;  // used by the thread that has the turn
     host::Mutex lock_;
-    std::vector<Entry> entries_;  // by shape; none comes or goes. Under lock_, as are:
+    std::vector<Entry> entries_;  // by shape; the number is fixed. Under lock_, as are:
     uint64_t requests_ = 0, bytes_ = 0;
     uint32_t recorded_ = 0;
     bool taken_ = false;

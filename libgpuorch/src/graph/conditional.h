@@ -1,11 +1,12 @@
-// What a template and the bodies of its conditional nodes have in common while they are built, and the kernel that
+// The state that a template shares with the bodies of its conditional nodes while they are built, and the kernel that
 // decides conditions by comparing.
 //
-// A body is a recipe of its own, whose graph belongs to the driver's conditional node. When the template is sealed, the
-// nodes and parameters of all bodies are taken into its recipe (Recipe::seal), behind its own: graphs know only that
-// one. What is recorded for a body is a recipe beside it until the recording ends (Recipe::take_over). A while gets a
-// node before it, which decides if its body runs at all, and one at the end of its body, behind all other nodes there;
-// both count in memory that each graph has for itself.
+// A body is a recipe of its own, whose graph belongs to the driver's conditional node. Sealing the template takes the
+// nodes and parameters of all bodies into the template's recipe (Recipe::seal), behind its own: graphs know only the
+// template's recipe. A recording for a body is a separate recipe until the recording ends (Recipe::take_over).
+//
+// A while gets two deciding nodes. The first comes before the while, and decides if the body runs at all. The second
+// comes at the end of the body, behind all other nodes there. Both count in memory that each graph has for itself.
 #pragma once
 
 #include <vector>
@@ -22,13 +23,13 @@ enum class Decision : uint32_t { once, before_loop, end_of_body };
 
 class Scope final : public Counted {
 public:
-    host::Mutex building;             // held by whoever adds to any of the recipes, outside of the templates' locks
+    host::Mutex building;             // held while any of the recipes is built; taken inside a template's lock
     bool sealed = false;
     bool gone = false;                // the template's recipe was destroyed, and the bodies' graphs with it
     uint32_t loops = 0;
-    uint32_t recordings = 0;          // of bodies, which go on
+    uint32_t recordings = 0;          // of bodies, under way
 
-    /// An argument of a kernel that is the handle of a condition.
+    /// A kernel argument that is a condition's handle.
     struct Binding {
         Recipe* kernel_in;
         uint32_t kernel;
@@ -38,9 +39,9 @@ public:
     };
     std::vector<Binding> bindings;
 
-    /// A child's nodes in here, whose loops have the numbers of its scope and `first_loop`.
+    /// A child whose nodes were added here. Its loops have the numbers of its own scope, plus `first_loop`.
     struct Child {
-        const Recipe* in;             // that it was added to
+        const Recipe* in;             // to which the child was added
         Ref<const Scope> scope;       // of the child, or of a child of it
         uint32_t first_loop;
     };
@@ -48,11 +49,11 @@ public:
 
     /// The kernel gpo_decide. Throws.
     Ref<Kernel> decide(Context& context);
-    /// Nodes of `other` were copied to here.
+    /// Called when nodes of `other` were copied to here.
     void know_decisions_of(const Scope& other) noexcept {
         if (!decide_) decide_ = other.decide_;
     }
-    /// Whether the node is a launch of it.
+    /// Whether the node launches gpo_decide.
     bool is_decision(const Node& node) const noexcept { return decide_ && node.owner == Ref<const Counted>(decide_); }
 
 private:
@@ -62,7 +63,7 @@ private:
 /// The kernel gpo_decide, loaded once for a context. Throws.
 Ref<Kernel> decide_kernel(Context& context);
 
-/// A launch of gpo_decide; without the address at which a while counts, which each graph sets.
+/// A launch of gpo_decide. Each graph sets the address where a while counts.
 KernelNode decision(const Kernel& kernel, const ConditionalNode& conditional, Decision when);
 inline constexpr uint32_t kDecisionHandle = 0, kDecisionState = 4;   // arguments
 

@@ -1,7 +1,7 @@
-// In which nodes two recipes of one shape differ, where that is all in which they differ.
+// The nodes in which two recipes of one shape differ, if nothing else differs.
 //
-// A driver that is to update an executable graph looks at all nodes. Where few have changed, as in a recording with
-// another argument, it is much less work to compare them here and to patch those.
+// To update an executable graph, the driver looks at all nodes. If few nodes have changed, as in a recording with
+// another argument, comparing all nodes here and patching the changed ones is much less work.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace gpo {
 
-/// The numbers of the nodes of `is` whose work isn't what it is in `now`, where patching these makes a graph with the
-/// nodes of `was` one with the nodes of `is`. `now`: the work of each node, which may not be what `was` has: parameters
-/// may have been set. nullopt: something else differs or may differ, such as an attribute of another library's kernel.
-/// Throws std::bad_alloc.
+/// The numbers of the nodes of `is` whose work differs from `now`. Patching them turns a graph with the nodes of `was`
+/// into a graph with the nodes of `is`. `now`: each node's present work, which differs from `was` where parameters were
+/// set. nullopt: something else differs or may differ, such as an attribute of another library's kernel. Throws
+/// std::bad_alloc.
 std::optional<std::vector<uint32_t>> patchable_differences(const Recipe& was, const Recipe& is,
                                                            std::span<const NodeWork* const> now);
 

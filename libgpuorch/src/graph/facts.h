@@ -1,4 +1,4 @@
-// What a node does, in words for a picture (graph/picture).
+// Facts about a node, in words for a picture (graph/picture).
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gpo {
 
-// All throw std::bad_alloc. Nothing of the driver is called.
+// All throw std::bad_alloc and make no driver calls.
 
-/// "grid 16, block 256", "from 0x7f0000001000", … Nothing of conditional nodes: condition_text says all of them.
+/// "grid 16, block 256", "from 0x7f0000001000", … Empty for conditional nodes: condition_text() says everything.
 std::vector<std::string> facts_of(const NodeWork& work);
 /// "while word at 0x7f0000001000 < 5, at most 100 times".
 std::string condition_text(const ConditionalNode& node);

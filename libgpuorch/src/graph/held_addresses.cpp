@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kWord = sizeof(uint64_t);
 
-/// Calls `visit` with each field of a node that may have addresses in it, and its value.
+/// Calls `visit` with each field of a node that may contain addresses, and with the field's value.
 template <class Visit>
 void each_field(const Node& node, uint32_t number, Visit visit) {
     const auto visit_address = [&](uint32_t what, uint64_t address) { visit(NodeField{number, what, 0}, &address); };
@@ -46,7 +46,7 @@ HeldWord HeldAddresses::place_of(const Words& words, uint32_t word) noexcept {
     return words.kernel ? HeldWord{words.kernel, words.argument, word} : HeldWord{};
 }
 
-// 0: the word is not to be held.
+// 0: the word isn't to be held.
 uint64_t HeldAddresses::address_in(const void* value, const Words& words, uint32_t word) const noexcept {
     uint64_t address = 0;
     std::memcpy(&address, static_cast<const std::byte*>(value) + size_t{word} * kWord, sizeof address);
@@ -123,7 +123,7 @@ void HeldAddresses::release(uint64_t address, const HeldWord& word) noexcept {
     count_word(word, uint64_t{0} - 1);
 }
 
-// As a rule there is one new value, with one address at most. False: not here.
+// The usual case: a single value with at most one address. False: another case.
 bool HeldAddresses::set_one(const Setting& setting) {
     const OfParameter& of = parameters_[setting.parameter];
     if (of.words.count == 0) return true;
@@ -150,7 +150,7 @@ void HeldAddresses::set(std::span<const Setting> settings) {
     };
     size_t count = 0, next = 0;
     each_word([&](const Setting&, const OfParameter&, uint32_t) { ++count; });
-    std::vector<Held> held;   // all new ones, before any of those before is released
+    std::vector<Held> held;   // all new addresses, before any old one is released
     held.reserve(count);
     try {
         each_word([&](const Setting& setting, const OfParameter& of, uint32_t word) {

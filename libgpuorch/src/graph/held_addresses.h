@@ -1,11 +1,10 @@
-// The addresses that a graph's nodes refer to, held for as long as it can be launched with them: a free of such memory
+// The addresses that a graph's nodes refer to, held while the graph can be launched with them: a free of such memory
 // waits (memory/holds.h).
 //
-// Addresses are those of copies and fills, and of kernels' arguments. Whether an argument is an address isn't known. So
-// an argument that is as large as an address is taken for one: a number that is none holds nothing up. A larger
-// argument may be a struct with addresses in it: each of its aligned words of 8 bytes is held if it lies in memory of
-// the library's at that moment. So a number that only looks like an address is held seldom, and can be told from
-// others (HeldWord).
+// Addresses are in copies, in fills and in kernel arguments. The library doesn't know which arguments are addresses. An
+// argument as large as an address is taken for an address: a mere number delays no free. A larger argument may be a
+// struct with addresses: each of its aligned words of 8 bytes is held if it lies in the library's memory at that
+// moment. A number that only looks like an address is therefore rarely held, and is marked as a word (HeldWord).
 #pragma once
 
 #include <cstdint>
@@ -23,21 +22,21 @@ class HeldAddresses {
 public:
     /// `holder` outlives this.
     explicit HeldAddresses(Template& holder) noexcept : holder_(&holder) {}
-    /// Holds those of a recipe's nodes, with these values of its parameters. Throws std::bad_alloc.
+    /// Holds the addresses in a recipe's nodes, with these values of parameters. Throws std::bad_alloc.
     HeldAddresses(Template& holder, const Recipe& recipe, const Values& values);
     HeldAddresses(HeldAddresses&& other) noexcept { *this = std::move(other); }
     HeldAddresses& operator=(HeldAddresses&& other) noexcept;
     ~HeldAddresses() { release(); }
 
-    /// Before values of parameters change: holds the addresses in the new values instead of those before. All or none:
-    /// throws std::bad_alloc, and then has had no effect.
+    /// Called before values of parameters change: holds the addresses in the new values instead of the old ones. Throws
+    /// std::bad_alloc, and then without effect.
     void set(std::span<const Setting> settings);
 
 private:
-    /// What may be addresses in a value: some words, one behind the other.
+    /// The consecutive words of a value that may be addresses.
     struct Words {
         uint32_t count = 0;
-        const char* kernel = nullptr;   // whose argument is larger than an address; NULL: the only word is an address
+        const char* kernel = nullptr;   // label, if its argument is larger than an address; NULL: one word, an address
         uint32_t argument = 0;
     };
     struct OfParameter {
@@ -60,7 +59,7 @@ private:
     void release() noexcept;
 
     Template* holder_ = nullptr;
-    std::vector<Held> fixed_;               // of nothing that is a parameter
+    std::vector<Held> fixed_;               // of fields that no parameter names
     std::vector<OfParameter> parameters_;
     std::vector<uint64_t> of_parameters_;   // their words; 0: not held
 };

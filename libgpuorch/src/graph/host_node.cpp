@@ -10,7 +10,7 @@ namespace gpo {
 
 namespace {
 
-// Lists by the pair's hash. They only grow: they are read without the lock.
+// Lists by a hash of function and argument. Entries are never removed, so readers take no lock.
 constexpr unsigned kListBits = 8;
 constinit std::atomic<HostFunction*> g_lists[1u << kListBits]{};
 constinit host::Mutex g_growing;

@@ -1,5 +1,5 @@
-// The functions of host nodes that were added by gpo_template_add_host_call. The driver calls run(), so that the calls
-// which the function makes are known to come from a host node, and no exception reaches the driver.
+// The functions of host nodes that were added by gpo_template_add_host_call. The driver calls run(), which marks the
+// function's calls as a host node's, and lets no exception reach the driver.
 #pragma once
 
 #include <cuda.h>
@@ -13,14 +13,14 @@ namespace gpo {
 
 class Runtime;
 
-/// A function and its argument, for as long as the process runs: nobody can tell when the driver has called a function
-/// for the last time. Where a stream has failed, that may be after the end of the runtime, and a graph of the driver's
-/// can be copied by others. There is one for each pair, however many nodes have it.
+/// A function and its argument, kept until the process ends: the driver's last call can't be known. After a stream has
+/// failed, the last call may come after the end of the runtime; and others can copy a graph of the driver's. All nodes
+/// with the same function and argument share one object.
 class HostFunction {
 public:
-    /// Of a node that calls it. Throws std::bad_alloc.
+    /// The parameters of a node that calls `function`. Throws std::bad_alloc.
     static CUDA_HOST_NODE_PARAMS params(const Runtime& runtime, gpo_host_node_fn function, void* user);
-    /// What a node with these parameters calls in the end.
+    /// The function that a node with these parameters calls in the end.
     static gpo_host_node_fn called_by(const CUDA_HOST_NODE_PARAMS& params) noexcept;
 
 private:
@@ -32,8 +32,8 @@ private:
 
     const gpo_host_node_fn function_;
     void* const user_;
-    HostFunction* const next_;                // in its list
-    std::atomic<uint64_t> runtime_{0};        // handle of the newest that has such a node: its log is told of exceptions
+    HostFunction* const next_;                // in the list
+    std::atomic<uint64_t> runtime_{0};        // handle of the newest runtime with such a node; its log gets exceptions
 };
 
 }  // namespace gpo

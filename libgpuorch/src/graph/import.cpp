@@ -1,7 +1,7 @@
 // A recipe as a copy of a graph of the caller's or of another library's.
 //
-// The driver copies the graph whole, with what it knows of the nodes and we don't. It copies no graph with conditional
-// or memory nodes; which node that is the driver doesn't say, so they are looked for first.
+// The driver copies the graph whole, with facts about nodes that only the driver knows. The driver can't copy a graph
+// with conditional or memory nodes, and doesn't name the node: therefore such nodes are looked for first.
 #include "graph/recipe.h"
 
 namespace gpo {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kLoopBytes = 2 * sizeof(uint32_t);
 
-/// Bytes of the nodes that allocate: what a launch needs at most.
+/// Bytes that all nodes allocate: an upper bound for a launch.
 uint64_t allocated_by(const Recipe& recipe) noexcept {
     uint64_t bytes = 0;
     for (const Node& node : recipe.nodes())
@@ -54,7 +54,7 @@ Graph::~Graph() {
     of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// What may still be in flight uses it: it is freed when the device's streams are past that.
+// Launches in flight may use the memory: it is freed when the device's streams are past them.
 void Graph::free_memory() noexcept {
     try {
         if (!device_status_free_) return;
@@ -101,7 +101,7 @@ Graph::Loops::Loops(Context& context, uint32_t count)
     : context_(&context), count_(count),
       memory_(Registry::of(context.runtime()).allocate(context, count * kLoopBytes, "loops of a graph")) {}
 
-// Launches that are in flight count there: it is freed when the device's streams are past them.
+// Launches in flight count in the memory: it is freed when the device's streams are past them.
 Graph::Loops::~Loops() {
     try {
         Registry::of(context_->runtime()).free(*context_, memory_);
@@ -126,7 +126,7 @@ Ref<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
 }
 
 std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
-    Ref<const Loops> loops;  // stays while they are read, under no lock
+    Ref<const Loops> loops;  // kept while the words are read, under no lock
     uint32_t number = 0, words[2] = {};
     {
         std::lock_guard lock(lock_);
@@ -158,13 +158,13 @@ gpo_status Graph::take_device_status() {
     return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
-// Of what kernels may launch, has a kernel that launches others, or has conditional or memory nodes: the driver waits for
-// all kernels on the device then (seen on an H200, driver 580). Which kernels launch graphs isn't known: each may, once
-// there is a graph for them.
+// Destroys an executable graph where the driver waits for all kernels on the device (seen on an H200, driver 580). The
+// graph may be launched by kernels, or have conditional or memory nodes, or a kernel that launches graphs. Any kernel
+// counts as the latter, once there is a graph for kernels to launch.
 class Graph::Executable::Destroy final : public BlockingCall {
 public:
     Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
-    CUgraphExec native = nullptr;   // NULL: what was left to the recipe
+    CUgraphExec native = nullptr;   // NULL: take the executable that was left to the recipe
 
 private:
     void call(bool ok) noexcept override {
@@ -187,10 +187,10 @@ Graph::Executable::~Executable() {
     if (!native) return;
     if (!destroy_) {
         DriverTry scope(*context_);
-        if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // what is in flight runs to its end
+        if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // launches in flight run to their end
         return;
     }
-    // A recipe that can't be copied has one executable at a time: the next graph destroys this one if it comes first.
+    // An uncopyable recipe has one executable at a time: if the next graph comes first, it destroys this executable.
     if (built_->single() && !built_->copyable()) built_->leave(native);
     else destroy_->native = native;
     BlockingCall* const call = destroy_.release();
@@ -225,9 +225,8 @@ Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     throw Failure(std::move(error));
 }
 
-// All that needs memory, for an executable graph that is made of `built` and has the nodes of `recipe`. What the driver
-// has got is what `sent` has: the handles of conditions, which are arguments of kernels, differ from one driver's graph
-// to the other.
+// Does all that needs memory for an executable graph that is made of `built` and has the nodes of `recipe`. `sent` has
+// the work that the driver knows: condition handles, which are kernel arguments, differ between the driver's graphs.
 Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent) {
     Instance out;
     out.recipe = recipe;
@@ -343,7 +342,7 @@ void Graph::launch(Stream& stream, Snapshot* values, LaunchedEvents& events) {
         if (unsent_) send(wanted_.bytes);
         unsent_ = false;
     } else {
-        unsent_ = true;   // the graph's own aren't what the driver has
+        unsent_ = true;   // the driver no longer has the graph's own values
         send_snapshot(*values);
     }
     if (Residence* residence = stream.residence()) [[unlikely]]
@@ -366,7 +365,7 @@ void Graph::send_snapshot(const Snapshot& values) {
     of_->note_dropped(dropped);
 }
 
-// What a launch uses and an update of the graph would let go of. Elsewhere that goes when all streams have passed.
+// Keeps what a launch uses and a graph update may release. Other streams keep nothing (stream/residence.h).
 void Graph::keep_used(Residence& residence) const {
     residence.keep(instance_.loops);
     residence.keep(instance_.recipe);
@@ -404,8 +403,8 @@ CUgraphExec Graph::native() {
     return exec_;
 }
 
-// Gives the driver the nodes in which `values` differ from what it has. Takes no memory. Addresses are looked at again:
-// memory that isn't the library's may have been freed since they were set.
+// Gives the driver the nodes whose values differ from the sent values. Takes no memory. Addresses are checked again:
+// memory that isn't the library's may have been freed since.
 void Graph::send(const Values& values) {
     const std::vector<Parameter>& parameters = instance_.recipe->parameters();
     std::vector<uint32_t>& changed = instance_.changed;
@@ -469,8 +468,9 @@ CUresult Graph::patch(Patched& patched) noexcept {
     return result;
 }
 
-// The driver refused a node: those before it get again what they had, and so does the node, as its work may have been
-// taken and its switch refused. What can't be put back is sent the next time, whatever is wanted then.
+// After a refusal: gives the refused node and those before it the sent values again. The driver may have taken the
+// refused node's work and refused only its switch. Parameters that can't be put back are sent by the next launch, even
+// if unchanged.
 void Graph::put_back(uint32_t refused) noexcept {
     for (const uint32_t parameter : instance_.changed) {
         write(parameter, instance_.sent);
@@ -492,7 +492,7 @@ std::string Graph::node_text(const Recipe& recipe, uint32_t number) {
     return number < recipe.nodes().size() ? describe_node(recipe.nodes()[number], number) : std::string("no node");
 }
 
-// While the node still is as the driver refused it.
+// Called while the node still has the refused values.
 ErrorPtr Graph::error_of_refused(uint32_t refused, CUresult result) const noexcept {
     const ErrorPtr told = context().error_of(result, "cuGraphExec…SetParams");
     try {
@@ -513,7 +513,7 @@ ErrorPtr Graph::error_of_refused(uint32_t refused, CUresult result) const noexce
     }
 }
 
-// "parameters `from`, `bytes`: " of those that the launch has changed in the node.
+// "parameters `from`, `bytes` of ": the parameters that the launch has changed in the node.
 std::string Graph::changed_text(uint32_t in) const {
     std::string names;
     unsigned count = 0;

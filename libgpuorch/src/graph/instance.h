@@ -1,16 +1,15 @@
 // Graphs: instances of a template. Each has an executable graph of the driver's and values for the parameters.
 //
-// *Wanted* values are those that the next launch is to have; *sent* values those that the driver has. A launch gives
-// the driver each node that has a value in which these differ, and then the launch itself. If the driver refuses one,
-// what was sent before is put back and nothing is launched.
+// *Wanted* values are for the next launch; *sent* values are those that the driver has. A launch first gives the driver
+// every node with a value that differs between the two, then the launch itself. If the driver refuses a node, the sent
+// values are put back and nothing is launched.
 //
-// A graph is of one recipe. Updating it to its template's newest one keeps the executable graph where the driver can,
-// and otherwise makes another. What is in flight isn't disturbed by either: the driver has its own copy of that. A
-// launch that is held until after an update is of the new recipe. The values that it was accepted with go on as those
-// of the graph do (graph/carry.h).
+// A graph belongs to one recipe. An update to its template's newest recipe keeps the executable graph where the driver
+// can, and otherwise makes another. Launches in flight aren't disturbed: the driver has its own copy of them. A launch
+// that is held until after an update runs the new recipe, and its values carry over like the graph's (graph/carry.h).
 //
-// Locks. `lock_` guards all of it. A launch takes it inside the stream's submit lock, and calls the driver under both:
-// the driver's executable graphs may not be used by two threads at once.
+// Locks. `lock_` guards all members. A launch takes it inside the stream's submit lock and calls the driver under both:
+// two threads may not use an executable graph of the driver's at once.
 #pragma once
 
 #include <optional>
@@ -41,33 +40,33 @@ public:
     void set(const char* name, const void* value, uint64_t bytes);
     void get(const char* name, void* value, uint64_t bytes);
     uint32_t parameter(const char* name);
-    /// The values of this moment, and the recipe that they are for.
+    /// The current values, and their recipe.
     struct Snapshot {
         Ref<Recipe> recipe;
         SetValues values;
     };
     Snapshot snapshot();
-    /// Of the recipe, with those of bodies.
+    /// Number of nodes of the recipe, with those of bodies.
     uint32_t nodes() noexcept;
-    /// What the template's current recipe has, to which the graph is brought. Throws Failure.
+    /// Brings the graph to the template's current recipe, and returns the values recorded there. Throws Failure.
     Snapshot recorded();
 
-    /// From an operation's issue(). `values` NULL: those that are wanted. Otherwise it takes their memory for the next
-    /// launch, unless it throws Failure. What it records goes to `events`, which is to be concluded then.
+    /// From an operation's issue(). `values` NULL: the wanted values. Otherwise the graph takes their memory for the
+    /// next launch, unless this throws Failure. Recorded events go to `events`, which the caller concludes afterwards.
     void launch(Stream& stream, Snapshot* values, LaunchedEvents& events);
-    /// Before a launch is put on the stream: what its nodes that wait for events can't wait for by themselves. Throws
+    /// Before a launch is put on the stream: puts the waits for events that the graph's own nodes can't do. Throws
     /// Failure(GPO_CAPTURE_REFUSED, …).
     gpo_status put_waits(Stream& stream) {
         return waits_.load(std::memory_order_acquire) ? put_all_waits(stream) : GPO_SUCCESS;
     }
-    /// From an operation's issue(), too. Throws Failure.
+    /// From an operation's issue(). Throws Failure.
     void upload(Stream& stream);
-    /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
+    /// Brings the graph to the template's current recipe. Throws Failure, and then the graph is unchanged.
     gpo_graph_update_report update();
     CUgraphExec native();
     /// How often a while's body ran in the newest launch that is done, and whether its limit ended it.
     std::pair<uint32_t, bool> loop(Template& in, uint32_t node);
-    /// What kernels launch it by: the executable graph, and where they leave a failure. Throws
+    /// For kernels that launch the graph: the executable graph, and the address where they leave a failure. Throws
     /// Failure(GPO_INVALID_STATE).
     std::pair<uint64_t, uint64_t> device_handle();
     gpo_status take_device_status();
@@ -75,7 +74,7 @@ public:
 private:
     ~Graph() override;
 
-    // A node that some parameter has a field in, with its work as it was last given to the driver, or is to be.
+    // A node with a field of some parameter, and its work as the driver has it or gets it next.
     struct Patched {
         uint32_t node;
         NodeWork work;
@@ -87,7 +86,7 @@ private:
         uint32_t patched;   // in patched_
         NodeField field;
     };
-    // Device memory in which loops count: two words each.
+    // Device memory in which loops count: two words per loop.
     class Loops final : public Counted {
     public:
         Loops(Context& context, uint32_t count);
@@ -100,8 +99,9 @@ private:
         const uint32_t count_;
         const uint64_t memory_;
     };
-    // The driver's. Destroying it waits for a launch of it that loops, so launches on resident streams keep it; and if
-    // kernels may launch it, or if it has conditional or memory nodes, for all kernels on the device.
+    // The driver's executable graph. Launches on resident streams keep a reference, since destroying a graph waits for
+    // its launches that loop. If kernels may launch the graph, or if it has conditional or memory nodes, destroying it
+    // waits for all kernels on the device.
     class Executable final : public Counted {
     public:
         /// Throws std::bad_alloc.
@@ -112,27 +112,27 @@ private:
         class Destroy;
         ~Executable() override;
         const Ref<Context> context_;
-        const Ref<Recipe> built_;           // is given back with it
-        std::unique_ptr<Destroy> destroy_;  // NULL: destroying it waits for no kernel
+        const Ref<Recipe> built_;           // given back with the executable
+        std::unique_ptr<Destroy> destroy_;  // NULL: destruction waits for no kernel
     };
-    // What goes with an executable graph. Made whole, then swapped in.
+    // The state that belongs to an executable graph. Made whole, then swapped in.
     struct Instance {
         Ref<Recipe> recipe;                         // whose nodes it has
         Ref<Recipe> built;                          // whose native nodes the driver knows its nodes by
         std::vector<CUgraphNode> natives;           // by the number of a node in `recipe`
         std::vector<Patched> patched;
         std::vector<std::vector<Target>> targets;   // by parameter
-        std::vector<bool> resend;                   // parameters that the driver has to get whatever was sent
+        std::vector<bool> resend;                   // parameters to be sent even if unchanged
         std::vector<uint32_t> changed;              // room for all parameters
         Values sent;
-        Ref<const Loops> loops;                     // NULL: there are none. Updates in place leave it if it is enough
-        std::vector<uint64_t> hidden;               // by parameter: where the while that has it counts
+        Ref<const Loops> loops;                     // NULL: no loops. Updates keep it if it is large enough
+        std::vector<uint64_t> hidden;               // by parameter: address where its while counts
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
     gpo_status put_all_waits(Stream& stream);
     void fail_launch(CUresult result) const;
     static std::string node_text(const Recipe& recipe, uint32_t number);
-    // A recipe with a driver's graph that is free to be instantiated.
+    // A recipe whose driver's graph may be instantiated now.
     Ref<Recipe> buildable(const Ref<Recipe>& recipe);
     Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent);
     Ref<const Loops> loops_for(const Recipe& recipe);
@@ -164,7 +164,7 @@ private:
     Ref<Executable> executable_;
     CUgraphExec exec_ = nullptr;  // of executable_
     Instance instance_;
-    SetValues wanted_;            // what the user has set stays in an update
+    SetValues wanted_;            // values that the user has set stay in an update
     HeldAddresses addresses_;
     bool unsent_ = true;          // wanted_ may differ from what was sent
     SetValues spare_;             // memory for recorded(), which a launch has given back
@@ -177,11 +177,11 @@ class LaunchGraph : public Operation {
 public:
     /// With the graph's own values, on this stream. Refers to both, which must outlive it.
     LaunchGraph(Graph& graph, Stream& stream);
-    /// With these.
+    /// With these values.
     LaunchGraph(Graph& graph, Stream& stream, Graph::Snapshot values);
-    /// Puts it on its stream.
+    /// Puts the launch on the stream.
     gpo_status put();
-    /// Neither launching nor patching an executable graph is unsafe beside a capture.
+    /// Launching and patching an executable graph are both safe beside a capture.
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
@@ -198,7 +198,7 @@ private:
     Ref<Graph> kept_;   // graph_ too; of a held copy
 };
 
-/// Its upload.
+/// The upload of a graph, as an operation.
 class UploadGraph final : public Operation {
 public:
     explicit UploadGraph(Graph& graph) : Operation("upload of a graph", graph.label()), graph_(&graph) {}

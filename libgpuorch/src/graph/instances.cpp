@@ -19,12 +19,12 @@ Instances::Entry* Instances::find(const Stream* stream) noexcept {
     return found == entries_.end() ? nullptr : &*found;
 }
 
-// Of what the driver has one executable of at a time all streams share that.
+// All streams share one graph if the driver allows one executable at a time and the recipe can't be copied.
 uint32_t Instances::most_of(const Recipe& recipe) const noexcept {
     return recipe.single() && !recipe.copyable() ? std::min(most_, 1u) : most_;
 }
 
-// Those of an earlier recording, of which there could be more. Under lock_.
+// Removes the graphs beyond `most`: an earlier recording may have allowed more. Under lock_.
 std::vector<Instances::Entry> Instances::take_beyond(uint32_t most) {
     std::vector<Entry> taken;
     while (entries_.size() > most) {
@@ -34,7 +34,7 @@ std::vector<Instances::Entry> Instances::take_beyond(uint32_t most) {
     return taken;
 }
 
-// The stream's own, nobody's, or, once there are as many as there may be, the one that was used longest ago.
+// The stream's own graph; else an unassigned graph; else, once the limit is reached, the least recently used graph.
 Instances::Entry* Instances::ready_for(const Stream& stream, uint32_t most) noexcept {
     if (Entry* own = find(&stream)) return own;
     if (Entry* nobodys = find(nullptr)) return nobodys;
@@ -43,7 +43,7 @@ Instances::Entry* Instances::ready_for(const Stream& stream, uint32_t most) noex
                               [](const Entry& a, const Entry& b) { return a.used < b.used; });
 }
 
-// Two threads don't make the only graph that there can be: the other one finds it then.
+// Two threads don't make the only possible graph at once. NULL: another thread was faster.
 Ref<Graph> Instances::make_one_of(uint32_t most) {
     if (most != 1) return make_graph();
     std::lock_guard making(making_);
@@ -57,10 +57,10 @@ Ref<Graph> Instances::make_one_of(uint32_t most) {
     return made;
 }
 
-// A graph is made under no lock: launches on other streams go on meanwhile.
+// A graph is made without the lock: launches on other streams go on meanwhile.
 Ref<Graph> Instances::of_stream(Stream& stream, const Recipe& recipe, const std::function<void()>& check) {
     const uint32_t most = most_of(recipe);
-    Ref<Graph> made;   // goes after the lock, where another thread was faster
+    Ref<Graph> made;   // destroyed after the unlock if another thread was faster
     std::vector<Entry> beyond;
     std::unique_lock lock(lock_);
     beyond = take_beyond(most);
@@ -75,7 +75,7 @@ Ref<Graph> Instances::of_stream(Stream& stream, const Recipe& recipe, const std:
         made = make_one_of(most);
         lock.lock();
         entry = ready_for(stream, most);
-        if (entry || !made) continue;   // another thread made it, and it may have gone since
+        if (entry || !made) continue;   // another thread made a graph, perhaps cleared since
         entries_.push_back({nullptr, made, 0});
         entry = &entries_.back();
     }
@@ -86,7 +86,7 @@ Ref<Graph> Instances::of_stream(Stream& stream, const Recipe& recipe, const std:
 
 gpo_status Instances::prepare(uint32_t count, Stream& stream, const Recipe& recipe) {
     const uint32_t most = most_of(recipe);
-    std::vector<Entry> beyond;   // goes after the lock
+    std::vector<Entry> beyond;   // destroyed after the unlock
     std::lock_guard lock(lock_);
     beyond = take_beyond(most);
     while (entries_.size() < std::min(count, most)) entries_.push_back({nullptr, make_graph(), 0});
@@ -104,7 +104,7 @@ uint32_t Instances::size() noexcept {
 }
 
 void Instances::clear() noexcept {
-    std::vector<Entry> entries;   // they go after the lock
+    std::vector<Entry> entries;   // destroyed after the unlock
     std::lock_guard lock(lock_);
     entries.swap(entries_);
 }

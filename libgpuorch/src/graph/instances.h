@@ -1,8 +1,8 @@
 // The graphs of gpo_template_launch: one for each stream that a template is launched on.
 //
-// The driver runs one executable graph once at a time. Launches on one stream come one after the other anyway, so they
-// can share a graph, which is patched between them; launches on different streams get different graphs and run beside
-// each other. So nobody waits for a graph, and nobody needs to be told when one is done.
+// The driver runs only one launch of an executable graph at a time. Launches on one stream are in order anyway and
+// share a graph, which is patched between them. Launches on different streams get different graphs and run beside each
+// other. Therefore no launch waits for a free graph, and no graph has to report its end.
 #pragma once
 
 #include <functional>
@@ -21,22 +21,22 @@ class Template;
 
 class Instances {
 public:
-    /// Of `of`, which owns this. Beyond `most` streams, streams share graphs.
+    /// For the template `of`, which owns this. Beyond `most` streams, streams share graphs.
     Instances(Template& of, uint32_t most) noexcept;
     ~Instances();
 
-    /// The stream's graph, of the template's current recipe, which `recipe` is as a rule. If the stream has none yet,
-    /// `check`, which may throw, is called before one is made. Throws Failure.
+    /// The stream's graph. `recipe`: as a rule the template's current recipe. If the stream has no graph yet, `check`,
+    /// which may throw, is called before a graph is made. Throws Failure.
     Ref<Graph> of_stream(Stream& stream, const Recipe& recipe, const std::function<void()>& check);
-    /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK
-    /// if that holds too much already.
+    /// Makes graphs for future streams, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK if
+    /// `stream` holds too much already.
     gpo_status prepare(uint32_t count, Stream& stream, const Recipe& recipe);
     uint32_t size() noexcept;
     void clear() noexcept;
 
 private:
     struct Entry {
-        const Stream* stream;    // to be compared, not followed; NULL: nobody's yet
+        const Stream* stream;    // to be compared, not followed; NULL: not assigned yet
         Ref<Graph> graph;
         uint64_t used;           // when, counted in launches
     };
@@ -49,7 +49,7 @@ private:
 
     Template& of_;
     const uint32_t most_;
-    host::Mutex making_;   // held by who makes the only graph that there can be; outside of lock_
+    host::Mutex making_;   // held while the only possible graph is made; taken before lock_
     host::Mutex lock_;
     std::vector<Entry> entries_;   // under lock_, as is:
     uint64_t launches_ = 0;

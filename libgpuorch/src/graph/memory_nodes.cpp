@@ -13,7 +13,7 @@ namespace {
 
 CUgraphNodeParams memory_params(CUgraphNodeType type) noexcept {
     CUgraphNodeParams params;
-    std::memset(&params, 0, sizeof params);  // the driver refuses what is reserved and not 0
+    std::memset(&params, 0, sizeof params);  // the driver refuses reserved fields that aren't 0
     params.type = type;
     return params;
 }
@@ -59,7 +59,7 @@ uint32_t Recipe::add_free(uint64_t address, std::span<const uint32_t> after) {
     return add_memory(params, FreeNode{address}, after);
 }
 
-// Nothing fails once the driver has added the node, which would have to stay.
+// Nothing may fail after the driver has added the node: the node can't be taken out.
 uint32_t Recipe::add_memory(CUgraphNodeParams& params, NodeWork work, std::span<const uint32_t> after) {
     std::vector<CUgraphNode> before;
     for (const uint32_t number : after) before.push_back(nodes_[number].native);
@@ -75,7 +75,7 @@ uint32_t Recipe::add_memory(CUgraphNodeParams& params, NodeWork work, std::span<
     return static_cast<uint32_t>(nodes_.size() - 1);
 }
 
-// The node that allocates there. What other libraries have put into a recording isn't known before it is looked for.
+// The node that allocates there. Nodes of other libraries in a recording aren't known until they are looked for.
 uint32_t Recipe::allocation_at(uint64_t address) {
     const auto known = [&] {
         const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
@@ -95,8 +95,8 @@ uint32_t Recipe::free_of(uint64_t address) const noexcept {
     return kNone;
 }
 
-// Whether a node that comes after `after` comes after `number`. The driver is asked: of a recording we don't know it
-// yet. Where it doesn't tell, the order is the caller's to see to.
+// Whether a node behind `after` is also behind `number`. Asks the driver: a recording's dependencies aren't read yet.
+// If the driver can't tell, the answer is true, and the order is the caller's responsibility.
 bool Recipe::is_behind(uint32_t number, std::span<const uint32_t> after) const {
     std::set<CUgraphNode> met;
     std::vector<CUgraphNode> open;
@@ -121,7 +121,7 @@ void Recipe::know_memory(const Node& node) noexcept {
         Registry::of(context_->runtime())
             .insert_device({allocation->address, allocation->address + allocation->bytes, kGraphTag, this});
     } catch (const std::bad_alloc&) {
-        // Then it depends on the driver what is said of the memory.
+        // Without the entry, only the driver can describe the memory.
     }
 }
 

@@ -1,14 +1,14 @@
-// Nodes that allocate and free device memory, and graphs that have such nodes.
+// Nodes that allocate and free device memory, and graphs with such nodes.
 //
-// The driver gives the memory an address when the node is added, and the address stays. It takes no node out of a graph
-// with such nodes. So whatever may fail when another node is added there comes first, on a graph that goes again.
+// The driver gives the memory an address when the node is added, and the address stays. The driver takes no node out of
+// a graph with such nodes. Before another node is added there, everything that may fail is done on a temporary graph.
 #pragma once
 
 #include "device/context.h"
 
 namespace gpo {
 
-/// A graph of the driver's for as long as this lives. Inside a DriverScope.
+/// A temporary graph of the driver's. Inside a DriverScope.
 class ScratchGraph {
 public:
     explicit ScratchGraph(Context& context) : context_(context) {

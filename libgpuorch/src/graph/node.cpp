@@ -22,7 +22,7 @@ Overloaded(Each...) -> Overloaded<Each...>;
 template <class Params>
 Params zeroed() noexcept {
     Params params;
-    std::memset(&params, 0, sizeof params);   // the driver refuses what is reserved and not 0
+    std::memset(&params, 0, sizeof params);   // the driver refuses reserved fields that aren't 0
     return params;
 }
 
@@ -46,7 +46,7 @@ bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, const Ker
     for (size_t i = 0;; ++i) {
         size_t offset = 0, size = 0;
         const CUresult result = info(function, i, &offset, &size);
-        if (result == CUDA_ERROR_INVALID_VALUE) return true;   // no parameter i: that were all
+        if (result == CUDA_ERROR_INVALID_VALUE) return true;   // no parameter i: the list is complete
         if (result != CUDA_SUCCESS) return false;
         bytes.push_back(static_cast<uint32_t>(size));
     }
@@ -364,7 +364,7 @@ CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, cons
         return table.cuGraphExecMemcpyNodeSetParams(exec, native, &copy->params, context.native());
     if (const auto* fill = std::get_if<FillNode>(&work))
         return table.cuGraphExecMemsetNodeSetParams(exec, native, &fill->params, context.native());
-    return CUDA_SUCCESS;   // nothing of the others can be changed
+    return CUDA_SUCCESS;   // nodes of other kinds can't be changed
 }
 
 }  // namespace gpo

@@ -1,8 +1,7 @@
-// A node of a graph, as the driver has it: what it does, what it comes after, what it is called; and how it is read,
-// changed, copied and patched.
+// A node of a graph as the driver has it: work, dependencies and label; and functions to read, copy and patch nodes.
 //
-// However a node came about (recorded on a stream, added by itself, another library's), it is read back from the driver
-// in the same form. What isn't understood in all its parts is kept by the driver and can't be changed or copied.
+// Whether a node was recorded on a stream, added by itself or made by another library, it is read back from the driver
+// in the same form. A node that isn't fully understood stays with the driver, and can't be changed or copied.
 #pragma once
 
 #include <cuda.h>
@@ -35,7 +34,7 @@ public:
     /// To give to the driver.
     const CUDA_KERNEL_NODE_PARAMS& params() const noexcept { return params_; }
     CUDA_KERNEL_NODE_PARAMS& params() noexcept { return params_; }
-    /// False: the driver can't tell how many arguments there are, and how large; so the node can't be changed.
+    /// False: the driver can't tell the number and sizes of the arguments, so the node can't be changed.
     bool arguments_known() const noexcept { return known_; }
     uint32_t arguments() const noexcept { return arguments_.count(); }
     uint32_t argument_bytes(uint32_t index) const noexcept { return arguments_.bytes()[index]; }
@@ -49,7 +48,7 @@ private:
 
 struct CopyNode {
     CUDA_MEMCPY3D params;
-    /// Memory is not an array's, so that both ends are plain addresses.
+    /// No end is an array: both ends are plain addresses.
     bool plain() const noexcept {
         return params.srcMemoryType != CU_MEMORYTYPE_ARRAY && params.dstMemoryType != CU_MEMORYTYPE_ARRAY;
     }
@@ -75,13 +74,13 @@ struct EventNode {
 
 struct EmptyNode {};
 
-/// A decision, of which the bodies are graphs of their own.
+/// An if, while or switch. Its bodies are graphs of their own.
 struct ConditionalNode {
     CUgraphConditionalNodeType type;
     CUgraphConditionalHandle handle;
     uint32_t bodies;
-    gpo_condition condition;       // as it was asked for
-    uint32_t loop;                 // number of the while in its template, from 0; of others 0
+    gpo_condition condition;       // as requested
+    uint32_t loop;                 // number of a while in its template, from 0; 0 for other types
 };
 
 /// Device memory that exists from here on in each run, at one address.
@@ -113,13 +112,13 @@ struct LaunchAttributes {
 
 struct Node {
     NodeWork work;
-    CUgraphNode native = nullptr;          // in the graph that it was recorded in
+    CUgraphNode native = nullptr;          // in the graph where the node was recorded
     std::vector<uint32_t> after;           // nodes of the same graph, from 0
     const char* label = "";                // interned
-    Ref<const Counted> owner;              // what has to stay while it may be launched: its kernel, its event
+    Ref<const Counted> owner;              // kept while the node may be launched: a kernel or an event
     uint32_t section = 0;                  // 0: the graph itself; else a body (graph/recipe.h)
-    std::optional<LaunchAttributes> attributes{};   // of a kernel; nullopt: they aren't known
-    bool order_known = true;               // false: it comes after nodes that `after` doesn't have
+    std::optional<LaunchAttributes> attributes{};   // of a kernel; nullopt: unknown
+    bool order_known = true;               // false: `after` is incomplete
 };
 
 /// Whether the driver's graph with such a node can't be copied, has one executable at a time, and keeps all its nodes.
@@ -136,13 +135,13 @@ std::string describe_node(const Node& node, uint32_t number);
 /// A graph's nodes, in the driver's order.
 std::vector<CUgraphNode> native_nodes(Context& context, CUgraph graph);
 CUgraphNodeType native_type(Context& context, CUgraphNode native);
-/// What a node comes after; none if the driver doesn't show that in this form: some edge is a programmatic launch's.
+/// The nodes before a node; nullopt if the driver can't list them, because an edge is a programmatic launch's.
 std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CUgraphNode native);
-/// What the driver has. `kernel`: what it is a launch of, if that is known.
+/// A node's work as the driver has it. `kernel`: the kernel that the node launches, if known.
 NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel);
-/// The label of a node that has none of ours: a kernel's name, interned; else "".
+/// The label of a node without one of ours: a kernel's name, interned; else "".
 const char* native_label(Context& context, const NodeWork& work);
-/// The name of a kernel's function, as the driver has it; what tells it from others where the driver can't say. Throws
+/// The driver's name of a kernel's function. If the driver can't report it: the function's handle, in base 16. Throws
 /// std::bad_alloc.
 std::string native_name(Context& context, const KernelNode& kernel);
 /// Why a node can't be copied into another graph; "" if it can.
@@ -151,13 +150,13 @@ std::string why_not_copied(const Node& node);
 std::string reach_beyond_memory(Context& context, const NodeWork& work);
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
-/// `original` may be NULL: then the node has none. Doesn't throw: what cuGraphKernelNodeCopyAttributes answered.
+/// `original` NULL: there are no attributes. Doesn't throw: returns the result of cuGraphKernelNodeCopyAttributes.
 CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept;
-/// A conditional node in `to`, by its handle, which is of `to`. Its bodies' graphs, which the driver owns, go to
-/// `bodies`.
+/// Adds a conditional node to `to`. The handle in `work` must be of `to`. `bodies` gets the graphs of the bodies, which
+/// the driver owns.
 CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,
                             std::span<const CUgraphNode> after, std::vector<CUgraph>& bodies);
-/// Gives the node of an executable graph the work as it is now. Doesn't throw: what the driver answered.
+/// Gives the node of an executable graph this work. Doesn't throw: returns the driver's result.
 CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept;
 
 }  // namespace gpo

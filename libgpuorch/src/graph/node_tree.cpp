@@ -29,8 +29,8 @@ void TreeCopy::add_to(Context& context, CUgraph graph, std::span<const CUgraphNo
     add_section(context, 0, behind);
 }
 
-// Handles of conditions first: kernels that come before the node set them. Kernels further outside, which were added
-// already, get them later.
+// Condition handles come first: kernels before the conditional node set them. Kernels further outside were added
+// already, and are changed.
 void TreeCopy::add_section(Context& context, uint32_t section, std::span<const CUgraphNode> behind) {
     make_handles(context, section);
     for (const uint32_t i : order(section)) {
@@ -42,7 +42,7 @@ void TreeCopy::add_section(Context& context, uint32_t section, std::span<const C
         tree.nodes[i].native = made;
         done_[i] = true;
         CUresult result = copy_attributes(context, tree.nodes[i].work, original, made);
-        if (result != CUDA_SUCCESS)   // once more: a graph with memory nodes keeps this one
+        if (result != CUDA_SUCCESS)   // one more try: a graph with memory nodes keeps the node
             result = copy_attributes(context, tree.nodes[i].work, original, made);
         context.check(result, "cuGraphKernelNodeCopyAttributes");
         if (!std::get_if<ConditionalNode>(&tree.nodes[i].work)) continue;
@@ -70,7 +70,7 @@ void TreeCopy::set_handle(Context& context, const NodeTree::Bound& bound, CUgrap
     Node& kernel = tree.nodes[bound.kernel];
     auto& work = std::get<KernelNode>(kernel.work);
     std::memcpy(work.argument(bound.argument), &handle, sizeof handle);
-    if (!done_[bound.kernel]) return;   // it is added with the handle
+    if (!done_[bound.kernel]) return;   // the kernel will be added with the handle
     context.check(context.table().cuGraphKernelNodeSetParams(kernel.native, &work.params()),
                   "cuGraphKernelNodeSetParams");
 }
@@ -86,7 +86,7 @@ CUgraphNode TreeCopy::add_node(Context& context, uint32_t number, std::span<cons
     return made;
 }
 
-// Numbers of a section's nodes such that each comes behind those that it is after.
+// The section's nodes in topological order.
 std::vector<uint32_t> TreeCopy::order(uint32_t section) const {
     std::vector<uint32_t> out;
     std::vector<bool> placed(tree.nodes.size());

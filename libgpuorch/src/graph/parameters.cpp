@@ -89,7 +89,7 @@ void check_block(const LaunchLimits& limits, const std::string& name, const void
              limits.max_threads, " are possible");
 }
 
-// The kernel as users know it: a function of that name with such arguments, whichever module it was compiled into.
+// The kernel as users know it: by name and argument sizes, in any module.
 std::string kernel_text(Context& context, const Node& node, const KernelNode& kernel) {
     const auto* owner = dynamic_cast<const Kernel*>(node.owner.get());
     std::string out = owner ? owner->function().symbol : native_name(context, kernel);
@@ -113,8 +113,7 @@ AddressKind kind_at(Context& context, uint64_t address) {
     }
 }
 
-// A node that says which kind of memory it is for keeps that kind, whatever becomes of the memory that it was recorded
-// with.
+// A copy node that states its kind of memory keeps that kind, even if the recorded memory was freed since.
 AddressKind address_kind(Context& context, const Node& node, const NodeField& field) {
     if (field.what != GPO_PARAMETER_DESTINATION && field.what != GPO_PARAMETER_SOURCE) return AddressKind::none;
     uint64_t address = 0;
@@ -182,7 +181,7 @@ void write_kernel(KernelNode& kernel, const NodeField& field, const void* value)
     }
 }
 
-// Of one row: drivers want it to fit into the pitch nevertheless.
+// For copies of one row: drivers require the row to fit into the pitch nevertheless.
 void write_length(CUDA_MEMCPY3D& copy, uint64_t bytes) noexcept {
     copy.WidthInBytes = bytes;
     copy.srcPitch = std::max<size_t>(copy.srcPitch, copy.srcXInBytes + bytes);

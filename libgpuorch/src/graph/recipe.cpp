@@ -7,7 +7,7 @@ namespace gpo {
 
 namespace {
 
-/// So that the next push_back needs no memory.
+/// Reserves room, so that the next push_back needs no memory.
 template <class T>
 void make_room(std::vector<T>& in) {
     if (in.size() == in.capacity()) in.reserve(2 * in.size() + 8);
@@ -15,7 +15,7 @@ void make_room(std::vector<T>& in) {
 
 }  // namespace
 
-/// Where the nodes of a sealed child are in the recipes that get its sections: its own behind `first` others.
+/// Places of a sealed child's nodes in the recipes that get its sections. Section 0 comes behind `first` other nodes.
 class Recipe::Places {
 public:
     Places(const Recipe& child, uint32_t first)
@@ -35,7 +35,7 @@ private:
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
     : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
     if (!before) return;
-    // Names alone, which keep their numbers. What the parameters are is for this recording to say.
+    // Only the names and their numbers stay: the new recording defines the parameters.
     for (const Parameter& parameter : before->parameters_) named(parameter.name);
 }
 
@@ -82,7 +82,7 @@ void Recipe::see_unlabelled(CUgraphNode native) {
     if (!*node.label) node.label = native_label(*context_, node.work);
 }
 
-// A node whose edges the driver doesn't show has none here, and the driver's graph has them.
+// Edges that the driver doesn't show are missing here; the driver's graph has them.
 void Recipe::read_dependencies() {
     for (Node& node : nodes_) {
         const auto before = native_dependencies(*context_, node.native);
@@ -95,7 +95,7 @@ void Recipe::read_dependencies() {
 }
 
 uint32_t Recipe::find(CUgraphNode native) const noexcept {
-    for (size_t i = nodes_.size(); i-- > 0;)   // it is one of the last, as a rule
+    for (size_t i = nodes_.size(); i-- > 0;)   // as a rule a recent node
         if (nodes_[i].native == native) return static_cast<uint32_t>(i);
     return kNone;
 }
@@ -223,7 +223,7 @@ void Recipe::keep(Ref<const Counted> used) {
     if (std::find(kept_.begin(), kept_.end(), used) == kept_.end()) kept_.push_back(std::move(used));
 }
 
-// Takes out again what was added, if not all could be.
+// All or nothing: after a failure the nodes that were added are taken out.
 void Recipe::add_anew(TreeCopy& copy, std::span<const uint32_t> after) {
     std::vector<CUgraphNode> behind;
     for (const uint32_t number : after) behind.push_back(nodes_[number].native);
@@ -240,7 +240,7 @@ void Recipe::take_out(const TreeCopy& copy) noexcept {
     for (size_t i = copy.added.size(); i-- > 0;) take_out(copy.added[i]);
 }
 
-// Recipes for the sections of a child, of which the first is this one; all that needs memory, so that put_nodes_of()
+// Makes recipes for the sections of a child; the first is this recipe. Reserves all memory, so that put_nodes_of()
 // can't fail.
 std::vector<Ref<Recipe>> Recipe::room_for(const Recipe& child, TreeCopy& copy, std::span<const uint32_t> after) {
     std::vector<Ref<Recipe>> out{Ref<Recipe>(this)};
@@ -260,7 +260,7 @@ std::vector<Ref<Recipe>> Recipe::room_for(const Recipe& child, TreeCopy& copy, s
     return out;
 }
 
-// What the driver's graph has got. The numbers are the child's, behind those that were here.
+// Notes the nodes that the driver's graph has got, with the child's numbers, behind the nodes that were here.
 void Recipe::put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const Ref<Recipe>> recipes,
                           const Places& places, std::span<const uint32_t> after) noexcept {
     const auto in = [&](uint32_t number) { return recipes[places.section_of(number)].get(); };
@@ -338,7 +338,7 @@ Parameter& Recipe::named(std::string_view name) {
     return parameters_.emplace_back(std::move(made));
 }
 
-// Of parameters without fields.
+// Forgets the parameters from `number` on, which have no fields.
 void Recipe::forget_names_from(size_t number) noexcept {
     std::erase_if(numbers_, [&](const auto& known) { return known.second >= number; });
     parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(number), parameters_.end());
@@ -432,7 +432,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
     }
 }
 
-// `number` of the conditional node in `in`; kNone: it comes next.
+// `number`: of the conditional node in `in`; kNone: that node is added next.
 uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
                               std::span<const uint32_t> after) {
     const Ref<Kernel> kernel = scope_->decide(*context_);
@@ -451,9 +451,9 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
     return made;
 }
 
-// A kernel that decides a while gets from each graph where the loop counts.
+// Each graph gives a kernel that decides a while the address where the loop counts.
 void Recipe::add_count(uint32_t kernel, uint32_t loop) {
-    const std::string name = text('\0', "loop ", loop);   // no name of a user's begins with a 0
+    const std::string name = text('\0', "loop ", loop);   // users' names never begin with a NUL
     add_parameter(name, {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});
     named(name).hidden = true;
     named(name).loop = loop;
@@ -511,7 +511,7 @@ void Recipe::abandon() noexcept {
     for (const Body& body : bodies_) body.recipe->abandon();
 }
 
-// --- what was recorded for a body ---
+// --- the recording for a body ---
 
 void Recipe::take_over(Recipe& recorded) {
     std::vector<Recipe*> recipes;
@@ -614,7 +614,7 @@ EventList Recipe::events_of(bool wait) const {
     EventList out;
     for (const Node& node : nodes_) {
         const auto* event = std::get_if<EventNode>(&node.work);
-        // Nodes keep what they use as it is; a launch makes the event's newest recording.
+        // Nodes refer to const objects, but a launch makes the event's newest recording.
         auto* ours = const_cast<Event*>(dynamic_cast<const Event*>(node.owner.get()));
         if (event && event->wait == wait && ours) out.push_back(Ref<Event>(ours));
     }
@@ -623,7 +623,7 @@ EventList Recipe::events_of(bool wait) const {
     return out;
 }
 
-// At the end of each body of a while it is decided whether it runs again.
+// Adds, at the end of each while's body, the node that decides whether the body runs again.
 void Recipe::close_loops() {
     take_strays_out();
     for (Body& body : bodies_) {
@@ -664,7 +664,7 @@ void Recipe::gather(NodeTree& tree, std::vector<Recipe*>& recipes) {
     }
 }
 
-// What a body has besides its nodes, which are here from `offset` on.
+// Takes a body's references and parameters. The body's nodes are here already, from `offset` on.
 void Recipe::take_in(const Recipe& body, uint32_t offset) {
     for (const Ref<const Counted>& used : body.kept_) keep(used);
     for (const Parameter& parameter : body.parameters_)
@@ -681,7 +681,7 @@ bool Recipe::has_unused_handles() const noexcept {
            });
 }
 
-// The driver makes no executable graph of a graph with a handle that no node has, and takes no handle back: the nodes
+// The driver can't instantiate a graph with a handle that no node has, and takes no handle back. Therefore the nodes
 // move to another graph.
 void Recipe::leave_unused_handles() {
     if (!has_unused_handles()) return;

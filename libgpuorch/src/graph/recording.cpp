@@ -7,7 +7,7 @@
 
 namespace gpo {
 
-// The stream is in no recording any more, if the driver says that it isn't captured. Under its submit lock.
+// Takes the stream out of the recording, if the driver says that it isn't captured. Under its submit lock.
 static void leave_if_ended(Stream& stream) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (stream.table().cuStreamIsCapturing(stream.native(), &status) != CUDA_SUCCESS) return;
@@ -47,7 +47,7 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
 
 GraphRecording::~GraphRecording() {
     captures::remove(*this);
-    // If the driver can't be entered, it is tried once more: a stream that is left in capture is of no use any more.
+    // Tries twice to enter the driver: a stream that stays in capture is useless.
     for (int tries = 0; !ended_ && tries < 2; ++tries) discard();
 }
 
@@ -58,7 +58,7 @@ void GraphRecording::discard() noexcept {
         if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
         leave();
     } catch (const std::exception&) {
-        // As a rule the device is lost, and with it what was recorded.
+        // Usually the device is lost, and the recording with it.
     }
 }
 
@@ -70,17 +70,17 @@ CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
     const driver::Table& table = stream_->table();
     CUresult result = table.cuStreamEndCapture(stream_->native(), graph);
     if (result == CUDA_SUCCESS) return result;
-    // A failure of the capture has ended it. Any other, for want of memory for example, may have had no effect, and the
-    // stream must not be left in capture.
+    // A failure of the capture has ended it. Any other failure, such as lack of memory, may have had no effect, and the
+    // stream must not stay in capture.
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const bool goes_on = table.cuStreamIsCapturing(stream_->native(), &status) == CUDA_SUCCESS &&
                          status != CU_STREAM_CAPTURE_STATUS_NONE;
     if (goes_on) result = table.cuStreamEndCapture(stream_->native(), graph);
-    if (is_sticky(result)) stream_->context().error_of(result, "cuStreamEndCapture");  // nobody else may find that out
+    if (is_sticky(result)) stream_->context().error_of(result, "cuStreamEndCapture");  // no other call may find out
     return result;
 }
 
-// Calls of the streams needn't look any more whether they are captured.
+// Calls of the streams needn't check for a capture any more.
 void GraphRecording::leave() noexcept {
     const auto leave_one = [](Stream& stream) {
         const Submission::Lock lock(stream.submission());
@@ -99,7 +99,7 @@ CUgraph GraphRecording::end() {
     if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
     if (broken && is_sticky(result)) throw Failure(stream_->context().loss());
-    // Who lacked memory for a piece may try again; else the piece can't be recorded.
+    // After lack of memory the caller may try again; any other refused piece can't be recorded.
     const bool no_memory =
         first_refusal_ ? first_refusal_->status == GPO_OUT_OF_MEMORY : result == CUDA_ERROR_OUT_OF_MEMORY;
     auto error = std::make_shared<Error>();
@@ -141,7 +141,7 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
             joined_.push_back(Ref<Stream>(&stream));
         const Operation& what = operation.content(stream);
         Ref<const Counted> owner = what.owner();
-        if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // it made none
+        if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // the operation made no node
         made_.push_back({node, what.label(), std::move(owner), attributes_of(what, stream)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
@@ -189,7 +189,7 @@ CUgraphNode GraphRecording::last(Stream& stream) const {
 }
 
 void GraphRecording::set_last(Stream& stream, CUgraphNode node) {
-    static_cast<void>(last(stream));   // it has to be in the recording
+    static_cast<void>(last(stream));   // throws if the stream isn't in the recording
     stream.context().check(
         stream.table().cuStreamUpdateCaptureDependencies(stream.native(), &node, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
         "cuStreamUpdateCaptureDependencies");

@@ -1,8 +1,8 @@
 // A recording: the capture of a stream and of all that join it, as a transaction.
 //
-// The capture is in relaxed mode, so that calls on other threads, and allocations, don't break it. It ends with the
-// recording in any case, and then all streams can be used again. While it goes on, streams report what they were given
-// (stream/captures.h): from that nodes have their labels and what they keep, and a failure its reason.
+// The capture is in relaxed mode: calls on other threads, and allocations, don't break it. The capture always ends with
+// the recording, and then all streams can be used again. Meanwhile streams report the operations that they are given
+// (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
 #pragma once
 
 #include <optional>
@@ -18,30 +18,30 @@ namespace gpo {
 
 class GraphRecording final : public CaptureListener {
 public:
-    /// Begins. Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is as it was.
+    /// Begins. Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is unchanged.
     explicit GraphRecording(Ref<Stream> stream);
-    /// Discards what was recorded, unless it has ended.
+    /// Discards the recording, unless it has ended.
     ~GraphRecording();
     GraphRecording(const GraphRecording&) = delete;
     GraphRecording& operator=(const GraphRecording&) = delete;
 
     Stream& stream() const noexcept { return *stream_; }
     bool on_this_thread() const noexcept override;
-    /// Being captured: it isn't ours.
+    /// The graph being captured, which isn't ours.
     CUgraph graph() const noexcept { return graph_; }
 
-    /// What an operation of ours made.
+    /// A node that an operation of ours made.
     struct Made {
         CUgraphNode node;
         const char* label;               // interned
         Ref<const Counted> owner;
         std::optional<LaunchAttributes> attributes;
     };
-    /// The oldest that passed() wasn't called for.
+    /// The oldest node for which passed() wasn't called.
     std::optional<Made> next_made() noexcept;
     void passed() noexcept;
 
-    /// A call that was to record something was refused.
+    /// Notes a refused call, whose work the recording lacks.
     void refused(const char* function, const char* of, const ErrorPtr& error) noexcept;
 
     // Inside a DriverScope.
@@ -49,8 +49,8 @@ public:
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
     CUgraphNode last(Stream& stream) const;
     void set_last(Stream& stream, CUgraphNode node);
-    /// Ends. The graph is the caller's. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or
-    /// Failure(GPO_OUT_OF_MEMORY) if that was want of memory; the recording has ended then too.
+    /// Ends. The caller owns the graph. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or
+    /// Failure(GPO_OUT_OF_MEMORY) if the reason was lack of memory; the recording has ended then too.
     CUgraph end();
 
 private:

@@ -75,7 +75,7 @@ void RestoredMemory::save(Stream& stream) {
     put(stream, saving);
 }
 
-// What the driver has no memory for now it may have at once. Pieces that were copied back are so again.
+// Tries twice: a lack of memory in the driver may pass at once. Pieces that were copied back are copied again.
 void RestoredMemory::restore(Stream& stream) {
     if (pieces_.empty()) return;
     try {

@@ -1,7 +1,7 @@
-// Memory that a warm-up of buckets leaves as it was: it is copied before, and copied back after.
+// Memory that a warm-up of buckets leaves unchanged: copied before the warm-up, and copied back after it.
 //
-// The copies are in memory of the library's own, which is taken for the first warm-up and used for all that come before
-// release(): they come one after the other on one stream. Whatever copying back needs is made before the warm-up.
+// The copies are in the library's own memory, which is taken for the first warm-up and used for all warm-ups before
+// release(), one after the other on one stream. Everything that copying back needs is made before the warm-up.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace gpo {
 
 class RestoredMemory {
 public:
-    /// Of `options.restored`. `owner`: whose memory the copies are called. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// For `options.restored`. `owner`: named as the owner of the copies. Throws Failure(GPO_INVALID_ARGUMENT).
     RestoredMemory(Ref<Context> context, const FixedText<96>& owner, const gpo_buckets_options& options);
 
     // Put copies on a stream. Throw Failure, std::bad_alloc.

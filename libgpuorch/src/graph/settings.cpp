@@ -27,7 +27,7 @@ std::vector<Setting> SettingArray::for_graph(Graph& graph) const {
     return out;
 }
 
-// The number of its parameter.
+// The number of the setting's parameter.
 uint32_t SettingArray::checked(const Recipe& recipe, const gpo_setting& setting) {
     const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
     recipe.check_setting(number, setting.value, setting.bytes);

@@ -10,14 +10,14 @@ namespace gpo {
 
 class SettingArray {
 public:
-    /// Of the caller's array, which has to stay. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// Refers to the caller's array, which must outlive this. Throws Failure(GPO_INVALID_ARGUMENT).
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
     /// With names looked up in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
     std::vector<Setting> for_graph(Graph& graph) const;
-    /// Throws Failure if a graph of the recipe can't have them.
+    /// Throws Failure if a graph of the recipe can't have these settings.
     void check(const Recipe& recipe) const;
-    /// What the newest recording of the graph's template has, and these settings over it; the graph is brought to that
-    /// recording. Throws Failure.
+    /// Brings the graph to its template's newest recording, and returns the recorded values, replaced by these settings
+    /// where they name a parameter. Throws Failure.
     Graph::Snapshot values_for(Graph& graph) const;
 
 private:

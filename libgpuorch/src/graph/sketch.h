@@ -1,4 +1,4 @@
-// What a picture of a recipe shows. Whether it is sealed or not: before, its bodies are recipes of their own.
+// The picture of a recipe, sealed or not. Before sealing, its bodies are recipes of their own.
 #pragma once
 
 #include "graph/picture/diagram.h"
@@ -6,7 +6,7 @@
 
 namespace gpo {
 
-/// Without a title. Calls nothing of the driver. Throws std::bad_alloc.
+/// Without a title. Makes no driver calls. Throws std::bad_alloc.
 Diagram sketch(const Recipe& recipe);
 
 }  // namespace gpo

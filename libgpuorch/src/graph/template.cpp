@@ -41,14 +41,14 @@ void Template::discard() noexcept {
     if (recording_) stop_recording();
 }
 
-// The streams are as they were.
+// Ends the capture: the streams can be used as before.
 void Template::stop_recording() noexcept {
     recording_.reset();
     const Ref<Recipe> recorded = std::move(recorded_);
     leave(*recorded);
 }
 
-// The recording is over, and a body has what it was to get.
+// The recording is over, successfully or not.
 void Template::leave(Recipe& recorded) noexcept {
     if (!current_->body()) return;
     std::lock_guard building(current_->scope().building);
@@ -89,7 +89,7 @@ void Template::begin(Ref<Stream> stream) {
     usable_.store(nullptr, std::memory_order_release);
 }
 
-// A recipe for what is recorded. Until leave() no graph is made of the template that the body belongs to.
+// A recipe for the recording of a body. Until leave() no graph can be made of the body's template.
 Ref<Recipe> Template::begin_body() {
     Ref<Recipe> made = make<Recipe>(context_, Ref<Scope>(&current_->scope()), nullptr);
     std::lock_guard building(current_->scope().building);
@@ -114,7 +114,7 @@ GraphRecording& Template::required_recording(const char* what) {
 void Template::end() {
     std::lock_guard lock(lock_);
     required_recording("the end");
-    // It is over, whatever fails.
+    // The recording is over even if this fails.
     const std::unique_ptr<GraphRecording> recording = std::move(recording_);
     const Ref<Recipe> recorded = std::move(recorded_);
     try {
@@ -300,7 +300,7 @@ uint32_t Template::loop(uint32_t node, const Recipe& recipe) {
     return first + conditional->loop;
 }
 
-// Which number the first while of what this is, or belongs to, has in a template that is that or has it as a child.
+// The number, in the scope `in`, of the first while of this template, or of the template to which this body belongs.
 uint32_t Template::first_loop(const Scope& in) const {
     const Scope* const own = &current_->scope();
     if (own == &in) return 0;
@@ -324,7 +324,7 @@ void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uin
     recipe.add_parameter(name, {recipe.checked(node, "node"), what, index});
 }
 
-// --- what it is ---
+// --- queries ---
 
 uint32_t Template::parameter(const char* name, uint64_t* bytes) {
     std::lock_guard lock(lock_);

@@ -1,10 +1,10 @@
 // Templates: graphs that are recorded or built, and instantiated as graphs (graph/instance.h).
 //
-// A template has a current recipe (graph/recipe.h), which is its newest finished recording or what was added node by
-// node, and, while it is recorded, another one that is being built. A recording that fails leaves the current one.
+// A template has a current recipe (graph/recipe.h): its newest finished recording, or nodes that were added singly. A
+// recording builds a second recipe; if the recording fails, the current recipe stays.
 //
-// Locks. `lock_` guards the recipes while they are built; driver calls that build them are made under it, and submit
-// locks are taken inside. No operation of a stream takes it: what operations note is under `notes_lock_`.
+// Locks. `lock_` guards the recipes while they are built. Driver calls that build them are made under it, and submit
+// locks are taken inside. No operation of a stream takes `lock_`: the notes of operations are under `notes_lock_`.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class Graph;
 class Instances;
 struct Dropped;
 
-/// What is counted of a template and its graphs, which add to it.
+/// Counters of a template and its graphs.
 struct TemplateCounters {
     std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0}, dropped{0};
     std::atomic<uint32_t> instances{0}, recordings{0};
@@ -35,14 +35,14 @@ class Template final : public Object {
 public:
     /// Throws Failure.
     Template(Ref<Context> context, const gpo_template_options& options);
-    /// A body of a conditional node; `memory`: the template's that it belongs to.
+    /// A body of a conditional node. `memory`: that of the template to which the body belongs.
     Template(Ref<Context> context, Ref<Recipe> body, Ref<OwnedMemory> memory);
 
     Context& context() const noexcept { return *context_; }
-    /// Its bodies', too. Recipes with its nodes in them keep it.
+    /// Shared with its bodies. Recipes that have copies of its nodes keep a reference.
     OwnedMemory& memory() const noexcept { return *memory_; }
     TemplateCounters& counters() noexcept { return counters_; }
-    /// Of its graphs.
+    /// The newest timed launch of its graphs.
     trace::NewestTime& newest_time() const noexcept { return *newest_time_; }
 
     // --- recording. Throw Failure ---
@@ -53,7 +53,7 @@ public:
     void set_last_node(Stream& stream, uint32_t node);
     /// Drops all nodes and parameters.
     void clear();
-    /// A new template gets a copy of a graph's nodes.
+    /// Copies a graph's nodes into this new template.
     void copy(CUgraph original);
 
     // --- node by node. Throw Failure ---
@@ -71,13 +71,13 @@ public:
             return recipe.add(native(recipe.graph(), before, work), label, std::move(owner), std::move(numbers));
         });
     }
-    /// The same for a node of another kind.
+    /// Adds a node of another kind.
     uint32_t add_node(std::span<const uint32_t> after, const NodeWork& work);
     uint32_t add_child(std::span<const uint32_t> after, Template& child, const char* prefix);
-    /// With as many bodies as `bodies` has room for, whose handles it gets.
+    /// Adds as many bodies as `bodies` has room for, and stores their handles there.
     uint32_t add_conditional(std::span<const uint32_t> after, CUgraphConditionalNodeType type,
                              const gpo_condition& condition, std::span<gpo_template_t> bodies);
-    /// Device memory that exists from the one node to the other.
+    /// Add the nodes that begin and end the life of device memory.
     uint32_t add_allocation(std::span<const uint32_t> after, uint64_t bytes, uint64_t& address);
     uint32_t add_free(std::span<const uint32_t> after, uint64_t address);
     /// A function that adds a node has failed: if the template is being recorded, the recording lacks the node.
@@ -85,33 +85,33 @@ public:
     void bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index);
 
-    // --- what it is. Throw Failure ---
+    // --- queries. Throw Failure ---
     uint32_t parameter(const char* name, uint64_t* bytes);
     uint32_t find_node(const char* label);
     CUgraph native();
     gpo_template_statistics statistics();
-    /// Throws Failure(GPO_INVALID_STATE) while it is recorded.
+    /// Throws Failure(GPO_INVALID_STATE) during a recording.
     Diagram diagram();
-    /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
+    /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) during a recording.
     Ref<Recipe> seal();
-    /// Which while of `recipe` a node of this template is: this is the recipe's template, a body or a child of that, or
-    /// a body of a child. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// The number, in `recipe`, of the while at `node` of this template. This template must be the recipe's own, a body
+    /// or a child of the recipe's, or a body of a child. Throws Failure(GPO_INVALID_ARGUMENT).
     uint32_t loop(uint32_t node, const Recipe& recipe);
-    /// Whether seal() would return this recipe. Takes no lock: for whoever has a reference to it.
+    /// Whether seal() would return this recipe, to which the caller has a reference. Takes no lock.
     bool is_current(const Recipe& recipe) const noexcept {
         return usable_.load(std::memory_order_acquire) == &recipe;
     }
     /// A graph has been rebuilt for a new recording.
     void note_rebuild(const char* reason) noexcept;
-    /// A graph, or a launch that was held, has come to a new recording without these values.
+    /// A graph or a held launch has moved to a new recording without these values.
     void note_dropped(const Dropped& dropped) noexcept;
 
     /// The graphs of gpo_template_launch.
     Instances& instances() noexcept { return *instances_; }
 
-    /// What it is part of and goes with (buckets), as static text: the user may not destroy it. NULL: it is the user's.
+    /// Static text for the owner (buckets): the user may not destroy the template. NULL: the user owns it.
     const char* whole() const noexcept { return whole_; }
-    /// Before it has a handle.
+    /// Before the template has a handle.
     void set_whole(const char* whole) noexcept { whole_ = whole; }
     bool is_part() const noexcept override { return whole_ != nullptr; }
 
@@ -151,17 +151,16 @@ private:
     const Ref<trace::NewestTime> newest_time_ = make<trace::NewestTime>();
     const std::unique_ptr<Instances> instances_;
     host::Mutex lock_;
-    // current_ where it is sealed and nothing is recorded, else NULL. To be compared, not followed. Written under
-    // lock_.
+    // current_ if sealed and nothing is being recorded; else NULL. To be compared, not followed. Written under lock_.
     std::atomic<const Recipe*> usable_{nullptr};
     // Under lock_:
-    Ref<Recipe> current_, recorded_;         // recorded_: NULL unless it is being recorded
+    Ref<Recipe> current_, recorded_;         // recorded_: NULL without a recording
     std::unique_ptr<GraphRecording> recording_;   // of recorded_
     host::Mutex notes_lock_;   // a leaf
-    std::string last_rebuild_, last_dropped_;   // under it
+    std::string last_rebuild_, last_dropped_;   // under notes_lock_
 };
 
-/// Adds a node to what is being recorded, or to the current recipe, unless that is sealed.
+/// Adds a node to the recording, or without one to the current recipe, unless that recipe is sealed.
 template <class Add>
 uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     std::lock_guard lock(lock_);

@@ -98,14 +98,14 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
     return false;
 }
 
-// False if it differs in more than what can be patched, or if the driver refuses that. All is as before then, unless it
-// also refuses what it had before: the update that comes next makes that good.
+// False if the recipes differ in more than patchable work, or if the driver refuses a patch. Then the old work is put
+// back. If the driver refuses even that, the driver's update, which is tried next, repairs the graph.
 bool Graph::patch_differences(const Recipe& recipe) {
     std::vector<const NodeWork*> now;
     for (const Node& node : instance_.recipe->nodes()) now.push_back(&node.work);
     for (const Patched& patched : instance_.patched) now[patched.node] = &patched.work;
     const auto differ = patchable_differences(*instance_.recipe, recipe, now);
-    if (!differ || differ->size() > now.size() / 2) return false;   // the driver's update costs as much as they would
+    if (!differ || differ->size() > now.size() / 2) return false;   // the driver's update costs no more
     const auto patch = [&](uint32_t node, const NodeWork& work) {
         return patch_node(context(), exec_, instance_.natives[node], work);
     };
@@ -118,8 +118,8 @@ bool Graph::patch_differences(const Recipe& recipe) {
     return true;
 }
 
-// Before an update: all nodes are on in what was recorded, and in an update the driver leaves off what is off. If the
-// update fails, the next launch turns them off again.
+// Before an update: all nodes of a recording are enabled, but the driver's update enables no node. If the update fails,
+// the next launch disables the nodes again.
 void Graph::enable_all() {
     unsent_ = true;
     for (uint32_t i = 0; i < instance_.targets.size(); ++i)

@@ -24,7 +24,7 @@ constexpr uint64_t kLargestEntry = 1u << 30;
 constexpr const char kSuffix[] = ".kernel";
 constexpr const char kKeptSuffix[] = ".kept";
 constexpr const char kTemporary[] = ".new-";
-constexpr time_t kAbandoned = 3600;   // seconds after which a temporary file is nobody's any more
+constexpr time_t kAbandoned = 3600;   // seconds after which a temporary file counts as abandoned
 
 class File {
 public:
@@ -149,8 +149,8 @@ bool unpack(std::string_view entry, const std::string& key, driver::CompileResul
     return true;
 }
 
-/// Of bytes that nobody is suspected of having forged: a file that was cut short, or that a disk gave back altered.
-/// Four sums, so that it is as fast as memory.
+/// A checksum against accidents, not against forgery: a file that was cut short, or that the disk altered. Four lanes
+/// make the sum as fast as memory.
 uint64_t sum_of(std::string_view bytes) {
     constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
     uint64_t lanes[4] = {1, 2, 3, bytes.size()};
@@ -181,7 +181,7 @@ std::string kept_header(const std::string& name, std::string_view bytes) {
     return header;
 }
 
-/// Makes the folder and what is above it, each with mode 0700. What is there stays as it is.
+/// Makes the folder and all folders above it, with mode 0700. Folders that exist stay unchanged.
 void make_folders(const std::string& path) {
     for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
         mkdir(path.substr(0, slash).c_str(), 0700);
@@ -252,7 +252,7 @@ std::optional<std::string> Cache::read(const std::string& name) {
         unlinkat(folder_, name.c_str(), 0);
         return std::nullopt;
     }
-    futimens(file.get(), nullptr);   // used now: the oldest go first. A read-only folder doesn't mind
+    futimens(file.get(), nullptr);   // used now: the oldest go first. Failure is harmless, as in a read-only folder
     return bytes;
 }
 

@@ -16,16 +16,16 @@ namespace gpo {
 
 namespace {
 
-// The log is the thread's: a heap string behind a pthread key, freed with the thread. A thread-local object with a
+// Each thread has its log: a heap string behind a pthread key, freed with the thread. A thread-local object with a
 // destructor would make glibc end the process when there is no memory to register it.
 class ThreadLog {
 public:
-    /// The calling thread's, NULL where it has none.
+    /// The calling thread's log; NULL: none.
     static std::string* get() noexcept {
         pthread_once(&once_, [] { made_ = pthread_key_create(&key_, destroy) == 0; });
         return made_ ? static_cast<std::string*>(pthread_getspecific(key_)) : nullptr;
     }
-    /// The same, made if need be; NULL without memory.
+    /// The thread's log, made if necessary; NULL without memory.
     static std::string* make() noexcept {
         if (std::string* log = get()) return log;
         if (!made_) return nullptr;
@@ -114,7 +114,7 @@ gpo_status status_of_failure(const driver::CompileResult& result) noexcept {
     throw Failure(std::move(error));
 }
 
-/// The image becomes one that the driver loads.
+/// Links the image with the device runtime; then the driver can load the image.
 void link_compiled(Context& context, driver::CompileResult& result, const char* label) {
     try {
         kernel::link(context, result);
@@ -179,7 +179,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
         }
     }
     const auto compilation = compiler.begin(request);
-    std::string key;   // "": not cached, since what the image depends on can't be told, or not now
+    std::string key;   // "": not cached, as the inputs of the image aren't known, or not now
     if (const std::string* inputs = cache ? compilation->inputs() : nullptr)
         if (const std::string identity = compiler.identity(); !identity.empty())
             key = kernel::cache_key(request, *inputs, identity, context.driver().name);
@@ -190,7 +190,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
                 runtime.log(GPO_LOG_DEBUG, module->describe(), " was in the cache");
                 return module;
             } catch (const Failure& failure) {
-                // Whole, and yet not what this driver takes: it has been exchanged beneath us. Compile anew.
+                // A whole entry that this driver can't load: replaced behind our back. Compile anew.
                 if (failure.error()->status != GPO_INVALID_IMAGE) throw;
                 cache->remove(key);
             }

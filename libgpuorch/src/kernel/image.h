@@ -1,7 +1,7 @@
 // Kernel images as bytes: is an image whole, and which kernels does it contain?
 //
-// cuModuleLoadDataEx takes no size and believes the sizes inside the image. So an image that claims to be longer than
-// it is must never be handed to it.
+// cuModuleLoadDataEx takes no size and believes the sizes inside the image. An image that claims to be longer than it
+// is must never be handed to the driver.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace gpo::kernel {
 
 /// A copy of an image with zeros behind it, as the driver takes it. Throws Failure(GPO_INVALID_IMAGE) for bytes that
-/// are no ELF file, fatbin, PTX or built-in image, or are fewer than their headers tell.
+/// are no ELF file, fatbin, PTX or built-in image, or are fewer than their headers say.
 class ImageBytes {
 public:
     ImageBytes(const void* bytes, size_t size);
@@ -26,8 +26,8 @@ private:
     size_t size_;
 };
 
-/// Names that may be those of kernels, for drivers that can't list them: the .entry names of PTX; of an ELF file every
-/// identifier that ends with a NUL, the kernels' symbols among them. Sorted, but for PTX. Empty for other images.
+/// Names that may be kernels', for drivers that can't list kernels: the .entry names of PTX; all identifiers of an ELF
+/// file that end with a NUL, with the kernels' symbols among them. Sorted, but for PTX. Empty for other images.
 std::vector<std::string> names_in_image(std::span<const std::byte> image);
 
 /// The image of the software GPU's built-in kernels begins with this.

@@ -7,7 +7,7 @@ namespace gpo {
 
 class Kernel final : public Object {
 public:
-    /// `label`: the name by which it was asked for.
+    /// `label`: the name by which the caller asked for the kernel.
     Kernel(Ref<Module> module, Function& function, const char* label)
         : Object(module->runtime(), Type::kernel, label), module_(std::move(module)), function_(function) {}
 
@@ -18,10 +18,10 @@ public:
     const LaunchLimits& limits() const noexcept { return module_->limits(); }
 
     gpo_kernel_attributes attributes();
-    /// Throws where there is none of that number, or the driver can't tell.
+    /// Throws if there is no such parameter, or if the driver can't report parameters.
     const Function::Parameter& parameter(uint32_t index) const;
     void set_max_dynamic_shared(uint64_t bytes);
-    /// What the driver allows now: the host may have changed it by the native function.
+    /// The driver's present limit, which the host may have changed through the native function.
     uint32_t refresh_max_dynamic_shared();
     uint32_t blocks_per_multiprocessor(uint32_t threads, uint64_t dynamic_shared);
     /// Block size and number of blocks.

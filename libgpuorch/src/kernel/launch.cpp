@@ -10,11 +10,11 @@ namespace gpo {
 
 namespace {
 
-constexpr uint32_t kMostPerCluster = 16;   // 8 anywhere; up to 16 where the function was allowed to
+constexpr uint32_t kMostPerCluster = 16;   // 8 on every device; up to 16 if the function was allowed more
 
 std::string shape_text(const uint32_t (&dims)[3]) { return text(dims[0], " × ", dims[1], " × ", dims[2]); }
 
-/// A launch that is held: it has its own copy of the values, and keeps the kernel.
+/// A held launch, with its own copy of the values and a reference to the kernel.
 class KeptLaunch final : public LaunchKernel {
 public:
     KeptLaunch(const LaunchKernel& launch, Ref<Kernel> kernel, Arguments arguments) noexcept
@@ -60,7 +60,7 @@ inline bool LaunchKernel::shape_fits() const noexcept {
     const LaunchLimits& limits = kernel_.limits();
     const Function& function = kernel_.function();
     bool fits = true;
-    for (int i = 0; i < 3; ++i)   // a 0 is out of range as well: it wraps
+    for (int i = 0; i < 3; ++i)   // a 0 wraps, and is out of range as well
         fits &= work_.grid[i] - 1 < limits.max_grid[i] && work_.block[i] - 1 < limits.max_block[i];
     return fits && uint64_t{work_.block[0]} * work_.block[1] * work_.block[2] <= function.max_threads &&
            work_.dynamic_shared <= function.max_dynamic_shared.load(std::memory_order_relaxed);
@@ -177,7 +177,7 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
     throw Failure(std::move(error));
 }
 
-// A function that is yet to be loaded may fail to be, and launch attributes can't be changed in a graph.
+// Loading a function may fail, and launch attributes can't be changed in a graph.
 LearnableWork LaunchKernel::learnable() const noexcept {
     const bool attributes = work_.cooperative || work_.has_priority || work_.cluster[0];
     if (!kernel_.function().loaded || !kernel_.function().parameters_known || attributes) return {};

@@ -1,7 +1,7 @@
 // The launch of a kernel, as an operation.
 //
-// This is the library's hottest path: what it is checked against is kept with the function, and between the caller and
-// cuLaunchKernel nothing is allocated and no lock taken but the stream's submit lock.
+// This is the library's hottest path. The limits for its checks are kept with the function. Between the caller and
+// cuLaunchKernel nothing is allocated, and no lock is taken but the stream's submit lock.
 #pragma once
 
 #include "kernel/kernel.h"
@@ -24,7 +24,7 @@ public:
 
     const KernelWork& record() const noexcept { return work_; }
 
-    /// A launch that has to load its function first is not.
+    /// False for a launch that has to load its function first.
     bool plain() const noexcept override { return kernel_.function().loaded; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
@@ -34,14 +34,14 @@ public:
     std::vector<uint32_t> argument_bytes() const override;
 
 protected:
-    /// Of a held one: checked already.
+    /// For a held launch, which was checked already.
     LaunchKernel(const LaunchKernel& other, void** arguments) noexcept
         : Operation(other), kernel_(other.kernel_), work_(other.work_) {
         work_.arguments = arguments;
     }
 
 private:
-    // The fast ones only tell whether all is well; the slow ones find what isn't, and say it.
+    // The fast checks only return whether all is well; the slow checks find the fault and throw.
     bool shape_fits() const noexcept;
     bool arguments_match() const noexcept;
     [[gnu::cold, gnu::noinline]] void check_shape() const;

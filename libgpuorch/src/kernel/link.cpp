@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLinkerLogBytes = 64 * 1024;
 
-/// What cuLinkCreate wants to have as long as the linker exists.
+/// Options and buffers that cuLinkCreate needs for as long as the linker exists.
 struct LinkerLogs {
     std::vector<char> info = std::vector<char>(kLinkerLogBytes), errors = std::vector<char>(kLinkerLogBytes);
     CUjit_option options[4] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,

@@ -5,9 +5,9 @@
 
 namespace gpo::kernel {
 
-/// Replaces result.image by the linked one and clears result.device_runtime. What the linker says goes to result.log.
-/// Throws Failure: GPO_NOT_SUPPORTED, GPO_NO_COMPILER, GPO_COMPILE_FAILED, or what the driver's result says. Blocks for
-/// as long as the linker takes.
+/// Replaces result.image by the linked image and clears result.device_runtime. The linker's text goes to result.log.
+/// Throws Failure: GPO_NOT_SUPPORTED, GPO_NO_COMPILER, GPO_COMPILE_FAILED, or the driver's result. Blocks for as long
+/// as the linker takes.
 void link(Context& context, driver::CompileResult& result);
 
 }  // namespace gpo::kernel

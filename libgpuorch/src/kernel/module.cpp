@@ -180,7 +180,7 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     *symbol = name;
     for (const auto& [expression, lowered] : lowered_)
         if (expression == name) *symbol = lowered;
-    // CUDA calls an empty name invalid; to us it is one that no kernel has.
+    // CUDA calls an empty name invalid; for us no kernel has the name.
     CUresult result =
         name.empty() ? CUDA_ERROR_NOT_FOUND : table.cuModuleGetFunction(&function, native_, symbol->c_str());
     if (result == CUDA_ERROR_NOT_FOUND) {
@@ -194,8 +194,8 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     return function;
 }
 
-// Now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first launch, and
-// are counted just as well.
+// Loads the function now, since a load by the first launch would serialise the device. Older drivers load on the first
+// launch, and are counted just as well.
 void Module::load(Function& function) {
     const driver::Table& table = context_->table();
     const uint64_t begin = trace::on() ? host::now() : 0;
@@ -224,7 +224,7 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     for (size_t i = 0;; ++i) {
         size_t offset = 0, bytes = 0;
         const CUresult result = table.cuFuncGetParamInfo(native, i, &offset, &bytes);
-        if (result == CUDA_ERROR_INVALID_VALUE) break;   // no parameter i: that were all
+        if (result == CUDA_ERROR_INVALID_VALUE) break;   // no parameter i: the list is complete
         context_->check(result, "cuFuncGetParamInfo");
         function->parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes)});
         function->parameter_bytes = std::max(function->parameter_bytes, static_cast<uint32_t>(offset + bytes));
@@ -233,8 +233,8 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     return function;
 }
 
-// Beside a kernel that stays, the driver has launches wait for it once it was asked for a function that isn't loaded
-// (seen on an H200, driver 580): so it isn't asked then.
+// Doesn't ask the driver for an unloaded function while a resident kernel runs: the driver would then make launches
+// wait for the kernel (seen on an H200, driver 580).
 Function& Module::function(std::string_view name) {
     begin_nvshmem();
     DriverScope scope(*context_);
@@ -251,7 +251,7 @@ Function& Module::function(std::string_view name) {
         lock.unlock();
         auto made = describe_function(native, std::move(symbol));
         lock.lock();
-        // Another thread may have been faster: then its entry is the one.
+        // Another thread may have been faster: then its entry stays.
         found = functions_.try_emplace(native, std::move(made)).first;
     }
     asked_.try_emplace(std::string(name), found->second.get());

@@ -1,7 +1,7 @@
-// Modules: images that a driver has loaded, and what is known of their functions.
+// Modules: images that a driver has loaded, and facts about their functions.
 //
-// A module is unloaded when nothing refers to it (its handle is destroyed, and its kernels and their held launches are
-// gone), and every stream of the context has done the work that was on it at that time. So a module is never unloaded
+// The handle, the kernels and their held launches keep a module. After the last reference is dropped, the module is
+// unloaded when every stream of the context has done the work that was on it at that time. Thus no module is unloaded
 // while one of its kernels may run.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace gpo {
 
-/// What launches are checked against: asked of the driver once for each module.
+/// The limits for checks of launches. The driver is asked once for each module.
 struct LaunchLimits {
     uint32_t max_threads = 0;
     uint32_t max_block[3] = {};
@@ -26,20 +26,20 @@ struct LaunchLimits {
     bool cooperative = false, cluster = false;
 };
 
-/// A function of a module, as far as launches need to know it. One for each CUfunction, shared by all kernel handles on
-/// it, since what can be changed (max_dynamic_shared) is the function's.
+/// The facts about a function that launches need. All kernel handles of a CUfunction share one object, since the
+/// changeable value (max_dynamic_shared) belongs to the function.
 struct alignas(64) Function {
     struct Parameter {
         uint32_t offset, bytes;
     };
-    // What every launch reads, in one cache line:
+    // Read by every launch, in one cache line:
     CUfunction native = nullptr;
-    bool loaded = false;                           // nothing is left to be loaded by the first launch
-    bool parameters_known = false;                 // the driver could tell
+    bool loaded = false;                           // the first launch has nothing to load
+    bool parameters_known = false;                 // the driver could report them
     uint32_t max_threads = 0;                      // per block, for this function
     std::atomic<uint32_t> max_dynamic_shared{0};   // bytes
     std::vector<Parameter> parameters;
-    // What else is known:
+    // Other facts:
     std::string symbol;
     uint32_t parameter_bytes = 0;                  // with padding
     /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20;
@@ -62,8 +62,8 @@ public:
     Function& function(std::string_view name);
     /// A variable. Throws Failure(GPO_NOT_FOUND).
     std::pair<CUdeviceptr, size_t> symbol(std::string_view name);
-    /// Gives a module that NVSHMEM's device library is linked into NVSHMEM's state, which its kernels need, if NVSHMEM
-    /// runs. function() does it, and for modules that are there already what begins NVSHMEM (peers/nvshmem_memory.h).
+    /// If NVSHMEM runs and its device library is linked into the module: gives the module NVSHMEM's state, which its
+    /// kernels need. Called by function(), and for existing modules when NVSHMEM begins (peers/nvshmem_memory.h).
     /// Without effect for other modules, and the second time. Throws Failure(GPO_NOT_SUPPORTED): NVSHMEM refuses it.
     void begin_nvshmem();
 
@@ -81,11 +81,11 @@ private:
     const Lowered lowered_;
     CUmodule native_ = nullptr;
     host::Mutex nvshmem_lock_;
-    bool nvshmem_looked_ = false, nvshmem_begun_ = false;   // under it
+    bool nvshmem_looked_ = false, nvshmem_begun_ = false;   // under nvshmem_lock_
     LaunchLimits limits_;
     host::Mutex functions_lock_;
     std::map<CUfunction, std::unique_ptr<Function>> functions_;   // entries stay for the module's life
-    std::map<std::string, Function*, std::less<>> asked_;   // by the names that were asked for; likewise
+    std::map<std::string, Function*, std::less<>> asked_;   // by requested name; entries stay too
 };
 
 template <>

@@ -19,7 +19,7 @@ std::string without_spaces(std::string_view text) {
     return out;
 }
 
-/// Position of the bracket that the one at `close` closes; npos if there is none.
+/// Position of the opening bracket for the bracket at `close`; npos if there is none.
 size_t opening(std::string_view text, size_t close) {
     int depth = 0;
     for (size_t i = close + 1; i-- > 0;) {

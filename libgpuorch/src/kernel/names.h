@@ -9,7 +9,7 @@
 
 namespace gpo::kernel {
 
-/// A symbol taken apart: "_ZN2ns4blurIfEEvPf" is "ns::blur<float>", a template. What isn't mangled is its own name.
+/// A symbol taken apart: "_ZN2ns4blurIfEEvPf" is "ns::blur<float>", a template. An unmangled symbol is its own name.
 struct DemangledName {
     std::string qualified;      // without return type and parameters
     std::string plain;          // the last component, without template arguments: "blur"
@@ -17,9 +17,9 @@ struct DemangledName {
 };
 DemangledName demangle(const std::string& symbol);
 
-/// The symbol that `name` stands for among `symbols`: a name expression of `lowered`, a symbol itself, or the plain or
-/// qualified name of the only kernel that is called so and is no template, or a template with its arguments. "" with a
-/// sentence in `why` that lists what there is.
+/// The symbol among `symbols` that `name` stands for. `name`: a name expression of `lowered`, a symbol, a template with
+/// its arguments, or the plain or qualified name of exactly one kernel that is no template. "": none; `why` then gets a
+/// sentence that lists the kernels.
 std::string find_symbol(std::string_view name, std::span<const std::string> symbols,
                         std::span<const std::pair<std::string, std::string>> lowered, std::string* why);
 

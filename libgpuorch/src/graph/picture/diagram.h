@@ -1,5 +1,5 @@
-// What a picture of a graph template shows: texts, what comes after what, and which nodes have bodies. No places: those
-// are layout.h's; and no format: dot.h and svg.h print it.
+// The content of a graph template's picture: texts, dependencies, and the bodies of nodes. layout.h finds the places;
+// dot.h and svg.h print the formats.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace gpo {
 
 namespace {
 
-/// Inside a label: Graphviz replaces what XML writes out, and has escapes of its own, which begin with a backslash.
+/// For a label: Graphviz replaces XML's entities, and has escapes of its own, which begin with a backslash.
 std::string dot_text(std::string_view words) {
     std::string out;
     for (const char c : xml_text(words)) {
@@ -38,7 +38,7 @@ private:
     static const char* color_of(Diagram::Look look) noexcept;
 
     const Diagram& diagram_;
-    std::string out_, edges_;  // edges come last: a cluster has what it names
+    std::string out_, edges_;  // edges come last: a cluster gets all nodes that it names
 };
 
 const char* DiagramDot::color_of(Diagram::Look look) noexcept {
@@ -79,7 +79,7 @@ void DiagramDot::inner_body(uint32_t number, uint32_t of) {
     out_ += "}\n";
     edge(text("n", of), text("begin", number), text("style=dashed, lhead=cluster_b", number));
     edge(text("begin", number), text("end", of), "style=invis");
-    for (const uint32_t each : body.nodes) {  // between the beginning and the end, whatever comes after what
+    for (const uint32_t each : body.nodes) {  // between the beginning and the end, in any order
         edge(text("begin", number), text("n", each), "style=invis");
         edge(end_of(each), text("end", of), "style=invis");
     }

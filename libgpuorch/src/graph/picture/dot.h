@@ -1,5 +1,5 @@
-// The text that Graphviz makes a picture of. A conditional node is a cluster: its own text, a cluster for each body,
-// and a point without looks at its end, which what comes after the node begins at.
+// The text from which Graphviz makes a picture. A conditional node is a cluster: its own text, a cluster for each body,
+// and an invisible point at the end, where the lines to later nodes begin.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kColumnGap = 22, kLayerGap = 34, kWidestLayerGap = 90, kLineWidth = 8;
 constexpr int kSortingRounds = 12, kMovingRounds = 16, kLastRounds = 4;
-constexpr double kLineWeight = 8;  // a line is to be straight before a box is in the middle
+constexpr double kLineWeight = 8;  // straight lines matter more than boxes in the middle
 
 class LayeredPlacer {
 public:
@@ -112,8 +112,8 @@ void LayeredPlacer::sort_layers() {
 
 // --- to where its neighbours above and below are ---
 
-// Each slot as near as it can be to the middle of its neighbours, by least squares, in the order that they have: slots
-// that would overlap move as one.
+// Moves each slot as near as possible to the middle of its neighbours, by least squares, and keeps the order. Slots
+// that would overlap move together.
 void LayeredPlacer::move_layer(uint32_t layer, bool by_above, bool by_below) {
     struct Group {
         double weight, wanted;  // wanted: times the weight
@@ -230,7 +230,7 @@ std::vector<uint32_t> layers_of(size_t nodes, std::span<const LayeredGraph::Edge
             out[to] = std::max(out[to], out[ready[at]] + 1);
             if (--missing[to] == 0) ready.push_back(to);
         }
-    // What comes after nothing is drawn just above the first that needs it.
+    // A node without predecessors is drawn just above the first node that needs it.
     for (uint32_t i = 0; i < nodes; ++i) {
         if (before[i] || next[i].empty()) continue;
         out[i] = UINT32_MAX;

@@ -19,7 +19,7 @@ struct LayeredGraph {
         uint32_t from, to;
     };
     std::vector<Size> nodes;
-    std::vector<Edge> edges;  // in no circle
+    std::vector<Edge> edges;  // without cycles
 };
 
 struct LayeredPlaces {

@@ -23,8 +23,8 @@ struct DiagramLayout {
 DiagramLayout lay_out(const Diagram& diagram, const std::vector<DiagramLayout::Size>& texts,
                       const std::vector<DiagramLayout::Size>& titles);
 
-/// Lines that pass many layers cost room. Where there would be too many, those that pass any are left out, and their
-/// nodes get a fact that names what they come after.
+/// Lines that pass many layers cost room. If too many layers would be passed, the lines that pass layers are left out,
+/// and the nodes at their ends get a fact that names the earlier nodes.
 void name_long_lines(Diagram& diagram);
 
 inline constexpr int kLoopWidth = 20;  // beside a body that is run again and again, for the arrow back

@@ -1,5 +1,5 @@
-// The SVG of a diagram. It needs no other file, no script and no font, and follows the viewer's preference for dark or
-// light.
+// The SVG of a diagram, which needs no other file, no script and no font, and follows the viewer's preference for dark
+// or light.
 #pragma once
 
 #include <string>
