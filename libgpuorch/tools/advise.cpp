@@ -1,5 +1,4 @@
-// gpuorch-advise: reads a trace that the library wrote, and says what the GPU's time went to and what would change
-// that.
+// gpuorch-advise: reads a trace of the library, and says where the GPU's time went and what would change that.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -1,5 +1,5 @@
-// gpuorch-info: what the library sees on this machine, and what it decides: drivers and why one isn't used, devices,
-// how they reach each other, limits, versions, compilers, and the environment variables that it reads.
+// gpuorch-info: shows the library's view of this machine, and its decisions: drivers and why a driver isn't used,
+// devices, access between devices, limits, versions, compilers, and the environment variables that the library reads.
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -105,7 +105,7 @@ void show(const gpo_device_metrics& now) {
     if (now.reason[0]) line("NVML", now.reason);
 }
 
-// Which compiler this device's kernels are made by, as a kernel says that it made; or why none can be made.
+// A kernel that reports the compiler of this device's kernels.
 constexpr const char* kWhoCompiles = R"(
 extern "C" __global__ void who_compiles(int *version) {
 #if !defined(__GPUORCH_SOFT__)
@@ -153,7 +153,7 @@ Compiler compiler_of(gpo_device_t device) {
 }
 
 struct DeviceFound {
-    std::string why;   // it can't be opened
+    std::string why;   // why the device can't be opened
     gpo_device_properties properties{};
     std::vector<Limit> limits;
     std::string no_metrics;   // why there are none
@@ -167,7 +167,7 @@ struct DriverFound {
     std::vector<DeviceFound> devices;
     std::vector<std::vector<gpo_peer_properties>> peers;   // from, to; struct_size 0: not known
     bool usable() const { return why.empty(); }
-    /// It and all of its devices.
+    /// Whether the driver and all its devices are usable.
     bool whole() const {
         for (const DeviceFound& device : devices)
             if (!device.why.empty()) return false;
@@ -219,7 +219,7 @@ DriverFound driver_of(const char* name) {
     return out;
 }
 
-/// What a runtime with no options uses.
+/// The driver of a runtime without options.
 struct Choice {
     std::string driver, why;   // why it has no device, or why not CUDA
 };
@@ -228,7 +228,7 @@ Choice choice() {
     gpo_runtime_t runtime = nullptr;
     auto info = sized<gpo_driver_info>();
     auto options = sized<gpo_runtime_options>();
-    options.flags = GPO_RUNTIME_QUIET_FALLBACK;   // what is printed says so
+    options.flags = GPO_RUNTIME_QUIET_FALLBACK;   // the output reports the fallback
     const bool chosen = gpo_runtime_create(&options, &runtime) == GPO_SUCCESS &&
                         gpo_runtime_get_driver(runtime, &info) == GPO_SUCCESS;
     const Choice out = chosen ? Choice{info.name, info.reason} : Choice{"", last_error()};
@@ -330,7 +330,7 @@ std::string quoted(std::string_view words) {
 }
 std::string quoted_or_null(std::string_view words) { return words.empty() ? "null" : quoted(words); }
 
-/// One object or array of JSON, which is written as its members are added.
+/// A JSON object or array, written as members are added.
 class Json {
 public:
     explicit Json(char opening) : text_(1, opening) {}

@@ -12,8 +12,8 @@ namespace {
 constexpr uint64_t kDefaultHostCapacity = 4096;
 constexpr uint32_t kMostAnswer = 256, kMostTenants = 64;
 
-// What a thread that finds no answer does next: it looks again at once for a while, then it sleeps between two looks,
-// for a sixteenth of the time that it has waited.
+// How a thread waits for answers: it polls for a while, then sleeps between two polls, for a sixteenth of the time
+// since begin().
 class Patience {
 public:
     Patience(bool latency, uint64_t spins_for) noexcept : spins_for_(latency ? kLatencySpins : spins_for) { begin(); }
@@ -21,7 +21,7 @@ public:
         since_ = host::now();
         spins_ = 0;
     }
-    /// True: it has passed the time. False: sleep for `rest()`.
+    /// True: it has spun once. False: the caller should sleep for `rest()`.
     bool spin(uint64_t now) noexcept {
         const bool spins = host::detail::scheduled() ? spins_ < kScheduledSpins : now - since_ < spins_for_;
         if (spins) host::step(spins_++ % 64 == 63 ? kYield : 0);
@@ -31,7 +31,7 @@ public:
 
 private:
     static constexpr uint64_t kLatencySpins = 1'000'000, kLeastRest = 10'000, kMostRest = 1'000'000;  // ns
-    static constexpr unsigned kScheduledSpins = 100;  // where time stands still meanwhile
+    static constexpr unsigned kScheduledSpins = 100;  // where time stands still during a spin
     static constexpr unsigned kYield = 64;            // as host::step takes it
     const uint64_t spins_for_;
     uint64_t since_ = 0;
@@ -85,7 +85,7 @@ HostQueue::HostQueue(Ref<Context> context, const gpo_queue_options& options, con
     memory().wait();
 }
 
-// All of the pinned memory has one address for host and device.
+// Pinned memory has the same address on host and device.
 queue::HandleBytes HostQueue::handle() {
     const queue::HostRing::Shape& shape = ring_.shape();
     queue::HostRingHandle out;
@@ -138,7 +138,7 @@ void HostQueue::set_tenant(uint32_t tenant, const gpo_tenant_options& options) {
         Pin<CompletionQueue> pinned(options.completions);
         if (&pinned->runtime() != &runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " is of another runtime than ", describe());
-        completions = &*pinned;  // as long as it lives, which each post looks at
+        completions = &*pinned;  // valid while the queue lives, which each post checks
         start();
     }
     if (!ring_.set_tenant(tenant, options.limit == GPO_AUTO ? capacity : options.limit, completions,
@@ -154,7 +154,7 @@ void HostQueue::fail_ended() const {
     fail(GPO_INVALID_STATE, describe(), " is ", ring_.state() == queue::State::closed ? "closed" : "aborted");
 }
 
-// Room in the tenant's completion queue, for up to `count` entries.
+// Reserves room for up to `count` entries in the tenant's completion queue. Returns how many.
 uint64_t HostQueue::reserve_entries(uint32_t tenant, uint64_t count) {
     const gpo_cq_t handle = ring_.completions(tenant);
     if (!handle) return count;
@@ -186,7 +186,7 @@ gpo_status HostQueue::post(uint32_t tenant, const PostedTasks& tasks, uint64_t* 
     }
     ring_.give_share(tenant, share - entries);
     if (entries == 0) return GPO_WOULD_BLOCK;
-    // A shutdown that begins later finds the entries, and one that began before has ended the ring.
+    // A later shutdown finds the entries, and an earlier shutdown has ended the ring.
     *posted = ring_.post(tenant, tasks.tasks, entries, tasks.user_data);
     if (*posted == 0 && ring_.state() != queue::State::open) fail_ended();
     if (asleep_.load(std::memory_order_seq_cst)) [[unlikely]]
@@ -202,7 +202,7 @@ uint64_t HostQueue::take(uint32_t tenant, const TakenAnswers& answers) {
     return ring_.take(tenant, answers.entries, answers.stride, answers.answers, answers.capacity);
 }
 
-// Throws if nothing will ever come for this tenant, and there is nothing.
+// Throws if the tenant, which has no answer now, will never get one.
 void HostQueue::refuse_wait(uint32_t tenant) const {
     if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     if (destroyed_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
@@ -226,7 +226,7 @@ gpo_status HostQueue::wait(uint32_t tenant, uint64_t deadline) {
     Patience patience(runtime().latency_mode(), kWaiterSpins);
     for (;;) {
         const uint32_t seen = ring_.signal(tenant).load(std::memory_order_seq_cst);
-        // Asked before the answers are: what comes before the end is seen.
+        // Read before the answers, so that answers from before the end are seen.
         const bool over = ring_.state() == queue::State::closed && !ring_.any_in_use(tenant);
         ring_.collect(false);
         if (ring_.any_to_take(tenant)) return GPO_SUCCESS;
@@ -246,7 +246,7 @@ void HostQueue::start() {
     if (!thread_.joinable()) thread_ = host::Thread("gpo-queue", [this] { serve(); });
 }
 
-// Answers that came, and the end of a lost device's.
+// Collects answers, and fails the outstanding entries of a lost device. True: answers came.
 bool HostQueue::serve_once() noexcept {
     const uint64_t came = ring_.collect(true);
     if (context().lost()) [[unlikely]]
@@ -267,7 +267,7 @@ void HostQueue::serve() noexcept {
         const bool parks = ring_.owed() == 0;
         if (!parks && patience.spin(now)) continue;
         asleep_.store(true, std::memory_order_seq_cst);
-        // Whoever posts adds to what is owed, and then looks whether the thread sleeps.
+        // A post first counts its entries, then reads asleep_: no wake-up is lost.
         if (!parks || ring_.owed() == 0)
             host::wait(thread_signal_, seen, parks ? host::kForever : now + patience.rest(now), host::Sleep::light);
         asleep_.store(false, std::memory_order_seq_cst);
@@ -298,7 +298,7 @@ void HostQueue::destroyed() noexcept {
     DeviceQueue::destroyed();
 }
 
-// No call is inside any more. What the kernel answers from here on nobody takes.
+// No call is inside any more. Later answers of the kernel are never taken.
 void HostQueue::close() noexcept {
     stopping_.store(true, std::memory_order_seq_cst);
     wake_thread();

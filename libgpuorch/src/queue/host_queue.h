@@ -1,9 +1,9 @@
-// A host ring as an object: its memory, its tenants' completion queues, and the thread that serves those.
+// A host ring as an object: memory, the tenants' completion queues, and the thread that serves these queues.
 //
-// The thread (gpo-queue) runs from the first tenant on that has a completion queue. It collects answers while entries
-// are owed: it looks again and again for a while, then it sleeps between two looks, the longer the less comes. It parks
-// when no entry is owed. Whoever posts wakes it. Tenants without a completion queue collect themselves, in take() and
-// wait().
+// The thread (gpo-queue) starts with the first tenant that has a completion queue. While entries are outstanding, the
+// thread collects answers: it polls for a while, then sleeps between two polls, for longer while no answer comes.
+// Without outstanding entries, the thread parks until a post wakes it. Tenants without a completion queue collect their
+// answers themselves, in take() and wait().
 #pragma once
 
 #include "queue/host_ring.h"
@@ -32,7 +32,7 @@ public:
     void close() noexcept override;
 
 private:
-    // One allocation of pinned memory.
+    // The pinned memory, in one allocation.
     struct Slots {
         Slots(queue::Memory& memory, const queue::HostRing::Shape& shape);
         queue::HostControl* control;
@@ -54,7 +54,7 @@ private:
     bool serve_once() noexcept;
 
     const Slots slots_;
-    queue::Ring tasks_;  // between the block that reads the slots and those that do the tasks
+    queue::Ring tasks_;  // from the block that reads the slots to the blocks that do the tasks
     const uint64_t device_words_;
     queue::HostRing ring_;
     std::atomic<bool> destroyed_{false};
@@ -63,7 +63,7 @@ private:
     host::Thread thread_;  // started under starting_
     std::atomic<bool> stopping_{false};
     alignas(64) std::atomic<uint32_t> thread_signal_{0};  // a wait word
-    std::atomic<bool> asleep_{false};                     // the thread, for long
+    std::atomic<bool> asleep_{false};                     // the thread sleeps or parks, or is about to
 };
 
 }  // namespace gpo

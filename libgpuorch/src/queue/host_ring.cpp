@@ -15,7 +15,7 @@ std::atomic_ref<uint64_t> shared(uint64_t& word) noexcept { return std::atomic_r
 
 }  // namespace
 
-// Called under the lock under which entries are put.
+// Used under the lock under which entries are put.
 class HostRing::Notices {
 public:
     Notices() = default;
@@ -69,7 +69,7 @@ uint64_t HostRing::take_share(uint32_t tenant, uint64_t count) noexcept {
     do {
         const uint64_t share = own.share.load(std::memory_order_relaxed);
         taken = std::min(count, share - std::min(share, in_use));
-        if (taken == 0) return 0;  // it is being set, too
+        if (taken == 0) return 0;  // used up, or the tenant is being set
     } while (!own.in_use.compare_exchange_weak(in_use, in_use + taken, std::memory_order_acquire,
                                                std::memory_order_relaxed));
     return taken;
@@ -81,7 +81,7 @@ void HostRing::give_share(uint32_t tenant, uint64_t count) noexcept {
 
 // --- posting ---
 
-// Where `tail` was read before. Whoever moved the tail there had seen the room for that, and so does this.
+// `tail` was read with acquire: this thread sees the room that the thread moving the tail had seen.
 uint64_t HostRing::room(uint64_t tail) const noexcept {
     if (shape_.answer_words) return freed_.load(std::memory_order_acquire) - tail;
     const uint64_t consumed = std::min(control_.consumed.load(std::memory_order_acquire), tail);
@@ -130,7 +130,7 @@ uint64_t HostRing::post(uint32_t tenant, const void* tasks, uint64_t count, uint
     return places;
 }
 
-// The word with the ticket comes last: who has all words has seen the ticket's fields.
+// The word with the ticket is stored last: a reader that has all words sees the ticket's fields.
 void HostRing::write_task(uint64_t position, uint32_t ticket, const void* task) noexcept {
     uint64_t* const slot = posted_ + (position & mask_) * shape_.task_words;
     const uint64_t flag = flag_of_lap(position >> shape_.capacity_log2);
@@ -142,7 +142,7 @@ void HostRing::write_task(uint64_t position, uint32_t ticket, const void* task) 
     shared(slot[0]).store(with_flag(ticket, flag), std::memory_order_release);
 }
 
-// --- answers. What follows is done under collecting_, but for the functions of the interface ---
+// --- answers. All but the public functions run under collecting_ ---
 
 bool HostRing::read_answer(uint64_t position, uint32_t* words) const noexcept {
     uint64_t* const slot = answers_ + (position & mask_) * shape_.answer_words;
@@ -160,7 +160,7 @@ uint64_t HostRing::collect_locked() noexcept {
     Notices notices;
     uint32_t words[kMostAnswerWords];
     uint64_t position = collected_.load(std::memory_order_relaxed), count = 0;
-    // A lap at most, so that whoever collects for others gets on with its own.
+    // A lap at most, so that a thread doesn't collect for others without end.
     for (; count < shape_.capacity() && read_answer(position, words); ++count, ++position) {
         host::crossing();
         const uint32_t number = words[0];
@@ -275,7 +275,7 @@ void HostRing::wake_waiters() noexcept {
 
 // --- the end ---
 
-// Positions that were given out before are written soon, by whoever has them. The device waits for as many.
+// Threads that have taken positions write them soon. The device waits for that many tasks.
 void HostRing::close() noexcept {
     const uint64_t posted = tail_.fetch_or(kEnded, std::memory_order_acq_rel) & ~kEnded;
     control_.final_count.store(posted, std::memory_order_release);

@@ -1,21 +1,20 @@
-// The host's side of a host ring: posts tasks into slots of pinned memory, and takes answers out of others. It knows
-// memory and threads, and neither driver nor kernels. layout.h has the slots.
+// The host's side of a host ring: posts tasks into slots of pinned memory, and takes answers out of other slots
+// (layout.h). Knows memory and threads, and neither driver nor kernels.
 //
 // Words
-// - A *ticket* stands for a task from when it is posted until its answer is taken. There are as many as the ring's
-//   capacity. A free ticket lies in the ring of free tickets. Position p, of the p-th task that is posted, has the p-th
-//   ticket that became free. So posting takes a position and a ticket by one compare-and-swap on `tail_`.
-// - A *tenant* posts and takes under a number of its own. Its *share* is how many tickets it may have.
-// - To *collect* is to read what has come in the answers' slots, and to give it to the tenants: into the tenant's list,
-//   and as an entry into its completion queue, if it has one. One thread collects at a time.
+// - A *ticket* stands for a task from its posting until its answer is taken. The ring has as many tickets as places.
+//   Free tickets are kept in a ring of their own. Position p, of the p-th posted task, gets the p-th ticket that
+//   became free. Posting takes a position and a ticket by a single compare-and-swap on `tail_`.
+// - A *tenant* posts and takes under a number of its own. Its *share* is the number of tickets it may have.
+// - To *collect* is to read new answers from their slots and to pass them to the tenants. An answer goes into its
+//   tenant's list, and as an entry into the tenant's completion queue, if any. Only one thread collects at a time.
 //
-// Why slots are free when they are written. The device reads posted slots in their order. A position is given out only
-// if fewer tickets than the capacity are in use, so the task one lap before has been answered, and was read before.
-// Likewise an answer has a free slot: no more tasks are unanswered, or answered and not collected, than there are
-// slots. In a ring without answers there are no tickets, and the device says what it has read (HostControl::consumed).
+// Why a slot is free when it is written. The device reads posted slots in order. Position p is given out only while
+// fewer tickets than the capacity are in use, so more than p - capacity tasks have been answered. The device has
+// therefore read the slot's task of the lap before. Answers have free slots, too: unanswered and uncollected tasks are
+// never more than the slots. A ring without answers has no tickets: HostControl::consumed counts the device's reads.
 //
-// What a broken kernel writes into the slots is never used as an index unchecked: an answer of no ticket in use is
-// dropped.
+// Values from a broken kernel are checked before their use as an index: answers without a ticket in use are dropped.
 #pragma once
 
 #include <memory>
@@ -38,31 +37,31 @@ public:
         uint32_t task_bytes() const noexcept { return (task_words - 1) * 4; }
         uint32_t answer_bytes() const noexcept { return answer_words ? (answer_words - 2) * 4 : 0; }
     };
-    /// Zeroed memory of the slots, which stays for as long as this. Throws std::bad_alloc.
+    /// The slots' memory is zeroed, and outlives the ring. Throws std::bad_alloc.
     HostRing(const Shape& shape, uint64_t* posted, uint64_t* answers, HostControl* control);
 
     const Shape& shape() const noexcept { return shape_; }
 
     // --- tenants ---
-    /// `completions` is notified of the tenant's answers; or NULL. False: the tenant has tickets, or is being set.
+    /// `completions`: is notified of the tenant's answers; or NULL. False: the tenant has tickets, or is being set.
     bool set_tenant(uint32_t tenant, uint64_t share, CompletionQueue* completions, gpo_cq_t handle) noexcept;
-    /// As it was set.
+    /// The `handle` of set_tenant().
     gpo_cq_t completions(uint32_t tenant) const noexcept { return tenants_[tenant].handle; }
 
     // --- posting. Any thread; takes no lock ---
-    /// A part of the tenant's share, of up to `count` tasks; 0: it is used up. To be used up by post().
+    /// Takes up to `count` tasks of the tenant's share, for post(). Returns how many; 0: the share is used up.
     uint64_t take_share(uint32_t tenant, uint64_t count) noexcept;
     /// Gives a part of the share back.
     void give_share(uint32_t tenant, uint64_t count) noexcept;
-    /// How many of the tasks were posted, from the first on, of which the caller has the share, and room in the
-    /// tenant's completion queue if it has one: what isn't posted is given back. 0: there is no room, or ended().
+    /// Posts the first tasks, and returns how many; 0: no room, or the ring has ended. The caller has the share for all
+    /// tasks, and room in the tenant's completion queue, if any. Gives unused share and room back.
     uint64_t post(uint32_t tenant, const void* tasks, uint64_t count, uint64_t user_data) noexcept;
 
     // --- answers. Any thread ---
-    /// Collects; how many answers came. `waits`: for a thread that collects just now; else it may be left to that.
+    /// Collects; returns how many answers came. `waits`: for another thread that collects; otherwise returns 0 then.
     uint64_t collect(bool waits) noexcept;
-    /// Takes up to `capacity` answers of a tenant, oldest first, with what of `entries` the stride has room for and
-    /// `answers` of answer_bytes() each, which may be NULL.
+    /// Takes up to `capacity` answers of a tenant, oldest first, and returns how many. Entries are cut to `stride`.
+    /// `answers`: answer_bytes() each; or NULL.
     uint64_t take(uint32_t tenant, gpo_answer* entries, size_t stride, void* answers, uint64_t capacity) noexcept;
     bool any_to_take(uint32_t tenant) const noexcept {
         return tenants_[tenant].ready.load(std::memory_order_acquire) != 0;
@@ -71,23 +70,23 @@ public:
     bool any_in_use(uint32_t tenant) const noexcept {
         return tenants_[tenant].in_use.load(std::memory_order_acquire) != 0;
     }
-    /// A wait word that changes when a tenant may have something to take, or has nothing to wait for.
+    /// A wait word that changes when a tenant may have an answer to take, or has none left to wait for.
     const std::atomic<uint32_t>& signal(uint32_t tenant) const noexcept { return tenants_[tenant].signal; }
-    /// Whoever waits for the signal says so meanwhile.
+    /// Counts the threads that wait for the signal. `change`: 1 before a wait, -1 after.
     void add_waiter(uint32_t tenant, int32_t change) noexcept {
         tenants_[tenant].waiters.fetch_add(static_cast<uint32_t>(change), std::memory_order_seq_cst);
     }
     void wake_waiters() noexcept;
     /// Entries that completion queues are still to get.
     uint64_t owed() const noexcept { return owed_.load(std::memory_order_seq_cst); }
-    /// Entries that are owed come with this error, and their tasks count as answered and taken. Called again while
-    /// calls of post() may be inside.
+    /// Delivers all outstanding entries with this error; their tasks count as answered and taken. To be called again
+    /// while calls of post() may be inside.
     void fail_owed(const ErrorPtr& error) noexcept;
 
     // --- the end. Any thread ---
-    /// No task is posted any more; the device gets those that were.
+    /// Ends posting; the device still gets the posted tasks.
     void close() noexcept;
-    /// The device drops what it hasn't begun.
+    /// Ends posting; the device drops tasks that it hasn't begun.
     void abort() noexcept;
     State state() const noexcept { return static_cast<State>(control_.state.load(std::memory_order_acquire)); }
 
@@ -103,22 +102,22 @@ private:
 
     struct alignas(32) Ticket {
         std::atomic<uint64_t> user_data{0};
-        std::atomic<uint64_t> submitted{0};     // host::now(), where an entry is owed
+        std::atomic<uint64_t> submitted{0};     // host::now(), if the tenant has a completion queue
         std::atomic<uint32_t> tenant{kNobody};  // kNobody: the ticket is free
-        bool answered = false;                  // and not taken; under collecting_, as:
+        bool answered = false;                  // and not taken; under collecting_, as the next two
         gpo_status status = 0;                  // of the answer
         uint32_t next = 0;                      // in its tenant's list
     };
     struct alignas(128) Tenant {
         std::atomic<uint64_t> in_use{0};  // tickets
         std::atomic<uint64_t> share{0};
-        CompletionQueue* completions = nullptr;  // lives while entries are owed; changed with kBeingSet
+        CompletionQueue* completions = nullptr;  // lives while entries are outstanding; changed with kBeingSet
         gpo_cq_t handle = nullptr;
         alignas(64) std::atomic<uint64_t> ready{0};  // answers in the list, which is under collecting_:
         uint32_t first = 0, last = 0;
         std::atomic<uint32_t> signal{0}, waiters{0};
     };
-    // Entries that were put into one queue after the other, and not yet notified of.
+    // Entries that were put into completion queues, but not notified yet.
     class Notices;
 
     uint64_t take_places(uint64_t count, uint64_t* first) noexcept;

@@ -1,5 +1,5 @@
-// What the host's and the kernels' half (gpuorch/device/queue.cuh) of a queue share: the values that kernels take as
-// arguments, and where the words lie. Words for which many threads contend have 128 bytes each.
+// The part of a queue that host and kernels (gpuorch/device/queue.cuh) share: the values that kernels take as
+// arguments, and the places of the words. Words for which many threads contend have 128 bytes each.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace gpo::queue {
 inline constexpr uint32_t kVersion = 0x0001'0000;  // 1, in the high half
 inline constexpr uint64_t kLine = 128;             // bytes
 
-/// A range: gpo::range. Worker w of W has batch number w to begin with. Claim c of a launch is batch W + c. Its one
-/// word is a u64, the claims of the launch that runs: 0 between launches, since the last claim of each sets it back.
+/// A range: gpo::range. Worker w of W begins with batch number w. Claim c of a launch is batch W + c. The range has a
+/// single word, a u64 with the claims of the running launch. The last claim of a launch resets the word to 0.
 struct RangeHandle {
     static constexpr uint32_t kMagic = 0x5241'5247;  // "GRAR"
     static constexpr uint32_t kLateClaims = 1;       // in flags
@@ -27,17 +27,17 @@ struct RangeHandle {
 };
 static_assert(sizeof(RangeHandle) == 64);
 
-inline constexpr uint64_t kRangeBytes = 3 * kLine;  // more than the one word: kernels may come to need it
+inline constexpr uint64_t kRangeBytes = 3 * kLine;  // room for words that kernels may need later
 
 /// A ring: gpo::ring. Position p (a u64 that only grows) is in slot p % capacity, in lap p / capacity. The slot's
-/// sequence number is 2 * lap while it is free, and 2 * lap + 1 while it has a task. So zeros are an empty ring.
+/// sequence number is 2 * lap while it is free, and 2 * lap + 1 while it has a task. Zeroed slots are therefore free.
 struct RingHandle {
     static constexpr uint32_t kMagic = 0x4952'5247;  // "GRRI"
     static constexpr uint32_t kTickets = 1;          // in flags
     uint32_t magic = kMagic, version = kVersion;
     uint64_t words = 0;     // device address: ring_words::kBytes for each priority
-    uint64_t sequence = 0;  // likewise: a u32 for each slot, priority 0 first
-    uint64_t tasks = 0;     // likewise: task_size bytes for each slot
+    uint64_t sequence = 0;  // device address: a u32 for each slot, priority 0 first
+    uint64_t tasks = 0;     // device address: task_size bytes for each slot
     uint32_t capacity_log2 = 0, task_size = 0, priorities = 1, flags = 0;
     uint32_t reserved[12] = {};
 };
@@ -57,17 +57,17 @@ inline constexpr uint64_t kBytes = 8 * kLine;
 
 enum class State : uint32_t { open, closed, aborted };  // as GPO_QUEUE_OPEN, …
 
-/// A host ring: gpo::host_ring. Tasks and answers go through rings of *slots* in pinned memory. A slot is so many u64
-/// words. The low half of a word has data, the high half the flag of the lap that it was written in: so one load tells
-/// whether the data is there, and nothing rests on the order of stores or on stores of more than 8 bytes.
+/// A host ring: gpo::host_ring. Tasks and answers go through rings of *slots* in pinned memory. A slot consists of u64
+/// words. The low half of a word has data, the high half the flag of the lap in which it was written. A single load
+/// shows whether the data has arrived: nothing rests on the order of stores or on stores of more than 8 bytes.
 struct HostRingHandle {
     static constexpr uint32_t kMagic = 0x4f48'5247;  // "GRHO"
     uint32_t magic = kMagic, version = kVersion;
-    RingHandle tasks;           // in device memory, between the block that reads the slots and those that do the tasks
-    uint64_t posted_slots = 0;  // device address of pinned memory, likewise:
+    RingHandle tasks;           // in device memory: from the block that reads the slots to the blocks that do the tasks
+    uint64_t posted_slots = 0;  // device address of pinned memory, as the next two
     uint64_t answer_slots = 0;  // 0: tasks have no answers
     uint64_t control = 0;       // HostControl
-    uint64_t device_words = 0;  // of the device's own: kDeviceWordsBytes
+    uint64_t device_words = 0;  // for the device alone: kDeviceWordsBytes
     uint32_t task_words = 0;    // of a slot: the ticket and the task
     uint32_t answer_words = 0;  // of a slot: the ticket, the status and the answer; 0: tasks have no answers
     uint32_t capacity_log2 = 0;
@@ -76,10 +76,10 @@ struct HostRingHandle {
 static_assert(sizeof(HostRingHandle) == 192);
 inline constexpr uint64_t kDeviceWordsBytes = 2 * kLine;
 
-/// In front of a host ring's task in the device ring: its ticket, and what keeps the task aligned.
+/// Header of a host ring's task in the device ring: the ticket, and padding that keeps the task aligned.
 inline constexpr uint32_t kTaskHeaderBytes = 16;
 
-/// What the host and the device tell each other about the slots.
+/// Words in pinned memory by which host and device coordinate the slots.
 struct alignas(kLine) HostControl {
     std::atomic<uint32_t> state;                    // State. Written by the host
     std::atomic<uint64_t> final_count;              // of all posted tasks, before the state says closed
@@ -90,7 +90,7 @@ static_assert(sizeof(HostControl) == 2 * kLine && sizeof(std::atomic<uint64_t>) 
 /// The flag of a lap, from lap 0 on. Never 0, and never that of the lap before.
 constexpr uint32_t flag_of_lap(uint64_t lap) noexcept { return static_cast<uint32_t>(lap % 0xffff'ffffu) + 1; }
 
-/// Any of them as bytes.
+/// Any of these handles as bytes.
 struct HandleBytes {
     size_t size;
     std::byte bytes[192];

@@ -28,10 +28,10 @@ Memory::Memory(Ref<Context> context, Ref<gpo::Stream> user, const FixedText<96>&
 }
 
 Memory::~Memory() {
-    if (expecting_) user_->marks().end_expecting_mark();  // nobody has ever seen the queue
+    if (expecting_) user_->marks().end_expecting_mark();  // the queue couldn't be created
     DriverTry scope(*context_);
     if (!scope.entered()) return;
-    context_->table().cuStreamSynchronize(control_);  // of an abort just before: the memory goes next
+    context_->table().cuStreamSynchronize(control_);  // for the write of an abort just before: the memory goes next
     context_->table().cuStreamDestroy(control_);
 }
 
@@ -85,9 +85,9 @@ void Memory::part() noexcept {
     run();
 }
 
-// Twice: first to mark the user's stream, on the thread that closes the queue, or by the errands where there is no
-// memory for a mark just then; and when that mark has completed, to release the memory elsewhere than on the scanner.
-// Once the stream is marked the second may run, and nothing of this object is touched.
+// Runs twice. The first run marks the user's stream, on the thread that closes the queue; without memory for a mark,
+// the errands try again. The second run, after the mark's completion, releases the memory, not on the scanner. Once the
+// stream is marked, the second run may begin: the first run touches no member any more.
 void Memory::run() noexcept {
     if (marked_) return release();
     const Ref<gpo::Stream> user = user_;

@@ -1,4 +1,4 @@
-// What the kinds of queues check in gpo_queue_options.
+// Checks of gpo_queue_options by the kinds of queues.
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ inline OptionValue value_of(const gpo_queue_options& options, Option option) noe
     return {"", 0};
 }
 
-/// Throws Failure(GPO_INVALID_ARGUMENT) if one of these is given, which are of other kinds than this.
+/// Throws Failure(GPO_INVALID_ARGUMENT) if an option of other kinds is given.
 inline void refuse_options(const char* kind, const gpo_queue_options& options,
                            std::initializer_list<Option> of_others) {
     for (const Option option : of_others)

@@ -1,6 +1,7 @@
 // Queues that kernels take their work from: what the kinds have in common. range.h and ring.h are the kinds.
 //
-// A queue has memory (memory.h) and no thread. A kind that can't do what it is asked to refuses here.
+// A queue has memory (memory.h); only a host ring has a thread (host_queue.h). This class refuses the functions that a
+// kind doesn't support.
 #pragma once
 
 #include "device/context.h"
@@ -20,7 +21,7 @@ public:
     Context& context() const noexcept { return memory_->context(); }
     /// The stream of a kernel that stays and uses the queue; NULL: there is none.
     Stream* user() const noexcept { return memory_->user(); }
-    /// As kernels take it.
+    /// The queue as kernels take it.
     virtual queue::HandleBytes handle() = 0;
     /// Throws Failure.
     gpo_queue_info info();
@@ -30,7 +31,7 @@ public:
     virtual gpo_status push(Stream& stream, const void* tasks, uint64_t count, uint32_t priority);
     virtual gpo_status reset(Stream& stream) = 0;
 
-    // Of a host ring. Throw Failure.
+    // Host rings only. Throw Failure.
     struct PostedTasks {
         const void* tasks;
         uint64_t count, user_data;
@@ -47,11 +48,11 @@ public:
     virtual uint64_t take(uint32_t tenant, const TakenAnswers& answers);
     virtual gpo_status wait(uint32_t tenant, uint64_t deadline);
 
-    /// For a scheduler, which is to be called `by`: "", or who has the queue already. Any thread.
+    /// Claims the queue for the scheduler `by`. Returns "", or the name of the scheduler that has it. Any thread.
     FixedText<96> claim(const FixedText<96>& by) noexcept;
     void unclaim() noexcept;
 
-    // At once. Throw Failure.
+    // Take effect at once. Throw Failure.
     virtual void close_ring() { refuse("is no ring, which could be closed"); }
     virtual void abort_ring() { refuse("is no ring, which could be aborted"); }
 
@@ -69,11 +70,11 @@ protected:
     [[noreturn]] void refuse_posting() const { refuse("is no host ring, into which the host posts tasks"); }
     /// Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE) unless the stream is of the queue's device.
     void require_device(const Stream& stream) const;
-    /// Pinned memory for what calls give to streams. Throws Failure.
+    /// Pinned memory for data that calls pass to streams. Throws Failure.
     Arena& staging();
-    /// What only the kind knows. Throws Failure.
+    /// Fills in the kind's own figures. Throws Failure.
     virtual void describe_in(gpo_queue_info& info) = 0;
-    /// Ends the kernel that stays and uses the queue, which nobody else can end any more.
+    /// Ends the resident kernel that uses the queue, when no call can end it any more.
     virtual void abort_quietly() noexcept {}
 
 private:

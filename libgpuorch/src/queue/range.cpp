@@ -55,13 +55,13 @@ queue::RangeHandle RangeQueue::handle_now() {
 
 void RangeQueue::describe_in(gpo_queue_info& info) { info.capacity = handle_.count; }
 
-// 0: there is none, and none is wanted.
+// Device address of the order's memory; 0: there is none, and none is wanted.
 uint64_t RangeQueue::order_memory(bool wanted) {
     uint64_t order = handle_now().order;
     if (order || !wanted) return order;
     order = memory().allocate(handle_.count * sizeof(uint32_t));
     std::lock_guard lock(handle_lock_);
-    if (!handle_.order) handle_.order = order;  // else another thread was faster, and this memory goes with the queue
+    if (!handle_.order) handle_.order = order;  // else another thread was faster: this memory is freed with the queue
     return handle_.order;
 }
 

@@ -22,7 +22,7 @@ constexpr uint64_t kAlignment = 256;
 
 constexpr uint64_t aligned(uint64_t bytes) noexcept { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// One after the other in one allocation.
+// Sizes of a ring's parts, which follow each other in a single allocation.
 struct Parts {
     uint64_t words, sequence, tasks;  // bytes
     explicit Parts(const Ring::Shape& shape) noexcept
@@ -69,7 +69,7 @@ Ring::Counts Ring::counts() const {
             return value;
         };
         const uint64_t tail = word(ring_words::kTail), head = word(ring_words::kHead);
-        // With tickets more may be asked for than is there.
+        // With tickets, pops may take more positions than were pushed.
         out.depth += tail - std::min(head, tail);
         out.pushed += tail;
         out.popped += std::min(head, tail);
@@ -80,9 +80,9 @@ Ring::Counts Ring::counts() const {
     return out;
 }
 
-// Nothing keeps others from aborting the ring between the question and the write. If it was the host, this writes once
-// more. If it was a kernel, whose wait had passed its bound, kernels find the ring closed; their waits pass their
-// bounds, too, and one of them aborts the ring again.
+// The ring may be aborted between the read and the write. After an abort by the host, this writes `aborted` again. A
+// kernel may have aborted because its wait passed its bound. Kernels then find the ring closed, until another wait
+// passes its bound and aborts the ring again.
 void Ring::close() {
     State state = State::open;
     memory_.copy_out(&state, state_word(), sizeof state);
@@ -148,7 +148,7 @@ queue::Ring::Shape shape_of(const gpo_queue_options& options) {
     refuse_unknown_flags(options.flags, GPO_QUEUE_TICKETS, "options.flags of a ring");
     queue::check_task_size(options.task_size);
     const uint32_t priorities = std::max(options.priorities, 1u);
-    const bool tickets = options.flags & GPO_QUEUE_TICKETS;  // whose waits are for one place, which is of one priority
+    const bool tickets = options.flags & GPO_QUEUE_TICKETS;  // a ticket waits for a place of one priority
     queue::check_between("priorities", priorities, 1, tickets ? 1 : queue::kMostPriorities);
     return {queue::capacity_log2(options.capacity, kDefaultCapacity), options.task_size, priorities,
             tickets ? queue::RingHandle::kTickets : 0};
@@ -189,7 +189,7 @@ gpo_launch one_block(const char* label, uint64_t tasks) {
     return launch;
 }
 
-// Reads tasks from pinned memory that is used again: it can't be recorded or learned.
+// Reads tasks from pinned memory that is reused, so can't be captured or learned.
 class Push final : public LaunchKernel {
 public:
     using LaunchKernel::LaunchKernel;

@@ -9,7 +9,7 @@ namespace gpo {
 
 namespace queue {
 
-/// By which streams push tasks: loaded once for a context, at the latest with its first ring. Throws.
+/// The kernel by which streams push tasks. Loaded once per context, at the latest with its first ring. Throws.
 Ref<Kernel> push_kernel(Context& context);
 
 /// The memory of a ring. Any thread.
@@ -18,23 +18,23 @@ public:
     struct Shape {
         uint32_t capacity_log2, task_size, priorities, flags;
     };
-    /// Empty and open, when memory.wait() has returned. Throws Failure.
+    /// The ring is empty and open when memory.wait() has returned. Throws Failure.
     Ring(Memory& memory, const Shape& shape);
 
     const RingHandle& handle() const noexcept { return handle_; }
     uint64_t capacity() const noexcept { return uint64_t{1} << handle_.capacity_log2; }
 
-    // Beside whatever runs. Throw Failure.
+    // Work while kernels run. Throw Failure.
     void close();
     void abort();
-    /// What the driver refuses reaches no kernel.
+    /// Without errors: if the driver refuses, the abort reaches no kernel.
     void abort_quietly() noexcept;
-    /// Its shape, figures and state. Throws Failure.
+    /// Fills in the ring's shape, figures and state. Throws Failure.
     void describe_in(gpo_queue_info& info) const;
-    /// Makes it empty and open, as work of the stream. GPO_SUCCESS or GPO_WOULD_BLOCK.
+    /// Makes the ring empty and open, as work of the stream. GPO_SUCCESS or GPO_WOULD_BLOCK.
     gpo_status reset(gpo::Stream& stream);
 
-    // Device addresses of what a priority has.
+    // Device addresses of a priority's parts.
     uint64_t words(uint32_t priority) const noexcept { return handle_.words + priority * ring_words::kBytes; }
     uint64_t state_word() const noexcept { return handle_.words + ring_words::kState; }
     uint64_t sequence(uint32_t priority) const noexcept {
@@ -58,7 +58,7 @@ private:
     std::atomic<bool> aborted_{false};  // by the host, since the last reset
 };
 
-/// Rounded up to a power of two. `given` may be GPO_AUTO. Throws Failure(GPO_INVALID_ARGUMENT).
+/// log2 of `given`, rounded up; of `otherwise` if `given` is GPO_AUTO. Throws Failure(GPO_INVALID_ARGUMENT).
 uint32_t capacity_log2(uint64_t given, uint64_t otherwise);
 /// Throws Failure(GPO_INVALID_ARGUMENT).
 void check_task_size(uint32_t bytes);

@@ -1,5 +1,5 @@
-// What the caller of a queue's function gives to a stream: it is put into pinned memory of ours, so that the caller may
-// reuse its own at once, and the stream reads it from there.
+// Data that the caller of a queue's function passes to a stream. The stream reads a copy in pinned memory of the
+// library, so the caller may reuse its own memory at once.
 #pragma once
 
 #include "core/errands.h"
@@ -9,9 +9,9 @@
 
 namespace gpo::queue {
 
-/// A piece of an arena. Unless it was given to a stream, it is freed with this.
+/// A piece of an arena. The destructor frees the piece unless a stream has it.
 class Staged {
-    /// A free behind the stream that is tried again while there is no memory for it.
+    /// Frees the piece behind the stream's work, and tries again while memory is short.
     class Free final : public Errand {
     public:
         Free(Ref<Arena> arena, void* memory, Stream& stream) noexcept
@@ -53,10 +53,10 @@ private:
     void* memory_;
 };
 
-/// A copy to the device from a staged piece. It can't be recorded, since the piece is used again.
+/// A copy to the device from a staged piece. Can't be captured, since the piece is reused.
 class StagedCopy final : public Operation {
 public:
-    /// `kind`: static; as it is called in messages.
+    /// `kind`: the operation's name in messages, static.
     StagedCopy(const char* kind, const char* label, uint64_t destination, const void* source, uint64_t bytes) noexcept;
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<StagedCopy>(*this); }

@@ -1,5 +1,5 @@
 // Ranges and names for Nsight and other tools that attach through NVTX: the library's calls, in a domain of their own.
-// Without a tool nothing is done. In set-uid programs NVTX is not used, since it reads the environment.
+// Without a tool, the functions do nothing. In set-uid programs NVTX is not used, since it reads the environment.
 #pragma once
 
 #include <cuda.h>
@@ -9,7 +9,7 @@ namespace gpo::trace::nvtx {
 /// Looks for a tool, once for the process: when the first runtime is created.
 void attach() noexcept;
 
-/// A range of the calling thread; `name` is static. Nothing without a tool.
+/// Opens a range on the calling thread; `name` is static.
 void push(const char* name) noexcept;
 void pop() noexcept;
 

@@ -26,7 +26,7 @@ pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 bool g_key_made = false;
 
 void leave_buffer(void* buffer) {
-    t_buffer = nullptr;  // a destructor that runs after this and calls us takes one anew
+    t_buffer = nullptr;  // a later destructor that calls the library takes a new buffer
     static_cast<Buffer*>(buffer)->release();
 }
 
@@ -143,7 +143,7 @@ void CallSpan::end() noexcept {
     nvtx::pop();
     const bool outermost = --t_calls == 0;
     const uint32_t tag = handle::last_tag();
-    if (!outermost || tag == 0) return;  // a call that another call of the library makes is part of that one
+    if (!outermost || tag == 0) return;  // nested calls of the library are part of the outer call
     Record call;
     call.name = function_;
     call.begin = begin_;

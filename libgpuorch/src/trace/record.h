@@ -1,6 +1,6 @@
-// What threads record while a trace runs, and where.
+// The records that threads make while a trace runs, and their buffers.
 //
-// Each thread has a buffer of its own for the trace that it last recorded for. The buffer is a ring with one producer,
+// Each thread has a buffer for the trace of its newest record. The buffer is a ring with one producer,
 // the thread, and one consumer, the recorder's writer thread. Recording takes two reads of the clock and a store, and
 // no lock. If the ring is full, the record is dropped and counted. While no trace runs and no tool is attached, all of
 // this is one branch.
@@ -18,21 +18,21 @@
 
 namespace gpo::trace {
 
-/// Those who want to know: recorders that run, and an NVTX tool.
+/// Watchers: running recorders, and an NVTX tool.
 void add_watcher() noexcept;
 void remove_watcher() noexcept;
-/// Whether there is one. Relaxed: what begins meanwhile may be missed.
+/// Whether there is a watcher. Relaxed: a new watcher may be missed.
 inline bool on() noexcept { return host::detail::unusual(~(host::detail::kWatcher - 1u)); }
 
 enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
 
-/// What of a GPU does an operation's work. A graph's nodes may use all of the others.
+/// The part of a GPU that does an operation's work. A graph's nodes may use all other engines.
 enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, kernel, graph };
 inline constexpr size_t kEngines = 7;
 const char* engine_name(Engine engine) noexcept;
 
-/// How long the newest launch of a graph took that a trace has timed: of a template, which all of its graphs share.
-/// What launches it may be destroyed before its times are known.
+/// How long the newest timed launch of a graph took. All graphs of a template share it. Counted, since the template may
+/// be destroyed before a launch's times are known.
 class NewestTime final : public Counted {
 public:
     /// Nanoseconds; 0: no launch was timed.
@@ -49,16 +49,16 @@ private:
     uint64_t begin_ = 0;
 };
 
-/// What an operation has the GPU do.
+/// An operation's work on the GPU.
 struct Work {
     Engine engine = Engine::none;
     uint64_t bytes = 0;
-    bool begins_itself = false;  // it says where, by Stream::begin_work: behind what it waits for
-    // Of a graph:
+    bool begins_itself = false;  // the operation calls Traced::begin_work itself, behind its waits
+    // Graphs only:
     uint32_t nodes = 0;
     const char* graph_template = "";  // its label, interned
     NewestTime* time = nullptr;
-    bool collective = false;  // of an Engine::kernel
+    bool collective = false;  // Engine::kernel only
 };
 
 struct Record {
@@ -75,9 +75,9 @@ struct Record {
     uint64_t begin = 0, end = 0;  // host::now()
     uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
     uint64_t number =
-        0;  // of the operation in its stream; notify and completion: the mark's ticks, which tell it from others
+        0;  // of the operation in its stream; notify and completion: the mark's ticks, which identify the mark
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
-    NewestTime* time = nullptr;  // who wants to know the GPU times: a reference, which goes with the events
+    NewestTime* time = nullptr;  // gets the GPU times: a reference, given back with the events
 };
 
 class Buffer final : public Counted {
@@ -94,7 +94,7 @@ public:
     bool has_room(uint32_t records) const noexcept {
         return pushed_.load(std::memory_order_relaxed) - popped_.load(std::memory_order_acquire) + records <= kRecords;
     }
-    /// Drops and counts it if there is no room. True when the writer should be woken.
+    /// Without room, drops and counts the record. True when the writer should be woken.
     bool push(const Record& record) noexcept;
     void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -115,7 +115,7 @@ private:
     alignas(64) std::atomic<uint64_t> popped_{0};
 };
 
-/// Who gathers what the threads of one runtime note (recorder/recorder.h).
+/// Gathers the records of a runtime's threads (recorder/recorder.h).
 class Collector {
 public:
     /// `tag`: of the runtime's handles.
@@ -125,15 +125,14 @@ public:
 
     const uint32_t tag;
 
-    /// A new buffer of the runtime with this tag; NULL if nobody collects, or there is no memory.
+    /// A new buffer of the runtime with this tag; NULL if the runtime isn't traced, or there is no memory.
     static Ref<Buffer> make_buffer_of(uint32_t tag) noexcept;
     /// A buffer of the runtime fills up.
     static void wake_of(uint32_t tag) noexcept;
 
 protected:
     ~Collector() = default;
-    /// From the one until the other it is found by its tag: by the constructor and the destructor of the class that is
-    /// whole then.
+    /// Between both calls, the tag leads to this collector. Called by the final class's constructor and destructor.
     void enlist() noexcept;
     void delist() noexcept;
 
@@ -146,14 +145,14 @@ private:
     Collector* next_ = nullptr;
 };
 
-/// The calling thread's buffer for the trace of the runtime whose handles have this tag; NULL if it isn't traced, or
-/// there is no memory. Valid until the thread next asks.
+/// The calling thread's buffer for the trace of the runtime whose handles have this tag; NULL if that runtime isn't
+/// traced, or there is no memory. Valid until the thread's next call.
 Buffer* buffer_of(uint32_t tag) noexcept;
 
 /// Adds a record of the calling thread, if the runtime is traced.
 void record(uint32_t tag, const Record& record) noexcept;
 
-/// A call of the library's, from its beginning to its end, for the runtime whose handle it looked up last.
+/// The span of a call into the library, for the runtime of the handle that was looked up last.
 class CallSpan {
 public:
     explicit CallSpan(const char* function) noexcept {
@@ -167,7 +166,7 @@ public:
     CallSpan(const CallSpan&) = delete;
     CallSpan& operator=(const CallSpan&) = delete;
     gpo_status returns(gpo_status status) noexcept { return status_ = status; }
-    /// Whether one is open on the calling thread.
+    /// Whether a span is open on the calling thread.
     static bool open() noexcept;
 
 private:
@@ -178,7 +177,7 @@ private:
     gpo_status status_ = GPO_SUCCESS;
 };
 
-/// A function of the user's that runs on a thread: the calls that it makes are spans within. `what` is static text.
+/// The span of a callback into the program. The callback's calls are spans inside. `what` is static text.
 class CallbackSpan {
 public:
     CallbackSpan(const Runtime& runtime, const char* what) noexcept {
@@ -201,8 +200,8 @@ private:
     bool outer_inside_ = false;
 };
 
-/// Something that made the device or the driver wait for other work; `what` is static text. `begin`: when it began,
-/// host::now(); 0: how long it took isn't known.
+/// Records a call that made the device or the driver wait for other work. `what` is static text. `begin`: of the call,
+/// host::now(); 0: not known.
 [[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes,
                                                    uint64_t begin) noexcept;
 inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0, uint64_t begin = 0) noexcept {

@@ -1,4 +1,4 @@
-// Serialising calls: calls that make the device or the driver wait for other work. They are counted, and recorded while
+// Serialising calls: calls that make the device or the driver wait for other work. Each is counted, and recorded while
 // a trace runs.
 #pragma once
 
@@ -9,10 +9,10 @@ namespace gpo {
 
 enum class Serialising : uint8_t { device_allocation, host_registration, pageable_copy, module_load };
 
-/// There was one. `begin`: when it began, host::now(); 0: how long it took isn't known.
+/// Reports a serialising call. `begin`: of the call, host::now(); 0: not known.
 void serialised(Runtime& runtime, Serialising what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
 
-/// The same, around the call that serialises.
+/// Reports the serialising call inside its scope.
 class SerialisingScope {
 public:
     SerialisingScope(Runtime& runtime, Serialising what) noexcept

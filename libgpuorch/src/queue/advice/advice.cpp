@@ -12,17 +12,17 @@ namespace gpo::advice {
 namespace {
 
 constexpr double kWorthIt = 1.05;     // gain from which another form is better than the present one
-constexpr double kAnyFigure = 1.2;    // the figures that everything rests on are right to a fifth
-constexpr double kMostEffort = 1.15;  // beside leaving it; among forms that are better, any effort counts
+constexpr double kAnyFigure = 1.2;    // the given figures are right to a fifth
+constexpr double kMostEffort = 1.15;  // in the comparison with GPO_FORM_LEAVE; among better forms, effort counts fully
 constexpr uint32_t kFlags = 2 * GPO_WORKLOAD_OVERLAPPED - 1;
 
 uint32_t thousandths(double factor) noexcept { return static_cast<uint32_t>(std::clamp(factor * 1e3 + 0.5, 0.0, 4e9)); }
 
 uint64_t whole_number(double value) noexcept { return static_cast<uint64_t>(std::clamp(value + 0.5, 0.0, 9e18)); }
 
-/// The least come first. What isn't worth it comes after GPO_FORM_LEAVE.
+/// The least come first. Forms that aren't worth the effort come after GPO_FORM_LEAVE.
 struct Ranked {
-    int place;     // worth it, leave it, not worth it
+    int place;     // 0: worth the effort; 1: GPO_FORM_LEAVE; 2: not worth it
     double score;  // time of a round, with what the form costs the program
     gpo_advice advice;
     bool operator<(const Ranked& other) const noexcept {
@@ -34,7 +34,7 @@ Ranked ranked(const Form& form, const Now& now, const gpo_diagnosis& diagnosis) 
     const double before = std::max(now.time(), 1.0);
     const bool leave = form.form == GPO_FORM_LEAVE;
     const double told = form.round.time() * now.scale, idle = now.round.idle;
-    // What nothing explains stays, unless it comes of what the form takes away: half of it may go.
+    // Unexplained time stays, but half of it may go with the work that the form removes.
     const double shortest = leave ? before : std::max(1.0, told / kAnyFigure + idle / 2);
     const double longest = leave ? before : std::max(1.0, told * form.surely * kAnyFigure + idle);
     const double expected = leave ? before : std::max(1.0, told * std::sqrt(form.surely) + idle);

@@ -1,5 +1,5 @@
-// What gpo_advise answers: the forms of a workload, ranked by the time that a round is expected to take. Pure functions
-// of what the caller knows.
+// The answer of gpo_advise: the forms of a workload, ranked by the expected time of a round. Pure functions of the
+// caller's figures.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Answer {
     std::vector<gpo_advice> ranked;  // the best first
 };
 
-/// `costs`: complete. Throws Failure(GPO_INVALID_ARGUMENT) that names a figure which can't be, and std::bad_alloc.
+/// `costs`: complete. Throws Failure(GPO_INVALID_ARGUMENT) that names an impossible figure, std::bad_alloc.
 Answer advise(const gpo_workload& workload, const gpo_costs& costs);
 
 }  // namespace gpo::advice

@@ -7,7 +7,7 @@ namespace {
 struct Figure {
     uint64_t gpo_costs::*field;
     uint64_t value;
-    // What was measured, with raw driver calls on an H200 (132 multiprocessors, driver 580.159, CUDA 13.0, PCIe 5 x16).
+    // Measured with raw driver calls on an H200 (132 multiprocessors, driver 580.159, CUDA 13.0, PCIe 5 x16).
 };
 
 constexpr Figure kFigures[] = {
@@ -19,7 +19,7 @@ constexpr Figure kFigures[] = {
     {&gpo_costs::while_turn_ns, 4'200},               // a body of one kernel
     {&gpo_costs::device_launch_ns, 12'200},           // a parent and 2 children 32.9 us, a kernel alone 8.5 us
     {&gpo_costs::doorbell_ns, 2'840},                 // a word in pinned memory, there and back; p99 3.4 us
-    {&gpo_costs::host_tasks_per_second, 15'500'000},  // one producing thread, one warp that reads 32 slots at a time
+    {&gpo_costs::host_tasks_per_second, 15'500'000},  // a producing thread, a warp that reads 32 slots at a time
     {&gpo_costs::claims_per_second, 1'360'000'000},   // atomicAdd of one counter, one for each warp
     {&gpo_costs::ring_tasks_per_second, 10'500'000'000},  // 16-byte tasks, non-blocking, 32 tasks an atomic
     {&gpo_costs::copy_ns, 2'700},                         // copies of 64 KiB: 17.0 GB/s; in batches 40.6 GB/s
@@ -32,7 +32,7 @@ constexpr Figure kFigures[] = {
     {&gpo_costs::operation_rate, 66'900'000'000'000},  // 132 x 128 lanes, 2 operations a cycle, 1.98 GHz
 };
 
-/// What a copy on the device reaches of what the memory's clock and width make, on an H200.
+/// Rate of a copy on the device over the rate by the memory's clock and width, on an H200.
 constexpr double kReachedMemory = 0.86;
 
 /// Lanes for single precision that a multiprocessor has.

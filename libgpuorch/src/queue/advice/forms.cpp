@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kGraphNodeHost = 7;    // ns of the host for a node of a graph, beyond the graph's launch
 constexpr double kFewCopies = 4;        // fewer make no batch
-constexpr double kSmallCopy = 1 << 20;  // bytes: from there on a copy costs what its bytes cost
+constexpr double kSmallCopy = 1 << 20;  // bytes: the cost of larger copies depends on their bytes alone
 constexpr double kChunk = 1 << 20;      // bytes: smaller chunks make copies slow
 constexpr double kMostChunks = 32;
-constexpr double kPipelineLoss = 0.97;  // of the bound, that a pipeline reaches
+constexpr double kPipelineLoss = 0.97;  // share of the bound that a pipeline reaches
 constexpr double kPaddedShapes = 1.33;  // work of a bucket over that of its requests, where shapes double
 constexpr double kLaunchesToHide = 20;  // launches that a fused kernel should last
 constexpr double kNewKernels = 4;       // effort: the kernels are to be written anew
@@ -80,7 +80,7 @@ std::string bound_text(const Facts& facts) {
     }
 }
 
-// --- forms, each with what it needs to be one ---
+// --- forms, each with its conditions ---
 
 Form leave(const Facts& facts) {
     Form out = changed(facts, GPO_FORM_LEAVE);
@@ -123,7 +123,7 @@ Candidate while_template(const Facts& facts) {
     out.round.kernels += now.waits * std::max(0.0, turn - node) * out.round.beside;
     out.round.calls = 1;
     out.round.call_ns = of(facts.costs.graph_launch_ns) + now.calls / now.waits * kGraphNodeHost;
-    // A round that is one turn is a turn of a loop over rounds.
+    // A round of one turn is a turn of a loop over rounds.
     out.round.waits = now.waits < 2 ? 0 : 1;
     out.round.lead_ns = 0;
     out.round.events = 0;
@@ -146,7 +146,7 @@ Candidate more_streams(const Facts& facts) {
         round.beside = streams;
         return round.time();
     };
-    // As few as come within a twentieth of the most.
+    // The fewest streams within a twentieth of the time of most streams.
     double streams = std::max(facts.workload.streams, 1u);
     while (streams < most && with(streams) > with(most) * 1.05) streams = std::min(streams * 2, most);
     streams = std::floor(streams);
@@ -190,7 +190,7 @@ Candidate range(const Facts& facts) {
     out.round.kernels *= facts.tasks.ratio;
     out.order = facts.tasks.order;
     out.batch = facts.tasks.batch;
-    // Kernels that stay are other kernels.
+    // Resident kernels are new kernels.
     if (facts.workload.order <= GPO_ORDER_GRID) out.effort = 1.1;
     out.reason =
         text("The longest task costs ", formatted("%.1f", facts.tasks.longest), " times the mean, and workers idle ",
@@ -288,7 +288,7 @@ Candidate fuse(const Facts& facts) {
     out.round.calls -= std::min(out.round.calls, launches - fused);
     if (facts.has(GPO_WORKLOAD_IN_GRAPH)) out.round.calls = now.calls;
     out.round.events = std::min(now.events, fused);
-    // An empty kernel's time is spared with each launch, as far as kernels have that much.
+    // Each saved launch saves an empty kernel's time, at most the kernel's own.
     const double spared = (launches - fused) * std::min(node, now.kernels / launches) * 0.8;
     out.round.kernels -= spared;
     out.surely = out.round.kernels > 0 ? std::min(2.0, now.kernels / out.round.kernels) : 2.0;
@@ -315,7 +315,7 @@ Candidate pipeline(const Facts& facts) {
     if (facts.has(GPO_WORKLOAD_PAGEABLE)) round.both = std::max(round.both, bytes / kStagedRate);
     const double together = std::max({round.in, round.out, round.both, now.kernels / now.beside});
     const double one_by_one = round.in + round.out + now.kernels / now.beside;
-    // The first chunk and the last one have nothing beside them.
+    // The first and the last chunk overlap with nothing.
     const double time = together / kPipelineLoss + (one_by_one - together) / chunks;
     if (time >= now.gpu()) return {};
     round.overlapped = true;

@@ -1,4 +1,4 @@
-// The forms in which a workload could run, each with the round that is expected of it and a reason.
+// The forms in which a workload could run, each with its expected round and a reason.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace gpo::advice {
 
 struct Form {
     uint32_t form = GPO_FORM_LEAVE;
-    Round round;        // as it is expected to be
-    double surely = 1;  // what may be wrong with it: how many times longer the round may take
-    double effort = 1;  // what the form costs the program: it has to be so much better than another one
+    Round round;        // as expected
+    double surely = 1;  // uncertainty: how many times longer the round may take
+    double effort = 1;  // cost to the program: the factor by which the form has to be better
     uint32_t streams = 0, order = 0, batch = 0;
     std::string reason;
 };
 
-/// What is known of a workload.
+/// The facts about a workload.
 struct Facts {
     const gpo_workload& workload;
     const gpo_costs& costs;  // complete
@@ -29,7 +29,7 @@ struct Facts {
     bool has(uint32_t flag) const noexcept { return (workload.flags & flag) != 0; }
 };
 
-/// All that can be considered, in no order: GPO_FORM_LEAVE is there. Throws std::bad_alloc.
+/// All applicable forms, in no order. GPO_FORM_LEAVE is always there. Throws std::bad_alloc.
 std::vector<Form> forms_of(const Facts& facts);
 
 }  // namespace gpo::advice

@@ -11,7 +11,7 @@ namespace gpo::advice {
 
 namespace {
 
-constexpr double kMostTurns = 1 << 18;  // that are simulated
+constexpr double kMostTurns = 1 << 18;  // simulated at most
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool is_fixed(const Plan& plan) noexcept {
@@ -31,11 +31,11 @@ public:
         advance(now, machine);
         jobs_.push({progress_ + cost, worker});
     }
-    /// When its next job ends.
+    /// When the unit's next job ends.
     double next(const Machine& machine) const noexcept {
         return jobs_.empty() ? kNever : now_ + (jobs_.top().until - progress_) / speed(machine);
     }
-    /// Ends that job; its worker.
+    /// Ends the next job; returns its worker.
     uint32_t end(double now, const Machine& machine) {
         advance(now, machine);
         const Job job = jobs_.top();
@@ -60,7 +60,7 @@ private:
     double progress_ = 0, now_ = 0;
 };
 
-/// Which of some times is the earliest. Each inner place of a binary tree has the earlier of the two below it.
+/// The earliest of several times. Each inner place of a binary tree has the earlier of its two children's times.
 class Earliest {
 public:
     explicit Earliest(uint32_t count) : leaves_(std::bit_ceil(count)), times_(2 * leaves_, kNever) {}
@@ -208,19 +208,19 @@ private:
     std::priority_queue<Sleeper, std::vector<Sleeper>, std::greater<Sleeper>> asleep_;
 };
 
-/// How often a worker comes back for more.
+/// How often a worker takes a batch, on average.
 double turns_of(uint64_t tasks, const Plan& plan, const Machine& machine) noexcept {
     const double batch = plan.hand_out == HandOut::grid ? 1 : plan.batch;
     return static_cast<double>(tasks) / batch / machine.all_workers();
 }
 
-/// What unequal workers cost. Those that come back for more even it out, the more often they come.
+/// The factor that unequal workers cost. Workers that come back for more even it out, the better the more turns.
 double unevenness(uint64_t tasks, const Plan& plan, const Machine& machine) noexcept {
     if (is_fixed(plan)) return machine.uneven;
     return 1 + (machine.uneven - 1) * std::min(1.0, 2 / turns_of(tasks, plan, machine));
 }
 
-/// Where workers come back so often that they are all busy until the last long task has begun.
+/// For many turns, with all workers busy until the last long task has begun.
 double estimate(const TaskCosts& costs, const Plan& plan, const Machine& machine) noexcept {
     const double batches = turns_of(costs.count(), plan, machine) * machine.all_workers();
     const double ordered = plan.longest_first ? static_cast<double>(costs.count()) * machine.order_ns : 0;
@@ -250,7 +250,7 @@ double TaskCosts::before(uint64_t task) const noexcept {
 double TaskCosts::sum(uint64_t from, uint64_t count) const noexcept {
     from = std::min(from, count_);
     count = std::min(count, count_ - from);
-    // Short sums one by one: the difference of long ones has lost the small costs.
+    // Short sums are added up one by one: a difference of long sums would lose the small costs.
     if (count > 256) return before(from + count) - before(from);
     double all = 0;
     for (uint64_t i = 0; i < count; ++i) all += at(from + i);

@@ -1,12 +1,12 @@
 // How long a GPU takes for tasks of known costs, by the way in which the tasks are handed out: a simulation.
 //
-// A *worker* (a warp or a block that stays) does one task after the other. A *unit* (a multiprocessor) has a number of
+// A *worker* (a resident warp or block) does one task after the other. A *unit* (a multiprocessor) has a number of
 // workers, which share its arithmetic. While all of a unit's workers are busy, each has speed 1. A worker whose
 // neighbours are idle is faster, up to the speed `lone`. *Costs* are nanoseconds at speed 1.
 //
-// Workers that *claim* tasks add to one counter in memory, which serves one claim after the other. A worker's first
-// batch needs no claim, and it claims the next batch while it does the current one; or, with *late* claims, when it is
-// through with the current one, and then it waits for the answer.
+// Workers *claim* tasks by adding to a counter in memory, which serves one claim after the other. A worker's first
+// batch needs no claim. The worker claims the next batch while it does the current batch. With *late* claims, the
+// worker first ends the current batch, then claims the next and waits for the answer.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct Machine {
     double lone = 1;          // greatest speed
     double claim_ns = 0.735;  // between two claims of one counter
     double answer_ns = 700;   // from a claim until its worker has the answer, if no other claim is in the way
-    double batch_ns = 350;    // that a claimed batch costs its worker, at speed 1
-    double order_ns = 200;    // that finding a task in the order of costs costs its worker, likewise
-    double uneven = 1;        // by how much the last worker is behind the mean where all do equally much
+    double batch_ns = 350;    // cost of a claimed batch to its worker, at speed 1
+    double order_ns = 200;    // cost of finding a task in the order of costs, at speed 1
+    double uneven = 1;        // the last worker's time over the mean time, for equal work
 
     uint32_t all_workers() const noexcept { return units * workers; }
 };
 
-/// What tasks cost, in their order. A sample of the costs repeats until there are as many as tasks.
+/// The costs of tasks, in their order. A sample of the costs repeats until each task has a cost.
 class TaskCosts {
 public:
     /// `sample` isn't empty unless `count` is 0. Throws std::bad_alloc.
@@ -36,7 +36,7 @@ public:
 
     uint64_t count() const noexcept { return count_; }
     double at(uint64_t task) const noexcept { return sample_[task % sample_.size()]; }
-    /// Of `count` neighbours, or as many as there are.
+    /// Sum of the costs of `count` tasks, or as many as there are.
     double sum(uint64_t from, uint64_t count) const noexcept;
     double sum() const noexcept { return sum(0, count_); }
     double longest() const noexcept { return longest_; }
@@ -46,8 +46,8 @@ public:
     TaskCosts times(double factor) const;
 
 private:
-    double before(uint64_t task) const noexcept;  // of all tasks before that one
-    std::vector<double> sample_, sums_;           // sums_[i]: of the first i of the sample
+    double before(uint64_t task) const noexcept;  // cost of all tasks before `task`
+    std::vector<double> sample_, sums_;           // sums_[i]: sum of the sample's first i
     uint64_t count_;
     double longest_ = 0, shortest_ = 0;
 };
@@ -67,8 +67,8 @@ struct Plan {
     bool late = false;           // with `claimed`
 };
 
-/// Nanoseconds from the first task's begin to the last one's end. A few hundred thousand tasks or batches that workers
-/// come back for are simulated one by one; of more, only sums are looked at. Throws std::bad_alloc.
+/// Nanoseconds from the first task's begin to the last task's end. Up to a few hundred thousand tasks or batches that
+/// workers come back for are simulated one by one; larger numbers are estimated from sums. Throws std::bad_alloc.
 double makespan(const TaskCosts& costs, const Plan& plan, const Machine& machine);
 
 }  // namespace gpo::advice

@@ -14,7 +14,7 @@ namespace {
 constexpr int kTries = 5, kLaunches = 50, kTurns = 5, kNodes = 50, kGraphs = 4, kCopies = 8;
 constexpr uint64_t kCopyBytes = 2 << 20, kSmallCopyBytes = 4;
 
-/// A graph, and what it is launched by.
+/// A graph and its executable.
 class ProbeGraph {
 public:
     explicit ProbeGraph(Context& context) : context_(context) {
@@ -80,7 +80,7 @@ private:
     void wait(const BorrowedStream& stream) {
         context_.check(table_.cuStreamSynchronize(stream->native()), "cuStreamSynchronize");
     }
-    /// Nanoseconds of one of `times`, in the best of a few tries: of `work` alone, or until the GPU has done it, too.
+    /// Nanoseconds of one of `times` calls of `work`, in the best of a few tries. `whole`: with the GPU's time.
     template <class Work>
     uint64_t least(int times, bool whole, const Work& work) {
         uint64_t found = UINT64_MAX;

@@ -1,4 +1,4 @@
-// Measures what launches, graphs and copies cost on a device.
+// Measures the costs of launches, graphs and copies on a device.
 #pragma once
 
 #include "device/device.h"
@@ -6,7 +6,7 @@
 
 namespace gpo::advice {
 
-/// Replaces what it measures in `costs`. Each figure is the least of a few measurements. Waits for the GPU. Throws
+/// Replaces the measured figures in `costs`. Each figure is the least of a few measurements. Waits for the GPU. Throws
 /// Failure, std::bad_alloc.
 void probe(Device& device, gpo_costs& costs);
 

@@ -1,5 +1,5 @@
-// A round of a workload: what the host submits, what the GPU does, where the one waits for the other; and how long that
-// takes. A form of work is a change of a round.
+// A round of a workload: the host's submissions, the GPU's work, the waits between both; and the time of all. A form of
+// work is a change of a round.
 #pragma once
 
 #include "gpuorch/advice.h"
@@ -9,8 +9,8 @@ namespace gpo::advice {
 /// Times are nanoseconds.
 struct Round {
     // The host
-    double calls = 0;    // launches and copies that it submits
-    double call_ns = 0;  // what each takes
+    double calls = 0;    // launches and copies that the host submits
+    double call_ns = 0;  // time of each
     double events = 0;   // that order streams, recorded and waited for
     // The GPU
     double kernels = 0;       // all kernels, where they run one after the other
@@ -20,9 +20,9 @@ struct Round {
     bool overlapped = false;  // copies beside kernels
     // Between them
     double waits = 0;    // how often the host waits for a result
-    double wait_ns = 0;  // of such a wait: what neither host nor GPU work in
-    double lead_ns = 0;  // and how much later the GPU begins after it
-    double idle = 0;     // what nothing of all this explains
+    double wait_ns = 0;  // per wait: time in which neither host nor GPU works
+    double lead_ns = 0;  // per wait: how much later the GPU begins afterwards
+    double idle = 0;     // time that nothing above explains
 
     double host() const noexcept;
     double copying() const noexcept;
@@ -33,8 +33,8 @@ struct Round {
     uint32_t bound() const noexcept;
 };
 
-/// As it is now. `costs`: complete. Where the workload's round_ns is known, `idle` is what the parts don't explain;
-/// less than they explain is not possible, and `scale` says by how much the model is too slow then (at most 1).
+/// The round as it is now. `costs`: complete. If the workload's round_ns is known, `idle` is the part that the model
+/// doesn't explain. If the model takes longer than round_ns, `scale` (at most 1) corrects the model's times.
 struct Now {
     Round round;
     double scale = 1;
@@ -42,7 +42,7 @@ struct Now {
 };
 Now round_now(const gpo_workload& workload, const gpo_costs& costs) noexcept;
 
-/// How many launches can run beside each other on the GPU: from, to.
+/// Least and greatest number of launches that can run beside each other on the GPU.
 struct Room {
     double least = 1, most = 8;
 };
@@ -50,7 +50,7 @@ Room room_of(const gpo_workload& workload, const gpo_costs& costs) noexcept;
 
 /// The roofline, and where the time goes.
 gpo_diagnosis diagnose(const gpo_workload& workload, const gpo_costs& costs, const Now& now) noexcept;
-/// GPO_BOUND_MEMORY or GPO_BOUND_OPERATIONS for kernels that are near one of these limits.
+/// round.bound(), but GPO_BOUND_MEMORY or GPO_BOUND_OPERATIONS for kernels near such a limit.
 uint32_t bound_of(const Round& round, const gpo_diagnosis& roofline) noexcept;
 
 }  // namespace gpo::advice

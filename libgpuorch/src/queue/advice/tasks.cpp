@@ -15,13 +15,13 @@ namespace gpo::advice {
 namespace {
 
 constexpr uint64_t kMostCosts = 1 << 20;
-constexpr uint64_t kMostTasks = 1 << 22;  // that are looked at: more are as many rounds more of the same
+constexpr uint64_t kMostTasks = 1 << 22;  // in the comparison: more tasks only repeat these
 constexpr uint64_t kSample = 1 << 17;     // made-up costs, where only their spread is known
-constexpr double kUnknownTask = 5'000;    // ns, where nothing tells how long tasks take
-constexpr double kWorthSorting = 1.05;    // gain from which the tasks' order is worth being made
+constexpr double kUnknownTask = 5'000;    // ns, if the time of tasks isn't known
+constexpr double kWorthSorting = 1.05;    // gain from which sorting the tasks is worth its cost
 
-// Found by comparison with an H200, on which 64 warps of each multiprocessor did tasks of arithmetic: alone, a warp was
-// as fast as 2.8 shared ones; fixed shares of equal tasks took a tenth longer than claimed ones.
+// Fitted to an H200, on which 64 warps of each multiprocessor did tasks of arithmetic. A lone warp was as fast as 2.8
+// shared warps. Fixed shares of equal tasks took a tenth longer than claimed tasks.
 constexpr double kLone = 2.8, kUneven = 1.1, kBatch = 350;
 
 double cost_at(const gpo_workload& workload, uint64_t i) noexcept {
@@ -76,10 +76,9 @@ Machine machine_of(const gpo_workload& workload, const gpo_costs& costs) noexcep
     return machine;
 }
 
-/// Costs of two sizes, in some order without a pattern, with the mean 1, and a deviation and a maximum as they are
-/// known.
+/// Costs of two sizes, in a pseudo-random order, with the mean 1 and the known deviation and maximum.
 std::vector<double> of_two_sizes(uint64_t tasks, double deviation, double longest) {
-    // Where only one of both is known, one in 64 tasks is long.
+    // If only the deviation or the maximum is known, one in 64 tasks is long.
     if (longest <= 1 && deviation > 0) longest = 1 + deviation * std::sqrt(63.0);
     if (longest <= 1) return std::vector<double>(tasks, 1.0);
     const double above = longest - 1;
@@ -95,7 +94,7 @@ std::vector<double> of_two_sizes(uint64_t tasks, double deviation, double longes
     return costs;
 }
 
-/// In any unit.
+/// The tasks' costs, in the caller's unit.
 TaskCosts costs_of_tasks(const gpo_workload& workload) {
     const uint64_t tasks = std::min(workload.tasks ? workload.tasks : workload.cost_count, kMostTasks);
     if (workload.cost_count == 0)
@@ -143,7 +142,7 @@ public:
         const Arm* best = now_;
         double least = now;
         for (const Arm& arm : kArms) {
-            // A grid is what there is, or it is no choice: nothing tells how blocks would be made of the tasks.
+            // A grid is only compared if it is the present form: how tasks would make blocks isn't known.
             if (&arm == now_ || arm.order == GPO_ORDER_GRID) continue;
             if (arm.batch > 1 && arm.batch * uint64_t{machine_.all_workers()} > 2 * tasks_.count()) continue;
             const double time = try_arm(arm);
@@ -166,7 +165,7 @@ public:
     }
 
 private:
-    /// How many a unit of the caller's costs is.
+    /// Nanoseconds of a unit of the caller's costs.
     static double nanoseconds(const gpo_workload& workload, const TaskCosts& tasks, const Plan& plan,
                               const Machine& machine) {
         const auto count = static_cast<double>(tasks.count());

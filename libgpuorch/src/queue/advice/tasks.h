@@ -1,4 +1,4 @@
-// How the tasks of a workload are best handed out to workers: which way, and in which batches.
+// The best way and batch size to hand out the tasks of a workload to workers.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct TaskAdvice {
     bool known = false;  // false: nothing is known of the tasks
     uint32_t order = 0;  // GPO_ORDER_*
     uint32_t batch = 0;
-    double ratio = 1;     // predicted time of the tasks so, over that of now
-    double idle_now = 0;  // share of the workers' time that they have nothing to do in, now
+    double ratio = 1;     // predicted time of the tasks over the present time
+    double idle_now = 0;  // share of the workers' time without work, now
     double longest = 1;   // cost of the longest task over the mean
     std::string tried;    // "static chunks 1.9 ms, strided 1.5 ms, claimed by 1: 1.2 ms"
 };

@@ -11,7 +11,7 @@ namespace gpo::advice {
 
 namespace {
 
-constexpr uint64_t kEnough = 8;  // launches or waits, from which their mean tells what one costs
+constexpr uint64_t kEnough = 8;  // launches or waits for a usable mean
 constexpr uint64_t kEnoughBytes = 1 << 20;
 constexpr uint64_t kLeastLaunch = 200;  // ns
 constexpr size_t kShownGaps = 3, kShownForms = 4;
@@ -40,7 +40,7 @@ void take_rates(gpo_costs& costs, const GpuFacts& facts, bool pageable) noexcept
     if (in) (pageable ? costs.pageable_in_rate : costs.copy_in_rate) = in;
     if (out) (pageable ? costs.pageable_out_rate : costs.copy_out_rate) = out;
     if (pageable || (!in && !out)) return;
-    // Of both together, as much as of the one machine whose figures stand for all.
+    // For both together, the same share as on the machine of default_costs().
     const gpo_costs usual = default_costs();
     const double share =
         static_cast<double>(usual.copy_both_rate) / static_cast<double>(usual.copy_in_rate + usual.copy_out_rate);
@@ -48,7 +48,7 @@ void take_rates(gpo_costs& costs, const GpuFacts& facts, bool pageable) noexcept
         static_cast<uint64_t>(share * static_cast<double>(costs.copy_in_rate + costs.copy_out_rate)) + 1;
 }
 
-/// What launches, waits and copies cost, without what recording costs.
+/// The costs of launches, waits and copies, without the cost of recording.
 gpo_costs costs_in(const trace::TraceRead& trace, const GpuFacts& facts, bool pageable) noexcept {
     gpo_costs costs = default_costs();
     if (trace.launches >= kEnough) {
@@ -67,7 +67,7 @@ struct Share {
 
 constexpr const char* kOwnCode = "other work of the host";
 
-/// What most of the GPU's time went to.
+/// Where most of the GPU's time went.
 const char* bound_in(const GpuFacts& facts) noexcept {
     const trace::DeviceFigures& figures = facts.figures;
     const uint64_t bare_copies = figures.copying - std::min(figures.copying, figures.hidden);
@@ -131,8 +131,7 @@ const char* form_name(uint32_t form) noexcept {
 
 std::string times_text(uint32_t thousandths) { return formatted("%.2f", static_cast<double>(thousandths) / 1e3); }
 
-/// Of a GPU that most of the time has nothing to do because the program does other things: no form of its work mends
-/// that.
+/// For a GPU that mostly idles while the program does other things: no other form of the GPU's work helps.
 std::string own_code_text(const GpuFacts& facts) {
     const auto time = static_cast<double>(std::max<uint64_t>(facts.time(), 1));
     const auto own = static_cast<double>(facts.idle.host), rest = std::max(time - own, 1.0);

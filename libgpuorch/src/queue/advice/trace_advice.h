@@ -1,4 +1,4 @@
-// What gpo_advise_trace answers: a text about a trace, and the work in it as a workload.
+// The answer of gpo_advise_trace: a text about a trace, and the trace's work as a workload.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace gpo::advice {
 
 struct TraceAdvice {
     std::string text;
-    gpo_workload workload{};  // of the GPU that had the most to do; all 0 where there was none
+    gpo_workload workload{};  // of the GPU with the most work; all 0 if there is none
 };
 
-/// Of what a GPU did: one turn of the sequence that repeats.
+/// A GPU's work as a workload: one turn of the sequence that repeats.
 gpo_workload workload_of(const GpuFacts& facts, const trace::TraceRead& trace) noexcept;
 /// Throws std::bad_alloc.
 TraceAdvice advise_trace(const trace::TraceRead& trace);

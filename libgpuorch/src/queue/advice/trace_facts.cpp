@@ -14,13 +14,13 @@ using Doing = trace::TraceRead::Doing;
 
 constexpr size_t kSettled = 1 << 12;  // operations that the sweep holds
 constexpr size_t kLookedAt = 8192, kLongestPeriod = 1024;
-constexpr double kAlike = 0.95;  // share of operations that the one a period before is like
+constexpr double kAlike = 0.95;  // share of operations that are like the operation a period before
 
 struct Stretch {
     uint64_t begin, end;
 };
 
-/// Their union, in order.
+/// The stretches' union, in order.
 std::vector<Stretch> joined(std::vector<Stretch> stretches) {
     std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
     std::vector<Stretch> out;
@@ -32,7 +32,7 @@ std::vector<Stretch> joined(std::vector<Stretch> stretches) {
     return out;
 }
 
-/// What of a time lies in some stretches. Times are asked for in order.
+/// How much of a time lies in some stretches. Times are asked for in order.
 class Cover {
 public:
     explicit Cover(std::vector<Stretch> stretches) : stretches_(joined(std::move(stretches))) {}
@@ -57,7 +57,7 @@ Cover cover(const trace::TraceRead& trace, std::initializer_list<Doing> doings) 
     return Cover(std::move(found));
 }
 
-/// Gives a GPU's idle time to what the host did.
+/// Counts a GPU's idle time by the host's activity.
 class IdleTime {
 public:
     explicit IdleTime(const trace::TraceRead& trace)
@@ -94,7 +94,7 @@ private:
     Cover serialising_, launching_, waiting_;
 };
 
-/// What makes two operations alike.
+/// Two operations with equal values are alike.
 struct Likeness {
     const char *kind, *label;
     uint64_t bytes;

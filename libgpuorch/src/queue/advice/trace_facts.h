@@ -1,8 +1,8 @@
-// What the time of a GPU went to in a trace.
+// How a GPU spent its time in a trace.
 //
-// A GPU is *idle* between its first and its last work while none of its engines works. Its idle time is given to what
-// the host did meanwhile: to *serialising* calls where there are such, else to *launching*, else to *waiting* for the
-// GPU, else to other work of the host's. While the GPU had been given its next work already, it was *queued*.
+// A GPU is *idle* between its first and its last work while none of its engines works. Idle time is counted by the
+// host's activity meanwhile: as *serialising* calls if there are any, else as *launching*, else as *waiting* for the
+// GPU, else as other work of the *host*. Idle time with the next work already submitted is *queued*.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace gpo::advice {
 /// Nanoseconds.
 struct Idle {
     uint64_t launching = 0, waiting = 0, serialising = 0, host = 0, queued = 0;
-    uint64_t waits = 0;  // how often the host waited for the GPU, and gave it more work only then
+    uint64_t waits = 0;  // how often the host waited for the GPU before it submitted more work
 
     uint64_t all() const noexcept { return launching + waiting + serialising + host + queued; }
 };

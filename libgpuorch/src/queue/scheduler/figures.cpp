@@ -1,4 +1,4 @@
-// What a scheduler's words say of what it has done.
+// A scheduler's figures, read from its words on the device.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 using scheduler::Block;
 using scheduler::Count;
 
-// Of the rows of all blocks.
+// The rows of all blocks: a Block with its Counts each.
 class Rows {
 public:
     Rows(const std::vector<std::byte>& bytes, uint64_t each) noexcept : bytes_(bytes), each_(each) {}
@@ -74,7 +74,7 @@ gpo_scheduler_info Scheduler::info() {
     out.form = plan_.form;
     out.state = runs ? GPO_SCHEDULER_RUNNING + run->asked.load(std::memory_order_relaxed) : GPO_SCHEDULER_READY;
     out.last_end = words.end_run == 0 || (runs && run->number == 1) ? GPO_NOT_READY : words.end;
-    // A while turns 2^32 - 1 times at most.
+    // A while node makes at most 2^32 - 1 turns.
     if (run && !runs && words.end_run != run->number) out.last_end = GPO_LIMIT_EXCEEDED;
     out.runs = run ? run->number : 0;
     out.errors = words.errors;

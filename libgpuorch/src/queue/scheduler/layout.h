@@ -1,5 +1,4 @@
-// What the host's and the kernels' half (gpuorch/device/scheduler.cuh) of a scheduler share. All words are in device
-// memory.
+// The part of a scheduler that host and kernels (gpuorch/device/scheduler.cuh) share. All words are in device memory.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ struct Work {
 };
 static_assert(sizeof(Work) == 80);
 
-/// What is asked of a run: the word has 4 * run + one of these. So what was asked of a run before doesn't concern the
-/// next one. A word of pinned memory has it too, for a driver that fails: the watcher looks there now and then.
+/// A request to a run: the word has 4 * run + the mode, so that requests to an earlier run don't concern the next run.
+/// A word of pinned memory has the same value, in case the driver fails: the watcher reads that word now and then.
 enum class Mode : uint32_t { run, drain, stop, idle };
 
 /// gpo::scheduler_words.
@@ -53,13 +52,13 @@ struct TaskError {
 };
 static_assert(sizeof(TaskError) == 40);
 
-/// gpo::depth_sample, in a ring of so many.
+/// gpo::depth_sample, in a ring of kSamples.
 struct Sample {
     uint64_t time_ns, depth, run;
 };
 inline constexpr uint64_t kSamples = 1024;
 
-/// gpo::step_state of a step graph, without the tasks that are carried, one of each lane; behind these follow the others.
+/// gpo::step_state of a step graph, without the carried tasks, one per lane. Handlers and graphs follow the tasks.
 inline constexpr uint32_t kStepLanes = 32;
 struct alignas(16) StepState {
     uint32_t fired, carried, reserved[2];

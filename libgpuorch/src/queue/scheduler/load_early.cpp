@@ -14,7 +14,7 @@ void try_to_load(Load load, Context& context) noexcept {
     try {
         load(context);
     } catch (const std::exception&) {
-        // Who needs it is told why.
+        // The first use of the kernel reports the error.
     }
 }
 
@@ -27,7 +27,7 @@ bool is_the_only_one(const Context& context) {
 void load_early(Context& context) noexcept {
     try_to_load(queue::push_kernel, context);
     if (context.table().cuGraphConditionalHandleCreate) try_to_load(decide_kernel, context);
-    // The driver translates these when they are first loaded, which takes long: programs of one device are spared it.
+    // The driver translates these kernels at their first load, which takes long. Programs with one device skip that.
     try_to_load(
         [](Context& of) {
             if (!is_the_only_one(of)) peers::kernels_of(of);

@@ -1,4 +1,4 @@
-// The graph of a scheduler whose form is a while: its body is the kernel, which says whether there is another turn.
+// The graph of a scheduler of the while form. The kernel is the body, and decides whether there is another turn.
 #include <cstddef>
 
 #include "graph/instance.h"

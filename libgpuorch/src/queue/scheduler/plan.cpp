@@ -13,7 +13,7 @@ namespace gpo::scheduler {
 namespace {
 
 constexpr uint32_t kMostHandlers = 256, kMostErrors = 4096, kMostBatch = 65536, kMostThreads = 1024;
-constexpr uint32_t kMostLaunches = 120;  // of one run of a graph: CUDA's limit
+constexpr uint32_t kMostLaunches = 120;  // by one run of a graph: CUDA's limit
 constexpr uint32_t kThreads = 128, kBatch = 16, kErrors = 64;
 constexpr uint64_t kSampleNs = 1'000'000;
 
@@ -84,7 +84,7 @@ void add_queue(Plan& plan, DeviceQueue& queue) {
 
 }  // namespace
 
-// What options of functions that do tasks a scheduler of graphs doesn't have.
+// Refuses options for handlers that are functions: a scheduler of graphs doesn't have them.
 void refuse_options_of_functions(const gpo_scheduler_options& options) {
     const std::pair<const char*, uint64_t> given[] = {
         {"source", options.source != nullptr},

@@ -1,4 +1,4 @@
-// What a scheduler is made of: its options, checked, and the text of its kernel.
+// A scheduler's plan: the checked options, and the source of the kernel.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace gpo::scheduler {
 
-/// Of gpo_handler.
+/// From gpo_handler.
 struct Handler {
     std::string name;
     std::vector<Ref<Graph>> graphs;
@@ -23,7 +23,7 @@ struct Plan {
     uint32_t batch = 0, max_errors = 0;
     uint64_t argument = 0, dynamic_shared = 0, idle_ns = 0, sample_ns = 0;
     bool of_graphs() const noexcept { return form == GPO_SCHEDULER_GRAPHS; }
-    bool host_ring = false;  // and then the first block hands out what the host posts
+    bool host_ring = false;  // the first block hands out the host's tasks
     uint32_t task_size = 0;
     std::vector<Handler> handlers;
 

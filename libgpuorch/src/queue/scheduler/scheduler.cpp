@@ -56,7 +56,7 @@ Assets::~Assets() {
     queue->unclaim();
 }
 
-// Two schedulers whose blocks don't fit beside each other would have one wait for the other's end.
+// If the blocks of two schedulers didn't fit beside each other, one scheduler would wait for the other's end.
 void Assets::take_multiprocessors(const Plan& plan) {
     const uint32_t all = kernel->limits().multiprocessors;
     if (plan.leave_free >= all)
@@ -75,7 +75,7 @@ void Assets::take_multiprocessors(const Plan& plan) {
     multiprocessors = wanted;
 }
 
-// The stream gives up the assets, which may have the only reference to the stream: by their queue, if it is that one's.
+// The stream gives up the assets, which may have the only reference to the stream: if it is their queue's stream.
 void Run::on_completed(const Outcome& outcome) noexcept {
     if (stream_.residence()) stream_.residence()->release_done(outcome.operation);
     error_ = outcome.error;
@@ -90,7 +90,7 @@ void Run::wake() noexcept {
 
 namespace {
 
-// The kernel, which fits on the device as it is to be launched.
+// The kernel. Throws if its blocks don't fit on a multiprocessor.
 Ref<Kernel> compile(Device& device, const Plan& plan, const gpo_scheduler_options& options) {
     const std::string source = source_of(plan, options);
     gpo_compile_options compiled{};
@@ -235,7 +235,7 @@ void Scheduler::ask(scheduler::Run& run, Mode mode) {
     do {
         if (before >= static_cast<uint32_t>(mode)) return;
     } while (!run.asked.compare_exchange_weak(before, static_cast<uint32_t>(mode), std::memory_order_seq_cst));
-    // Of two threads the one that asked for more may have written first: so each writes what was asked last.
+    // The thread with the greater request may write before another thread. Each thread therefore writes the greatest.
     const uint64_t address = assets_->work.words + offsetof(scheduler::Words, mode);
     const auto write = [&](uint32_t asked) {
         assets_->asked->store(4 * run.number + asked, std::memory_order_release);
@@ -303,7 +303,7 @@ bool Scheduler::drain(uint64_t deadline) noexcept {
         const Ref<scheduler::Run> run = newest();
         return !run || wait_for(*run, deadline) == GPO_SUCCESS;
     } catch (...) {
-        return true;  // it has failed, or was destroyed: the stream's last mark is waited for
+        return true;  // the run failed, or the scheduler was destroyed: shutdown waits for the stream's last mark
     }
 }
 
@@ -311,7 +311,7 @@ void Scheduler::shutdown_timed_out() noexcept {
     if (const Ref<scheduler::Run> run = newest()) run->wake();
 }
 
-// No call is inside any more. With a last mark a stream of its own stays until the run has ended.
+// No call is inside any more. By its last mark, the scheduler's own stream stays until the run has ended.
 void Scheduler::close() noexcept {
     if (own_stream_) static_cast<Object*>(stream_.leak())->release_handle();
 }

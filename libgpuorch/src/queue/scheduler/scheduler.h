@@ -1,11 +1,11 @@
 // Schedulers: kernels that stay on the GPU and do the tasks of a queue.
 //
-// A run is a launch on a resident stream, with a mark behind it that tells who waits. What a run uses are the
-// scheduler's *assets*: the stream keeps them until the run has ended (stream/residence.h), whatever handles are
+// A run is a launch on a resident stream, followed by a mark whose completion wakes waiting threads. A run uses the
+// scheduler's *assets*. The stream keeps these until the run has ended (stream/residence.h), even if all handles are
 // destroyed.
 //
-// What is asked of a run is a word in device memory, which the memory's control stream writes beside it. The words on
-// the device say for which run they are: so nothing has to be cleared between runs, and a stop overtakes no start.
+// A request to a run is a word in device memory, which the memory's control stream writes while the run goes on. Words
+// on the device carry the number of their run: nothing has to be cleared between runs, and a stop overtakes no start.
 #pragma once
 
 #include "core/struct_array.h"
@@ -20,7 +20,7 @@ class Device;
 
 namespace scheduler {
 
-/// What runs use.
+/// Everything that runs use.
 class Assets final : public Counted {
 public:
     /// Takes the queue and multiprocessors for the scheduler. Throws Failure.
@@ -29,8 +29,8 @@ public:
     const Ref<DeviceQueue> queue;
     const Ref<Kernel> kernel;
     const Ref<queue::Memory> memory;
-    Ref<Graph> graph;  // what a run launches; NULL: the kernel
-    std::vector<Ref<Graph>> children;  // that the graph launches
+    Ref<Graph> graph;  // launched by a run; NULL: a run launches the kernel
+    std::vector<Ref<Graph>> children;  // graphs that `graph` launches
     uint32_t multiprocessors = 0, blocks = 0;
     Work work;
     std::atomic<uint32_t>* asked = nullptr;  // pinned
@@ -49,23 +49,23 @@ void make_step(Assets& assets, const Plan& plan, const char* label);
 /// Throws Failure unless kernels of the context may launch the plan's graphs.
 void check_graphs(const Plan& plan, const Context& context);
 
-/// A run, for those who wait.
+/// A run, for the threads that wait for its end.
 class Run final : public CompletionHandler {
 public:
     Run(uint32_t number, Stream& stream) noexcept : number(number), stream_(stream) {}
     void on_completed(const Outcome& outcome) noexcept override;
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
-    /// Why it failed; NULL: it didn't. After its end.
+    /// Why the run failed; NULL: it didn't. After its end.
     const ErrorPtr& error() const noexcept { return error_; }
-    /// Whoever waits looks again.
+    /// Makes waiting threads look again.
     void wake() noexcept;
     const std::atomic<uint32_t>& signal() const noexcept { return signal_; }
 
     const uint32_t number;
-    std::atomic<uint32_t> asked{0};  // Mode: of draining and stopping the last
+    std::atomic<uint32_t> asked{0};  // Mode: the greatest that was asked for
 
 private:
-    Stream& stream_;  // which a mark on it keeps
+    Stream& stream_;  // kept by the mark on it
     std::atomic<uint32_t> signal_{0};
     std::atomic<bool> ended_{false};
     ErrorPtr error_;

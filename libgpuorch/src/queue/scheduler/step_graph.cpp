@@ -1,4 +1,4 @@
-// The graph of a scheduler whose tasks are graphs: one kernel, which launches them and itself.
+// The graph of a scheduler of graphs: a kernel that launches the tasks' graphs and its own graph.
 #include <algorithm>
 #include <cstring>
 
@@ -42,7 +42,7 @@ void check_graphs(const Plan& plan, const Context& context) {
                      " is of another runtime than the device");
             if (&graph->context() != &context)
                 fail(GPO_INVALID_ARGUMENT, graph->describe(), " of ", handler.name, " is of another device");
-            graph->device_handle();  // which it has if kernels may launch it
+            graph->device_handle();  // throws unless kernels may launch the graph
             if (std::count(seen.begin(), seen.end(), graph.get()))
                 fail(GPO_INVALID_ARGUMENT, graph->describe(), " of ", handler.name,
                      " is given twice, and can be launched once at a time");
@@ -73,7 +73,7 @@ void make_step(Assets& assets, const Plan& plan, const char* label) {
     const LaunchKernel operation(*assets.kernel, launch, arguments, sizes, 4);
     const uint32_t node = made->add({}, operation.record(), operation.label(), assets.kernel);
     made->add_parameter("run", node, GPO_PARAMETER_ARGUMENT, 3);
-    // A launch of the host uploads it, with the number of the run.
+    // A launch by the host uploads the graph, with the number of the run.
     assets.graph = make<Graph>(std::move(made), uint32_t{GPO_GRAPH_DEVICE_LAUNCH}, label);
 }
 

@@ -14,7 +14,7 @@ namespace gpo::trace {
 namespace {
 
 constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
-// Of GPUORCH_TRACE: the first claim, which this process has until it ends, so that all names of that form stay its own.
+// The first claim for GPUORCH_TRACE. The process keeps the claim until it ends, and all names of the form with it.
 constinit std::atomic<Claim*> g_place{nullptr};
 constinit std::atomic<uint32_t> g_form{0};  // 0: plain, 1: with the process id, 2: and with the time
 
@@ -30,13 +30,13 @@ std::string absolute(const std::string& path) {
     return text(folder, "/", path);
 }
 
-/// A folder that other users may write to. They could know our names beforehand, and read what is in our files.
+/// A folder that other users may write to. Other users could know our files' names beforehand, and read our files.
 bool is_shared(const char* value) {
     struct stat status;
     return stat(value, &status) == 0 && S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/// What the value of GPUORCH_TRACE means. `added` goes before the endings of names.
+/// The meaning of GPUORCH_TRACE's value. `added` goes before the endings of names.
 Options named_by(const char* value, const std::string& added) {
     Options options;
     options.of_environment = true;
@@ -122,13 +122,13 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
-    // The program may go to another folder before the end.
+    // The program may change its working folder before the end.
     for (std::string* path : {&options_.path, &options_.picture, &options_.summary}) *path = absolute(*path);
     start_ = host::now();
     for (const std::string& path : {options_.path, options_.picture, options_.summary}) {
         std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
         made.reserve(made.size() + 1);
-        // What can't be made is told by the files in it.
+        // If a folder can't be made, its files fail to open.
         if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.push_back(std::move(folder));
     }
     const bool claimed = !options_.picture.empty() && !options_.one_claim;
@@ -190,10 +190,10 @@ void Recorder::finish() noexcept {
         host::step(spins);
     }
     give_back_leftovers();
-    // For good: nobody starts a trace of a runtime that is shut down.
+    // The state stays `changing`: no trace of a shut-down runtime starts.
 }
 
-// What threads pushed that were inside a call when the session ended.
+// Discards records of calls that were under way when the session ended, and returns their events.
 void Recorder::give_back_leftovers() noexcept {
     std::vector<Ref<Buffer>> buffers;
     {
@@ -207,7 +207,7 @@ void Recorder::give_back_leftovers() noexcept {
             if (record.gpu_end && record.lane && record.lane <= lanes_.size())
                 give_back(*lanes_[record.lane - 1], record);
     }
-    // Clocks call the driver as they go: not under the lock.
+    // Clocks call the driver in their destructors: not under the lock.
     std::vector<Clocked> clocks;
     std::lock_guard lock(lanes_lock_);
     lanes_.clear();
@@ -222,7 +222,7 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
         const std::string counted = number > 1 ? text("-", number) : "";
         const bool shared = is_shared(value);
         for (uint32_t form = std::max(g_form.load(), uint32_t{shared});; ++form) {
-            // Processes of different containers may have one id, and share a folder: the time tells them apart.
+            // Processes of different containers may have equal ids, and share a folder: the time differs.
             const std::string process =
                 form == 0 ? "" : form == 1 ? text("-", getpid()) : text("-", getpid(), "-", host::now());
             const Options options = named_by(value, process + counted);
@@ -276,7 +276,7 @@ void Recorder::add_gpu(Gpu& gpu) noexcept {
         std::lock_guard lock(lanes_lock_);
         clocks_.push_back(std::move(clocked));
     } catch (const std::bad_alloc&) {
-        // Its operations have no times.
+        // This GPU's operations have no times.
     }
 }
 

@@ -1,4 +1,4 @@
-// What the recorder needs from the code above it: GPUs with their clocks (device/context.h, device/gpu_clock.h), and
+// Interfaces of the recorder to the code above it: GPUs with their clocks (device/context.h, device/gpu_clock.h), and
 // figures of the whole runtime (runtime/tracing.h). The recorder itself makes no driver call.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace gpo::trace {
 
-/// Times of a GPU's events on the host's clock. One thread uses it at a time.
+/// Times of a GPU's events on the host's clock. Used by a single thread at a time.
 class Clock {
 public:
     virtual ~Clock() = default;
@@ -21,14 +21,14 @@ public:
     virtual bool adjust(uint64_t age) noexcept = 0;
 
     struct Times {
-        bool known = false;   // false: the driver can't tell any more
+        bool known = false;   // false: the driver doesn't know the times any more
         uint64_t begin = 0, end = 0;
     };
-    /// When operations ran, of which the first are asked for until one has not ended: appends the times of each that
-    /// has. Throws std::bad_alloc.
+    /// Appends the times of the operations, in order, up to the first operation that has not ended. Throws
+    /// std::bad_alloc.
     virtual void times_of(const std::deque<Record>& operations, std::vector<Times>& times) = 0;
 
-    /// How far off a time may be, at worst; what recording the two events of an operation costs the host. 0: not known.
+    /// Greatest error of a time; the host's cost of recording an operation's two events. 0: not known.
     virtual uint64_t error() const noexcept = 0;
     virtual uint64_t record_cost() const noexcept = 0;
 };
@@ -42,11 +42,11 @@ public:
     virtual std::string device_name() = 0;
     /// Throws std::bad_alloc.
     virtual std::unique_ptr<Clock> make_clock() = 0;
-    /// Takes timed events back that were taken for operations.
+    /// Takes back timed events of operations.
     virtual void take_back(CUevent* events, size_t count) noexcept = 0;
 };
 
-/// What is drawn over the time of a trace.
+/// Levels that a trace shows over time.
 struct Levels {
     uint64_t operations_pending = 0, operations_held = 0, completions_pending = 0;
     uint64_t arena_in_use = 0, pool_in_use = 0, pipeline_pinned = 0;   // bytes

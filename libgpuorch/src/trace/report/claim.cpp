@@ -12,8 +12,8 @@ namespace gpo::trace {
 
 namespace {
 
-// Those whose descriptors a forked child closes: with them it would have the locks too, and could outlive us. For more
-// than fit there is only the unlocking at their end.
+// Claims whose descriptors a forked child closes: otherwise the child would share the locks, and could outlive this
+// process. Claims that don't fit are only unlocked at their end.
 constinit std::atomic<Claim*> g_claims[64] = {};
 constexpr int kMostNames = 100;
 
@@ -36,8 +36,8 @@ void unlock_and_close(int descriptor) noexcept {
     fail_open(path, EWOULDBLOCK, "another process, or another runtime of this one, writes its trace to it");
 }
 
-// What is there. A link is followed if it is the user's own, or root's (/dev/stdout): in a folder that users share
-// another one's may lead to any file of ours.
+// Opens an existing file. A link is followed if it is the user's own, or root's (/dev/stdout): in a shared folder,
+// another user's link may lead to any file of ours.
 int open_there(const std::string& path) {
     int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644);
     struct stat link;
@@ -67,8 +67,8 @@ Claim::Claim(const std::string& path, bool alone) : path_(path) {
             ::close(descriptor_);
             fail_taken(path_);
         }
-        // Who had it may just have removed it, or put another in its place. (There are file systems whose numbers
-        // don't last.)
+        // The earlier holder may just have removed or replaced the file. (On some file systems, inode numbers don't
+        // last.)
         if (stat(path_.c_str(), &now) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino) break;
         if (tries == kMostNames) break;
         unlock_and_close(descriptor_);

@@ -1,6 +1,6 @@
 // Draws the SVG. Heights are in pixels. Everything along the time axis is in hundredths of a per cent of the width, so
-// one file reads well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text
-// is beside it.
+// one file reads well on a phone and on a wide screen. A lane is an inner svg, stretched to the width, with the text
+// beside it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,7 +38,7 @@ constexpr Colour kWork[] = {   // as Picture::Look
     {"#5f7390", "#8699b6"}, {"#0f8b9d", "#35b5c8"}, {"#6b7a00", "#94a52a"}, {"#8a5a2b", "#c98f58"},
 };
 
-/// The colours as they are, without variables, which hardly any viewer but a browser knows.
+/// The colours' values: variables are known to hardly any viewer but browsers.
 std::string colours(const char* Colour::* shade) {
     const auto of = [shade](const Colour& colour) { return colour.*shade; };
     std::string out = text("text{fill:", of(kSoft), "}.h,.s,.n{fill:", of(kInk), "}.w{fill:#ffffff}.p{fill:", of(kPage),
@@ -53,7 +53,7 @@ std::string style() {
     return text(kShapes, colours(&Colour::light), "@media(prefers-color-scheme:dark){\n", colours(&Colour::dark), "}\n");
 }
 
-/// Of a time on the axis, which is a round number.
+/// The label of a time on the axis, a round number.
 std::string axis_text(double ns) {
     if (ns < 1e3) return ns == 0 ? "0" : formatted("%.0f ns", ns);
     if (ns < 1e6) return formatted("%g us", ns / 1e3);
@@ -123,8 +123,8 @@ private:
     bool idle_seen_ = false, paler_seen_ = false, completions_seen_ = false, serialising_seen_ = false;
 };
 
-// From the first piece of GPU work that was submitted to the last that ended, if there is any: what comes before, such
-// as compiling kernels, would leave no room for it.
+// From the first begin of GPU work to its last end, if there is any: earlier time, such as compiling kernels, would
+// leave no room for the work.
 void Drawing::find_range() {
     first_ = UINT64_MAX;
     last_ = 0;
@@ -163,8 +163,8 @@ void Drawing::thin_out() {
     picture_.each([&](std::vector<Piece>& pieces) {
         std::erase_if(pieces, [&](const Piece& piece) { return piece.end < first_ || piece.begin > last_; });
     });
-    // What is narrower than a third of a pixel on a wide screen, or ten times that if there is more than a file should
-    // hold.
+    // Joins pieces that are narrower than a third of a pixel on a wide screen. If more than kDrawn pieces are left,
+    // joins wider pieces, up to a fiftieth of the width.
     size_t count = SIZE_MAX;
     for (uint64_t quantum = (last_ - first_) / 4000; count > kDrawn && quantum < (last_ - first_) / 50;
          quantum += quantum / 2 + 1) {
@@ -194,7 +194,7 @@ void Drawing::close_lane(int height) {
     space(height + 2);
 }
 
-// A graph has its template's label, unless it was given one of its own.
+// A graph without a label of its own has its template's label.
 std::string Drawing::of_template(const Piece& piece) {
     if (!*piece.graph_template || std::string_view(piece.graph_template) == piece.label) return "";
     return text(" of ", named("template", piece.graph_template));
@@ -220,8 +220,8 @@ std::string Drawing::title_of(const Piece& piece) const {
 void Drawing::piece(const Piece& piece, int height) {
     const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
     seen_[static_cast<size_t>(piece.look)] = true;
-    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's,
-    // so that neighbours stay apart. Joined ones get none: where two of them meet is no gap.
+    // The narrowest pieces get an outline of their own colour, or they would vanish. Wide pieces get an outline of the
+    // background's colour, to separate neighbours. Joined pieces get no outline: no gap shows where two of them meet.
     const char* outline = to - from < 60 ? " t" : piece.count > 1 ? " j" : to - from < 2500 ? " o" : " b";
     const int top = piece.look == Look::held || piece.look == Look::callback ? height - 4 : 0;
     body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
@@ -309,7 +309,7 @@ void Drawing::devices() {
             const auto row = looks.find(look);
             if (row == looks.end()) continue;
             std::string right;
-            if (look == Look::collective) {   // the engine's figures are of kernels as well
+            if (look == Look::collective) {   // the engine's figures include other kernels
                 right = count_text(row->second.all.count, "timed operation");
             } else if (figures) {
                 const auto& f = figures->engines[static_cast<size_t>(engine)];
@@ -377,7 +377,7 @@ void Drawing::threads() {
         for (const Piece& p : row->strip) piece(p, 12);
         close_lane(12);
     }
-    // There is no lane for them, or nothing in what is shown.
+    // Threads without a lane, or without anything in the shown time.
     size_t left_out = 0;
     Picture::Count calls, callbacks;
     for (const auto& [number, row] : picture_.threads_) {
@@ -436,7 +436,7 @@ void Drawing::legend() {
     const auto tick = [&](std::string_view look, const char* words) {
         items.push_back({text("<line class=\"", look, "\" x1=\"7\" x2=\"7\" y1=\"3\" y2=\"13\"/>"), words});
     };
-    const char* work = nullptr;  // something that a paler one can be shown of
+    const char* work = nullptr;  // the class of the paler example
     constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4",  "c5",
                                                           "c6", "c7", "c8", "c9", "c10", "c11"};
     for (const Look look : {Look::kernel, Look::collective, Look::graph, Look::copy_in, Look::copy_out,

@@ -40,7 +40,7 @@ void Figures::add(const Span& span) {
 
 void Figures::settle(uint64_t time) {
     for (auto& [number, sweep] : sweeps_) {
-        // Where one ends when another begins there is no gap: begins first.
+        // Begins come before ends: there is no gap where a span ends when another begins.
         std::sort(sweep.edges.begin(), sweep.edges.end(),
                   [](const Edge& a, const Edge& b) { return a.at != b.at ? a.at < b.at : a.begin > b.begin; });
         DeviceFigures& device = devices_[number];

@@ -36,7 +36,7 @@ struct DeviceFigures {
 
 class Figures {
 public:
-    /// `on_its_way`: told of each change of how many bytes and operations a device has been given and not finished.
+    /// `on_its_way`: called at each change of the bytes and operations that a device has been given and not finished.
     using OnItsWay = std::function<void(int device, uint64_t at, uint64_t bytes, uint64_t operations)>;
     explicit Figures(OnItsWay on_its_way) : on_its_way_(std::move(on_its_way)) {}
 
@@ -51,7 +51,7 @@ public:
 private:
     struct Edge {
         uint64_t at;
-        bool begin, submit;  // submit: of the time on its way; else of the work
+        bool begin, submit;  // submit: an end of the time on the way; else of the work
         Engine engine;
         const char *kind, *label, *stream;
         uint64_t bytes;

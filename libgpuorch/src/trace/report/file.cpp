@@ -15,7 +15,7 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr uint64_t kBlock = 4096;  // of file systems: room that is freed comes in these
+constexpr uint64_t kBlock = 4096;  // of file systems: the unit of freed space
 constexpr size_t kBoundaries = 16;
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);  // gzip's
 
@@ -29,7 +29,7 @@ ErrorPtr io_error(const std::string& path, const char* what, int number) {
     return error;
 }
 
-constexpr off_t kBehind = -1;  // behind what has been written: pipes know no other place
+constexpr off_t kBehind = -1;  // behind earlier writes: pipes know no other place
 
 bool write_all(int descriptor, off_t at, std::string_view data, std::string_view behind, int* number) noexcept {
     while (!data.empty() || !behind.empty()) {
@@ -90,7 +90,7 @@ bool File::write(std::string_view data, std::string_view behind) noexcept {
     return true;
 }
 
-// Of what it held before.
+// Removes the file's old content.
 bool File::empty() noexcept {
     if (claim_->regular() && ftruncate(descriptor_, 0) != 0) {
         fail(errno);
@@ -133,19 +133,19 @@ void File::append(std::string_view text) noexcept {
         rescue();
         return;
     }
-    // Cutting the file back to one that is hardly before the next would free nothing.
+    // Cutting the file back to a boundary hardly before the next would free nothing.
     const size_t count = boundaries_.size();
     if (count > 2 && boundaries_[count - 1].offset - boundaries_[count - 2].offset < kBlock) boundaries_.pop_back();
     else if (count == kBoundaries) boundaries_.erase(boundaries_.begin() + 1);
     boundaries_.push_back({offset_, check_, length_});
 }
 
-// What closes the file at a boundary; before the first text was appended, `at` is {0, …} and length 0: all of the file.
+// The text that closes the file at a boundary. Before the first append (offset and length are 0): the whole file.
 std::string_view File::ending(const Boundary& at) noexcept {
     const bool empty = at.length == 0 && at.offset == 0;
     ending_.clear();
     if (!gzip_) return ending_.append(empty ? opening_ : "").append(closing_);
-    // One last block, stored as it is, and gzip's own end.
+    // A last block, stored without compression, and gzip's own end.
     const auto size = static_cast<uint16_t>(closing_.size() + (empty ? opening_.size() : 0));
     const auto little = [&](uint32_t value, int bytes) {
         for (int i = 0; i < bytes; ++i) ending_ += static_cast<char>(value >> (8 * i) & 0xff);
@@ -168,8 +168,7 @@ int File::close_descriptor() noexcept {
     return claim_->flush();
 }
 
-// The ending goes over what is there, which takes no new room where there was one before: what is cut off then is
-// behind it.
+// Writing the ending over an old ending takes no new room. The file is cut behind the ending afterwards.
 bool File::close_at(const Boundary& at) noexcept {
     const std::string_view last = ending(at);
     int number = 0;
@@ -183,7 +182,7 @@ void File::rescue() noexcept {
     struct stat now;
     const uint64_t end = fstat(descriptor_, &now) == 0 ? static_cast<uint64_t>(now.st_size) : offset_;
     if (!rescued && boundaries_.size() > 1) rescued = close_at(boundaries_.back());
-    // A boundary so far back that the cut frees a block; if nothing was cut off, whatever there is.
+    // Cuts back to a boundary so early that a block becomes free, or else to the file's beginning.
     for (size_t i = boundaries_.size(); i-- > 0 && !rescued;) {
         const Boundary& at = boundaries_[i];
         if (i > 0 && at.offset + 2 * kBlock > end) continue;
@@ -202,7 +201,7 @@ void File::close() noexcept {
     const std::string_view last = ending({offset_, check_, length_});
     if (is_whole) offset_ += last.size();
     else if ((offset_ == 0 && !empty()) || !write(last)) return rescue();
-    if (const int number = close_descriptor()) {  // a network's file system may say it only now
+    if (const int number = close_descriptor()) {  // network file systems may report errors only now
         fail(number);
         if (claim_->regular()) unlink(path_.c_str());
     }

@@ -1,11 +1,11 @@
-// The file of a trace: text, plain or gzipped, that is written while it is made and is well-formed at every moment,
-// whatever happens to the process and to the disk.
+// The file of a trace: plain or gzipped text that is written bit by bit. The file is well-formed at every moment, even
+// if the process is killed or the disk is full.
 //
-// Each append ends at a *boundary*, a place where the file could be closed. The same write call that appends also
-// writes the closing text behind the boundary, and the next append overwrites that text. So a process that is killed
-// leaves a complete file. (Killed within that call, it leaves a file that ends early: behind a boundary, or within the
-// text that was being appended.) If a write fails, the file is closed at the last boundary, or cut back to an earlier
-// boundary so that the closing text fits into the space that becomes free. If even that fails, the file is removed.
+// Each append ends at a *boundary*, a place where the file could be closed. The write call of an append also writes the
+// closing text behind the boundary; the next append overwrites the closing text. A killed process therefore leaves a
+// complete file. A kill within the write call leaves a file that ends early: behind a boundary, or within the appended
+// text. If a write fails, the file is closed at the last boundary, or cut back to an earlier boundary to free space for
+// the closing text. If even that fails, the file is removed.
 // Pipes and devices get the closing text when they are closed.
 #pragma once
 
@@ -23,23 +23,22 @@ namespace gpo::trace {
 
 class File {
 public:
-    /// Claims the file; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever
-    /// comes between. Writes nothing yet: what the file held goes with the first thing that is written. Throws as
-    /// Claim does.
+    /// Claims the file; gzipped if the name ends in ".gz". The file will begin with `opening` and end with `closing`.
+    /// Writes nothing yet: the first write removes the file's old content. Throws as Claim does.
     File(const std::string& path, std::string opening, std::string closing, bool alone = false);
-    /// One that wasn't closed, and to which nothing was written, is left as it was; removed, if it was made.
+    /// A file that was neither written nor closed keeps its old content; a new file is removed.
     ~File();
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
     /// Writes text that ends at a boundary, and the closing text. After a failure nothing is written any more.
     void append(std::string_view text) noexcept;
-    /// Closes it. Appending ends.
+    /// Closes the file. Later appends do nothing.
     void close() noexcept;
 
     /// The first failure: NULL if all is well.
     const ErrorPtr& error() const noexcept { return error_; }
-    /// Of what was appended so far; of the whole file, once it is closed.
+    /// Bytes that were appended so far; of the whole file, once closed.
     uint64_t bytes() const noexcept { return offset_; }
     const Ref<Claim>& claim() const noexcept { return claim_; }
 
@@ -66,17 +65,17 @@ private:
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;
-    std::vector<Boundary> boundaries_;  // the latest, some before it that are a block and more apart, and the first
+    std::vector<Boundary> boundaries_;  // the latest, some before that are a block or more apart, and the first
     std::vector<unsigned char> packed_;
-    std::string ending_;  // has room for any
+    std::string ending_;  // has room for any ending
     ErrorPtr error_;
 };
 
-/// Writes a whole file at once, beside its name first, then in its place; a pipe or device that is `claim`ed as it is.
-/// Throws Failure(GPO_IO_ERROR) naming it.
+/// Writes a whole file under a temporary name, and moves it into place. A claimed pipe or device is written directly.
+/// Throws Failure(GPO_IO_ERROR) naming the file.
 void write_whole(const std::string& path, std::string_view text, Claim* claim = nullptr, bool alone = false);
 
-/// Throws Failure(GPO_IO_ERROR) if a file couldn't be written so. Leaves nothing behind.
+/// Throws Failure(GPO_IO_ERROR) if write_whole() would fail to make a file. Leaves nothing behind.
 void check_writable(const std::string& path, const Claim* claim = nullptr);
 
 }  // namespace gpo::trace

@@ -192,7 +192,7 @@ void Json::span(const Span& span) {
     if (graph) text_ += text(",\"template\":", quoted(span.graph_template), ",\"nodes\":", span.nodes);
     text_ += '}';
     finish();
-    // In its last moment: at the end it is over, and viewers would look for a span around it in vain.
+    // In the span's last moment: at the end, viewers would find no span around the arrow.
     arrow('f', "submit", process, span.lane, span.end - 1, span.lane, span.number);
 }
 

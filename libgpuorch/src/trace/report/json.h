@@ -1,10 +1,10 @@
 // The trace as Chrome's JSON array, in the form that Perfetto reads: one event on each line, in text that goes to the
 // file at boundaries (file.h).
 //
-// Host threads are the threads of process 1. Each device is a process, numbered 100 + its number, whose threads are its
-// streams; a stream that was held has a second thread for that. Spans of one thread nest. Arrows go from the call that
-// submitted an operation (or, on threads of the library, from a short span of the submission) to the end of the
-// operation's span, and from a notify to its completion.
+// Host threads are the threads of process 1. Each device is a process, numbered 100 + its number, with its streams as
+// threads. A stream that was held has a second thread for the held times. Spans of one thread nest. Arrows go from the
+// call that submitted an operation (or, on threads of the library, from a short span of the submission) to the end of
+// the operation's span, and from a notify to its completion.
 #pragma once
 
 #include <memory>
@@ -38,18 +38,18 @@ public:
     /// A line about the trace itself: `text` is the inside of a JSON object.
     void about(const char* name, std::string_view text);
 
-    /// Gives what there is to the file, if it is much or `all`.
+    /// Passes the text to the file, if there is much of it or if `all`.
     void flush(bool all);
     void close() noexcept;
     const File& file() const noexcept { return file_; }
 
-    /// As a JSON string, with its quotes; what isn't UTF-8 is replaced.
+    /// `text` as a JSON string, with quotes. Bytes that aren't UTF-8 are replaced.
     static std::string quoted(std::string_view text);
 
 private:
     void head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at);
     void time(uint64_t ns);
-    /// Takes away a line that was begun and for whose end there was no memory.
+    /// Removes a line that was begun, but not ended for lack of memory.
     void begin() noexcept { text_.erase(whole_); }
     void finish() {
         text_ += "},\n";
@@ -62,7 +62,7 @@ private:
     File file_;
     const uint64_t start_;
     std::string text_;
-    size_t whole_ = 0;   // of it: lines that have ended
+    size_t whole_ = 0;   // bytes of text_ in lines that have ended
     std::set<uint32_t> held_lanes_;
 };
 

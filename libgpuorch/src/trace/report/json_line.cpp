@@ -10,7 +10,7 @@ namespace {
 constexpr int kDeepest = 8;
 constexpr uint64_t kLongest = UINT64_MAX / 4000;  // microseconds: sums of a few times fit
 
-/// As UTF-8.
+/// Appends the code point as UTF-8.
 void append_code_point(std::string& out, uint32_t code) {
     const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((code >> shift) & 0x3f)); };
     if (code < 0x80) {

@@ -1,5 +1,5 @@
-// One line of a trace file, as it is read back: a JSON object whose members have names of their own, those of inner
-// objects with the outer name in front ("args.bytes").
+// Reads back a line of a trace file: a JSON object whose members have names of their own. Members of inner objects have
+// the outer name in front ("args.bytes").
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ public:
 
     /// A string, without its quotes and escapes; "" if there is none of that name.
     std::string_view string(std::string_view name) const noexcept;
-    /// A number without sign, fraction and exponent; nothing if there is none such.
+    /// A number without sign, fraction and exponent; nothing if there is no such number.
     std::optional<uint64_t> number(std::string_view name) const noexcept;
     /// Microseconds with at most three decimals, as nanoseconds.
     std::optional<uint64_t> time(std::string_view name) const noexcept;

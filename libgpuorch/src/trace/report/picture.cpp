@@ -54,7 +54,7 @@ void Picture::span(const Span& span) {
 void Picture::call(int thread, const Record& call) {
     Row& row = threads_[thread];
     ++row.all.count;
-    if (call.inside_call) return;  // that one is drawn
+    if (call.inside_call) return;  // only the outer call is drawn
     row.all.busy += call.end - call.begin;
     const Look look = call.status >= 10 ? Look::failed : Look::call;
     add(row.pieces, {call.begin, call.end, call.end - call.begin, 0, 0, call.name,
@@ -85,7 +85,7 @@ void Picture::serialising(const Record& mark) {
 
 void Picture::completion(const Record& completion) {
     ++completion_count_;
-    // Every second one, and so on, when there are too many.
+    // Too many: keeps every second completion.
     if (completions_.size() == 2 * kMarks) {
         for (size_t i = 0; i < kMarks; ++i) completions_[i] = completions_[2 * i];
         completions_.resize(kMarks);
@@ -93,8 +93,8 @@ void Picture::completion(const Record& completion) {
     completions_.push_back(completion.begin);
 }
 
-// Joins neighbours that can't be told apart: a short one with the next, if hardly anything lies between. Work of one
-// kind is joined with another's where both are short.
+// Joins neighbours that can't be distinguished: a short piece with the next piece behind a short gap. Pieces of
+// different kinds are joined if both are short.
 void Picture::join(std::vector<Piece>& pieces, uint64_t quantum) {
     if (pieces.empty()) return;
     size_t kept = 0;

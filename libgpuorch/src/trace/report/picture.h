@@ -2,7 +2,7 @@
 //
 // While the trace runs, what may be drawn is stored in bounded memory: if there are too many spans, spans of a lane
 // that are too close together to be distinguished are joined, in ever coarser steps. The SVG needs no script and no
-// font. It fills the width that it gets, and follows the viewer's preference for dark or light.
+// font, fills the available width, and follows the viewer's preference for dark or light.
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ private:
     };
     struct Piece {
         uint64_t begin, end;
-        uint64_t busy;  // of the time between, where several were joined
+        uint64_t busy;  // part of that time, where several were joined
         uint64_t bytes;
         uint64_t number;
         const char *kind, *label;
@@ -76,7 +76,7 @@ private:
     struct Row {
         std::string name;
         int device = -1;
-        Count all, all_of_strip;  // what was added, of which the pieces are what is drawn; all: those within others too
+        Count all, all_of_strip;  // everything added; drawn are only the pieces. all: with nested calls
         std::vector<Piece> pieces;
         std::vector<Piece> strip;  // along its lower edge: times in which a stream was held, callbacks of a thread
     };

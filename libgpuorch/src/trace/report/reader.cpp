@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kLongestLine = 1 << 16, kMostOperations = 1 << 22, kMostLines = 1 << 26;
 constexpr size_t kLongestText = 255;  // bytes of a name that are kept
 constexpr uint64_t kHostProcess = 1, kFirstDevice = 100, kMostDevices = 4096;
-constexpr uint64_t kLanes = 1'000'000;  // threads of a device from there on show held streams
+constexpr uint64_t kLanes = 1'000'000;  // a device's threads from this number on show held streams
 
 /// The lines of a file, unpacked.
 class Lines {
@@ -155,7 +155,7 @@ private:
     }
     const char* keep(std::string_view text) { return out_.texts.insert(cut_text(text)).first->c_str(); }
 
-    /// False if the line isn't one.
+    /// False if the line isn't an event.
     bool event(std::string_view line) {
         if (!parse(line)) return false;
         const std::string_view phase = json_.string("ph");

@@ -1,6 +1,6 @@
 // Reads a trace file back that the library wrote (json.h), gzipped or not.
 //
-// A trace whose process was killed ends early: between two lines, within a line, or within the gzipped data. What comes
+// A trace whose process was killed ends early: between two lines, within a line, or within the gzipped data. The part
 // before is read, and `whole` is false. A file that is damaged elsewhere, or was written by something else, is refused.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace gpo::trace {
 
 struct TraceRead {
-    /// What a thread of the host did.
+    /// A host thread's activity.
     enum class Doing : uint8_t { launching, waiting, serialising, calling };
     struct HostSpan {
         Doing doing;
@@ -24,7 +24,7 @@ struct TraceRead {
     std::string program;
     std::map<int, std::string> devices;          // names by number
     std::vector<Span> spans;                     // by the time of their submission
-    std::vector<HostSpan> host;                  // in no order. Those of different threads, and nested ones, overlap
+    std::vector<HostSpan> host;                  // in no order; spans of different threads, and nested spans, overlap
     std::map<std::string, uint64_t> serialised;  // counts by what
     uint64_t launches = 0, launch_time = 0;      // calls that launch a kernel, ns in them
     uint64_t end = 0;
@@ -34,8 +34,8 @@ struct TraceRead {
     std::set<std::string> texts;  // that spans refer to
 };
 
-/// Throws Failure(GPO_NOT_FOUND, GPO_IO_ERROR, GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED) that names the file, and the
-/// line where there is one; std::bad_alloc.
+/// Throws Failure(GPO_NOT_FOUND, GPO_IO_ERROR, GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED) naming the file, and the line
+/// if there is any; std::bad_alloc.
 TraceRead read_trace(const std::string& path);
 
 }  // namespace gpo::trace

@@ -1,4 +1,4 @@
-// What the writer thread passes on to the trace file, the figures and the picture.
+// GPU work as the writer thread passes it on to the trace file, the figures and the picture.
 #pragma once
 
 #include "trace/record.h"

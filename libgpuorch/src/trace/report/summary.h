@@ -11,7 +11,7 @@ namespace gpo::trace {
 
 struct Summary {
     struct Serialised {
-        uint64_t count = 0, time = 0;  // calls; ns in them, as far as it was measured
+        uint64_t count = 0, time = 0;  // calls; ns in calls, where measured
     };
     gpo_trace_info info{};
     std::string title;

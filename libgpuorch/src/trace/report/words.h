@@ -16,7 +16,7 @@ std::string named(const char* kind, const char* label);
 std::string percent(uint64_t part, uint64_t whole);
 /// "55.43 GB/s"
 std::string speed_text(uint64_t bytes, uint64_t ns);
-/// What a trace recorded: "14 calls, 205 operations (164 timed), 41 callbacks, 0 completions".
+/// Counts of a trace's records: "14 calls, 205 operations (164 timed), 41 callbacks, 0 completions".
 std::string counts_text(const gpo_trace_info& counts);
 
 }  // namespace gpo::trace
