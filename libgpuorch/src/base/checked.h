@@ -5,8 +5,8 @@
 
 namespace gpo {
 
-/// Bytes from the first of `height` rows of `width` bytes, `pitch` apart, to behind the last one; 0 if there are none.
-/// False if that doesn't fit; `span` isn't to be used then.
+/// `span`: bytes from the start of the first of `height` rows of `width` bytes, `pitch` apart, to the end of the last;
+/// 0 without rows. False if the span doesn't fit: don't use `span` then.
 constexpr bool span_of_rows(uint64_t pitch, uint64_t width, uint64_t height, uint64_t* span) noexcept {
     *span = 0;
     if (width == 0 || height == 0) return true;
@@ -15,7 +15,7 @@ constexpr bool span_of_rows(uint64_t pitch, uint64_t width, uint64_t height, uin
            !__builtin_add_overflow(before_last, width, span);
 }
 
-/// Whether so many bytes from `address` on go beyond what an address can say.
+/// True if `bytes` bytes from `address` run past the last address.
 constexpr bool past_addresses(uint64_t address, uint64_t bytes) noexcept { return bytes > UINT64_MAX - address; }
 
 }  // namespace gpo

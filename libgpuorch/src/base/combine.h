@@ -1,4 +1,4 @@
-// What gpo_combine does with the elements of several ranks. Both kernels of that name include this file:
+// How gpo_combine combines the elements of several ranks. Both kernels of that name include this file:
 // driver/combine.cu, compiled by nvcc, and softgpu/image/combine.cpp. Their results are the same, bit for bit.
 //
 // An element type is a class with two types, Stored, which elements have in memory, and Wide, in which they are
@@ -6,8 +6,8 @@
 // order. Floating-point numbers are rounded by each operation, and once more by narrow(). Integers wrap.
 //
 // A result that isn't a number is the canonical NaN: positive, with all other bits set. Minimum and maximum don't
-// depend on the order of the ranks: -0 is less than +0, and the result is a NaN if any element is. (NCCL uses fminf()
-// and fmaxf() or the like, which ignore a NaN as long as the other element is a number.)
+// depend on the order of the ranks: -0 is less than +0, and the result is a NaN if any element is a NaN. (NCCL uses
+// fminf() and fmaxf() or the like, which ignore a NaN as long as the other element is a number.)
 #pragma once
 
 #include "narrow_floats.h"
@@ -97,7 +97,7 @@ struct Float64 : Floating<double> {
 
 // -- several elements at a time ---------------------------------------------------------------------------------------
 
-/// `count` neighbouring elements, which are combined rank by rank. On CUDA they are in registers.
+/// `count` neighbouring elements, combined rank by rank. On CUDA the elements are in registers.
 template <class Element, unsigned count>
 class Run {
 public:
@@ -134,7 +134,7 @@ private:
     Wide wide_[count];
 };
 
-/// Calls `work` with the element type of that number; does nothing if there is none.
+/// Calls `work` with the element type of this number. No effect if there is no such type.
 template <class Work>
 GPO_HOST_DEVICE void with_type(unsigned type, Work work) {
     using u64 = unsigned long long;

@@ -12,10 +12,10 @@ namespace gpo {
 class Digest {
 public:
     void add(const void* bytes, size_t count) noexcept;
-    /// A field: its length, then its bytes, so that fields can't run into one another.
+    /// Adds a field as its length and its bytes: neighbouring fields can't be confused.
     void add_field(std::string_view field) noexcept;
     void add_field(uint64_t number) noexcept;
-    /// Ends it: nothing may be added any more.
+    /// Ends the digest: no more data may be added.
     std::array<uint8_t, 32> finish() noexcept;
 
 private:

@@ -28,21 +28,21 @@ namespace gpo::environment {
     X(GPUORCH_SOFT_FIBERS, "1: compile kernels for the software GPU so that all threads of a block run in turn")    \
     X(GPUORCH_SOFT_RATES, "speeds of the software GPU's engines: h2d=55e9,d2h=55e9,d2d=2e12,launch=3000")
 
-/// Whether the program is set-uid (or the like), so that nothing in its environment counts.
+/// True if the program is set-uid (or the like): its environment is then ignored.
 bool ignored() noexcept;
 
-/// The value; NULL if it is not set, or the program is set-uid. `name` is one of the list above.
+/// The value; NULL if the variable is not set, or the program is set-uid. `name`: from the list above.
 const char* get(const char* name) noexcept;
 
 /// True for "1", "on", "yes", "true".
 bool flag(const char* name) noexcept;
 
-/// Whether the value is meant to turn something on or off: a number, or a word like "yes". Such a value of GPUORCH_TRACE
-/// is no name.
+/// True if the value is meant as a switch: a number, or a word like "yes". GPUORCH_TRACE doesn't take switches for file
+/// names.
 bool is_a_switch(const char* value) noexcept;
 
-/// A sentence for each variable whose value is none that it can have. Those that name files, devices and speeds aren't
-/// looked at here: they are refused where they are used. Throws std::bad_alloc.
+/// A sentence for each variable with an invalid value. Variables for files, devices and speeds aren't checked here: the
+/// code that uses them refuses bad values. Throws std::bad_alloc.
 std::vector<std::string> mistakes();
 
 }  // namespace gpo::environment

@@ -2,9 +2,9 @@
 // nvcc take this code, and it needs no GPU that knows the formats: the software GPU and every GPU get the same bits.
 //
 // widen() is exact. narrow() rounds to nearest, ties to even, and makes denormals. Every NaN becomes the format's
-// canonical NaN: positive, with all other bits set, as CUDA's instructions make it. What is too large for the format
-// becomes an infinity; in the 8-bit formats it becomes the largest finite number, and an infinity does too: this is
-// __NV_SATFINITE of cuda_fp8.h. So e5m2 has infinities that can be widened, but narrow() never makes one.
+// canonical NaN: positive, with all other bits set, as CUDA's instructions make it. Numbers too large for the format
+// become infinities. In the 8-bit formats, they and infinities become the largest finite number, as with __NV_SATFINITE
+// of cuda_fp8.h: widen() takes infinities of e5m2, but narrow() never makes one.
 //
 // The results hold where denormals aren't flushed to zero, and no multiplication is fused with an addition.
 #pragma once
@@ -20,8 +20,8 @@ namespace gpo {
 GPO_HOST_DEVICE constexpr unsigned bits_of(float x) { return __builtin_bit_cast(unsigned, x); }
 GPO_HOST_DEVICE constexpr float float_of(unsigned bits) { return __builtin_bit_cast(float, bits); }
 
-/// `exponent`, `fraction`: how many bits these have. `largest`: the bits of the largest finite number. `beyond`: the
-/// bits that larger numbers become.
+/// `exponent`, `fraction`: numbers of bits. `largest`: the bits of the largest finite number. `beyond`: the bits for
+/// larger numbers.
 template <class Bits, int exponent, int fraction, unsigned largest, unsigned beyond>
 struct NarrowFormat {
     using Stored = Bits;
@@ -51,10 +51,10 @@ template <class Format>
 GPO_HOST_DEVICE constexpr typename Format::Stored narrow(float x) {
     constexpr int kDropped = Format::kDropped;
     constexpr unsigned kRebias = static_cast<unsigned>(127 - Format::kBias) << 23, kLeastNormal = kRebias + (1 << 23);
-    // This number's last bit is worth the format's least denormal, so an addition to it rounds.
+    // The last bit of kGrid is worth the format's least denormal: adding a number to kGrid rounds the number.
     constexpr unsigned kGrid = static_cast<unsigned>(128 - Format::kBias + kDropped) << 23;
     const unsigned bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    // A half of the last bit that is kept, or less by 1 where a tie is to be rounded down.
+    // Half of the last kept bit, or less by 1 where a tie must be rounded down.
     const unsigned half = (1u << (kDropped - 1)) - 1 + (magnitude >> kDropped & 1);
     const unsigned normal = (magnitude - kRebias + half) >> kDropped;
     const unsigned denormal = bits_of(float_of(magnitude) + float_of(kGrid)) - kGrid;

@@ -9,7 +9,7 @@
 
 namespace gpo {
 
-/// A text that takes no memory, and is cut where it doesn't fit.
+/// A text of fixed size that needs no memory, and is cut if it doesn't fit.
 template <size_t N>
 class FixedText {
 public:
@@ -51,7 +51,7 @@ std::string text(const Pieces&... pieces) {
     return out;
 }
 
-/// The same without memory.
+/// text() without memory: the result is cut to fit.
 template <size_t N, class... Pieces>
 FixedText<N> fixed_text(const Pieces&... pieces) noexcept {
     FixedText<N> out;

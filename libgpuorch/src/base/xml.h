@@ -1,4 +1,4 @@
-// Text that is safe in a file whose reader insists on UTF-8, whatever labels have in them.
+// Makes text with arbitrary labels safe for files whose readers insist on UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace gpo {
 /// Bytes of the UTF-8 character that begins at `at`; 0 if none does.
 size_t utf8_bytes(std::string_view text, size_t at) noexcept;
 
-/// For XML, between tags and in attributes. What isn't UTF-8, and characters that XML can't have, become U+FFFD; so do
-/// all control characters.
+/// Escapes text for XML, between tags and in attributes. Bytes that aren't UTF-8, characters that XML can't have, and
+/// all control characters become U+FFFD.
 std::string xml_text(std::string_view text);
 
 }  // namespace gpo

@@ -64,7 +64,7 @@ Mark& MarkQueue::at(size_t i) noexcept {
 Mark MarkQueue::pop(size_t size) noexcept {
     const uint64_t popped = popped_.load(std::memory_order_relaxed);
     Mark mark = std::move(head_->marks[popped % kBlock]);
-    // The producer has written the ones that come next; what it is writing now is left to it.
+    // Prefetch a mark that the producer has finished, not the mark that the producer is writing now.
     if (size > 2) __builtin_prefetch(&head_->marks[(popped + 2) % kBlock]);
     if ((popped + 1) % kBlock == 0) {
         Block* used = std::exchange(head_, head_->next.load(std::memory_order_acquire));

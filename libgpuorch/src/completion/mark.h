@@ -1,8 +1,8 @@
 // Marks: points in streams that the scanner watches.
 //
-// A mark is an event recorded behind an operation, and what is to happen when it is reached. Marks of a stream are kept
-// in the order in which the driver got them, in a queue with one producer (the stream, under its submit lock) and one
-// consumer at a time (the scanner, or a thread that has its turn).
+// A mark is an event recorded behind an operation, and the action to take when the event is reached. A stream's marks
+// are kept in the order in which the driver got them. Their queue has one producer: the stream, under its submit lock.
+// The consumer is the scanner, or a thread that has the scanner's turn: one at a time.
 #pragma once
 
 #include <cuda.h>
@@ -29,45 +29,44 @@ struct Outcome {
 };
 
 /// Is notified when a mark (or a timeline's value, or a pipeline's run) has completed or failed: exactly once, under no
-/// lock but the scanner's of its turn, on the thread that has found out. For a mark that is the scanner's thread or one
-/// that is blocked (Scanner::look), inside a driver scope. A handler must be quick, must not throw or wait, and runs no
-/// code of the user's.
+/// lock but the scanner's turn lock, on the thread that found the completion. For a mark, this is the scanner's thread
+/// or a blocked thread (Scanner::look), inside a driver scope. A handler must be quick, must not throw or wait, and
+/// runs no user code.
 class CompletionHandler : public Counted {
 public:
     virtual void on_completed(const Outcome&) noexcept = 0;
-    /// Somebody is blocked until then.
+    /// True if a thread is blocked until the completion.
     virtual bool awaited() const noexcept { return false; }
-    /// `on_completed` may be called soon: fetches the memory that it will write. Called again and again, in latency
-    /// mode.
+    /// Prefetches the memory that `on_completed` will write. Called repeatedly in latency mode, before the completion.
     virtual void fetch_ahead() const noexcept {}
 };
 
-/// What a mark's GPU time is measured from: a recording of an event with timing (stream/event.h).
+/// The start of a mark's GPU time: a recording of an event with timing (stream/event.h).
 class Beginning : public Object {
 public:
     using Object::Object;
     virtual CUevent native() const noexcept = 0;
-    /// Whether the driver's event has this recording, and none was begun since.
+    /// True if the event's latest recording, begun or made, is this one.
     virtual bool holds(uint64_t recording) const noexcept = 0;
 };
 
-/// Of a mark what is copied as it is.
+/// The fields of a mark that are copied byte for byte.
 struct MarkFields {
-    static constexpr uint64_t kNewest = UINT64_MAX;   // the newest when it is pushed
+    static constexpr uint64_t kNewest = UINT64_MAX;   // the newest operation at the time of push()
     CUevent event = nullptr;           // NULL: reached when all marks before it are
-    CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or Mark::target
+    CompletionQueue* queue = nullptr;  // kept alive by the entry reserved in it; NULL: see Mark::target
     uint64_t user_data = 0;
-    uint64_t operation = kNewest;      // number of the newest operation before it
+    uint64_t operation = kNewest;      // number of the newest operation before the mark
     uint64_t submitted = 0;            // host::ticks()
-    uint32_t since_event = 0;  // how many marks before it the newest with an event is; 0: it has one. Set by push()
+    uint32_t since_event = 0;          // distance back to the newest mark with an event; 0: this one. Set by push()
     uint32_t origin = 0;               // GPO_ORIGIN_*
-    bool timing = false;               // of `event`, which is the context's then; else it is the place's in the queue
-    bool deferred = false;  // the stream was being captured: the scanner records the event when it no longer is
-    bool special = false;              // it has one of Mark's last two
+    bool timing = false;               // `event` has timing and is the context's; false: it is the queue place's
+    bool deferred = false;             // the stream was being captured: the scanner records the event after the capture
+    bool special = false;              // Mark::since_ or Mark::error_ is set
 };
 
-/// Marks go from one core to another. What most of them have lies on the first of a mark's two cache lines, and a move
-/// touches the other, and writes to the mark that it moves from, only where there is something.
+/// Marks move from one core to another. The fields that most marks use share the first of a mark's two cache lines. A
+/// move touches the second line, and writes to its source, only where a field is set.
 struct alignas(64) Mark : MarkFields {
     Ref<CompletionHandler> target;
 
@@ -83,7 +82,7 @@ struct alignas(64) Mark : MarkFields {
     }
     Beginning* since() const noexcept { return special ? since_.get() : nullptr; }
     uint64_t since_recording() const noexcept { return since_recording_; }
-    /// It completes with this error.
+    /// The mark completes with this error.
     void set_error(ErrorPtr error) noexcept {
         error_ = std::move(error);
         special = true;
@@ -97,21 +96,21 @@ private:
 };
 static_assert(sizeof(Mark) == 128 && sizeof(MarkFields) + sizeof(Ref<CompletionHandler>) <= 64);
 
-/// Unbounded queue of marks, one producer and one consumer, in blocks that are used again.
+/// Unbounded queue of marks with one producer and one consumer, in recycled blocks.
 class MarkQueue {
 public:
     MarkQueue();
     ~MarkQueue();
-    /// Makes sure that the next `pushes` can't fail. Producer. Throws std::bad_alloc.
+    /// Allocates the blocks for the next `pushes`, which then can't fail. Producer. Throws std::bad_alloc.
     void reserve(size_t pushes = 1) {
-        // The push that fills a block links the next one, so that the consumer never runs off the end.
+        // The push that fills a block links the next block: the consumer never runs off the end.
         const size_t filled = (pushed_.load(std::memory_order_relaxed) % kBlock + pushes) / kBlock;
         if (filled > spares_) [[unlikely]] make_spares(filled);
     }
-    /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
+    /// The next mark, to be filled in and then pushed. Its place may still have an old mark's fields.
     Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
-    /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given
-    /// one.
+    /// The event of the next mark's place: successive marks of the place reuse the event. NULL until an event is
+    /// assigned.
     CUevent& next_event() noexcept { return tail_->events[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     void push() noexcept {
         const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
@@ -123,13 +122,13 @@ public:
         mark.since_event = since_event_;
         if ((pushed + 1) % kBlock == 0) [[unlikely]] link_spare();
         pushed_.store(pushed + 1, std::memory_order_release);
-        // The consumer has read the marks that come next, the last time round: their lines are taken from it now.
+        // The consumer's core has the lines of the next marks, from the last time round: fetch them now.
         host::fetch_to_write(&tail_->marks[(pushed + 2) % kBlock]);
     }
-    /// A mark will be pushed soon: fetches what that writes. Any thread; and, the second, the producer.
+    /// Prefetch the memory that the next push writes. fetch_ahead: any thread; fetch_next: the producer.
     void fetch_ahead() const noexcept { host::fetch_to_write(&tail_); }
     void fetch_next() noexcept { host::fetch_to_write(&next()); }
-    /// Calls `take` for each place's event. No mark is in the queue, or comes into it any more.
+    /// Calls `take` for each place's event. The queue must be empty, and no mark may be pushed any more.
     template <class Take>
     void take_events(Take&& take) noexcept {
         for (Block* list : {head_, spare_, recycled_.load(std::memory_order_acquire)})
@@ -137,17 +136,18 @@ public:
                 for (CUevent& event : block->events)
                     if (event) take(std::exchange(event, nullptr));
     }
-    /// Consumer. NULL if there is none. `oldest(i)`: i-th from the oldest.
+    /// Number of marks.
     size_t size() const noexcept {
         return pushed_.load(std::memory_order_seq_cst) - popped_.load(std::memory_order_acquire);
     }
+    /// Consumer: the i-th mark from the oldest.
     Mark& at(size_t i) noexcept;
-    /// The oldest, where there are `size` or more.
+    /// Consumer: takes the oldest mark out. The queue has at least `size` marks.
     Mark pop(size_t size) noexcept;
 
 private:
     static constexpr size_t kBlock = 32;
-    static constexpr uint32_t kNoEvent = UINT32_MAX;  // further back than any queue reaches
+    static constexpr uint32_t kNoEvent = UINT32_MAX;  // no mark had an event: further back than any queue reaches
     struct Block {
         Mark marks[kBlock];
         CUevent events[kBlock]{};      // the producer's
@@ -155,9 +155,9 @@ private:
     };
     void make_spares(size_t count);
     void link_spare() noexcept;
-    // Each side's own on a cache line of its own.
+    // The producer's and the consumer's fields lie on separate cache lines.
     alignas(64) Block* tail_;          // producer
-    Block* spare_ = nullptr;           // producer: a list, reserved for the next turns
+    Block* spare_ = nullptr;           // producer: a list, reserved for the next pushes
     size_t spares_ = 0;                // producer
     uint32_t since_event_ = kNoEvent;  // producer: of the newest mark
     std::atomic<uint64_t> pushed_{0};  // written by the producer

@@ -6,10 +6,10 @@ namespace gpo::pace {
 
 namespace {
 
-constexpr uint64_t kStaysAwake = 1'000'000;  // ns with nothing pending, before it parks
+constexpr uint64_t kStaysAwake = 1'000'000;  // ns without a pending mark, before the scanner parks
 constexpr unsigned kYieldEvery = 64;         // spins
-constexpr uint64_t kWorthWaking = 30'000;    // ns: the thread is not woken from a sleep that is no longer
-constexpr uint64_t kSpinsBlocked = 1'000'000;  // ns that a blocked thread is looked for all the time
+constexpr uint64_t kWorthWaking = 30'000;    // ns: marks wake the thread only from longer sleeps
+constexpr uint64_t kSpinsBlocked = 1'000'000;  // ns of blocking with looks for the completion all the time
 constexpr uint64_t kMostMargin = 500'000;      // ns
 constexpr uint64_t kMostSpin = 1'000'000;      // ns
 
@@ -24,7 +24,7 @@ Decision listen(State state) noexcept {
     return {.move = announced ? Move::listen : Move::announce, .state = state};
 }
 
-// Timers are late by some microseconds (4 on a virtual machine with an H200), which short rests would be longer by.
+// Timers are late by some microseconds (4 on a virtual machine with an H200). The rest is shortened by this lateness.
 Decision sleep(State state, const Turn& turn) noexcept {
     const uint64_t age = turn.now > turn.oldest ? turn.now - turn.oldest : 0;
     uint64_t rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
@@ -61,7 +61,7 @@ Expected History::expected() const noexcept {
         longest = std::max(longest, took.completed);
         pending = std::min(pending, took.pending);
     }
-    // While there are fewer than four, the shortest is 0.
+    // With fewer than four durations, the shortest is 0.
     if (shortest < 2 * kLeastSleep || longest - shortest > shortest / 8 + kLeastSleep) return {};
     const uint64_t margin = std::min(shortest / 64, kMostMargin);
     return {.from = pending - std::min(pending, margin),
@@ -69,7 +69,7 @@ Expected History::expected() const noexcept {
             .until = longest + margin};
 }
 
-// One look on the way, where the way is long: work that is a little shorter than before is then known to an eighth.
+// A long rest has one look an eighth before its end: the duration of slightly shorter work is then known to an eighth.
 uint64_t rest_before_end(const Expected& expected, uint64_t age) noexcept {
     if (expected.from == kNever) return kNever;
     if (age < expected.from) {
@@ -85,7 +85,7 @@ uint64_t rest_of_blocked(uint64_t blocked, bool may_spin) noexcept {
     return std::clamp(blocked / 50, kLeastSleep, kMostSleep);
 }
 
-// A moving average. One very late sleep says little of the next.
+// A moving average, with each sample capped: a single very late sleep says little about the next.
 State after_sleep(State state, uint64_t late) noexcept {
     state.lateness = (7 * state.lateness + std::min(late, kLeastSleep)) / 8;
     return state;

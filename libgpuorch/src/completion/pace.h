@@ -1,24 +1,24 @@
-// How the scanner spends the time from one turn to the next. Decisions only, made from values: this file knows no
-// clock, no thread and no driver. The scanner (completion/scanner.h) does what is decided here.
+// How the scanner spends the time from one turn to the next. This file only makes decisions from values: it knows no
+// clock, no thread and no driver. The scanner (completion/scanner.h) carries the decisions out.
 //
 // Words:
-// - In a *turn* the scanner looks once at each of its streams. It asks the driver for their marks and completes those
-//   that the GPU has passed. The marks that it leaves are *pending*. A turn that completes a mark makes *progress*.
-// - To *spin* is to begin the next turn at once. Latency mode does so until it parks.
-// - To *sleep* is to begin the next turn after a rest. Balanced mode does so. The rest is a sixteenth of the time that
-//   the oldest pending mark has waited, at least 10 us, at most 1 ms.
-// - To *expect* an end is to take it that the work before a stream's oldest mark lasts as long as the work before the
-//   last four marks, where these agree. Balanced mode sleeps until shortly before that end, at most 1 ms at a time.
-//   Then it spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end.
-//   If the end doesn't come, it sleeps as if there were no expectation. It expects nothing where the driver notifies.
-// - A thread is *blocked* while it is inside a call that waits. In the first millisecond of that somebody looks for its
-//   completion all the time: the thread itself, or the scanner, which spins then; later, after a fiftieth of the time
-//   that it has been blocked.
-// - To *listen* is to sleep until the driver notifies (driver::Listener), or a stream gets its first mark. It takes two
-//   turns. After a turn that finds pending marks and makes no progress, the scanner *announces* that it listens, and
-//   asks for all marks once more. If that turn makes no progress either, the scanner sleeps until it is woken. It may
-//   be woken in vain, by work that no mark belongs to: then it rests before it announces again.
-// - To *park* is to sleep until a mark is made. The scanner parks when no mark has been pending for 1 ms.
+// - In a *turn* the scanner looks once at each of its streams: it asks the driver for the stream's marks, and completes
+//   the marks that the GPU has passed. Other marks are *pending*. A turn that completes a mark makes *progress*.
+// - *Spin*: begin the next turn at once. Latency mode spins until it parks.
+// - *Sleep*: begin the next turn after a rest. Balanced mode sleeps. The rest is a sixteenth of the time for which the
+//   oldest pending mark has waited, at least 10 us, at most 1 ms.
+// - *Expect* an end: assume, if the work before a stream's last four marks took equally long, that the work before its
+//   oldest mark does too. Balanced mode sleeps until shortly before the expected end, at most 1 ms at a time. Then it
+//   spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end. If the
+//   end doesn't come, balanced mode sleeps as without an expectation. Where the driver notifies, no end is expected.
+// - A thread is *blocked* while it is inside a call that waits. In the first millisecond, the thread itself or the
+//   scanner, which then spins, looks for its completion all the time. Later, the rest between two looks is a fiftieth
+//   of the time that the thread has been blocked.
+// - *Listen*: sleep until the driver notifies (driver::Listener), or a stream gets its first mark. Listening takes two
+//   turns. After a turn with pending marks and without progress, the scanner *announces* that it listens, and asks for
+//   all marks once more. If this second turn makes no progress either, the scanner sleeps until it is woken. Work
+//   without a mark may wake the scanner in vain: the scanner then rests before it announces again.
+// - *Park*: sleep until a mark is made. The scanner parks when no mark has been pending for 1 ms.
 #pragma once
 
 #include <array>
@@ -29,26 +29,27 @@ namespace gpo::pace {
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000;   // ns
 constexpr uint64_t kNever = UINT64_MAX;
 
-/// How long the work before a mark took, as far as looks tell: ns from its acceptance (work that was held: the time for
-/// which it was held too), or from the completion of the mark before it, if that came later.
+/// Bounds of how long the work before a mark took. Both are ns from the later of two times: the acceptance of the mark
+/// (so the time for which work was held counts), and the completion of the mark before.
 struct Took {
-    uint64_t pending = 0;     // at the last look that found the mark pending; 0: there was none
+    uint64_t pending = 0;     // at the last look that found the mark pending; 0: no look did
     uint64_t completed = 0;   // at the first look that found the mark completed
 };
 
 /// The age of a mark around which its end is expected.
 struct Expected {
     uint64_t from = kNever;   // the scanner looks all the time from here; kNever: nothing is expected
-    uint64_t spin = 0;        // for so long
-    uint64_t until = 0;       // and with the shortest rests until here
+    uint64_t spin = 0;        // ns that the scanner looks all the time
+    uint64_t until = 0;       // after the spin, the scanner takes the shortest rests until here
 };
 
-/// What the work before the last marks of a stream took.
+/// Durations of the work before the last marks of a stream.
 class History {
 public:
     void add(const Took& took) noexcept { took_[count_++ % took_.size()] = took; }
-    /// Nothing, unless there are four, each known to an eighth, and they differ by no more than an eighth. (The last
-    /// four: work that was slept through is not known, so the scanner then looks as if there were no history.)
+    /// The expected end, if the last four durations are each known to an eighth and differ by at most an eighth; else
+    /// nothing. (If a work's end was slept through, its duration isn't known: the scanner then acts as without a
+    /// history.)
     Expected expected() const noexcept;
 
 private:
@@ -56,41 +57,40 @@ private:
     uint64_t count_ = 0;
 };
 
-/// How long the scanner rests before it looks at a mark of this age. 0: not at all; kNever: the expectation says nothing.
+/// Rest, in ns, before the scanner looks at a mark of this age. 0: none; kNever: no end is expected now.
 uint64_t rest_before_end(const Expected& expected, uint64_t age) noexcept;
 
-/// How long a thread rests before it looks again that has been blocked for this time. 0: not at all, which is for
-/// threads that may spin.
+/// Rest, in ns, before the next look of a thread that has been `blocked` ns. 0: none, only if the thread may spin.
 uint64_t rest_of_blocked(uint64_t blocked, bool may_spin) noexcept;
 
 /// How far the scanner has got with listening.
 enum class Listening : uint8_t {
     no,
-    announced,   // in this turn: if there is no progress in it, the scanner sleeps until the driver notifies
-    woken,       // in the turn before
+    announced,   // if this turn makes no progress, the scanner sleeps until the driver notifies
+    woken,       // the scanner listened before this turn, and was woken: it doesn't announce after this turn
 };
 
-/// What one turn leaves to the next. The times are those of host::now().
+/// State that one turn passes to the next. Times are from host::now().
 struct State {
     uint64_t idle_since;                   // latest time at which marks were pending or completed, or parking ended
-    uint64_t lateness = 0;                 // average time by which sleeps have ended late
+    uint64_t lateness = 0;                 // ns by which sleeps have ended late, on average
     unsigned spins = 0;                    // since the latest progress
     Listening listening = Listening::no;
 
-    /// The turn asks for marks too that were made just now, which a turn leaves alone otherwise.
+    /// True if the turn asks for the newest marks too; other turns leave marks alone that were made just now.
     bool asks_all() const noexcept { return listening != Listening::no; }
     bool operator==(const State&) const = default;
 };
 
-/// What a turn has seen.
+/// Findings of a turn.
 struct Turn {
     uint64_t now;         // when it began to look at the streams
     bool pending;
     bool progress;
-    bool may_listen;      // the driver notifies of all pending marks, of which none is deferred
-    uint64_t oldest;      // since when the oldest pending mark has waited of those with no end expected; kNever: none
-    uint64_t before_end = kNever;   // the shortest rest before the expected ends of the others
-    uint64_t blocked = kNever;      // for how long a thread has been blocked, of several the newest; kNever: none is
+    bool may_listen;      // the driver notifies of all pending marks; false if a pending mark may be deferred
+    uint64_t oldest;      // time from which the oldest pending mark without an expected end has waited; kNever: none
+    uint64_t before_end = kNever;   // the shortest rest before the expected ends of the other marks
+    uint64_t blocked = kNever;      // ns that the newest blocked thread has been blocked; kNever: no thread is
 };
 
 enum class Move : uint8_t { spin, announce, listen, sleep, park };
@@ -99,15 +99,15 @@ struct Decision {
     Move move;
     State state;                // for the next turn
     uint64_t rest = 0;          // sleep: ns from the end of this turn until the next
-    bool worth_waking = false;  // sleep and park: a new mark wakes the thread. A short sleep ends soon enough by itself
+    bool worth_waking = false;  // sleep and park: a new mark wakes the thread. False for short sleeps
     bool yields = false;        // spin: the thread offers its core to others
 };
 
 Decision decide(bool latency, State state, const Turn& turn) noexcept;
 
-/// A sleep of which nobody woke the thread ended `late` ns after its time.
+/// For a sleep that the timer ended, `late` ns after its time.
 State after_sleep(State state, uint64_t late) noexcept;
-/// The thread has parked until `now`, or has found just before parking that it must not.
+/// For a thread that has parked until `now`, or that found a mark or stream just before parking.
 State after_parking(State state, uint64_t now) noexcept;
 
 }  // namespace gpo::pace

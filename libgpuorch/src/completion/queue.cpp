@@ -1,5 +1,5 @@
-// The ring is Dmitry Vyukov's bounded queue for many producers and consumers: each cell carries the turn at which it
-// may be filled or drained, so that neither side needs a lock.
+// The ring is Dmitry Vyukov's bounded queue for many producers and consumers: each cell carries the turn at which a
+// thread may fill or drain the cell. Producers and consumers need no lock.
 #include "completion/queue.h"
 
 #include <algorithm>
@@ -11,10 +11,9 @@ namespace gpo {
 
 namespace {
 constexpr size_t kFailuresKept = 256;
-// What a waiter in latency mode does before it sleeps: as long as the scanner, which asks for that long after the last
-// mark.
+// ns that a waiter in latency mode spins before it sleeps: as long as the scanner keeps asking after the last mark.
 constexpr uint64_t kSpinsFor = 1'000'000;
-constexpr unsigned kScheduledSpins = 8000;  // turns, where time stands still meanwhile
+constexpr unsigned kScheduledSpins = 8000;  // under the deterministic scheduler, whose clock stands still meanwhile
 }  // namespace
 
 CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
@@ -43,7 +42,7 @@ bool CompletionQueue::reserve_slowly() noexcept {
         if (reserved - drained_seen_.load(std::memory_order_relaxed) >= capacity_) {
             const uint64_t drained = tail_.load(std::memory_order_acquire);
             drained_seen_.store(drained, std::memory_order_relaxed);
-            // `reserved` may be older than `drained`, then the difference is negative.
+            // If `reserved` is older than `drained`, the difference is negative.
             if (static_cast<int64_t>(reserved - drained) >= static_cast<int64_t>(capacity_)) {
                 refused_.fetch_add(1, std::memory_order_relaxed);
                 return false;
@@ -58,8 +57,8 @@ void CompletionQueue::unreserve() noexcept {
     reserved_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// No call is inside any more, so nothing is reserved or given back from now on. What is on its way needs the queue: it
-// is kept until the last entry is delivered.
+// No call is inside the queue any more, so room is neither reserved nor given back from now on. The queue is kept until
+// the last reserved entry is delivered.
 void CompletionQueue::close() noexcept {
     retain();
     const uint64_t closing = kKept - reserved_.load(std::memory_order_acquire);
@@ -78,7 +77,7 @@ void CompletionQueue::put(const gpo_completion& entry, ErrorPtr error) noexcept 
     }
     const uint64_t turn = head_.fetch_add(1, std::memory_order_relaxed);
     Cell& cell = cells_[turn & mask_];
-    // Room was reserved, so whoever drains this cell is at most between two instructions.
+    // Room was reserved: the thread that drains this cell is at most between two instructions.
     for (unsigned spins = 0; cell.turn.load(std::memory_order_acquire) != turn; ++spins) host::step(spins);
     cell.entry = entry;
     cell.entry.error_id = error_id;
@@ -89,13 +88,13 @@ void CompletionQueue::notify(uint64_t count) noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();
-    // The last touch, unless the queue is closed and these entries were the last ones that it was kept for.
+    // The last access to the queue. After close(), the last entry releases the queue.
     if (delivered_.fetch_add(count, std::memory_order_acq_rel) + count == kKept) release();
 }
 
-// Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's
-// turn says "filled" or "free" for one turn alone. A single cell's wouldn't: filled for one turn would be free for the
-// next.
+// A drain makes room before it has copied the entry. The thread that fills this room waits for the copy, because each
+// value of a cell's turn means "filled" or "free" for a single turn. A ring of one cell would break this: "filled" for
+// one turn would equal "free" for the next.
 uint64_t CompletionQueue::take(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
@@ -114,7 +113,7 @@ uint64_t CompletionQueue::take(gpo_completion* entries, size_t stride, size_t ca
             break;
         }
         if (!tail_.compare_exchange_weak(turn, turn + 1, std::memory_order_relaxed)) continue;
-        host::crossing();  // there is room already, and the entry is still in its cell
+        host::crossing();  // room is free already, and the entry is still in its cell
         gpo_completion entry = cell.entry;
         cell.turn.store(turn + mask_ + 1, std::memory_order_release);
         entry.struct_size = size;
@@ -133,10 +132,10 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
     return count;
 }
 
-// Whoever has reserved room looks whether the runtime shuts down, and gives the room back if so. So room that is
-// reserved when this sees the shutdown is either owed an entry or about to be given back, and none that is owed one is
-// reserved later. At the end of the runtime all have been delivered; before that an entry is counted a moment after it
-// can be taken out.
+// A thread that has reserved room checks whether the runtime shuts down, and gives the room back if so. Room that is
+// reserved when at_end() sees the shutdown therefore either gets an entry or is about to be given back, and room that
+// is reserved later gets no entry. At the end of the runtime all entries have been delivered. Before the end, an entry
+// is counted a moment after it can be taken out.
 bool CompletionQueue::at_end() const noexcept {
     switch (life_.load(std::memory_order_seq_cst)) {
         case Life::open: return false;
@@ -157,13 +156,13 @@ bool CompletionQueue::filled() const noexcept {
     return cells_[turn & mask_].turn.load(std::memory_order_acquire) >= turn + 1;
 }
 
-// Why no entry is stranded. Who fills a cell, or leaves a filled one behind, sets announced_ and rings if it wasn't
-// set. Who drains reads the descriptor first, then clears announced_, then looks into the cells. So each read is
-// followed by its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away.
-// And an entry whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be
-// left out only where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its
-// own. The ring of a queue that is destroyed or at its end is as an entry that nobody takes out: who reads it away
-// rings again.
+// Why no entry is stranded. A thread that fills a cell, or leaves a filled cell behind, sets announced_, and rings if
+// announced_ wasn't set. A drain first reads the descriptor, then clears announced_, then looks into the cells. Each
+// read is followed by a clear on the same thread: after the last clear, the next thread that sets announced_ rings, and
+// no thread reads this ring away. If a filler found announced_ set, the thread that clears announced_ sees the entry,
+// because the look follows the clear. A drain may skip the read only while announced_ is clear and no ring is unread: a
+// ring may come after the clear that belongs to it. A destroyed queue, or a queue at its end, acts like a queue with an
+// entry that no thread takes: a drain that reads the ring away rings again.
 void CompletionQueue::announce() noexcept {
     host::crossing();
     if (announced_.exchange(1, std::memory_order_acq_rel) != 0) return;
@@ -185,7 +184,7 @@ int CompletionQueue::descriptor() {
     if (!bell_.opened()) {
         bell_.open();
         belled_.store(true, std::memory_order_seq_cst);
-        // Who delivered before that has not rung, who delivers later does.
+        // A delivery before this store has not rung; a later delivery rings.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (filled() || destroyed_.load(std::memory_order_seq_cst) || at_end()) announce();
     }
@@ -197,12 +196,12 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         return filled() ||
                (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
     };
-    // Of what else ends it: an entry that came before that is seen by a look behind it.
+    // Other ends of the wait. The look after each check finds an entry that came before that end.
     const auto refuse = [&] {
         const Life life = life_.load(std::memory_order_seq_cst);
         if (life == Life::open) [[likely]] return;
         if (at_end() && !something()) fail_at_end();
-        // The callback that the shutdown waits for is this one.
+        // The calling thread is in a callback that the shutdown waits for.
         const bool inside = Runtime::in_callback_of(&runtime());
         if ((life == Life::stalled || inside) && !something())
             gpo::fail(GPO_CANCELLED, describe(),

@@ -20,11 +20,11 @@ SlabHeap::Options heap_options(const gpo_arena_options& options) {
 
 }  // namespace
 
-// Of a piece of an arena that was claimed. Until it is freed it counts with those that wait for streams.
+// The waiting free of a claimed arena piece. Until the free, the piece counts as waiting for a stream.
 class WaitingArenaFree final : public WaitingFree {
 public:
-    /// `after`: see Arena::free_unless_held. A wrapped stream whose handle is destroyed meanwhile leaves a mark behind
-    /// its work, and so is waited for as well.
+    /// `after`: see Arena::free_unless_held. If the handle of a wrapped stream is destroyed meanwhile, the stream
+    /// leaves a mark behind its work, and the free waits for this mark.
     WaitingArenaFree(Arena& arena, const SlabHeap::Piece& piece, Stream* after) noexcept
         : WaitingFree(*arena.context_, piece.address, piece.bytes), arena_(&arena), piece_(piece), after_(after) {
         if (after_) after_->marks().expect_mark();
@@ -131,8 +131,8 @@ gpo_memory_statistics Arena::statistics() {
     return out;
 }
 
-// Pieces that only wait for streams keep the arena by themselves. For what was never freed nobody has a handle any
-// more.
+// Pieces that wait for streams keep the arena by themselves. All other pieces can't be freed any more, since the handle
+// is destroyed: they keep the arena until shutdown.
 void Arena::close() noexcept {
     later_.poll();
     const auto [totals, waiting, pieces] = later_.account();

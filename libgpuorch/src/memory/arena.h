@@ -36,9 +36,9 @@ public:
 
 private:
     friend class WaitingArenaFree;
-    /// `after`: the stream that the free is behind, or NULL.
+    /// `after`: the stream that the free is ordered behind, or NULL.
     void free_unless_held(void* memory, Stream* after);
-    /// `tried`: the heap has nothing at hand.
+    /// `tried`: heap_.allocate has failed already.
     void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread, bool tried);
     void refuse_beyond_slabs(uint64_t bytes) const;
     [[noreturn]] void fail_full(uint64_t bytes);
@@ -50,7 +50,7 @@ private:
     SlabHeap heap_;
     FreeLater later_;
     Registry::Nodes node_ = Registry::make_node();
-    std::atomic<bool> reported_{false};   // what it holds has been named in the leak report
+    std::atomic<bool> reported_{false};   // the leak report has named the arena
 };
 
 template <>

@@ -23,7 +23,7 @@ void refuse_pageable_capture(Stream& stream, uint64_t address) {
              " is pageable host memory: a copy from or to it can't be recorded");
 }
 
-// Which way a copy goes that doesn't say so itself: pageable memory is nowhere known, and the host's.
+// The engine of a copy without a stated direction. Addresses outside the device map count as the host's.
 trace::Engine engine_of(Context& context, uint64_t destination, uint64_t source) noexcept {
     Registry& registry = Registry::of(context.runtime());
     const bool to_device = static_cast<bool>(registry.device.find(destination));
@@ -51,7 +51,7 @@ void Copy::check() {
     both_known_ = destination && source;
 }
 
-// The part of the check that needs no driver. Whether the side is memory of ours.
+// The part of the check that needs no driver. True if the side lies in memory of ours.
 bool Copy::check_side(Registry& registry, const char* role, uint64_t address, bool host) {
     const Range range = (host ? registry.host : registry.device).find(address);
     if (!range) {
@@ -60,7 +60,7 @@ bool Copy::check_side(Registry& registry, const char* role, uint64_t address, bo
         return false;
     }
     if (work_.bytes <= range.end - address) return true;
-    // Registrations side by side may be copied across; whether the driver can is its to say.
+    // A copy may cross registrations that lie side by side; the driver decides whether it can.
     if (range.tag == kRegisteredTag) return false;
     Place place;
     place.kind = host ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;
@@ -127,7 +127,7 @@ bool Copy::touches_pageable(Context& context) const {
     return false;
 }
 
-// All that the driver knows of both sides, for copies that it refused, or that it won't see for a while.
+// Checks both sides by all that the driver knows, for copies that the driver has refused, or that are held.
 void Copy::check_fully(Context& context) const {
     const auto check = [&](const char* role, uint64_t address, bool host) {
         const Place place = place_of(context, address);
@@ -197,7 +197,7 @@ std::unique_ptr<Operation> Copy::held_copy() const {
 
 namespace {
 
-/// Bytes from the first to behind the last.
+/// Bytes from the start of the first row to the end of the last.
 uint64_t span_of(const char* role, uint64_t pitch, uint64_t width, uint64_t height) {
     uint64_t span = 0;
     if (pitch < width) fail(GPO_INVALID_ARGUMENT, role, "_pitch ", pitch, " is less than width ", width);
@@ -296,7 +296,7 @@ void CopyBatch::make_room(size_t count) {
 
 CopyBatch::CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count)
     : Operation("batched copy", nullptr), context_(context) {
-    // The least that a struct of this kind ever had, so that a pointer gone wrong is seen before it is followed.
+    // The stride is checked against the struct's smallest size ever, so that a wrong array is found before it is read.
     if (stride < sizeof(gpo_copy))
         fail(GPO_INVALID_ARGUMENT, "stride ", stride, " is less than a gpo_copy (", sizeof(gpo_copy), ")");
     if (stride % alignof(gpo_copy) != 0 || reinterpret_cast<uint64_t>(copies) % alignof(gpo_copy) != 0)
@@ -341,8 +341,8 @@ CopyBatch::CopyBatch(const CopyBatch& other)
     std::memcpy(sizes_, other.sizes_, count_ * sizeof *sizes_);
 }
 
-// Every piece before any is submitted. Most lie where the one before them lay: each side remembers that place. Pieces
-// that touch pageable memory are moved to the end. Inside a DriverScope.
+// Checks every piece before any piece is submitted. Most pieces lie where the piece before them lay: each side
+// remembers that place. Pieces that touch pageable memory are moved to the end. Inside a DriverScope.
 void CopyBatch::check_pieces() {
     if (checked_) return;
     Registry& registry = Registry::of(context_.runtime());
@@ -357,7 +357,7 @@ void CopyBatch::check_pieces() {
         } else {
             last = place_of(context_, address);
         }
-        // Pinned ranges that we don't know to be one may go on behind their end.
+        // A pinned range other than our slabs may continue in the next pinned range.
         if (last.kind == GPO_MEMORY_PINNED && registry.host.find(address).tag != kSlabTag &&
             !last.holds(address, bytes))
             last.bytes = 0;
@@ -422,7 +422,7 @@ void CopyBatch::issue(Stream& stream) {
     for (size_t i = pageable_from_; i < count_; ++i) count_pageable(context_, sizes_[i]);
 }
 
-// By its first piece: the others go the same way as a rule.
+// Described by the first piece: the other pieces usually go the same way.
 trace::Work CopyBatch::work() const noexcept {
     if (count_ == 0) return {};
     return {engine_of(context_, destinations_[0], sources_[0]), total_};
@@ -431,7 +431,7 @@ trace::Work CopyBatch::work() const noexcept {
 std::unique_ptr<Operation> CopyBatch::held_copy() const {
     std::unique_ptr<CopyBatch> held(new CopyBatch(*this));
     held->check_pieces();
-    // Sources that are pageable come along; their destinations are device or pinned memory, or the driver refuses them
+    // Pageable sources are copied. Their destinations are device or pinned memory, or the driver refuses the copies
     // later.
     uint64_t bytes = 0;
     for (size_t i = held->pageable_from_; i < held->count_; ++i)

@@ -1,10 +1,9 @@
 // Copies as operations: one range, rows, many ranges at once.
 //
-// What is known without the driver is checked when the operation is made. What only the driver knows is asked when it
-// is issued, and only where that changes what happens: host memory that isn't ours may be pageable, device memory that
-// isn't ours is left to the driver's own check, whose refusal is then explained. An operation that is held for later is
-// checked in full when it is held, and takes pageable sources with it: they are the caller's again when the call
-// returns.
+// The constructor makes the checks that need no driver. The driver is asked at issue, and only where the answer changes
+// what happens: host memory that isn't ours may be pageable. Device memory that isn't ours is left to the driver's own
+// check, and a refusal is then explained. An operation that is held for later is checked in full when it is held, and
+// copies its pageable sources: the caller may reuse them when the call returns.
 #pragma once
 
 #include <memory>
@@ -29,7 +28,7 @@ public:
         work_.source = source;
         work_.bytes = bytes;
         if (way == Way::to_device || way == Way::to_host) {
-            // As a rule it is from where the last one was: then there is nothing wrong with it that we could see.
+            // Usually both sides lie in the ranges that this thread found last: no check is left to make.
             const Registry& registry = Registry::of(context_.runtime());
             const bool in = way == Way::to_device;
             known_ = registry.host.remembers(in ? source : destination, bytes) &&
@@ -69,7 +68,7 @@ private:
     bool both_known_ = false;  // both sides are memory of ours
     bool held_pageable_ = false;
     Ref<Context> destination_context_, source_context_;
-    std::unique_ptr<std::byte[]> taken_;  // a pageable source, of a held copy
+    std::unique_ptr<std::byte[]> taken_;  // a held copy's pageable source
 };
 
 class CopyRows final : public Operation {
@@ -104,7 +103,7 @@ private:
     void make_room(size_t count);
     void check_pieces();
     void submit_one_by_one(Stream& stream, size_t first, size_t last);
-    /// Of pieces that the driver has refused. Throws Failure if one is pinned in part.
+    /// For pieces that the driver has refused: throws Failure if a piece is pinned in part.
     void check_pinned(size_t first, size_t last) const;
 
     Context& context_;

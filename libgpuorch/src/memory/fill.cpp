@@ -38,7 +38,7 @@ Fill::Fill(Context& context, uint64_t destination, uint64_t pitch, uint32_t valu
     check_known();
 }
 
-// What needs no driver.
+// The checks that need no driver.
 void Fill::check_known() {
     const Extent written = accesses(work_).writes;
     check_addresses("destination", written.address, written.bytes);
@@ -52,13 +52,13 @@ void Fill::check_known() {
     known_ = true;
 }
 
-// A graph's fill can't have its rows changed.
+// A fill node in a graph can't have its number of rows changed.
 LearnableWork Fill::learnable() const noexcept {
     if (!known_ || empty() || work_.rows != 1) return {};
     return work_;
 }
 
-// What the driver knows, when it has refused the fill, or won't see it for a while.
+// The checks that need the driver, for fills that the driver has refused, and for held fills.
 void Fill::check_fully() const {
     const Extent written = accesses(work_).writes;
     const Place place = place_of(context_, written.address);

@@ -11,7 +11,7 @@ class Fill final : public Operation {
 public:
     /// `count` elements, on a stream of `context`. Throws Failure(GPO_INVALID_ARGUMENT).
     Fill(Context& context, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count);
-    /// `height` rows of `width` bytes, `pitch` bytes from one to the next.
+    /// `height` rows of `width` bytes; row starts are `pitch` bytes apart.
     Fill(Context& context, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height);
 
     const FillWork& record() const noexcept { return work_; }
@@ -28,7 +28,7 @@ private:
 
     Context& context_;
     FillWork work_;
-    bool known_ = false;  // all of the destination is memory of ours
+    bool known_ = false;  // the whole destination is memory of ours
 };
 
 }  // namespace gpo

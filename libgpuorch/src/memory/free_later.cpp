@@ -6,7 +6,7 @@
 
 namespace gpo {
 
-// Moves the open batch to those under way, where it waits for its mark.
+// Closes the open batch: it waits for its mark in `under_way`.
 Ref<FreeLater::Batch> FreeLater::close(Line& line) noexcept {
     line.under_way.splice(line.under_way.end(), line.open);
     return line.under_way.back();
@@ -34,18 +34,18 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
     if (due) mark(due);
 }
 
-// Under no lock, for this is a driver call.
+// Under no lock: makes a driver call.
 void FreeLater::mark(const Ref<Batch>& batch) noexcept {
     try {
         batch->stream_->mark(batch);
     } catch (...) {
-        // No mark can be had. The next one of this stream, or poll(), frees the batch too; or else this does.
+        // Without a mark, the stream's next mark, poll() or this wait frees the batch, whichever comes first.
         wait_for_all(batch);
     }
     batch->stream_->marks().end_expecting_mark();
 }
 
-// Under no lock. When a batch is closed here nothing of the line was under way.
+// Under no lock. Called when no batch of the line was under way.
 void FreeLater::mark_open(Stream& stream) noexcept {
     Ref<Batch> due;
     {
@@ -67,7 +67,7 @@ void FreeLater::Batch::on_completed(const Outcome& outcome) noexcept {
     stream_->runtime().errands().post(*this);
 }
 
-// Its stream has failed, which says nothing of what was on it before; or there was no memory to wait with.
+// The stream has failed, and earlier work may still run on it; or memory for the wait was lacking.
 void FreeLater::Batch::run() noexcept {
     of_.wait_for_all(Ref<Batch>::adopt(this));
 }
@@ -97,7 +97,7 @@ void FreeLater::free_through(Stream& stream, const Batch* last) noexcept {
         if (position == under_way.end()) return;
         done.splice(done.end(), under_way, under_way.begin(), std::next(position));
         open = under_way.empty() && !found->second.open.empty();
-        // Whoever polls meanwhile, because there is no room, finds the batch here or its pieces in the heap.
+        // Released under the lock: a thread that polls for lack of room finds the batch here or its pieces in the heap.
         for (const auto& batch : done) {
             for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
             waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
@@ -109,7 +109,7 @@ void FreeLater::free_through(Stream& stream, const Batch* last) noexcept {
             [this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
 }
 
-// Under the lock nothing goes from those that wait to those that are free.
+// The lock keeps waiting pieces from becoming free between the reads.
 FreeLater::Account FreeLater::account() noexcept {
     std::lock_guard lock(lock_);
     return {heap_.totals(), waiting(), pieces_};
@@ -148,7 +148,7 @@ void FreeLater::poll() noexcept {
         try {
             if (batch->stream_->query() == GPO_SUCCESS) free_through(*batch->stream_, batch.get());
         } catch (...) {
-            // Captured, or failed: its marks tell.
+            // The stream is captured or has failed: its marks decide.
             if (batch->stream_->context().lost()) free_through(*batch->stream_, batch.get());
         }
     }

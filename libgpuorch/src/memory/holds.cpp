@@ -38,14 +38,14 @@ void WaitingFree::run() noexcept {
             },
             next.get() == context_.get() ? behind() : nullptr);
     } catch (...) {
-        // There is no memory to wait with, now.
+        // No memory for the wait now: try again later.
         runtime.errands().post(*this, host::now() + Errands::kTryAgain);
     }
 }
 
 // --- holding ---
 
-// Under lock_, as the following. The first hold at the free's memory or behind it.
+// Under lock_, as the following. The first hold in the free's memory; end() if there is none.
 std::map<Holds::Key, uint64_t>::const_iterator Holds::first_in(const WaitingFree& free) const noexcept {
     const auto first = holds_.lower_bound({free.start(), nullptr, {}});
     return first != holds_.end() && first->first.address - free.start() < free.bytes() ? first : holds_.end();
@@ -69,7 +69,7 @@ void Holds::drop(const Key& key) noexcept {
     count(key.address, 0u - 1);
 }
 
-// Frees of the memory that `address` is in, if nothing in that is held any more.
+// Takes the waiting frees of the memory around `address` in which no address is held any more.
 void Holds::take_due(uint64_t address, Frees& due) noexcept {
     for (auto behind = waiting_.upper_bound(address); behind != waiting_.begin();) {
         const auto at = std::prev(behind);
@@ -168,7 +168,7 @@ void Holds::accept(Ready free) noexcept {
             }
         }
     }
-    if (free) return free.mapped().release()->become_due();   // it was released meanwhile
+    if (free) return free.mapped().release()->become_due();   // the last hold was released meanwhile
     const auto place = only_words ? fixed_text<192>(" (held by argument ", word.argument, ", word ", word.word,
                                                     ", of kernel `", word.kernel, "`)")
                                   : FixedText<192>();

@@ -1,9 +1,9 @@
-// Rings of numbers: many threads put numbers in, one thread at a time takes them out. They are made so that few cache
-// lines change hands: numbers that are put in one after the other share a line of sixteen, and the taker looks only now
-// and then and writes nothing but how far it has come. Many threads put into an Inbox. Lanes have one ring for each
-// pair of threads, so putting in takes no locked instruction.
+// Rings of numbers: many threads put numbers in, one thread at a time takes them out. The layout moves few cache lines
+// between cores. Sixteen successive numbers share a line, and the taker looks only now and then, and writes only its
+// position. Many threads put into an Inbox. Lanes have one ring for each pair of threads: putting in takes no locked
+// instruction.
 //
-// Each number carries the *lap* of the ring that it belongs to. By the lap the taker sees that the number has been
+// Each number carries the *lap* of the ring in which it was written. The lap shows the taker that the number has been
 // written.
 #pragma once
 
@@ -27,7 +27,7 @@ public:
         slots_[at % kSlots].store(lap(at) | item, std::memory_order_release);
     }
 
-    /// Calls take(item) for all that was written from `at` on, in order; where the next one will be.
+    /// Calls take(item) for all items written from `at` on, in order. Returns the position of the next item.
     template <class Take>
     uint64_t read(uint64_t at, Take&& take) const noexcept {
         for (;; ++at) {
@@ -39,7 +39,7 @@ public:
 
 private:
     static constexpr uint32_t kItemMask = (1u << kItemBits) - 1;
-    // Never the one before it, which is what a slot holds until it is written; nor 0 in the first lap.
+    // Differs from the lap before, which a slot keeps until its next write, and from 0 in the first lap.
     static uint32_t lap(uint64_t at) noexcept { return static_cast<uint32_t>(at / kSlots + 1) << kItemBits; }
 
     std::array<std::atomic<uint32_t>, kSlots> slots_{};
@@ -49,7 +49,7 @@ class Inbox {
 public:
     static constexpr unsigned kSlots = 64, kItemBits = LapRing<kSlots>::kItemBits;
 
-    /// Any thread; `item` has kItemBits. False if there is no room.
+    /// Any thread. `item` has kItemBits. False if the ring is full.
     bool put(uint32_t item) noexcept {
         uint64_t at = in_.load(std::memory_order_relaxed);
         do {
@@ -61,7 +61,7 @@ public:
         return true;
     }
 
-    /// Calls take(item) for all that is there, in order. One thread at a time.
+    /// Calls take(item) for all items, in order. By a single thread at a time.
     template <class Take>
     void take_all(Take&& take) noexcept {
         const uint64_t begin = out_.load(std::memory_order_relaxed), end = ring_.read(begin, take);
@@ -69,8 +69,8 @@ public:
     }
 
 private:
-    alignas(128) std::atomic<uint64_t> in_{0};   // slots that were ever claimed
-    std::atomic<uint64_t> out_{0};               // and emptied
+    alignas(128) std::atomic<uint64_t> in_{0};   // slots ever claimed
+    std::atomic<uint64_t> out_{0};               // slots ever emptied
     alignas(128) LapRing<kSlots> ring_;
 };
 
@@ -83,7 +83,7 @@ public:
         : ends_(ends), rings_(new Ring[size_t{ends} * ends]), senders_(new Sender[ends]),
           receivers_(new Receiver[ends]) {}
 
-    /// One thread at a time for each `from`. False if there is no room.
+    /// By a single thread at a time for each `from`. False if the ring is full.
     bool put(unsigned from, unsigned to, uint32_t item) noexcept {
         Sender::Lane& lane = senders_[from].to[to];
         Receiver& receiver = receivers_[to];
@@ -97,7 +97,7 @@ public:
         return true;
     }
 
-    /// Calls take(item) for all that is there, in order from each end. One thread at a time for each `to`.
+    /// Calls take(item) for all items, in order from each end. By a single thread at a time for each `to`.
     template <class Take>
     void take_all(unsigned to, Take&& take) noexcept {
         Receiver& receiver = receivers_[to];
@@ -113,12 +113,12 @@ private:
     struct alignas(64) Ring : LapRing<kSlots> {};
     struct alignas(128) Sender {
         struct Lane {
-            uint64_t in = 0, out = 0;   // how much was put in; and taken out, when it was last looked
+            uint64_t in = 0, out = 0;   // items put in; items taken out, as of the sender's last look
         };
         std::array<Lane, kMostEnds> to{};
     };
     struct alignas(128) Receiver {
-        std::atomic<uint64_t> used{0};   // ends that ever put something in
+        std::atomic<uint64_t> used{0};   // bits of the ends that ever put an item in
         std::array<std::atomic<uint64_t>, kMostEnds> out{};
     };
     Ring& ring(unsigned from, unsigned to) noexcept { return rings_[size_t{to} * ends_ + from]; }

@@ -25,10 +25,10 @@ CUresult take_piece(Context& context, uint64_t bytes, bool host, uint64_t* addre
     return result;
 }
 
-// How a piece of host memory is freed, which was made before it; NULL for device memory.
+// The free of a piece of host memory, made before the piece; NULL for device memory.
 using HostFree = std::unique_ptr<HostMemoryFree>;
 
-// Inside a DriverScope. `mapping`: of another process's memory.
+// Inside a DriverScope. `mapping`: the driver's mapping of another process's memory; 0: the memory is ours.
 void give_piece(Context& context, uint64_t address, HostFree host, CUdeviceptr mapping = 0) noexcept {
     if (host)
         host.release()->make();
@@ -38,13 +38,13 @@ void give_piece(Context& context, uint64_t address, HostFree host, CUdeviceptr m
         Streams::of(context).blocking_calls().free_memory(address);
 }
 
-// Users' graphs may refer to the memory as to any other: until it is freed it stays in the registry.
+// Users' graphs may refer to the memory: it stays in the registry until it is freed.
 class OwnedFree final : public WaitingFree {
 public:
     OwnedFree(Context& context, uint64_t start, uint64_t bytes, const FixedText<96>& owner, CUdeviceptr mapping = 0)
         : WaitingFree(context, start, bytes), registry_(Registry::of(context.runtime())), owner_(owner),
           mapping_(mapping) {}
-    /// Once nothing can fail any more.
+    /// Called when nothing can fail any more.
     void set_host(HostFree host) noexcept { host_ = std::move(host); }
 
     FixedText<160> describe() const noexcept override {

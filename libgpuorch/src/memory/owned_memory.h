@@ -1,8 +1,8 @@
-// Memory that an object of the library owns for its users: they get addresses, and can't free them. It is freed with
-// the last reference to this, when no graph refers to it any more and all work is done that is on the runtime's streams
-// then.
+// Memory that an object of the library owns for its users: they get addresses, and can't free the memory. After the
+// last reference to the OwnedMemory is released, the memory is freed as soon as no graph refers to it any more and all
+// work then on the runtime's streams is done.
 //
-// What frees a piece is made with the piece. So to let go of the memory needs none, and can't fail.
+// The free of a piece is made with the piece: releasing the memory needs no memory, and can't fail.
 #pragma once
 
 #include <list>
@@ -15,12 +15,12 @@ namespace gpo {
 
 class OwnedMemory final : public Counted {
 public:
-    /// `owner`: as it is called when somebody else wants to free the memory.
+    /// `owner`: names the owner in the error if the user frees the memory.
     OwnedMemory(Ref<Context> context, const FixedText<96>& owner) : context_(std::move(context)), owner_(owner) {}
 
     // Any thread. Throw Failure, std::bad_alloc.
     uint64_t allocate(uint64_t bytes) { return allocate(bytes, false); }
-    /// Another process's memory, for as long. `exported` was read (read_exported).
+    /// Another process's memory, kept as long. `exported` was read (read_exported).
     uint64_t import(const Exported& exported);
     /// Pinned for all devices, and mapped.
     void* allocate_host(uint64_t bytes) { return reinterpret_cast<void*>(allocate(bytes, true)); }

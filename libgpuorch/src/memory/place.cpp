@@ -5,7 +5,7 @@
 
 namespace gpo {
 
-// Memory that no graph has allocated yet, but some will, at this address: drivers needn't know it.
+// The place of memory that a graph will allocate at this address: the driver may not know the address yet.
 static Place place_in_graphs(Context& context, uint64_t address) noexcept {
     Place place;
     const Registry* registry = context.runtime().find_annex<Registry>();
@@ -29,7 +29,7 @@ Place place_of(Context& context, uint64_t address) noexcept {
             return place;
         }
     } catch (const std::bad_alloc&) {
-        // Then the driver knows.
+        // Ask the driver instead.
     }
     const driver::Table& table = context.table();
     unsigned type = 0;
@@ -80,7 +80,7 @@ void check_pinned_throughout(Context& context, const char* role, uint64_t addres
     if (place.kind == GPO_MEMORY_PINNED && place.bytes != 0) {
         uint64_t start = place.start, pinned = place.start + place.bytes;
         while (pinned < end) {
-            place = place_of(context, pinned);   // what is pinned side by side counts as one
+            place = place_of(context, pinned);   // pinned ranges side by side count as one range
             if (place.kind != GPO_MEMORY_PINNED || place.start + place.bytes <= pinned)
                 fail(GPO_INVALID_ARGUMENT, role, " ", range(address, bytes), " begins in pinned host memory, which is ",
                      range(start, pinned - start), ", and ends outside of it: pin all of a range or nothing");
@@ -92,7 +92,7 @@ void check_pinned_throughout(Context& context, const char* role, uint64_t addres
             place.start = known.start;
             place.bytes = known.bytes();
         } else if (const Place last = place_of(context, end - 1); last.kind == GPO_MEMORY_PINNED) {
-            place = last;   // of the program's own
+            place = last;   // pinned by the program itself
         }
         if (place.bytes != 0)
             fail(GPO_INVALID_ARGUMENT, role, " ", range(address, bytes),

@@ -1,4 +1,4 @@
-// What an address is: which kind of memory, and how far its allocation reaches.
+// The kind of memory at an address, and the bounds of its allocation.
 //
 // Our own memory is found in the runtime's range maps, in some ten nanoseconds. For other addresses the driver is
 // asked, which takes ten times as long; a copy asks only if the answer changes what happens.
@@ -11,7 +11,7 @@ namespace gpo {
 
 struct Place {
     uint32_t kind = GPO_MEMORY_PAGEABLE;   // GPO_MEMORY_*
-    int ordinal = -1;                      // the driver's, of device and managed memory
+    int ordinal = -1;                      // the driver's ordinal, for device and managed memory
     uint64_t start = 0, bytes = 0;         // of the allocation; 0: not known, or plain host memory
 
     bool pageable() const noexcept { return kind == GPO_MEMORY_PAGEABLE; }
@@ -28,10 +28,10 @@ void check_addresses(const char* role, uint64_t address, uint64_t bytes);
 
 /// Throws Failure(GPO_INVALID_ARGUMENT) if the place is known and ends before address + bytes.
 void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes);
-/// What it would say; "" if there is room.
+/// The message of check_room's failure; "" if there is room.
 std::string lack_of_room(const char* role, const Place& place, uint64_t address, uint64_t bytes);
 
-/// Of a range of host memory that the driver has refused: throws Failure(GPO_INVALID_ARGUMENT), with both ranges, if
+/// For a range of host memory that the driver has refused. Throws Failure(GPO_INVALID_ARGUMENT), naming both ranges, if
 /// the range begins in pinned memory and ends outside of it, or the other way round. Inside a DriverScope of the
 /// context.
 void check_pinned_throughout(Context& context, const char* role, uint64_t address, uint64_t bytes);

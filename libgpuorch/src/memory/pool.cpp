@@ -19,7 +19,7 @@ public:
         pool_.driver_calls_.fetch_add(1, std::memory_order_relaxed);
         const CUresult result =
             stream.table().cuMemAllocFromPoolAsync(&address, bytes_, pool_.native_, stream.native());
-        if (result != CUDA_SUCCESS) [[unlikely]]   // the pool is named only then: each allocation comes by here
+        if (result != CUDA_SUCCESS) [[unlikely]]   // describe() only then: this is the path of each allocation
             context.check_allocation(result, "cuMemAllocFromPoolAsync",
                                      {Context::Wanted::Where::device, bytes_, pool_.describe()});
         try {
@@ -45,7 +45,7 @@ private:
 
 class PoolFree final : public Operation {
 public:
-    /// `waited`: the free waited for a graph (memory/holds.h), and the program has been told that it is done.
+    /// `waited`: the free waited for a graph (memory/holds.h), and has been reported to the program as done.
     PoolFree(Pool& pool, uint64_t address, uint64_t bytes, bool waited = false) noexcept
         : Operation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes), waited_(waited) {}
 
@@ -60,7 +60,7 @@ public:
             try {
                 ranges.insert({address_, address_ + bytes_, kFreeingTag, pool_.get()});
             } catch (const std::bad_alloc&) {
-                // Two failures at once: the piece can't be freed again, and goes with the pool.
+                // Two failures at once: the piece can't be freed any more, and stays until the pool is destroyed.
             }
             stream.context().check(result, "cuMemFreeAsync");
         }
@@ -69,8 +69,8 @@ public:
         pool_->give_room(bytes_);
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<PoolFree>(*this); }
-    /// The free never happened, and the program can free the piece again. A free that waited is done without the stream
-    /// instead: see afterwards().
+    /// The free has not happened, and the program can free the piece again. A free that waited is instead made without
+    /// the stream, by afterwards().
     void drop(Stream&, const ErrorPtr&) noexcept override {
         if (!waited_) undo();
     }
@@ -87,11 +87,11 @@ private:
     bool waited_;
 };
 
-// Of a piece of a pool, which is tagged as being freed. The piece is freed in the order of the stream that the program
-// gave, or without the stream if that takes no work any more.
+// The waiting free of a pool's piece, which is tagged as being freed. The piece is freed in the order of the stream
+// that the program gave, or without the stream if it accepts no work any more.
 class WaitingPoolFree final : public WaitingFree {
 public:
-    /// A wrapped stream whose handle is destroyed meanwhile leaves a mark behind its work, and so is waited for.
+    /// If the handle of a wrapped stream is destroyed meanwhile, the stream leaves a mark, and the free waits for it.
     WaitingPoolFree(Pool& pool, Stream& stream, const Range& piece) noexcept
         : WaitingFree(*pool.context_, piece.start, piece.bytes()), pool_(&pool), stream_(&stream) {
         stream_->marks().expect_mark();
@@ -144,14 +144,14 @@ Pool::Pool(Ref<Context> context, const gpo_pool_options& options)
 Pool::~Pool() {
     DriverTry scope(*context_);
     if (!scope.entered() || !native_) return;
-    // Only at shutdown is there anything left.
+    // Pieces are left only at shutdown.
     try {
         for (const Range& piece : registry_.device.of(this)) {
             registry_.device.erase(piece.start, this);
             context_->table().cuMemFree(piece.start);
         }
     } catch (const std::bad_alloc&) {
-        // The driver has the memory back when the context goes.
+        // The driver frees the memory with the context.
     }
     context_->table().cuMemPoolDestroy(native_);
 }
@@ -199,7 +199,7 @@ uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
         PoolAllocation operation(*this, bytes);
         if (stream.submit(operation) != GPO_SUCCESS) PoolAllocation::refuse_held();
         allocations_.fetch_add(1, std::memory_order_relaxed);
-        // The peak is of what was really handed out, so it is taken when nothing can fail any more.
+        // The peak counts memory that was really handed out: it is updated when nothing can fail any more.
         const uint64_t used = in_use_.load(std::memory_order_relaxed);
         uint64_t peak = peak_.load(std::memory_order_relaxed);
         while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
@@ -280,8 +280,8 @@ gpo_memory_statistics Pool::statistics() {
     return out;
 }
 
-// For what was never freed nobody has a handle any more. Frees that are held keep the pool themselves, and let it go if
-// nothing else is left in it; one that is dropped leaves its piece to the user.
+// The handle is destroyed, so the remaining pieces can't be freed any more: they keep the pool until shutdown. Held
+// frees have references to the pool, and the last of them ends the keeping if no other piece is left.
 void Pool::close() noexcept {
     if (in_use_.load(std::memory_order_relaxed) == 0) return;
     registry_.keep_until_shutdown(*this, node_);
@@ -289,7 +289,7 @@ void Pool::close() noexcept {
     if (in_use_.load(std::memory_order_seq_cst) == 0) registry_.keep_no_longer(*this);
 }
 
-// Either this sees that the pool is closed, or close() that it is empty.
+// Either give_room() sees that the pool is closed, or close() sees that the pool is empty.
 void Pool::give_room(uint64_t bytes) noexcept {
     if (in_use_.fetch_sub(bytes, std::memory_order_seq_cst) == bytes && closed_.load(std::memory_order_seq_cst))
         [[unlikely]]

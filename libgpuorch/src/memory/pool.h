@@ -1,8 +1,7 @@
 // Pools of device memory over the driver's pools. Allocations and frees are operations of a stream.
 //
-// The driver may reuse an address as soon as it was freed on any stream. So a piece is taken out of the range map
-// before its free is given to the driver. Before that it is tagged as being freed, so that a second free of it is
-// refused.
+// The driver may reuse an address once the address was freed on any stream. A piece is therefore taken out of the range
+// map before the driver gets its free. Until then the piece is tagged as being freed, and a second free is refused.
 #pragma once
 
 #include "gpuorch/memory.h"
@@ -34,9 +33,9 @@ private:
     void take_room(uint64_t bytes);
     void give_room(uint64_t bytes) noexcept;
     void check_runtime(Stream& stream);
-    /// Throws what a free on this stream would throw now.
+    /// Throws if a free on this stream would fail now.
     static void check_free(Stream& stream);
-    /// Frees a piece that nothing on any stream uses, outside of any stream's order. Serialises.
+    /// Frees a piece that no work uses, outside of any stream's order. Serialises.
     void free_now(uint64_t address, uint64_t bytes) noexcept;
 
     const Ref<Context> context_;

@@ -15,9 +15,9 @@ constinit thread_local RangeMap::Found RangeMap::found_[kRemembered];
 RangeMap::Directory::Directory(uint32_t capacity)
     : capacity(capacity), firsts(new std::atomic<uint64_t>[capacity]()), leaves(new std::atomic<Leaf*>[capacity]()) {}
 
-// While it lives readers know that what they read is being changed. The number is made odd before the first data word
-// is stored (those stores release it), and even after the last; readers acquire the data before they read the number
-// again.
+// While a Change lives, the sequence number is odd, and readers discard their reads. The number becomes odd before the
+// first data word is stored (these stores release the number), and even after the last. Readers acquire the data before
+// they read the number again.
 class RangeMap::Change {
 public:
     explicit Change(RangeMap& map) noexcept : sequence_(map.sequence_) {
@@ -104,7 +104,7 @@ Range RangeMap::find_slowly(uint64_t address) const noexcept {
 Range RangeMap::overlapping(uint64_t start, uint64_t end) const noexcept {
     if (end <= start) return {};
     std::lock_guard lock(writer_);
-    // The last range that begins before `end`: those before it end before it begins.
+    // The last range that begins before `end`. Earlier ranges end before this range begins.
     const Directory& directory = *directory_.load(std::memory_order_relaxed);
     const uint32_t position = leaf_before(directory, end - 1);
     if (position == kNone) return {};
@@ -134,7 +134,7 @@ void RangeMap::move(Entry& to, const Entry& from) noexcept {
     to.owner.store(from.owner.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
-// Room for one more range, whatever has to be split for it.
+// Makes room for one more range, including a leaf to split off.
 void RangeMap::reserve() {
     if (spare_.empty()) {
         spare_.reserve(leaves_.size() + 1);
@@ -187,8 +187,8 @@ bool RangeMap::insert(const Range& range) {
     Leaf* leaf = directory.leaves[position].load(std::memory_order_relaxed);
     uint32_t count = leaf->count.load(std::memory_order_relaxed);
     if (count == kLeaf) {
-        // The upper half moves to a leaf of its own. At the right end only the newest does: ascending ranges fill
-        // leaves.
+        // The upper half moves to a new leaf. In the last leaf only the last range moves: ascending inserts then leave
+        // full leaves behind.
         const bool at_end = position + 1 == directory.count.load(std::memory_order_relaxed);
         const uint32_t kept = at_end ? kLeaf - 1 : kLeaf / 2;
         Leaf* upper = spare_.back();

@@ -9,14 +9,14 @@
 
 namespace gpo {
 
-// Device memory: of this process, or, with a mapping, of another one. Inside a DriverScope.
+// Frees device memory of this process, or ends the mapping of another process's memory. Inside a DriverScope.
 static void give_back(Context& context, uint64_t address, CUdeviceptr mapping) noexcept {
     BlockingCalls& calls = Streams::of(context).blocking_calls();
     if (mapping) calls.end_import(mapping);
     else calls.free_memory(address);
 }
 
-// Of device memory. The memory stays in the registry's map until it is freed, since graphs use it as any other.
+// The waiting free of device memory. The memory stays in the registry's map until it is freed, since graphs may use it.
 class WaitingMemoryFree final : public WaitingFree {
 public:
     WaitingMemoryFree(Context& context, RangeMap& ranges, const void* owner, const Range& memory, const char* label,
@@ -52,7 +52,7 @@ void Registry::register_host(Context& context, void* memory, uint64_t bytes, uin
                  " bytes at ", hex(start));
         };
         if (const Range range = host.overlapping(address, address + bytes)) refuse(range.start, range.bytes());
-        // Those that are being registered now are only in here.
+        // Memory that is being registered now is only in registrations_.
         auto behind = registrations_.lower_bound(address + bytes);
         if (behind != registrations_.begin() && std::prev(behind)->first + std::prev(behind)->second.bytes > address)
             refuse(std::prev(behind)->first, std::prev(behind)->second.bytes);
@@ -118,7 +118,7 @@ void Registry::unregister_host(void* memory) {
         try {
             host.insert({address, address + bytes, kRegisteredTag, this});
         } catch (const std::bad_alloc&) {
-            // Copies from and to it will count as pageable.
+            // Copies from and to the memory will count as pageable.
         }
         std::lock_guard lock(lock_);
         registrations_.find(address)->second.state = State::live;
@@ -188,7 +188,7 @@ uint64_t Registry::import(Context& context, const Exported& exported, const char
     const MappedMemory made = map_memory(context, exported);
     try {
         {
-            // The driver counts the imports of what it has mapped already, and so does this.
+            // The driver counts repeated imports of mapped memory, and so does the registry.
             std::lock_guard lock(lock_);
             const auto found = allocations_.find(made.address);
             if (found != allocations_.end() && found->second.mapping == made.mapping &&
@@ -235,7 +235,7 @@ void Registry::fail_no_allocation(uint64_t address) const {
     fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
 }
 
-// Of memory that was imported more than once: true where others of its imports are left.
+// Ends a single import of memory with several imports. False if the memory has fewer than two.
 bool Registry::end_one_import(Context& context, uint64_t address) {
     CUdeviceptr mapping = 0;
     {
@@ -247,7 +247,7 @@ bool Registry::end_one_import(Context& context, uint64_t address) {
         mapping = found->second.mapping;
     }
     DriverTry scope(context);
-    if (scope.entered()) Streams::of(context).blocking_calls().end_import(mapping);   // the others keep it mapped
+    if (scope.entered()) Streams::of(context).blocking_calls().end_import(mapping);   // stays mapped for other imports
     return true;
 }
 
@@ -287,7 +287,7 @@ void Registry::free_behind_streams(Context& context, const Range& memory, CUdevi
         try {
             device.insert(memory);
         } catch (const std::bad_alloc&) {
-            // Its bounds are then left to the driver to check.
+            // Only the driver then checks the bounds of this memory.
         }
         throw;
     }
@@ -304,7 +304,7 @@ void Registry::keep_no_longer(const Object& object) noexcept {
     std::erase_if(kept_, [&](const Ref<Object>& kept) { return kept.get() == &object; });
 }
 
-// Nobody else is here any more.
+// No other thread uses the registry any more.
 void Registry::shut_down() noexcept {
     const auto report = [&](const auto&... pieces) { runtime_.log(GPO_LOG_WARNING, pieces...); };
     constexpr unsigned kMostLines = 32;

@@ -1,5 +1,5 @@
-// All memory that a runtime knows: address ranges that it has pinned or allocated, memory that the caller has
-// registered, plain device allocations; and, at shutdown, which of these were never freed.
+// All memory that a runtime knows: address ranges that the runtime has pinned or allocated, memory that the caller has
+// registered, plain device allocations. At shutdown, the registry reports memory that was never freed.
 #pragma once
 
 #include <list>
@@ -27,7 +27,7 @@ public:
     RangeMap host;
     /// Device memory: plain allocations, pieces of pools.
     RangeMap device;
-    /// Whether an address lies in memory of ours, which a registration isn't of. Takes no lock.
+    /// True if the address lies in memory of ours; false for registrations. Takes no lock.
     bool owns(uint64_t address) const noexcept {
         if (device.find(address)) return true;
         const Range range = host.find(address);
@@ -39,33 +39,32 @@ public:
     void unregister_host(void* memory);
 
     uint64_t allocate(Context& context, uint64_t bytes, const char* label);
-    /// Also ends an import.
+    /// Frees an allocation, or ends an import.
     void free(Context& context, uint64_t address);
     Exported export_allocation(Context& context, uint64_t address);
     /// `exported` was read (read_exported).
     uint64_t import(Context& context, const Exported& exported, const char* label);
 
-    /// Memory that users can't free, since it is of an object: `owner` says which. Pinned host memory, or the device's.
-    /// Throws std::bad_alloc, and then has had no effect.
+    /// Inserts pinned host memory or device memory that users can't free, since an object owns it; `owner` names the
+    /// object. Has no effect if it throws std::bad_alloc.
     void insert_owned(uint64_t address, uint64_t bytes, bool host_memory, const char* owner);
     void erase_owned(uint64_t address, bool host_memory) noexcept;
 
-    /// Puts a range into `device`. One that is there already is of memory that somebody has freed behind our back: the
-    /// driver gives no address twice. Throws std::bad_alloc.
+    /// Inserts a range into `device`, and removes overlapping ranges: the program must have freed their memory through
+    /// the driver, which hands no address out twice. Throws std::bad_alloc.
     void insert_device(const Range& range);
 
-    /// A list of objects, and the node of one of them: each makes its node when it is made itself, so that to keep it
-    /// takes no memory.
+    /// A list of objects, or the node of a single object. Objects make their nodes at construction: keeping an
+    /// object later takes no memory.
     using Nodes = std::list<Ref<Object>>;
     static Nodes make_node() { return Nodes(1); }
-    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown.
-    /// Once.
+    /// Keeps an object whose handle is destroyed, but whose memory the user still has, until shutdown. Once per object.
     void keep_until_shutdown(Object& object, Nodes& node) noexcept;
-    /// Nothing is allocated in it any more. The caller has a reference to it. One that isn't kept stays as it is.
+    /// Ends the keeping, if the object is kept: the user has no memory of it any more. The caller has a reference.
     void keep_no_longer(const Object& object) noexcept;
 
-    /// The runtime has shut down, and nothing runs any more: reports what was never freed, frees it, lets go of
-    /// contexts.
+    /// Called when the runtime has shut down and nothing runs any more. Reports and frees memory that was never freed,
+    /// and releases contexts.
     void shut_down() noexcept;
 
 private:
@@ -80,7 +79,7 @@ private:
         uint64_t bytes;
         const char* label;
         CUdeviceptr mapping = 0;   // of another process's memory
-        uint64_t imports = 0;      // likewise: how often it was imported, and that wasn't ended
+        uint64_t imports = 0;      // of such memory: imports that were not ended
     };
 
     [[noreturn]] void fail_no_allocation(uint64_t address) const;
@@ -92,7 +91,7 @@ private:
     host::Mutex lock_;
     std::map<uint64_t, Registration> registrations_;   // under lock_, as the following
     std::map<uint64_t, Allocation> allocations_;
-    std::map<uint64_t, std::string> owned_;            // by address, the owner
+    std::map<uint64_t, std::string> owned_;            // by address: the owner's name
     Nodes kept_;
 };
 

@@ -26,8 +26,8 @@ NodeMask mask_of(int node) noexcept {
     return mask;
 }
 
-// Pages that the calling thread takes from the system while this lives come from one node. The driver pins its pages
-// inside the call, in this thread, so this decides where they are.
+// While a NodeScope lives, new pages of the calling thread come from the given node. The driver pins its pages inside
+// the call, on this thread: the scope decides where the pages are.
 class NodeScope {
 public:
     NodeScope(int node, bool asked) {
@@ -66,7 +66,7 @@ private:
 
 }  // namespace
 
-// It is made with its slab: to give that back takes no memory.
+// Made with its slab: giving the slab back takes no memory.
 class DriverSlabs::Free final : public BlockingCall {
 public:
     using BlockingCall::BlockingCall;
@@ -74,8 +74,8 @@ public:
 
 private:
     void call(bool ok) noexcept override {
-        if (ok) {   // else the driver's context is gone, and its memory with it
-            Streams::settle_withheld(context().runtime());   // the driver waits for what it has
+        if (ok) {   // else the driver's context has been destroyed, with its memory
+            Streams::settle_withheld(context().runtime());   // the call waits for the work that the driver has
             const SerialisingScope serialising(context().runtime(), Serialising::host_registration);
             context().table().cuMemFreeHost(memory);
         }

@@ -8,14 +8,14 @@ namespace gpo {
 
 namespace {
 
-// Blocks of a class are up to a thirty-second apart in size, so the classes above are looked at first, where all fit.
-// Only when they are empty is a list walked, this far.
+// Longest walk of lists, in blocks. The sizes in a class differ by up to a thirty-second. The search first takes a
+// class in which all blocks fit, and walks lists only if there is none.
 constexpr unsigned kLongestWalk = 128;
 
 }  // namespace
 
 Tlsf::Tlsf(uint32_t most_blocks) : most_((most_blocks + kStep) / kStep * kStep) {
-    // Addresses only: they count as memory once they are made usable.
+    // Reserves addresses only: records count as memory once make_records() makes them usable.
     void* addresses =
         mmap(nullptr, size_t{most_} * sizeof(Block), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses == MAP_FAILED) throw std::bad_alloc();
@@ -26,11 +26,11 @@ Tlsf::~Tlsf() {
     munmap(records_, size_t{most_} * sizeof(Block));
 }
 
-// False if there may be no more.
+// False if all most_ records are made.
 bool Tlsf::make_records() {
     if (made_ == most_) return false;
     if (mprotect(records_ + made_, kStep * sizeof(Block), PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-    // Linked so that they are taken in ascending order. Record 0 stands for none.
+    // Linked in such an order that records are taken in ascending order. Record 0 stands for none.
     for (uint32_t i = made_ + kStep; i-- > made_;)
         if (i != 0) {
             new (&records_[i]) Block;
@@ -41,7 +41,7 @@ bool Tlsf::make_records() {
 }
 
 Tlsf::Index Tlsf::find_in_class(uint32_t size, uint32_t alignment) const noexcept {
-    // With an alignment the classes up to the padded size may have a block that lies well.
+    // With an alignment, any class up to the padded size may have a block at a suitable offset.
     const uint64_t padded = uint64_t{size} + alignment - 1;
     const Class least = class_of(size),
                 most = class_of(padded > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(padded));
@@ -104,7 +104,7 @@ bool Tlsf::consistent() const noexcept {
             const Block& block = at(i);
             if (block.size == 0 || class_of(block.size) != of || block.list != of + 1 || block.previous != previous)
                 return false;
-            // Free neighbours would have been joined, and neighbours agree on where they meet.
+            // Neighbours are not free, since they would have been joined, and their bounds meet.
             if (block.behind) {
                 const Block& behind = at(block.behind);
                 if (behind.free() || behind.before != i || behind.offset != block.offset + block.size) return false;

@@ -6,8 +6,8 @@
 // Free blocks beside each other are joined at once. (M. Masmano, I. Ripoll, A. Crespo, J. Real: "TLSF: a new dynamic
 // memory allocator for real-time systems", ECRTS 2004.)
 //
-// Blocks are described by records in ordinary memory. Nothing is written into the memory that is handed out: it may be
-// write-combined, and what users write there can't be trusted.
+// Blocks are described by records in ordinary memory. The heap writes nothing into the memory that it hands out: the
+// memory may be write-combined, and its contents can't be trusted.
 //
 // Not thread-safe: the heap that uses it holds a lock. The exception is at(): a thread that has claimed a block
 // (heap.h) may look up the block's record and use the record's `next` without the lock. The address of the records lies
@@ -34,36 +34,36 @@ public:
         Index previous = 0, next = 0;        // in the list of its class, while it is free
         uint32_t origin = 0;                 // the region owner's word, the same for all blocks of a region
         uint16_t slab = 0;
-        uint16_t list = 0;                   // 0: it is allocated; else 1 + its class, and it hangs in that one's list
+        uint16_t list = 0;                   // 0: allocated; else 1 + the class in whose list the block is
         bool free() const noexcept { return list != 0; }
     };
 
-    /// Up to `most_blocks` blocks, free ones counted. Reserves addresses for their records, and takes memory as they
-    /// are used. Throws std::bad_alloc.
+    /// Up to `most_blocks` blocks, free blocks included. Reserves addresses for their records, and takes memory as
+    /// records are used. Throws std::bad_alloc.
     explicit Tlsf(uint32_t most_blocks = 1u << 21);
     ~Tlsf();
     Tlsf(const Tlsf&) = delete;
     Tlsf& operator=(const Tlsf&) = delete;
 
-    /// A new region, one free block. Throws std::bad_alloc, also for a block too many. The record stays the region's
-    /// first for as long as it is there.
+    /// Adds a region as a single free block. The record stays the region's first record until remove(). Throws
+    /// std::bad_alloc, also if there are too many blocks.
     Index add(uint16_t slab, uint32_t offset, uint32_t size, uint32_t origin);
-    /// Takes a region out that is one free block.
+    /// Removes a region that is a single free block.
     void remove(Index first) noexcept;
-    /// True if the region that this block is in is one free block.
+    /// True if the block is free and is its whole region.
     bool whole(Index block) const noexcept { return at(block).free() && !at(block).before && !at(block).behind; }
 
     /// A block of `size` granules whose offset is a multiple of `alignment` (a power of two); 0 if none fits, or there
     /// are too many blocks. Throws std::bad_alloc.
     Index allocate(uint32_t size, uint32_t alignment);
-    /// Frees an allocated block; the free block that it is part of then.
+    /// Frees an allocated block. Returns the joined free block.
     Index free(Index block) noexcept;
 
     Block& at(Index index) noexcept { return records_[index]; }
     const Block& at(Index index) const noexcept { return records_[index]; }
 
-    /// For tests, since they look at everything: whether it fits together, how many free blocks there are and how large
-    /// they are.
+    /// For tests, since they walk all lists: whether the lists, maps and neighbours agree; number of free blocks; sum
+    /// of their sizes.
     bool consistent() const noexcept;
     size_t free_blocks() const noexcept;
     uint64_t free_granules() const noexcept;
@@ -72,7 +72,7 @@ private:
     static constexpr unsigned kSecondBits = 5, kSecond = 1u << kSecondBits, kFirst = 32 - kSecondBits + 1;
     static constexpr uint32_t kStep = 1u << 10;   // records that become usable at once
 
-    // Classes are numbered through: first level * kSecond + second level.
+    // Number of a class: first level * kSecond + second level.
     using Class = uint32_t;
     static unsigned shift_of(uint32_t size) noexcept;
     static Class class_of(uint32_t size, unsigned shift) noexcept { return (shift << kSecondBits) + (size >> shift); }
@@ -88,12 +88,12 @@ private:
     Index take_record() noexcept;
     void give_record(Index index) noexcept;
     Index split(Index block, uint32_t size) noexcept;
-    /// `first` or `second` without a branch: compilers make one of ?: here.
+    /// `which ? first : second` without a branch: compilers make a branch of ?: here.
     static Index* select(bool which, Index* first, Index* second) noexcept {
         const auto one = reinterpret_cast<uintptr_t>(first), other = reinterpret_cast<uintptr_t>(second);
         return reinterpret_cast<Index*>(other ^ ((one ^ other) & (0 - uintptr_t{which})));
     }
-    /// Of a map with a bit in it. (std::countr_zero asks whether it has one.)
+    /// `map` must have a bit set. (std::countr_zero tests for zero.)
     static unsigned lowest_bit(uint32_t map) noexcept { return static_cast<unsigned>(__builtin_ctz(map)); }
 
     const uint32_t most_;
@@ -105,9 +105,9 @@ private:
     uint32_t spare_count_ = 0, made_ = 0;
 };
 
-// What an arena's calls spend most of their time in: in line. Sizes come as they please, so a branch that depends on
-// one is mispredicted half of the time, at ten times the price of what it would save: there are few. Record 0 takes
-// what is written to the neighbour that isn't there.
+// An arena's calls spend most of their time in the functions below, which are inline. Sizes are unpredictable: a branch
+// on a size is mispredicted half of the time, at ten times the cost of the work that it would save. The code therefore
+// has few such branches. Writes to a missing neighbour go to record 0.
 
 inline unsigned Tlsf::shift_of(uint32_t size) noexcept {
     return 31u - static_cast<unsigned>(__builtin_clz(size | kSecond)) - kSecondBits;
@@ -126,7 +126,7 @@ inline void Tlsf::give_record(Index index) noexcept {
     ++spare_count_;
 }
 
-// If its list is empty, the maps say so.
+// Clears the class's bits in the maps if its list is empty.
 [[gnu::always_inline]] inline void Tlsf::forget(Class of, bool empty) noexcept {
     uint32_t& seconds = second_map_[of / kSecond];
     seconds &= ~(uint32_t{empty} << of % kSecond);
@@ -156,7 +156,7 @@ inline void Tlsf::give_record(Index index) noexcept {
     block.list = 0;
 }
 
-// The first block of a list that has one.
+// Unlinks the first block of a non-empty list.
 [[gnu::always_inline]] inline Tlsf::Index Tlsf::unlink_first(Class of) noexcept {
     const Index index = heads_[of];
     Block& block = at(index);
@@ -168,13 +168,13 @@ inline void Tlsf::give_record(Index index) noexcept {
     return index;
 }
 
-// A class that has a block, and all of whose blocks have `size` granules or more; 0 if there is none.
+// A class with a free block in which all blocks have `size` granules or more; 0 if there is none.
 [[gnu::always_inline]] inline Tlsf::Class Tlsf::find(uint64_t size) const noexcept {
     if (size > UINT32_MAX) return 0;
     const unsigned shift = shift_of(static_cast<uint32_t>(size));
     size += (uint64_t{1} << shift) - 1;
     if (size > UINT32_MAX) return 0;
-    const Class least = class_of(static_cast<uint32_t>(size), shift);  // that may be the next power of two's
+    const Class least = class_of(static_cast<uint32_t>(size), shift);  // this may be a class of the next power of two
     uint32_t first = least / kSecond;
     uint32_t seconds = second_map_[first] & (~0u << least % kSecond);
     if (!seconds) {
@@ -186,12 +186,12 @@ inline void Tlsf::give_record(Index index) noexcept {
     return first * kSecond + lowest_bit(seconds);
 }
 
-// Cuts an unlinked block after `size` granules; the rest, unlinked. A record must be there.
+// Cuts an unlinked block after `size` granules. Returns the rest, unlinked. A spare record must be there.
 [[gnu::always_inline]] inline Tlsf::Index Tlsf::split(Index index, uint32_t size) noexcept {
     const Index rest_index = take_record();
     Block& block = at(index);
     Block& rest = at(rest_index);
-    // Field by field: a copy in large words would have to wait for the small stores that the block has just seen.
+    // Field by field: a copy in large words would have to wait for the small stores just made to the block.
     rest.offset = block.offset + size;
     rest.size = block.size - size;
     rest.before = index;

@@ -1,4 +1,4 @@
-// Collects the numbers of metrics.h from where they are counted: the runtime, the streams of its contexts, its objects.
+// Collects the numbers of metrics.h from the runtime, the streams of its contexts, and its objects.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace gpo::metrics {
 
 gpo_metrics of_runtime(Runtime& runtime);
 gpo_statistics statistics(const Runtime& runtime) noexcept;
-/// Throws only std::bad_alloc: what can't be read is -1, and `reason` says why.
+/// Throws only std::bad_alloc: a number that can't be read is -1, and `reason` says why.
 gpo_device_metrics of_device(Context& context);
 /// Prometheus' text format 0.0.4. Throws std::bad_alloc.
 std::string prometheus(Runtime& runtime);

@@ -76,7 +76,7 @@ Nvml* Nvml::open_at(const char* path, std::string* why) {
 #undef X
     if (const Result result = functions->nvmlInit_v2(); result != 0)
         return refuse(text("nvmlInit failed: ", functions->nvmlErrorString(result), " (", result, ")"));
-    library.stay();   // others may have it open
+    library.stay();   // other code may have the library open
     std::unique_ptr<Nvml> made(new Nvml);
     made->functions_ = functions.release();
     return made.release();

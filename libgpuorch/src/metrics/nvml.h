@@ -16,11 +16,11 @@ public:
 
     /// libnvidia-ml.so.1 of the machine. Tries again after a failure. NULL with the reason in `why`.
     static const Nvml* open(std::string* why);
-    /// For tests: a library at a path. The caller's to delete.
+    /// For tests: opens the library at a path. The caller deletes the object.
     static Nvml* open_at(const char* path, std::string* why);
 
-    /// Fills in what NVML knows of the device at this PCI address ("0000:1b:00.0"); the rest is left as it is. False
-    /// with the reason in `why` if it doesn't know the device. Any thread.
+    /// Fills in what NVML knows of the device at this PCI address ("0000:1b:00.0"), and leaves the rest unchanged.
+    /// False with the reason in `why` if NVML doesn't know the device. Any thread.
     bool read(const char* pci_address, gpo_device_metrics& out, std::string* why) const;
 
 private:

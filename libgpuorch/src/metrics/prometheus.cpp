@@ -1,5 +1,5 @@
-// The text that Prometheus scrapes: each metric once, with its help and type, then its samples. Names follow
-// Prometheus' conventions: base units, _total for counters. Labels have few values.
+// The text for Prometheus: each metric once, with its help and type, followed by the samples. Names follow Prometheus'
+// conventions: base units, _total for counters. Labels have few values.
 #include <charconv>
 #include <cmath>
 
@@ -112,7 +112,7 @@ void latencies(Text& out, const gpo_metrics& m) {
     uint64_t below = 0;
     for (size_t i = 0; i + 1 < GPO_METRICS_LATENCIES; ++i) {
         below += m.latencies[i];
-        if (i > 24) continue;  // 16 s; longer ones are in +Inf
+        if (i > 24) continue;  // 16 s; longer times are in +Inf
         out.part("_bucket", text("le=\"", Text::real(std::ldexp(1e-6, static_cast<int>(i))), "\""), text(below));
     }
     out.part("_bucket", "le=\"+Inf\"", text(m.latency_count));

@@ -1,5 +1,5 @@
-// Reads and writes files with POSIX calls. The size that a regular file has when it is opened counts: if the file
-// shrinks, that is an error; if it grows, the new part is not read. With GPO_SOURCE_UNCHANGED any change is an error.
+// Reads and writes files with POSIX calls. A regular file is read up to its size at opening: shrinking is an error, and
+// a part added later is not read. With GPO_SOURCE_UNCHANGED any change is an error.
 #include "pipeline/file.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ std::string quoted(const char* path, int descriptor) {
     return path ? text("file `", path, "`") : text("descriptor ", descriptor);
 }
 
-/// A file that is read, and what it was when it was opened, which a regular one must be at its end if it is `watched`.
+/// An input file, with its state at opening. If `watched`, a regular file must still have this state at its end.
 class InputFile {
 public:
     InputFile(Descriptor file, std::string name, const struct stat& opened, bool watched)
@@ -134,13 +134,13 @@ private:
             if (got < 0 && errno == EAGAIN) continue;
             if (got < 0) file_.fail(errno);
             if (got == 0) {
-                left_ = filled;   // the end, whatever comes after it: a pipe may be opened anew, a terminal goes on
+                left_ = filled;   // the end: no more is read, though a pipe may be opened anew, or a terminal goes on
                 break;
             }
             filled += static_cast<uint64_t>(got);
         }
         left_ -= filled;
-        if (filled < capacity || left_ == 0) file_.check_end();  // or it was interrupted: then nobody listens
+        if (filled < capacity || left_ == 0) file_.check_end();  // an interrupted run ignores the failure
         return filled;
     }
 
@@ -149,11 +149,11 @@ private:
     Interrupt interrupt_;
 };
 
-/// Writes to a descriptor that is there: the caller's, or that of a device or pipe.
+/// Writes to an existing descriptor: the caller's, a device's or a pipe's.
 class StreamSink final : public Sink {
 public:
     StreamSink(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
-        // Where poll says that a pipe can be written it takes a page; more may block, and could not be interrupted.
+        // After poll, a pipe takes a page at once. A larger write may block, and can't be interrupted.
         struct stat about;
         if (::fstat(file_.get(), &about) == 0 && S_ISREG(about.st_mode)) most_ = kCallBytes;
     }
@@ -179,7 +179,7 @@ private:
     Interrupt interrupt_;
 };
 
-/// A new file, under another name until it is complete. In its folder, wherever the program changes to meanwhile.
+/// A new file, with another name until it is complete. Keeps its folder if the program changes directory meanwhile.
 class FileSink final : public Sink {
 public:
     FileSink(const char* path, std::string name) : name_(std::move(name)), file_(path) {
@@ -222,13 +222,13 @@ Interrupt::Interrupt() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), true) 
 
 void Interrupt::raise() noexcept {
     const uint64_t one = 1;
-    // It can only fail where it has been raised 2^64 times.
+    // Fails only after some 2^64 raises.
     if (::write(event_.get(), &one, sizeof one) < 0) return;
 }
 
 bool Interrupt::wait(int descriptor, short events) noexcept {
     pollfd both[2] = {{descriptor, events, 0}, {event_.get(), POLLIN, 0}};
-    // Errors and hang-ups are found out by the read or write that follows.
+    // The read or write that follows reports errors and hang-ups.
     retry([&] { return ::poll(both, 2, -1); });
     return both[1].revents == 0;
 }
@@ -239,7 +239,7 @@ std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
     std::string name = quoted(source.path, source.descriptor);
     int number = source.descriptor;
     if (source.path) {
-        // Non-blocking: opening a named pipe that has no writer yet doesn't wait; the reads do.
+        // Non-blocking: opening a named pipe without a writer doesn't wait; the reads do.
         number = retry([&] { return ::open(source.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
         if (number < 0) {
             const int error = errno;
@@ -274,12 +274,12 @@ std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {
     struct stat about;
     if (::stat(sink.path, &about) != 0) return std::make_unique<FileSink>(sink.path, std::move(name));
     if (S_ISREG(about.st_mode)) {
-        // What a link leads to is replaced, not the link.
+        // The target of a link is replaced, not the link.
         const std::unique_ptr<char, decltype(&std::free)> path(::realpath(sink.path, nullptr), std::free);
         if (!path) fail_file(GPO_IO_ERROR, errno, name, "can't be replaced");
         return std::make_unique<FileSink>(path.get(), std::move(name));
     }
-    // A device or a named pipe is written to, and not replaced. Non-blocking: a pipe that nobody reads is an error.
+    // A device or a named pipe is written to, and not replaced. Non-blocking: a pipe without a reader is an error.
     const int number = retry([&] { return ::open(sink.path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); });
     if (number < 0) fail_file(GPO_IO_ERROR, errno, name, "can't be written");
     return std::make_unique<StreamSink>(Descriptor(number, true), std::move(name));

@@ -19,7 +19,7 @@ public:
     Descriptor& operator=(Descriptor&&) = delete;
     ~Descriptor();
     int get() const noexcept { return number_; }
-    /// Closes it now, and says how that went: an errno, or 0.
+    /// Closes the descriptor now. Returns an errno, or 0.
     int close() noexcept;
 
 private:

@@ -1,5 +1,5 @@
-// Which device the next chunk goes to: the one that is likely to be done with it first. So chunks are done nearly in
-// their order, and a device of which a chunk is done doesn't wait for long until the chunks before it are.
+// Chooses the next chunk's device: the device that is likely to be done with the chunk first. Chunks are then done
+// nearly in order, and a device with a finished chunk waits only briefly for the chunks before.
 #include "pipeline/flow.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace gpo::pipeline {
 namespace {
 constexpr uint64_t kUnknown = 2;         // chunks for a device that isn't measured yet
 constexpr double kWeight = 0.25;         // of the newest chunk in a device's mean
-constexpr double kForgetting = 15.0 / 16; // of a device that is idle, for each chunk that goes to another: a device that
-                                         // was held up is tried again
+constexpr double kForgetting = 15.0 / 16; // factor on an idle device's mean for each chunk that goes to another: a
+                                         // device with one slow chunk is tried again
 }  // namespace
 
 uint32_t Flow::next_lane() const noexcept {

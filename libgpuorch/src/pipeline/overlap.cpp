@@ -1,4 +1,4 @@
-// One sweep, in order of time, over the ends of all engines' intervals.
+// A sweep in order of time over the ends of all engines' intervals.
 #include "pipeline/overlap.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace gpo::pipeline {
 
 namespace {
-constexpr size_t kSettleAt = 4096;  // intervals of one engine that are kept before the past is summed up
+constexpr size_t kSettleAt = 4096;  // intervals of an engine at which the past is summed up
 }
 
 void EngineTimes::add(Engine engine, int64_t begin, int64_t end) {
@@ -15,7 +15,7 @@ void EngineTimes::add(Engine engine, int64_t begin, int64_t end) {
     pending_[engine].push_back({begin, end});
     last_[engine] = end;
     if (pending_[engine].size() < kSettleAt) return;
-    // Nothing that is still to come can begin before the engine that is known for the shortest time.
+    // Later intervals can't begin before the earliest of the engines' last ends.
     int64_t limit = INT64_MAX;
     for (const int64_t last : last_)
         if (last != INT64_MIN) limit = std::min(limit, last);

@@ -17,11 +17,11 @@ class EngineTimes {
 public:
     enum Engine : size_t { kIn, kKernel, kOut, kEngines };
 
-    /// Nanoseconds since any fixed time. What overlaps the engine's interval before it is cut off. Throws
-    /// std::bad_alloc.
+    /// Times in nanoseconds since any fixed time. A begin before the end of the engine's last interval is cut off.
+    /// Throws std::bad_alloc.
     void add(Engine engine, int64_t begin, int64_t end);
 
-    /// Sums up all that is known. Nothing may be added afterwards.
+    /// Sums up all intervals. No interval may be added afterwards.
     void finish() noexcept;
 
     // After finish(), in nanoseconds.

@@ -30,7 +30,7 @@ void count(Context& context, uint64_t bytes) noexcept {
 
 }  // namespace
 
-// Where the driver, or a lost context, keeps what it has registered, the addresses stay taken.
+// If the driver, or a lost context, keeps the registration, the addresses stay reserved.
 class PinnedMemory::Free final : public BlockingCall {
 public:
     using BlockingCall::BlockingCall;
@@ -47,8 +47,8 @@ private:
             } else if (ok && context().table().cuMemHostUnregister(memory) == CUDA_SUCCESS) {
                 ::munmap(memory, bytes);
             } else {
-                // The driver still takes the memory for pinned, because it has failed: other memory there would be
-                // copied wrongly. The pages needn't stay: a driver that uses them holds them itself.
+                // The driver has failed, and still takes the memory for pinned: other memory at these addresses would
+                // be copied wrongly. The pages needn't stay: a driver that uses pages holds them itself.
                 ::madvise(memory, bytes, MADV_DONTNEED);
             }
         }
@@ -72,7 +72,7 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
         memory_ = static_cast<char*>(memory);
         bytes_ = bytes;
     } else {
-        map((bytes + kPage - 1) / kPage * kPage);   // no more than that: there is a bound on it
+        map((bytes + kPage - 1) / kPage * kPage);   // no larger pages: max_pinned_bytes bounds the size
         try {
             populate(team);
             DriverScope scope(context);
@@ -90,7 +90,7 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
     free_ = std::move(made);
 }
 
-// At a multiple of kHuge.
+// Maps memory at a multiple of kHuge.
 void PinnedMemory::map(uint64_t bytes) {
     void* const space =
         ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -104,9 +104,9 @@ void PinnedMemory::map(uint64_t bytes) {
 }
 
 void PinnedMemory::populate(Team& team) {
-    ::madvise(memory_, bytes_, MADV_HUGEPAGE);  // as large as there are
-    // A child would share the pages until one of the two writes: whoever does then has a copy that the device doesn't
-    // know.
+    ::madvise(memory_, bytes_, MADV_HUGEPAGE);  // the largest pages available
+    // A child process would share the pages until a write, and the writing process would then get a copy that the
+    // device doesn't know.
     if (::madvise(memory_, bytes_, MADV_DONTFORK) != 0)
         fail(GPO_OUT_OF_MEMORY, "pinned memory can't be kept from child processes");
     std::atomic<int> error{0};

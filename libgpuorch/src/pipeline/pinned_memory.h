@@ -14,16 +14,16 @@ namespace gpo::pipeline {
 
 class PinnedMemory {
 public:
-    static constexpr uint64_t kPage = 4096;   // what is asked for is rounded up to a multiple
+    static constexpr uint64_t kPage = 4096;   // sizes are rounded up to a multiple
 
     PinnedMemory() noexcept;
     ~PinnedMemory();
     PinnedMemory(const PinnedMemory&) = delete;
     PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-    /// There is none before. Throws Failure, and then there is none after. `team` isn't in use.
+    /// Only while there is no memory. Throws Failure, and then there still is none. `team` must be idle.
     void allocate(Context& context, uint64_t bytes, Team& team);
-    /// To be called before it ends. Beside resident work (stream/blocking_calls.h) the driver has it back later.
+    /// Must be called before destruction. Beside resident work (stream/blocking_calls.h) the driver gets it back later.
     void free() noexcept;
 
     char* at(uint64_t offset) const noexcept { return memory_ + offset; }

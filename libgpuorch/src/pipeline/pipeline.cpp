@@ -1,4 +1,4 @@
-// What callers of a pipeline do: create, start, wait, cancel, ask, destroy.
+// The calls of a pipeline: create, start, wait, cancel, progress, destroy.
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
@@ -11,12 +11,12 @@ using namespace pipeline;
 
 namespace {
 
-constexpr uint32_t kDirectSlots = 3;   // enough where events alone hand a slot on
-constexpr uint32_t kHostSlots = 4;     // … where host threads fill and empty it
-constexpr uint32_t kGivenSlots = 6;    // … and the chunks' size was given: they may be small
+constexpr uint32_t kDirectSlots = 3;   // enough where only events hand slots on
+constexpr uint32_t kHostSlots = 4;     // … where host threads fill and empty slots
+constexpr uint32_t kGivenSlots = 6;    // … and the user gave the chunk size, which may be small
 constexpr uint64_t kLikelyChunk = uint64_t{16} << 20;
 constexpr uint64_t kMuch = uint64_t{256} << 20, kLargeStaged = uint64_t{8} << 20;
-constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time where no host code looks at them
+constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time, where no host code handles them
 
 Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options) {
     if (!options.executor) return nullptr;
@@ -117,7 +117,7 @@ void Pipeline::start(const gpo_source& source, const gpo_sink& sink) {
         host::Lock lock(flow_->lock);
         begin(std::move(run));
     }
-    // A shutdown that has looked whether anything runs has done so before this, or has cancelled it.
+    // A shutdown either has cancelled this run, or looked for runs before it began: then the flag is set here.
     if (runtime().shutting_down()) stop_run(cancelled_);
 }
 
@@ -169,10 +169,9 @@ void Pipeline::choose_needs(Run& run) {
         for (LaneTimes& lane : run.lanes) lane.ends.resize(needs.slots);
 
     if (run.automatic) {
-        // Pinned memory takes time to make: where it is needed, chunks are larger than the trials' only where there is
-        // much to stream.
+        // Pinned memory takes time to make: staged chunks are larger than the trials' chunks only for large inputs.
         const bool staged = needs.stage_in || needs.stage_out;
-        const uint64_t total = run.source->total() / lanes_.size();  // of a device
+        const uint64_t total = run.source->total() / lanes_.size();  // for each device
         uint64_t limit = !staged ? Tuning::kMost : total >= kMuch ? kLargeStaged : Tuning::kLargeTrial;
         needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
         while (Slots::pinned_bytes(plan_, needs) > plan_.pinned_share() && needs.chunk_bytes > plan_.granule) {
@@ -181,8 +180,8 @@ void Pipeline::choose_needs(Run& run) {
         }
         flow_->tuning.begin(total, plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
         needs.chunk_bytes = flow_->tuning.foreseen();
-        // Buffers that grow make the run wait until the device is empty. Device memory alone is cheap, so there they
-        // are made as large as the choice is likely to be.
+        // When buffers grow, the run waits until the device is empty. Device memory is cheap: without staging, the
+        // buffers get the likely size of the choice at once.
         if (!needs.stage_in && !needs.stage_out && flow_->tuning.measuring())
             needs.chunk_bytes = std::max(
                 needs.chunk_bytes, std::min(kLikelyChunk, total / 16) / plan_.granule * plan_.granule);
@@ -210,7 +209,7 @@ void Pipeline::start_threads() {
             all.leave();
         });
     } catch (...) {
-        // The one that could be started ends: nobody else would tell it to.
+        // End the reading thread if it has started.
         {
             host::Lock lock(flow_->lock);
             flow_->dismissed = true;
@@ -334,8 +333,8 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
         flow.room.notify_all();
         flow.arrived.notify_all();
     }
-    // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of
-    // which the reading thread may be about to put on, are not to run without what they were to wait for.
+    // A stage callback may have made the stages wait for a timeline value that never comes. Later stages, which the
+    // reading thread may be about to submit, must not run without the dropped wait: the stream fails.
     for (Flow::Lane& lane : flow.lanes) {
         Ref<Stream> stages;
         {
@@ -348,7 +347,7 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
 
 void Pipeline::stop() noexcept { stop_run(cancelled_); }
 
-// At once: whoever waits for the run is inside and would keep close() from being called.
+// Cancels at once: a thread inside wait() would keep close() from being called.
 void Pipeline::destroyed() noexcept { stop_run(cancelled_); }
 
 bool Pipeline::drain(uint64_t deadline) noexcept {

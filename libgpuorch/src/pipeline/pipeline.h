@@ -1,21 +1,21 @@
 // Pipelines: a source, stages on the device and a sink, in chunks, with copies and kernels overlapped.
 //
 // Threads. The *reading* thread fills chunks from the source, and puts each chunk's copy in, stages and copy out on
-// three streams of a device. A mark behind the copy out notifies the *writing* thread, which hands chunks to the sink in order.
-// Both have helper threads that move bytes (team.h). The first run starts the threads; they park between runs, and end
-// with the pipeline.
+// three streams of a device. A mark behind the copy out notifies the *writing* thread, which hands chunks to the sink
+// in order. Both have helper threads that move bytes (team.h). The first run starts the threads; they park between
+// runs, and end with the pipeline.
 //
 // Devices. A *lane* is a device with its slots. A chunk is put on the lane that is likely to be done with it first
 // (flow.cpp), and the writing thread takes the chunks by their numbers, wherever they are.
 //
 // End of a run. The writing thread ends the run when the reading thread has done all its work and every chunk is back
-// from the device. From then on nothing accesses the caller's memory or files. Two cases have no mark to rely on:
-// putting a chunk on the device failed halfway, so no mark is behind what was put there; or a chunk's stages were
-// dropped, so the chunk's mark says nothing about its copy in. So a run that is stopped waits until all three streams
-// are idle: on the reading thread, or on the writing thread if the reading thread was done.
+// from the device. From then on nothing accesses the caller's memory or files. In two cases a mark doesn't cover all
+// work. If putting a chunk on the device failed halfway, no mark is behind the submitted part. If a chunk's stages were
+// dropped, the chunk's mark says nothing about its copy in. A stopped run therefore waits until all three streams are
+// idle: on the reading thread, or on the writing thread if the reading thread was done.
 //
 // Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then
-// ends the threads. It can't join itself, so the runtime's errands do that.
+// ends the threads. The runtime's errands' thread joins them, since the writing thread can't join itself.
 //
 // Callbacks run under no lock. All state that threads share is in flow.h, under its lock.
 //
@@ -38,42 +38,42 @@ namespace gpo {
 
 namespace pipeline {
 
-/// A device with its slots: the reading thread's during a run.
+/// A device with its slots. Belongs to the reading thread during a run.
 struct Lane {
     Lane(Ref<Context> its, gpo_device_t device, std::string label)
         : context(std::move(its)), slots(context, device, std::move(label)) {}
     const Ref<Context> context;
     Slots slots;
-    std::vector<Ref<Arrival>> arrivals;  // one for each record of a chunk
+    std::vector<Ref<Arrival>> arrivals;  // an Arrival for each chunk record
     uint64_t arrivals_epoch = 0;
 };
 
-/// What the writing thread learns of a lane's times.
+/// A lane's times, as the writing thread learns them.
 struct LaneTimes {
     EngineTimes engines;
-    bool has_base = false;           // the reading thread's: the base event is recorded before the first chunk's copy
+    bool has_base = false;           // of the reading thread: the base event is recorded before the first chunk's copy
     uint64_t base_recorded_ns = 0;   // on the host's clock; written before the first chunk is submitted
-    int64_t base_ns = 0;             // of the base event, since the first one
+    int64_t base_ns = 0;             // of the base event, since the first base event
     struct Ends { int64_t stages, out; };
     std::vector<Ends> ends;          // of the newest chunk in each slot
     uint64_t chunks = 0, bytes_in = 0;
 };
 
-/// One run's own things. Made by start, ended by the writing thread.
+/// State of a single run. Made by start, ended by the writing thread.
 struct Run {
     std::unique_ptr<Source> source;
     std::unique_ptr<Sink> sink;
     gpo_sink_fn take = nullptr;
     void* user = nullptr;
     Needs needs;
-    bool automatic = false;      // the chunk size is ours to find
+    bool automatic = false;      // the library chooses the chunk size
 
     // The reading thread's.
     uint64_t offset = 0, output_offset = 0, chunk_bytes = 0, staged_bytes = 0;
-    uint64_t size_asked = 0;     // of the next chunk, where it was asked for and couldn't be had yet
-    uint64_t round_bytes = 0;    // … which is that of one chunk for each device
+    uint64_t size_asked = 0;     // size chosen for the next chunk, which hasn't begun yet; 0: none
+    uint64_t round_bytes = 0;    // size of all chunks of a round: a chunk for each device
     uint64_t capacity = 0;       // of an input buffer, on every device
-    bool settled = false;        // it has waited until nothing is on the device; read once the input has ended
+    bool settled = false;        // the reading thread has waited for idle devices; read once the input has ended
     // The writing thread's.
     std::vector<LaneTimes> lanes;
     bool times_known = false;
@@ -91,7 +91,7 @@ public:
 
     void start(const gpo_source& source, const gpo_sink& sink);
 
-    /// GPO_TIMEOUT, or GPO_SUCCESS with the result and the failure of the run, if it has one.
+    /// GPO_TIMEOUT, or GPO_SUCCESS with the result of the run and its failure, if any.
     gpo_status wait(uint64_t deadline, gpo_pipeline_result* result, ErrorPtr* error);
     void cancel();
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
@@ -109,11 +109,11 @@ private:
     using Run = pipeline::Run;
     using Chunk = pipeline::Chunk;
     using Lane = pipeline::Lane;
-    /// The threads. Its end joins them.
+    /// The threads. The destructor joins them.
     struct Crew final : Errand {
         Crew(Runtime& runtime, const std::string& name);
-        /// For each of the threads and for the pipeline: the last one has the errands' thread join them. Other libraries
-        /// may do something long at the end of a thread, and destroying a pipeline must not wait for that.
+        /// Called once by each thread and once for the pipeline. The last call lets the errands' thread join the
+        /// threads: other libraries may delay a thread's end, and destroying a pipeline must not wait for this.
         void leave() noexcept;
         void run() noexcept override;
         Runtime& runtime;
@@ -125,7 +125,8 @@ private:
         Ref<CompletionHandler> target;
         uint64_t submitted_ns;
     };
-    /// Somebody who waits for the run's end: the next run may have ended too before they come to look.
+    /// A thread that waits for the run's end. Has a copy of the result, since the next run may end before the thread
+    /// wakes.
     struct Waiting {
         Waiting* next;
         gpo_pipeline_result result{};
@@ -166,7 +167,7 @@ private:
     void end(Run& run) noexcept;
     void report_result(Run& run) noexcept;
 
-    /// The first failure wins; NULL: no failure, but enough. Any thread.
+    /// The first failure wins; NULL: the run ends early without a failure. Any thread.
     void stop_run(ErrorPtr error) noexcept;
     ErrorPtr error_in_flight() noexcept;
     gpo_chunk describe_chunk(const Chunk& chunk) const noexcept;
@@ -176,7 +177,7 @@ private:
     const std::vector<std::unique_ptr<Lane>> lanes_;    // one for each device
     const pipeline::Plan plan_;
     const pipeline::Owner owner_;
-    const ErrorPtr cancelled_;                          // made ahead, for when nothing can be made
+    const ErrorPtr cancelled_;                          // made in advance: needs no memory when used
     const Ref<pipeline::Flow> flow_;
     const Ref<pipeline::Settled> settled_;
 
@@ -184,11 +185,11 @@ private:
     std::unique_ptr<Run> run_;
     Ref<Pipeline> self_;                                // during a run, under flow_->lock
 
-    // Of the run that ended last, under flow_->lock.
+    // Result of the run that ended last, under flow_->lock.
     gpo_pipeline_result result_{};
     std::vector<gpo_pipeline_share> shares_;
     ErrorPtr error_;
-    // Of the run that runs, under flow_->lock.
+    // Waiters for the present run, under flow_->lock.
     std::vector<Notice> notices_;
     Waiting* waiting_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Checks the options of a pipeline, and puts the arguments of a kernel together for each chunk.
+// Checks the options of a pipeline, and assembles a kernel's arguments for each chunk.
 #include "pipeline/plan.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ KernelStage::KernelStage(const gpo_stage& stage, gpo_kernel_t given, uint32_t de
     check();
 }
 
-// Copies the values; addresses and sizes of chunks are referred to when there is a chunk.
+// Copies the values. enqueue() sets the addresses and sizes of the chunk.
 void KernelStage::read_arguments(const gpo_stage& stage, uint32_t device) {
     if (stage.argument_count > kMostArguments)
         fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
@@ -76,7 +76,7 @@ void KernelStage::read_arguments(const gpo_stage& stage, uint32_t device) {
         if (kinds_[i] == GPO_STAGE_VALUE) arguments_->copy(i, values[i]);
 }
 
-// Shape and arguments, as those of a launch.
+// Checks shape and arguments as for a launch.
 void KernelStage::check() {
     gpo_launch launch = launch_;
     if (computed_grid_) launch.grid[0] = launch.grid[1] = launch.grid[2] = 1;

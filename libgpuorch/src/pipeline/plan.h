@@ -13,19 +13,19 @@
 
 namespace gpo::pipeline {
 
-/// What of a chunk the stages see.
+/// The part of a chunk that stages see.
 struct ChunkView {
     uint64_t index, offset, bytes, output_bytes;
     uint64_t input, output, scratch, result;  // device addresses
 };
 
-/// A kernel with its shape, and its arguments as they are put together for each chunk.
+/// A kernel with its shape and its arguments. The arguments are assembled for each chunk.
 class KernelStage {
 public:
-    /// The stage on one device: the pipeline's number `device`. Throws Failure(GPO_INVALID_ARGUMENT), handle failures.
+    /// The stage on the pipeline's device number `device`. Throws Failure(GPO_INVALID_ARGUMENT), handle failures.
     KernelStage(const gpo_stage& stage, gpo_kernel_t kernel, uint32_t device, Context& context, Runtime& runtime);
 
-    /// Puts the kernel on a stream for one chunk. Throws. One caller at a time.
+    /// Submits the kernel to a stream for a chunk. Throws. A single caller at a time.
     void enqueue(Stream& stream, const ChunkView& chunk);
 
 private:
@@ -36,8 +36,8 @@ private:
     gpo_launch launch_{};
     bool computed_grid_ = false;
     uint64_t bytes_per_block_ = 0, max_blocks_ = 0;
-    std::vector<uint32_t> kinds_;                  // GPO_STAGE_VALUE …, of each argument
-    std::optional<Arguments> arguments_;           // with what is the chunk's referred to
+    std::vector<uint32_t> kinds_;                  // GPO_STAGE_VALUE …, for each argument
+    std::optional<Arguments> arguments_;           // values are copied; the chunk's fields are referred to
 };
 
 struct Stage {
@@ -47,7 +47,7 @@ struct Stage {
 };
 
 struct Plan {
-    /// One context for each device.
+    /// `contexts`: a context for each device.
     Plan(const gpo_pipeline_options& options, const std::vector<Ref<Context>>& contexts, Runtime& runtime);
 
     uint64_t output_bytes(uint64_t input) const noexcept {
@@ -56,13 +56,13 @@ struct Plan {
     }
     bool has_output() const noexcept { return numerator != 0; }
 
-    /// Pinned memory that one device's slots may have.
+    /// Bound on the pinned memory of a device's slots, in bytes.
     uint64_t pinned_share() const noexcept { return max_pinned_bytes / devices; }
 
     uint32_t devices;
     bool timing;
-    uint64_t chunk_bytes, granule;  // chunk_bytes GPO_AUTO: to be found
-    uint32_t slots;                 // GPO_AUTO: ours to choose
+    uint64_t chunk_bytes, granule;  // chunk_bytes GPO_AUTO: found by trials
+    uint32_t slots;                 // GPO_AUTO: the library chooses
     uint32_t numerator, denominator;
     uint64_t scratch_bytes, result_bytes, max_pinned_bytes;
     gpo_progress_fn progress;

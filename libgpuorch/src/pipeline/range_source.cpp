@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    static constexpr unsigned kAhead = 2;  // one that is waited for, and one behind it
+    static constexpr unsigned kAhead = 2;  // the fetch that is waited for, and the next
 
     struct Fetch final : Team::Job {
         void move(uint64_t offset, uint64_t count) noexcept override {

@@ -6,20 +6,20 @@
 
 namespace gpo::pipeline {
 
-/// Bytes that are there. Any thread may call.
+/// Bytes that are present, without a wait. Any thread may call.
 class Bytes {
 public:
     virtual ~Bytes() = default;
-    /// 0, or what `fail` makes a failure of.
+    /// 0, or an error for `fail`.
     virtual int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept = 0;
     [[noreturn]] virtual void fail(int error) const = 0;
-    /// All that was wanted has been fetched: the last occasion to throw.
+    /// Called after the last fetch: the last occasion to throw.
     virtual void check_end() const {}
     virtual const void* direct() const noexcept { return nullptr; }
     virtual bool staged() const noexcept { return false; }
 };
 
-/// Bytes [at, at + bytes) of the range.
+/// A source of the bytes [at, at + bytes) of the range.
 std::unique_ptr<Source> read_range(std::unique_ptr<const Bytes> range, uint64_t at, uint64_t bytes, Team& team);
 
 }  // namespace gpo::pipeline

@@ -19,7 +19,7 @@ void Pipeline::reading(Ref<Flow> flow, Pipeline* pipeline) noexcept {
         lock.unlock();
         pipeline->read(run);
         lock.lock();
-        flow->input_ended = true;  // from here on the pipeline may be gone
+        flow->input_ended = true;  // from here on the pipeline may be destroyed
         flow->arrived.notify_all();
     }
 }
@@ -45,14 +45,14 @@ void Pipeline::produce(Run& run) {
     for (uint64_t index = 0;; ++index) {
         for (; begun - index < run.source->ahead(); ++begun)
             if (!begin_fill(run, begun, begun == index)) break;
-        if (begun == index) return;  // it is being stopped
+        if (begun == index) return;  // the run is being stopped
         Chunk& chunk = chunk_at(flow_->place(index));
         if (!finish_fill(run, chunk)) return;
         put_on_device(run, chunk);
     }
 }
 
-// Of a chunk that is needed waits until there is room. False: there is none for one that isn't, or the run is being
+// Waits for room if the chunk is needed now. False: no room for a chunk that isn't needed yet, or the run is being
 // stopped.
 bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
     Flow& flow = *flow_;
@@ -65,7 +65,7 @@ bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
         if (!decided() || flow.stopping) return false;
         if (run.size_asked == 0) run.size_asked = next_size(run, index);
         if (run.size_asked > run.capacity) {
-            // Buffers grow when nothing is in them.
+            // Buffers grow only while they are empty.
             if (!needed) return false;
             flow.room.wait(lock, host::kForever, [&] { return flow.stopping || flow.consumed == index; });
             if (flow.stopping) return false;
@@ -84,8 +84,8 @@ bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
     return true;
 }
 
-// Under the lock of the flow. One device's share of the work is what is tuned: a size holds for a round, which is one
-// chunk for each device.
+// Under the lock of the flow. Tuning sees a single device's share of the work: a size holds for a round of one chunk
+// for each device.
 uint64_t Pipeline::next_size(Run& run, uint64_t index) noexcept {
     if (!run.automatic) return plan_.chunk_bytes;
     if (index % lanes_.size() == 0) run.round_bytes = flow_->tuning.next();
@@ -99,7 +99,7 @@ void Pipeline::prepare(Run& run, uint64_t chunk_bytes) {
             for (const auto& lane : lanes_) lane->slots.prepare(plan_, run.needs, crew_->in);
             break;
         } catch (const Failure& failure) {
-            // A size that was ours to choose, and that there is no memory for.
+            // Out of memory, with a size that the library chose: halve the size.
             const uint64_t less = run.needs.chunk_bytes / 2 / plan_.granule * plan_.granule;
             if (failure.error()->status != GPO_OUT_OF_MEMORY || !run.automatic || less < Tuning::kLeast) throw;
             run.needs.chunk_bytes = less;
@@ -159,7 +159,7 @@ void Pipeline::put_on_device(Run& run, Chunk& chunk) {
     chunk.submitted_ns = host::now();
     LaneTimes& times = run.lanes[chunk.device];
     if (run.needs.timing && !std::exchange(times.has_base, true)) {
-        // Right before the first copy: at another time an idle GPU may take longer, or less long, to come to an event.
+        // Right before the first copy: an idle GPU may take another time to reach an event.
         times.base_recorded_ns = chunk.submitted_ns;
         lane.slots.record_base();
     }
@@ -168,7 +168,7 @@ void Pipeline::put_on_device(Run& run, Chunk& chunk) {
     run_stages(chunk);
     {
         host::Lock lock(flow_->lock);
-        flow_->bytes_in += chunk.bytes;   // though a cancel may let none of it come out
+        flow_->bytes_in += chunk.bytes;   // counted even if a cancel drops the output
     }
     lane.slots.end_stages(chunk);
     lane.slots.copy_out(chunk, plan_);
@@ -202,7 +202,7 @@ void Pipeline::run_stages(Chunk& chunk) {
     }
 }
 
-// After a stop: returns when nothing of the run is on a device any more.
+// After a stop: returns when no work of the run is on a device any more.
 void Pipeline::settle() noexcept {
     for (const auto& lane : lanes_)
         if (lane->slots.has_streams()) lane->slots.stages().held().cancel();
@@ -221,14 +221,14 @@ void Pipeline::settle(Stream& stream) noexcept {
         host::Lock lock(flow_->lock);
         flow_->room.wait(lock, host::kForever, [&] { return flow_->settled != 0; });
     } catch (...) {
-        // No mark can be had: the driver refuses events, or there is no memory. Asking it is what is left.
+        // The mark failed: the driver refuses events, or memory is lacking. Poll the driver instead.
         for (;;) {
             DriverTry scope(stream.context());
             if (!scope.entered() || stream.table().cuStreamQuery(stream.native()) != CUDA_ERROR_NOT_READY) break;
             host::sleep_until(host::now() + 200'000);
         }
     }
-    stream.watched().seen_done(stream.submission().accepted());  // or dropped, or failed: nothing of it is pending
+    stream.watched().seen_done(stream.submission().accepted());  // done, dropped or failed: nothing is pending
 }
 
 }  // namespace gpo

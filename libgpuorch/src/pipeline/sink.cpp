@@ -10,7 +10,7 @@ namespace gpo::pipeline {
 
 namespace {
 
-/// GPO_SINK_NONE, and GPO_SINK_CALLBACK, whose callback gets the output from where it was copied to.
+/// GPO_SINK_NONE, and GPO_SINK_CALLBACK, whose callback reads the staged output.
 class NoSink final : public Sink {
 public:
     explicit NoSink(bool output) noexcept : output_(output) {}

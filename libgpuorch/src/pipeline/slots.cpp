@@ -1,4 +1,4 @@
-// The operations of a chunk, one for each engine; and memory, which grows when a run needs more than the pipeline has.
+// The operations of a chunk, one for each engine; and the buffers, which grow when a run needs more.
 #include "pipeline/slots.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ unsigned __int128 aligned(uint64_t bytes, uint64_t to) noexcept {
     return (static_cast<unsigned __int128>(bytes) + to - 1) / to * to;
 }
 
-// A part of a chunk: several records, one behind the other, as one operation of its stream.
+// A part of a chunk: several driver calls in order, as a single operation of a stream.
 class ChunkOperation : public Operation {
 public:
     ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk) noexcept
@@ -31,7 +31,7 @@ protected:
     Chunk& chunk() const noexcept { return *chunk_; }
 
 private:
-    Chunk* chunk_;  // lives until the run has ended, and with it all that is held
+    Chunk* chunk_;  // lives until the run has ended, as do held operations
 };
 
 class CopyIn final : public ChunkOperation {
@@ -61,7 +61,7 @@ public:
         gpo::issue(stream, FillWork{c.result, result_bytes_});
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<BeginStages>(*this); }
-    // What isn't put on yet would run before its input is there.
+    // The stages to come would run before their input is there: fail the stream.
     void drop(Stream& stream, const ErrorPtr& error) noexcept override { stream.fail(error); }
     trace::Work work() const noexcept override {
         return {result_bytes_ ? trace::Engine::fill : trace::Engine::none, result_bytes_, true};
@@ -84,7 +84,7 @@ public:
         chunk().dropped = error;
         chunk().stages.store(Chunk::kDropped, std::memory_order_release);
     }
-    // Of a held one: a copy out may be held for it.
+    // After a held end of the stages: a held copy out may have waited for it.
     void afterwards(const ErrorPtr&) noexcept override { out_->held().flush(); }
 
 private:
@@ -96,7 +96,7 @@ public:
     CopyOut(const Stream& stream, Chunk& chunk, uint64_t result_bytes) noexcept
         : ChunkOperation("copy out", stream, chunk), result_bytes_(result_bytes) {}
 
-    // The event that it waits for isn't recorded while the stages are held.
+    // Not before stages_end is recorded, which waits while the stages are held.
     bool ready(Stream&) override { return chunk().stages.load(std::memory_order_acquire) != Chunk::kPending; }
 
     void issue(Stream& stream) override {
@@ -156,7 +156,7 @@ void Slots::prepare(const Plan& plan, const Needs& needs, Team& team) {
 }
 
 void Slots::make_streams() {
-    // A stream that has failed takes no more work.
+    // A failed stream accepts no more work: make new streams.
     if (out_ && !in_->failure() && !stages_->failure() && !out_->failure()) return;
     close();
     const auto stream = [&](const char* part) {
@@ -223,7 +223,7 @@ uint64_t Slots::pinned_bytes(const Plan& plan, const Needs& needs) noexcept {
 
 void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
     if (wanted.chunk_bytes > chunk_bytes_ || wanted.slots > slots_) {
-        // Runs of many kinds of needs come to one size that does for all.
+        // Buffers never shrink here: after some runs, they fit the needs of all of them.
         Needs needs = wanted;
         needs.slots = std::max(needs.slots, slots_);
         needs.chunk_bytes = std::max(needs.chunk_bytes, chunk_bytes_);
@@ -250,7 +250,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
         has_scratch_ = plan.scratch_bytes != 0;
         has_result_ = plan.result_bytes != 0;
     }
-    // Device buffers may be larger than this run's chunks, pinned ones cost too much for that.
+    // Device buffers may be larger than this run's chunks. Pinned buffers are too costly for this.
     const bool staged = wanted.stage_in || wanted.stage_out;
     capacity_ = staged ? wanted.chunk_bytes : chunk_bytes_;
     input_stride_ = capacity_;
@@ -264,7 +264,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
                  {pinned_results_, wanted.results ? result_stride_ * wanted.slots : 0}};
     uint64_t all = 0;
     for (const auto& [pinned, bytes] : needs) all += std::max(pinned.bytes(), bytes);
-    for (const auto& [pinned, bytes] : needs)   // what an earlier run had goes where both together were too much
+    for (const auto& [pinned, bytes] : needs)   // if all exceeds the bound, free buffers of earlier runs
         if (all > plan.pinned_share() && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free();
     for (const auto& [pinned, bytes] : needs) need_pinned(pinned, bytes, team);
 }

@@ -76,7 +76,7 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
     DriverScope scope(context);
     const auto& table = context.table();
     const auto first = reinterpret_cast<CUdeviceptr>(memory);
-    // The driver doesn't know plain memory: it says so with an error that means no more than that.
+    // For plain memory, which the driver doesn't know, an error is the normal answer.
     unsigned type = 0;
     if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, first) != CUDA_SUCCESS || type == 0)
         return false;

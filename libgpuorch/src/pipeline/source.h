@@ -1,4 +1,4 @@
-// Where a pipeline's data come from: memory, a file, a callback. Each run has an object of its own.
+// The origin of a pipeline's data: memory, a file, a callback. Each run has its own Source.
 //
 // The run's reading thread calls all functions except `interrupt`. Failures are thrown.
 #pragma once
@@ -22,24 +22,24 @@ public:
     /// Bytes in all; 0: not known before the end.
     virtual uint64_t total() const noexcept { return 0; }
 
-    /// Not NULL: all of it lies in pinned memory, and is copied from there. Nothing is filled then.
+    /// Not NULL: all data lie here, in pinned memory, and are copied from here. No buffer is filled then.
     virtual const void* direct() const noexcept { return nullptr; }
 
-    /// How many buffers may be begun before the first of them is finished.
+    /// Number of buffers that may be begun before the first of them is finished.
     virtual unsigned ahead() const noexcept { return 1; }
-    /// Begins to fill `buffer`, where that can be done while the caller does something else.
+    /// Begins to fill `buffer`, in the background where the source can.
     virtual void begin(void* buffer, uint64_t capacity) = 0;
-    /// Waits for the buffer that was begun first, and returns how much is in it: fewer bytes than its capacity only at
-    /// the end, 0 if the end was reached before.
+    /// Waits for the buffer that was begun first, and returns its number of bytes: less than its capacity only at the
+    /// end, 0 if the end was reached before.
     virtual uint64_t finish() = 0;
-    /// Whether the bytes were in the caller's memory before.
+    /// True if the bytes come from the caller's memory.
     virtual bool staged() const noexcept { return false; }
 
-    /// A finish that waits for data (a pipe) returns soon with what it has. Any thread.
+    /// Makes a finish() that waits for data (a pipe) return soon, with the bytes so far. Any thread.
     virtual void interrupt() noexcept {}
 };
 
-/// A source whose bytes come one behind the other.
+/// A source that delivers its bytes in order.
 class SerialSource : public Source {
 public:
     void begin(void* buffer, uint64_t capacity) final {
@@ -55,26 +55,26 @@ private:
     uint64_t capacity_ = 0;
 };
 
-/// What callbacks are called for: whose they are in messages and for GPO_WOULD_DEADLOCK.
+/// The owner of callbacks, for messages and for GPO_WOULD_DEADLOCK.
 struct Owner {
     Runtime* runtime;
     const Object* pipeline;
-    Ref<Executor> executor;  // where they run; NULL: on the thread that needs them
+    Ref<Executor> executor;  // runs the callbacks; NULL: the thread that needs them does
 };
 
 /// Checks the struct and opens the file. Throws.
 std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team);
 
-/// Runs a callback of the user's: outside all locks, exceptions caught. Its status, or GPO_SUCCESS / GPO_END. Throws
-/// Failure(GPO_CALLBACK_FAILED) for any other.
+/// Runs a user callback under no lock, and catches exceptions. Returns GPO_SUCCESS or GPO_END. Throws
+/// Failure(GPO_CALLBACK_FAILED) for any other status, and for an exception.
 template <class Call>
 gpo_status run_callback(const Owner& owner, const char* which, Call&& call);
 
 [[noreturn]] void fail_callback(const Owner& owner, const char* which, gpo_status status);
 [[noreturn]] void fail_callback_threw(const Owner& owner, const char* which, const ThrownText& thrown);
 
-/// GPO_MEMORY_* as far as a copy cares: whether the whole range is host memory that the GPU reaches by itself. Throws
-/// Failure(GPO_INVALID_ARGUMENT) for device memory.
+/// True if the whole range is pinned host memory, which the GPU reaches by itself. Throws Failure(GPO_INVALID_ARGUMENT)
+/// for device memory.
 bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char* name);
 
 template <class Call>

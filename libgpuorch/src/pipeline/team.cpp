@@ -8,23 +8,23 @@ namespace gpo::pipeline {
 
 unsigned team_helpers() noexcept {
     // Source and sink have a team each; a team's caller works too. On a host with an H200 six threads read files in the
-    // page cache at 32 GB/s, and a pipeline keeps up with them; eight read at 38, and it gains little.
+    // page cache at 32 GB/s, and a pipeline keeps up with them. Eight read at 38 GB/s, and the pipeline gains little.
     const unsigned each = host::processors() / 2;
     return std::min(each > 0 ? each - 1 : 0, 5u);
 }
 
 Team::~Team() { stop(); }
 
-// Waits until all are there. A thread takes memory for its thread-local variables when it first uses one of a library
-// that was opened by dlopen, and mapping that waits for whoever populates pages meanwhile: helpers that came to the
-// populating of pinned memory stood there until it was over.
+// Waits until all helpers run. At its first use of a thread-local variable of a library opened by dlopen, a thread maps
+// memory, and this mapping waits for a thread that populates pages. Helpers that started while pinned memory was being
+// populated stood still until the end.
 void Team::start() noexcept {
     started_ = true;
     try {
         threads_.reserve(helpers_);
         for (unsigned i = 0; i < helpers_; ++i) threads_.emplace_back(name_.c_str(), [this] { help(); });
     } catch (const std::exception&) {
-        // Fewer do the work.
+        // Fewer threads do the work.
     }
     host::Lock lock(lock_);
     left_.wait(lock, host::kForever, [&] { return arrived_ == threads_.size(); });
@@ -57,7 +57,7 @@ void Team::begin(Job& job, uint64_t bytes, uint64_t piece) noexcept {
     job.piece_ = piece;
     job.next_.store(0, std::memory_order_relaxed);
     job.behind_ = nullptr;
-    // A block of few pieces is not worth waking anybody for: its caller moves it.
+    // A block of few pieces is not worth waking a thread: its caller moves it.
     const bool shared = helpers_ != 0 && bytes >= 4 * piece;
     if (shared && !started_) start();
     host::Lock lock(lock_);
@@ -69,7 +69,7 @@ void Team::begin(Job& job, uint64_t bytes, uint64_t piece) noexcept {
 
 void Team::finish(Job& job) noexcept {
     while (move_piece(job)) {}
-    // While helpers are at the last pieces, there may be a job behind.
+    // While helpers move the last pieces, help with a job behind.
     for (;;) {
         Job* other;
         {

@@ -1,8 +1,8 @@
 // A team of threads that moves blocks of bytes: copies between the caller's memory and pinned buffers, reads of one
-// file at several places. One thread alone doesn't reach the memory's speed.
+// file at several places. A single thread doesn't reach the memory's speed.
 //
 // A block is cut into pieces. Blocks are moved in the order in which they were begun. A helper that finds no piece left
-// in one block goes on with the next, so no helper waits for the last piece of a block while there is another block.
+// in a block goes on with the next block: no helper waits for a block's last piece while another block has pieces.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace gpo::pipeline {
 
 class Team {
 public:
-    /// A block of bytes, moved piece by piece. It stays where it is from begin to finish or abandon.
+    /// A block of bytes, moved piece by piece. Must stay at its address from begin to finish or abandon.
     class Job {
     public:
         Job() = default;
@@ -26,35 +26,35 @@ public:
 
     private:
         friend class Team;
-        /// Pieces cover the block; several threads at once.
+        /// Moves a piece. Pieces cover the block; several threads call at once.
         virtual void move(uint64_t offset, uint64_t bytes) noexcept = 0;
         bool has_pieces() const noexcept { return next_.load(std::memory_order_relaxed) < bytes_; }
 
         uint64_t bytes_ = 0, piece_ = 0;
         std::atomic<uint64_t> next_{0};  // offset of the next piece
-        unsigned inside_ = 0;            // helpers at it, under the team's lock
-        Job* behind_ = nullptr;          // likewise
+        unsigned inside_ = 0;            // helpers at the job, under the team's lock
+        Job* behind_ = nullptr;          // next job, under the team's lock
     };
 
-    /// `helpers` threads beside the caller's; started when they are first needed. Where the system has no thread left
-    /// the work is done with fewer.
+    /// `helpers`: number of threads beside the caller's, started when first needed. If the system has no thread left,
+    /// fewer threads do the work.
     Team(std::string name, unsigned helpers) : name_(std::move(name)), helpers_(helpers) {}
     ~Team();
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
-    // One caller at a time.
+    // By a single caller at a time.
 
-    /// Of a piece: worth waking a thread for.
+    /// Bytes of a piece: enough to be worth waking a thread.
     static constexpr uint64_t kPiece = uint64_t{256} << 10;
-    /// The helpers begin with the job when they are done with those before it.
+    /// The helpers begin with the job when they are done with the jobs before.
     void begin(Job& job, uint64_t bytes, uint64_t piece = kPiece) noexcept;
-    /// Works too, and returns when all of the job is done. Jobs are finished in the order in which they were begun.
+    /// Helps with the job, and returns when all of it is done. Jobs must be finished in the order of their begin.
     void finish(Job& job) noexcept;
-    /// Pieces that nobody has begun are left alone; returns when nobody is at the job any more.
+    /// Drops the pieces not begun yet; returns when no helper is at the job any more.
     void abandon(Job& job) noexcept;
 
-    /// begin and finish, with `move(offset, bytes)` called for the pieces. It may not throw.
+    /// begin and finish of a job that calls `move(offset, bytes)` for the pieces. `move` must not throw.
     template <class Move>
     void run(uint64_t bytes, Move&& move, uint64_t piece = kPiece) noexcept {
         struct Once final : Job {
@@ -66,7 +66,7 @@ public:
         finish(job);
     }
 
-    /// Ends the threads. They are parked: it takes no time.
+    /// Ends the threads. Returns quickly, since they are parked.
     void stop() noexcept;
 
 private:
@@ -87,7 +87,7 @@ private:
     std::vector<host::Thread> threads_;
 };
 
-/// How many helpers each of a pipeline's two teams gets on this machine.
+/// Number of helpers of each of a pipeline's two teams on this machine.
 unsigned team_helpers() noexcept;
 
 }  // namespace gpo::pipeline

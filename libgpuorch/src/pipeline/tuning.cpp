@@ -9,8 +9,8 @@ namespace gpo::pipeline {
 
 namespace {
 constexpr uint64_t kFilling = 3;                            // chunks until the pipeline is full
-constexpr double kUnknownTotal = 1024.0 * 1024.0 * 1024.0;  // assumed of a source that can't say
-constexpr double kOutlier = 0.1;                            // of a batch's period: more is no noise
+constexpr double kUnknownTotal = 1024.0 * 1024.0 * 1024.0;  // assumed for sources of unknown size
+constexpr double kOutlier = 0.1;                            // of a batch's period: larger differences are no noise
 constexpr double kTolerance = 1.03;                         // noise of a batch
 }  // namespace
 
@@ -48,9 +48,9 @@ uint64_t Tuning::fit(double bytes) const noexcept {
 
 uint64_t Tuning::best(uint64_t bytes) const noexcept {
     const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
-    // What a chunk costs is not known so well that a hundredth of the run would be worth gaining by small ones: 64
-    // chunks take a sixty-fourth of it to fill the pipeline, 128 half of that, and twice what chunks cost. At least
-    // four chunks, so that something overlaps.
+    // A chunk's cost isn't known well enough to gain a hundredth of the run by smaller chunks. With 64 chunks, filling
+    // the pipeline takes a sixty-fourth of the run; 128 chunks halve this time, and double the cost of chunks. At least
+    // four chunks, so that work overlaps.
     const double least = std::min(n / 64, static_cast<double>(2 * large_.size));
     return fit(std::min(std::max(std::sqrt(n * overhead_ns_ / ns_per_byte_), least), n / 4));
 }
@@ -64,10 +64,10 @@ void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
     phase_ = Phase::settled;
     if (known_) {
         size_ = fastest_tried_ != 0 ? fit(static_cast<double>(fastest_tried_)) : best(total);
-        if (!checked_) begin_check();  // the run before was too short for it
+        if (!checked_) begin_check();  // the run before was too short for the check
         return;
     }
-    // Where chunks may be large, what the host does for each is not to be what limits the small ones.
+    // Where chunks may be large, both trial sizes double: host work for each chunk must not limit the small trial.
     const uint64_t scale = limit > kLargeTrial ? 2 : 1;
     if (total != 0 && total < scale * kWorthwhile) {
         size_ = fit(std::clamp(static_cast<double>(total) / 8, 262144.0, static_cast<double>(kLargeTrial)));
@@ -110,13 +110,13 @@ void Tuning::done(int64_t end) noexcept {
 void Tuning::conclude() noexcept {
     const double more = static_cast<double>(large_.size - small_.size);
     ns_per_byte_ = std::max((large_.period() - small_.period()) / more, large_.per_byte() / 10);
-    // Where larger chunks are no faster (a cache that they fall out of), nothing speaks for more than the small ones.
+    // If larger chunks are no faster (they don't fit into a cache), small chunks are kept.
     overhead_ns_ = std::max(small_.period() - ns_per_byte_ * static_cast<double>(small_.size), 0.0);
     known_ = true;
     const bool disappoints = small_.per_byte() * kTolerance < large_.per_byte();
     fastest_tried_ = disappoints ? small_.size : 0;
     if (disappoints && !large_.repeated()) {
-        checked_ = true;  // what holds if the run ends meanwhile
+        checked_ = true;  // holds if the run ends before the repeat does
         large_.repeat();
         return;
     }

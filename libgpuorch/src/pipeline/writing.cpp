@@ -8,7 +8,7 @@ namespace gpo {
 using namespace pipeline;
 
 namespace {
-constexpr int64_t kBaseAge = 1'000'000'000;  // a float of milliseconds tells 60 ns apart up to here
+constexpr int64_t kBaseAge = 1'000'000'000;  // ns: up to here, a float of milliseconds resolves 60 ns
 }
 
 void Pipeline::writing(Ref<Flow> flow, Pipeline* pipeline) noexcept {
@@ -23,7 +23,7 @@ void Pipeline::writing(Ref<Flow> flow, Pipeline* pipeline) noexcept {
             run = flow->run;
         }
         pipeline->write(*run);
-        pipeline->end(*run);  // the pipeline may be gone afterwards
+        pipeline->end(*run);  // the pipeline may be destroyed afterwards
     }
 }
 
@@ -90,9 +90,9 @@ void Pipeline::consume(Run& run, Chunk& chunk) {
     if (status == GPO_END) stop_run(nullptr);
 }
 
-// Only ends are recorded: an event with a time between two copies keeps the engine idle for some 6 us. A part begins
-// when the one before it on its engine has ended (EngineTimes sees to that), what it waits for has too, and the host
-// had put it there.
+// Only ends are recorded: a timed event between two copies keeps the engine idle for some 6 us. A part's begin is
+// computed: the latest of its submission, the end of its dependencies, and the end of the part before on its engine
+// (EngineTimes cuts off the overlap).
 void Pipeline::note_times(Run& run, Chunk& chunk) {
     Slots& slots = lanes_[chunk.device]->slots;
     LaneTimes& lane = run.lanes[chunk.device];
@@ -100,7 +100,7 @@ void Pipeline::note_times(Run& run, Chunk& chunk) {
     const CUevent events[3] = {chunk.in_end, chunk.stages_end, chunk.out_end};
     int64_t ends[3] = {};
     for (int i = 0; i < 3; ++i) {
-        if (!slots.elapsed(slots.base(), events[i], &ends[i])) return;  // no times, but all else is well
+        if (!slots.elapsed(slots.base(), events[i], &ends[i])) return;  // no times for this chunk; not a failure
         ends[i] += lane.base_ns;
     }
     const auto [in_end, stages_end, out_end] = ends;
@@ -189,7 +189,7 @@ void Pipeline::end(Run& run) noexcept {
         }
     }
     run.source.reset();
-    run.sink.reset();  // takes away what is not complete
+    run.sink.reset();  // removes an incomplete file
     std::unique_ptr<Run> ended;
     std::vector<Notice> notices;
     ErrorPtr error;
@@ -209,7 +209,7 @@ void Pipeline::end(Run& run) noexcept {
             waiting_->ended = true;
         }
         closing = flow.closing;
-        // Else the handle keeps the pipeline: a thread that waits for the run and then destroys the pipeline frees it.
+        // Unless closing, the handle keeps the pipeline: the thread that destroys the pipeline after the run frees it.
         if (closing) self = std::move(self_);
         else self_ = nullptr;
         ended = std::move(run_);
