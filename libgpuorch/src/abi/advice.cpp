@@ -35,7 +35,7 @@ gpo_advice* element(gpo_advice* first, uint64_t stride, uint64_t number) {
     return reinterpret_cast<gpo_advice*>(reinterpret_cast<std::byte*>(first) + number * stride);
 }
 
-/// All or none of them.
+/// Writes all elements or none.
 void write_all(const std::vector<gpo_advice>& from, gpo_advice* to, uint64_t stride, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) {
         if (element(to, stride, i)->struct_size > stride)

@@ -1,5 +1,5 @@
-// The calling thread's last error. It is plain memory without a destructor, so that it works at any point of a thread's
-// life, and never allocates, so that being out of memory can be reported.
+// The calling thread's last error. Plain memory without a destructor works at any point of a thread's life. Setting the
+// error allocates nothing: being out of memory can be reported.
 #include "abi/call.h"
 
 #include <cstring>
@@ -14,12 +14,12 @@ namespace gpo::abi {
 
 namespace {
 thread_local gpo_error t_last_error;
-// Whom the failure in flight is to be kept by, and what it was blamed with.
+// The object that is to keep the failure in flight, and the error with which it was blamed.
 thread_local Object* t_blamed;
 thread_local const Error* t_blamed_with;
 
-// The object is blamed inside the call and released after it, when the call has no pin any more. This may be its last
-// reference, and its destructor may put marks on streams: a shutdown waits for that.
+// The object is blamed inside the call and released after it, when the call has no pin any more. The release may run
+// the destructor, which may put marks on streams: a shutdown waits for the release.
 void hold_blamed(Object& object) noexcept {
     Runtime& runtime = object.runtime();
     runtime.retain();
@@ -33,8 +33,8 @@ void release_blamed(Object& object) noexcept {
     runtime->lingering(-1);
 }
 
-// Whether a failure that names no object is told of the one that the call was for. A loss is not: the culprit is what
-// has run on the device, or another process.
+// Whether a failure that names no object gets the call's object. A loss doesn't: the culprit is earlier work on the
+// device, or another process.
 bool is_told_of_the_call(gpo_status status) noexcept {
     return status != GPO_DEVICE_LOST && status != GPO_PEER_LOST && status != GPO_FORKED;
 }
@@ -44,9 +44,9 @@ void name_object(const Object& object) noexcept {
         copy_text(t_last_error.object, object.describe().c_str());
 }
 
-// The first that is valid. A handle of another type than the call takes counts: its object is to blame.
+// Names the first valid handle's object. A handle of another type than the call takes counts: its object is to blame.
 void name_one_of(const Given& given) noexcept {
-    const uint32_t tag = handle::last_tag();  // of what the call itself has pinned
+    const uint32_t tag = handle::last_tag();  // from the call's own pins
     for (const Handle& handle : given.handles) {
         if (t_last_error.object[0] || !is_told_of_the_call(t_last_error.status)) break;
         handle::Note* note = nullptr;
@@ -60,7 +60,7 @@ void name_one_of(const Given& given) noexcept {
     handle::set_last_tag(tag);
 }
 
-// The error as the object keeps it: with the function that was called, and itself where it names no object.
+// The error as the object keeps it: with the called function, and with the object if the error names none.
 ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& error) noexcept {
     const bool names = !error->object.empty() || !is_told_of_the_call(error->status);
     if (!error->function.empty() && names) return error;
@@ -70,7 +70,7 @@ ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& err
         if (!names) named->object = object.describe();
         return named;
     } catch (const std::bad_alloc&) {
-        return error;  // without these, then
+        return error;  // without these names
     }
 }
 
@@ -105,7 +105,7 @@ gpo_status keep_in_flight(const char* function) noexcept {
     }
 }
 
-// Of the runtime that the object is of. A handle of no object is left to the caller.
+// Asks the runtime of the object. An invalid handle is left to the caller.
 void refuse_in_host_function(uint64_t object, Type type) {
     struct Pinned {
         ~Pinned() {
@@ -119,7 +119,7 @@ void refuse_in_host_function(uint64_t object, Type type) {
     if (pinned.slot) pinned.slot->object->runtime().refuse_in_host_function();
 }
 
-// The thread's last error is that of a call that named the stream.
+// The thread's last error is from a call that named the stream.
 void note_refused(const char* function, const void* stream) noexcept {
     handle::Note* note = nullptr;
     gpo_status status = GPO_SUCCESS;

@@ -1,4 +1,4 @@
-// What every exported function does around its work:
+// The frame around the work of every exported function:
 //
 //     gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream) {
 //         return gpo::abi::call(__func__, {event, works_on(stream)}, [&] {
@@ -11,12 +11,12 @@
 //
 // Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
 //
-// Functions name their handles. A failure that names no object gets the one that was blamed, or that of the first
-// handle that is valid. `works_on` marks the streams that the call is for: if such a call fails while a recording is
-// under way that the stream is in, the recording lacks something, and can't end well.
+// Functions name their handles. A failure that names no object gets the blamed object, or that of the first valid
+// handle. `works_on` marks the streams that the call is for. If such a call fails while its stream is in a recording,
+// the recording lacks something, and can't end well.
 //
-// In a host node (core/host_node.h) only those calls are made that say so: `call<InHostNode::works>(…)`. They reach no
-// driver, take no lock under which the driver is called, and destroy nothing of the driver's.
+// In a host node (core/host_node.h) only calls marked `call<InHostNode::works>(…)` are made. Such a call reaches no
+// driver, takes no lock under which the driver is called, and destroys nothing of the driver's.
 #pragma once
 
 #include <new>
@@ -30,7 +30,7 @@
 
 namespace gpo::abi {
 
-/// One of the handles that a call was given.
+/// A handle that a call was given.
 struct Handle {
     Handle() noexcept = default;
     Handle(const void* of) noexcept : number(of) {}
@@ -46,7 +46,7 @@ inline Handle works_on(gpo_stream_t stream) noexcept {
 /// The handles that a call was given, in the order of its parameters.
 struct Given {
     Given(Handle first = {}, Handle second = {}, Handle third = {}) noexcept : handles{first, second, third} {}
-    /// `read`: streams that the call reads from an array and is for. They are there as far as the call got.
+    /// `read`: streams that the call is for and reads from an array; complete as far as the call got.
     Given(Handle first, std::span<const gpo_stream_t> read) noexcept : handles{first}, streams(read) {}
     Handle handles[3];
     std::span<const gpo_stream_t> streams;
@@ -55,11 +55,11 @@ struct Given {
 /// Keeps the error as the calling thread's last, with the function's name; returns its status.
 gpo_status keep(const char* function, const Error& error) noexcept;
 gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
-/// The object keeps this error when the call it belongs to has failed with it, and says which function that was.
+/// Makes the object keep this error, with the function's name, once the current call has failed with it.
 void keep_blame(Object& object, const ErrorPtr& error) noexcept;
 /// Translates the exception in flight.
 gpo_status keep_exception(const char* function, const Given& given) noexcept;
-/// The process was forked, or the call is made in a host node.
+/// Fails a call in a forked process or a host node.
 gpo_status refuse(const char* function, const Given& given) noexcept;
 
 enum class InHostNode : uint8_t { refused, works };
@@ -78,8 +78,8 @@ gpo_status call(const char* function, const Given& given, Body&& body) noexcept 
     }
 }
 
-/// What a call may have to notice before it begins: the process was forked, a host node runs, the deterministic
-/// scheduler is in force, the trace wants to know. One look where there is nothing of the kind.
+/// Unusual conditions for a call to notice before it begins: the process was forked, a host node runs, the
+/// deterministic scheduler is in force, a trace is recorded. If there is none, a single look finds that out.
 class Watched {
 public:
     explicit Watched(const char* function) noexcept
@@ -111,13 +111,13 @@ private:
         trace::CallSpan span;
     };
     const bool watched_;
-    bool refused_;              // set where it is watched
-    union { Scopes scopes_; };  // made where it is watched and not refused
+    bool refused_;              // set if watched_
+    union { Scopes scopes_; };  // made if watched_ and not refused_
 };
 
-/// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas
-/// hand out and take back. They leave cancellation as it is: switching it off and on costs as much as the rest (30 ns),
-/// and no cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further
+/// `call` for the few functions that take a fraction of a microsecond: putting work on a stream, allocating from arenas
+/// and freeing there. Cancellation stays as it is: switching it off and on costs as much as the rest (30 ns), and these
+/// functions pass no cancellation point. Where they may (a pageable copy, a new slab), it is switched off further
 /// inside.
 template <class Body>
 gpo_status submit(const char* function, const Given& given, Body&& body) noexcept {
@@ -130,7 +130,7 @@ gpo_status submit(const char* function, const Given& given, Body&& body) noexcep
     }
 }
 
-/// The same, and the object keeps the error too: call inside `call`, around what the object does.
+/// Makes the object keep the error of `body` too. For use inside `call`, around the object's work.
 template <class Body>
 gpo_status blame(Object& object, Body&& body) {
     try {

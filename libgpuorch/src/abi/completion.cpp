@@ -64,7 +64,7 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t s
         if (capacity > SIZE_MAX / stride)
             fail(GPO_INVALID_ARGUMENT, capacity, " entries of ", stride, " bytes are too many");
         Pin<CompletionQueue> pinned(cq);
-        *count = 0;   // of a queue that is at its end, too
+        *count = 0;   // also if the queue is at its end
         *count = pinned->drain(entries, stride, capacity);
         return GPO_SUCCESS;
     });

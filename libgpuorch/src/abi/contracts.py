@@ -30,14 +30,14 @@ MAY_BE_NULL = {
       "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
                     ("gpo_graph_get_loop", "limited")}
 
-# Handles that may be NULL; beside those that end, whose NULL succeeds.
+# Handles that may be NULL, besides those of functions that end a handle (`ends`).
 NO_HANDLE = {("gpo_runtime_set_log_executor", "executor"), ("gpo_advise", "device")}
 
 # Any type of handle.
 ANY_HANDLE = {("gpo_object_get_error", "object"), ("gpo_object_set_label", "object"),
               ("gpo_object_get_label", "object")}
 
-# What gives back what came out of a parameter. A handle not named here goes with gpo_<type>_destroy.
+# Functions that give back the result of a parameter. A handle not named here is destroyed by gpo_<type>_destroy.
 RELEASED_BY = {
     ("gpo_runtime_create", "runtime"): ["gpo_runtime_shutdown"],
     ("gpo_device_open", "device"): ["gpo_device_close"],
@@ -49,7 +49,7 @@ RELEASED_BY = {
     ("gpo_cq_get_fd", "descriptor"): ["close"],
 }
 
-# What comes out and stays the library's, as long as the handle that it was asked of.
+# Results that stay the library's: valid as long as the handle from which they were asked.
 LIBRARYS = {
     ("gpo_device_get_native", "context"), ("gpo_event_get_native", "native"), ("gpo_stream_get_native", "native"),
     ("gpo_kernel_get_native", "function"), ("gpo_module_get_symbol", "address"),
@@ -58,8 +58,8 @@ LIBRARYS = {
     ("gpo_symmetric_get_address", "address"),
 }
 
-# What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
-# may go.
+# Things that have to stay when the call has returned, and until when; for structs by their name and the field. All other
+# memory may be freed.
 STAYS = {
     ("gpo_copy_to_device", "source"): "the stream has got past the copy",
     ("gpo_copy_to_host", "destination"): "the stream has got past the copy",
@@ -91,9 +91,9 @@ STAYS = {
     ("gpo_buckets_options", "user"): "the buckets are destroyed",
 }
 
-# How long callbacks are called, by function and parameter, or struct and field: "once", after which they may go; or as often as
-# it takes, until a call of one of these functions for the object that they are of, with its work done. Where nobody can tell
-# when the last call was, that is the runtime's shutdown.
+# How long callbacks are called, by function and parameter, or struct and field. "once": never again after the first call. A
+# list: any number of times, until one of these functions was called for the callback's object and the object's work is done.
+# If the last call can't be known otherwise, the list names the runtime's shutdown.
 CALLED = {
     ("gpo_stream_then", "callback"): "once", ("gpo_event_then", "callback"): "once",
     ("gpo_timeline_then", "callback"): "once", ("gpo_pipeline_then", "callback"): "once",
@@ -106,21 +106,21 @@ CALLED = {
     ("gpo_buckets_options", "record"): ["gpo_buckets_destroy"], ("gpo_buckets_options", "pad"): ["gpo_buckets_destroy"],
 }
 
-# What works inside a host node (gpo_host_node_fn): all that a status is returned of and that needs no driver.
+# Functions that work inside a host node (gpo_host_node_fn): all that return a status and need no driver.
 IN_HOST_NODES = {
     "gpo_last_error", "gpo_object_get_error", "gpo_object_set_label", "gpo_object_get_label", "gpo_cq_drain", "gpo_cq_wake",
     "gpo_cq_get_fd", "gpo_cq_get_error", "gpo_cq_get_statistics", "gpo_timeline_signal", "gpo_timeline_fail",
     "gpo_timeline_get_value", "gpo_host_call_finish",
 }
 
-# Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
+# Memory that the call writes, if the type doesn't show that, or if it isn't a struct whose size must be set before.
 WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"),
            ("gpo_graph_get", "value"),
            ("gpo_queue_take", "entries"), ("gpo_queue_take", "answers"), ("gpo_scheduler_get_blocks", "blocks"),
            ("gpo_scheduler_get_samples", "samples"), ("gpo_scheduler_get_errors", "errors"),
            ("gpo_template_add_switch", "bodies")}
 
-# How much memory a pointer leads to: the parameter that says so, and its unit.
+# How much memory a pointer leads to: the parameter with the number, and its unit.
 LENGTH = {
     ("*", "buffer"): ("capacity", "bytes"), ("gpo_advise", "advice"): ("capacity", "structs"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
     ("gpo_copy_batch", "copies"): ("count", "structs"),

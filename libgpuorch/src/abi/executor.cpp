@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 65536, kMostCallbacks = 1u << 24;
 
-/// `Handle` of a thing whose `submit(thing, task)` has a callback told of it. Tasks of one stream keep their order.
+/// Has a callback called for the thing behind `handle`: `submit(thing, task)` asks for it. Tasks of one stream keep
+/// their order.
 template <class Thing, class Handle, class Submit>
 gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gpo_completion_fn callback, void* user,
                 uint32_t origin, Submit&& submit) {
@@ -29,7 +30,7 @@ gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gp
         if (&pinned->runtime() != &on->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", on->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
-            if constexpr (std::is_same_v<Thing, Stream>) pinned->refuse_captured();   // be there room or not
+            if constexpr (std::is_same_v<Thing, Stream>) pinned->refuse_captured();   // even if there is no room
             const Ref<Task> task = make<Continuation>(*on, callback, user, origin);
             const void* const order = origin == GPO_ORIGIN_STREAM ? &*pinned : nullptr;
             return accept_and_submit(*on, task, order, [&] { return submit(*pinned, task); });

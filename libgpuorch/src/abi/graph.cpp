@@ -15,7 +15,7 @@ void upload_and_wait(Graph& graph) {
     borrowed->wait(host::kForever);
 }
 
-// Of the device; 0 if the driver doesn't tell.
+// Bytes free on the device; 0 if the driver doesn't report them.
 uint64_t free_memory(Context& context) {
     DriverScope scope(context);
     size_t left = 0, total = 0;

@@ -25,7 +25,7 @@ gpo_status on_stream(const char* function, const abi::Given& given, Put put) noe
     });
 }
 
-// For what may copy pageable memory, and takes its time.
+// For calls that may copy pageable memory, which takes long.
 template <class Put>
 gpo_status on_stream_at_length(const char* function, const abi::Given& given, Put put) noexcept {
     host::NoCancel no_cancel;

@@ -32,7 +32,7 @@ GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_n
             pinned->refuse_in_host_function();
             status = shut_down(*pinned, host::deadline_after(timeout_ns));
         } catch (const Failure& failure) {
-            // Too late even to find another thread at it.
+            // Another thread has finished the shutdown: even the handle is stale.
             if (failure.error()->status != GPO_STALE_HANDLE) throw;
         }
         if (status == GPO_INVALID_HANDLE) fail(status, "another thread has shut the runtime down");

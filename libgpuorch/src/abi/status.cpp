@@ -17,7 +17,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_last_error(gpo_error* error) {
-    // Asking must not replace what is asked for: no abi::call here.
+    // No abi::call here: asking must not replace the last error.
     try {
         write_struct(error, abi::last_error(), "error");
         return GPO_SUCCESS;

@@ -1,5 +1,4 @@
-// Actions that were put off until something else is done, in the order in which they came, so that a thread can wait
-// for all of them.
+// Deferred actions, in the order in which they were put off. A thread can wait for all of them.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +23,12 @@ public:
         Entry *before_ = nullptr, *behind_ = nullptr;
     };
 
-    /// Of the newest entry that there has been; 0 if there was none.
+    /// Number of the newest entry ever made; 0 if there was none.
     uint64_t newest() const noexcept;
     /// Waits until no entry up to `number` is left. False when the deadline has passed. Not where
     /// ServesDeferred::here().
     bool wait(uint64_t number, uint64_t deadline) noexcept;
-    /// Waits until none of the entries is left that there are now.
+    /// Waits until all entries that exist now have ended.
     void wait_for_all() noexcept;
 
 private:
@@ -39,7 +38,7 @@ private:
     uint64_t count_ = 0;
 };
 
-/// Says for as long as it lives that entries go by what the calling thread does.
+/// While it lives, entries end through the work of the calling thread, which must not wait for them.
 class ServesDeferred {
 public:
     ServesDeferred() noexcept;

@@ -8,8 +8,8 @@ namespace gpo {
 
 namespace {
 
-// Of a thread that runs errands itself because theirs has ended: what they post meanwhile waits until they have
-// returned. Tried again and again for lack of memory they would else use up its stack.
+// End of the list of a thread that runs errands itself because the errands' thread has ended. An errand posted by a
+// running errand waits until that returns: retries for lack of memory could otherwise use up the stack.
 thread_local Errand** t_posted_here = nullptr;
 
 }  // namespace
@@ -96,7 +96,7 @@ void Errands::finish() noexcept {
         changed_.notify_one();
     }
     thread_.join();
-    // What came while the thread ended.
+    // Errands posted while the thread ended.
     host::Lock lock(lock_);
     while (Errand* errand = take(0)) {
         lock.unlock();

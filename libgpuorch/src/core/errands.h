@@ -1,6 +1,6 @@
-// A thread for work that must not run on the thread on which it becomes due: driver calls that serialise, work that
-// takes a submit lock (which the scanner may not take), and work that is tried again later for lack of memory. Posting
-// an errand needs no memory: the errand is a part of the object that it is for, and was made with it.
+// A thread for work that must not run on the thread on which it becomes due. Examples are driver calls that serialise,
+// work that takes a submit lock (forbidden to the scanner), and retries for lack of memory. Posting an errand needs no
+// memory: each errand is made as a part of the object it serves.
 #pragma once
 
 #include <new>
@@ -12,7 +12,7 @@ namespace gpo {
 
 class Errand {
 public:
-    /// Runs once for each time that it was posted; may destroy it, or post it again.
+    /// Runs once for each post(). May destroy the errand, or post it again.
     virtual void run() noexcept = 0;
 
 protected:
@@ -30,16 +30,16 @@ public:
 
     ~Errands() { finish(); }
 
-    /// Starts the thread, if there is none. Whoever may have errands does it first. Throws std::system_error,
+    /// Starts the thread, if there is none. To be called before errands may be posted. Throws std::system_error,
     /// std::bad_alloc. `name`: the thread's, up to 15 characters.
     void start(const char* name = "gpo-errands");
 
-    /// Runs it on the errands' thread, in order; with `due`, a time of host::now(), not before that. It must not be
-    /// posted already. Where there is no thread (any more) it runs here, or, from within an errand that does, behind
-    /// that.
+    /// Runs the errand on the errands' thread, in order; with `due`, a time of host::now(), not before that. The errand
+    /// must not be posted already. Without the thread (or after its end) the errand runs on the calling thread, behind
+    /// an errand that is running there.
     void post(Errand& errand, uint64_t due = 0) noexcept;
 
-    /// The same for what nothing keeps an errand for. Without memory it runs here: it must be safe to.
+    /// Posts a function for which no object keeps an errand. Without memory the function runs here: this must be safe.
     template <class Body>
     void post_body(Body body) noexcept {
         struct Once final : Errand {
@@ -56,7 +56,7 @@ public:
             body();
     }
 
-    /// Runs what is left, also what is not due yet, and ends the thread.
+    /// Runs the remaining errands, due or not, and ends the thread.
     void finish() noexcept;
 
 private:

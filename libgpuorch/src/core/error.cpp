@@ -21,7 +21,7 @@ void Error::write_to(gpo_error& out) const noexcept {
 }
 
 ErrorPtr bare_error(gpo_status status) noexcept {
-    // One for each status there is; they have numbers below 100.
+    // An error for each status; all statuses are below 100.
     static const auto errors = [] {
         std::array<Error, 100> out;
         for (size_t i = 0; i < out.size(); ++i) out[i].status = static_cast<gpo_status>(i);

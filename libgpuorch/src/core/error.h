@@ -1,4 +1,4 @@
-// Failures inside the library. They are thrown as Failure and turned into a gpo_status in src/abi.
+// Failures inside the library: thrown as Failure, turned into a gpo_status in src/abi.
 //
 // Answers (GPO_NOT_READY, GPO_TIMEOUT, GPO_WOULD_BLOCK) are no failures: functions return them.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace gpo {
 
-/// What is known of a failure; immutable once made, shared by all who carry it.
+/// The facts of a failure; immutable once made, and shared.
 struct Error {
     gpo_status status = GPO_INTERNAL;
     int32_t native_code = 0;
@@ -41,10 +41,10 @@ private:
     ErrorPtr error_;
 };
 
-/// An error of which only the status is known, and its text. Takes no memory: for where there is none to say more.
+/// An error with only a status and its standard text. Needs no memory: for failures to allocate.
 ErrorPtr bare_error(gpo_status status) noexcept;
 
-/// An error with a sentence; a bare one where there is no memory for that.
+/// An error with a message; a bare error if there is no memory for the message.
 template <class... Pieces>
 ErrorPtr make_error(gpo_status status, const Pieces&... pieces) noexcept {
     try {
@@ -57,7 +57,7 @@ ErrorPtr make_error(gpo_status status, const Pieces&... pieces) noexcept {
     }
 }
 
-/// Throws a Failure with a sentence.
+/// Throws a Failure with a message.
 template <class... Pieces>
 [[noreturn]] void fail(gpo_status status, const Pieces&... pieces) {
     throw Failure(make_error(status, pieces...));
@@ -65,13 +65,13 @@ template <class... Pieces>
 
 [[noreturn]] void fail_errno(gpo_status status, int number, std::string message);
 
-/// True for a failure that passes: no memory, or no thread, now.
+/// True for a temporary failure: no memory, or no thread, at present.
 bool is_passing(const std::exception& error) noexcept;
 
-/// The status that a CUresult becomes where no more is known of the call.
+/// The status for a CUresult if nothing more is known of the call.
 gpo_status status_of(CUresult result) noexcept;
 
-/// True for results that mean that the context, and with it every device of the driver, is lost for good.
+/// True for results by which the context, and with it every device of the driver, is lost permanently.
 bool is_sticky(CUresult result) noexcept;
 
 }  // namespace gpo

@@ -7,17 +7,17 @@
 
 namespace gpo {
 
-/// What is done often or for short is *short* here, the other is *long*.
+/// The frequent or brief kind of work is *short* here, the other kind is *long*.
 class Exclusion {
 public:
-    /// Waits while anybody does the long kind, but not beyond the deadline.
+    /// Waits while any thread does the long kind, but not beyond the deadline.
     void begin_short(uint64_t deadline) noexcept {
         host::Lock lock(lock_);
         ended_.wait(lock, deadline, [this] { return long_ == 0; });
         ++short_;
     }
     void end_short() noexcept { end(short_); }
-    /// Waits while anybody does the short kind.
+    /// Waits while any thread does the short kind.
     void begin_long() noexcept {
         host::Lock lock(lock_);
         ended_.wait(lock, host::kForever, [this] { return short_ == 0; });

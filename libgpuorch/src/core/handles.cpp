@@ -50,9 +50,9 @@ void leave_ledger(void* ledger) {
     const uintptr_t thread = thread_pointer();
     if (Place& place = place_of(thread); place.thread.load(std::memory_order_relaxed) == thread) {
         place.ledger.store(nullptr, std::memory_order_relaxed);
-        place.thread.store(0, std::memory_order_release);   // behind what was written there: the next writes after that
+        place.thread.store(0, std::memory_order_release);   // release: the next owner writes after this thread
     }
-    t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
+    t_ledger = nullptr;  // a destructor that runs later and calls the library takes a new ledger
     static_cast<Ledger*>(ledger)->taken.store(false, std::memory_order_release);
 }
 
@@ -74,7 +74,7 @@ Ledger* take_ledger() noexcept {
     }
     if (g_key_made) pthread_setspecific(g_key, found);
     t_ledger = found;
-    // Two threads may want one place: the one that has it is the only one to write there.
+    // Two threads may want one place: only the thread that owns the place writes there.
     const uintptr_t thread = thread_pointer();
     uintptr_t nobody = 0;
     if (Place& place = place_of(thread);
@@ -85,7 +85,7 @@ Ledger* take_ledger() noexcept {
 
 }  // namespace
 
-// Closes a destroyed slot if nobody is inside.
+// Closes a destroyed slot if no call is inside.
 void detail::finish(Slot& slot) noexcept {
     uint32_t destroyed = slot.closing.load(std::memory_order_acquire);
     if (!(destroyed & Slot::kDestroyed)) return;
@@ -96,7 +96,7 @@ void detail::finish(Slot& slot) noexcept {
         for (unsigned i = 0; i < reach; ++i)
             if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
     }
-    host::crossing();   // here it may be closed, and another object take the slot
+    host::crossing();   // meanwhile the object may be closed, and another take the slot
     if (!slot.closing.compare_exchange_strong(destroyed, destroyed & ~Slot::kDestroyed, std::memory_order_seq_cst))
         return;
     Object* object = slot.object;
@@ -104,8 +104,8 @@ void detail::finish(Slot& slot) noexcept {
     object->close();
     Table& table = object->runtime().handles();
     const uint64_t lease = object->runtime().lease();
-    // A shutdown waits for the objects that count as live. This may be the last reference, and a destructor may put
-    // marks on streams: the object counts until that has been done. The runtime is the last of its own to be released.
+    // A shutdown waits for live objects. Releasing the handle may run the destructor, which may put marks on streams:
+    // the object counts as live until the release has returned. The runtime itself is released last.
     const bool waited_for = object->type() != Type::runtime && !outlives_runtime(object->type());
     if (waited_for) object->release_handle();
     table.recycle(slot, lease);
@@ -120,7 +120,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     if (!table) return nullptr;
     Slot* slot = table->slot(index_of(handle));
     if (!slot) return nullptr;
-    // What outlives its runtime has its handle in the slot still.
+    // An object that outlives its runtime still has its handle in the slot.
     const bool of_runtime = table->tag_.load(std::memory_order_acquire) == tag;
     if (!of_runtime && slot->handle.load(std::memory_order_acquire) != handle) return nullptr;
     Ledger* ledger = own_ledger();
@@ -186,7 +186,7 @@ Table* Table::acquire() {
         g_tables[position].store(table, std::memory_order_release);
         ++g_made;
     }
-    // Another tag than the last one's, so that its handles are of no runtime.
+    // A tag other than the last: old handles must match no runtime.
     uint32_t tag = 0;
     do {
         tag = (random_number() & 0xfff) << kPositionBits | table->position_;
@@ -202,8 +202,7 @@ Table* Table::acquire() {
 void Table::release() noexcept {
     tag_.store(0, std::memory_order_seq_cst);
     {
-        // The next runtime takes slots in ascending order, as the first one did: what it does doesn't depend on the one
-        // before.
+        // The next runtime takes slots in ascending order, like the first: its behaviour doesn't depend on this one.
         std::lock_guard lock(lock_);
         sealed_ = false;
         std::sort(free_.begin(), free_.end(), std::greater<>());

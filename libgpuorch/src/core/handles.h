@@ -5,21 +5,20 @@
 //
 // A *slot* holds one object at a time. Its generation grows with each object; a slot whose generation would wrap is
 // retired. Slots never move and are never freed. When a runtime has ended, its table is used again by another runtime
-// with another tag. So any number whatever can be looked up safely.
+// with another tag. Any number can therefore be looked up safely.
 //
-// Completion queues outlive their runtime. A queue keeps its slot, with its whole handle in it, while the next runtime
-// uses the table. The table counts only the objects of the runtime that has it now (its *lease*).
+// Completion queues outlive their runtime. A queue keeps its slot, and the slot the whole handle, while the next
+// runtime uses the table. The table counts only the objects of its present runtime (its *lease*).
 //
-// A *pin* prevents a slot's object from being closed while a call uses it. Every thread has a *ledger*, in which it
-// alone notes the slots that it has pinned. So threads that use one object at once don't contend, and a pin costs no
-// locked instruction.
+// A *pin* prevents a slot's object from being closed while a call uses it. Every thread has a *ledger*, in which no
+// other thread writes, and notes its pinned slots there. Threads that use one object at once don't contend, and a pin
+// costs no locked instruction.
 //
 // Why that is safe. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
 // (membarrier(2), a few microseconds), then looks through the ledgers. A pinning thread notes the slot first and then
-// looks at the handle. So either the thread sees that the handle is gone, or destroy sees the note. Likewise an
-// unpinning thread takes the note out first and then looks whether the slot was destroyed. So either the thread closes
-// the object itself, or destroy found no note. Where the system has no membarrier, each pin and unpin has a fence of
-// its own.
+// looks at the handle. Either the thread sees the empty handle, or destroy sees the note. An unpinning thread takes
+// the note out first and then looks whether the slot was destroyed. Either the thread closes the object itself, or
+// destroy found no note. Where the system has no membarrier, each pin and unpin has a fence of its own.
 #pragma once
 
 #include <array>
@@ -44,46 +43,47 @@ struct alignas(32) Slot {                // half a cache line
     uint32_t index = 0;
     std::atomic<uint16_t> generation{0};
     std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
-    // The generation, and kDestroyed: destroyed, not closed yet; without it: somebody closes it, or nothing is to be
-    // closed. With the generation a call that found nobody inside one object doesn't close the next.
+    // The generation, and kDestroyed: destroyed, not closed yet; without kDestroyed: being closed, or nothing to close.
+    // The generation prevents a call that found one object unused from closing the next.
     std::atomic<uint32_t> closing{0};
     static constexpr uint32_t kDestroyed = 1u << 31;
 };
 
 class Table;
 
-using Note = std::atomic<Slot*>;  // a line of a ledger; only the thread that it was given to may use it
+using Note = std::atomic<Slot*>;  // a line of a ledger, for the pinning thread alone
 
-// The notes of one thread. Ledgers are never freed: one that its thread has left is used again by another. They lie at
-// multiples of their size, so that a note leads to its ledger, and no two of them share a line.
+// The notes of one thread. Ledgers are never freed: when a thread ends, another thread takes over its ledger. Ledgers
+// lie at multiples of their size: a note's address leads to its ledger, and no two share a cache line.
 inline constexpr size_t kLedgerBytes = 1024;
 struct alignas(kLedgerBytes) Ledger {
     static constexpr unsigned kNotes = 64;
     static Ledger& of(Note& note) noexcept {
         return *reinterpret_cast<Ledger*>(reinterpret_cast<uintptr_t>(&note) & ~(kLedgerBytes - 1));
     }
-    unsigned used = 0;                 // the thread's own: notes from here on are free; the one before is not
+    unsigned used = 0;                 // the thread's own: notes from here on are free; the note before is not
     uint32_t tag = 0;                  // the thread's own: of the last pin
     std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
-    uint32_t number = 0;               // of ledgers made before it
+    uint32_t number = 0;               // number of ledgers made before
     Ledger* next = nullptr;
     std::atomic<bool> taken{true};
-    Note notes[kNotes];  // the first of them, which are all that most calls need, on the line of the above
+    Note notes[kNotes];  // the first notes share a cache line with the fields above; most calls need no others
 };
 static_assert(sizeof(Ledger) == kLedgerBytes);
 
 namespace detail {
 extern constinit thread_local Ledger* t_ledger;
 
-// The same by the thread's pointer, the register that thread-local variables are found from: in a library that may be
-// opened by dlopen those are a call of the C library each, and every call of ours looks for its ledger.
+// A thread's ledger by the thread pointer, the register from which thread-local variables are found. In a library that
+// may be opened by dlopen, each access to a thread-local variable calls the C library. Every call of ours looks for a
+// ledger.
 struct Place {
-    std::atomic<uintptr_t> thread{0};   // 0: nobody's
+    std::atomic<uintptr_t> thread{0};   // 0: free
     std::atomic<Ledger*> ledger{nullptr};
 };
 inline constexpr unsigned kPlaceBits = 10;
 extern Place g_places[1u << kPlaceBits];
-inline constexpr uintptr_t kNoPointer = UINTPTR_MAX;   // where it can't be had
+inline constexpr uintptr_t kNoPointer = UINTPTR_MAX;   // on other processors
 inline uintptr_t thread_pointer() noexcept {
     uintptr_t pointer = kNoPointer;
 #if defined(__x86_64__) && defined(__LP64__)
@@ -93,11 +93,11 @@ inline uintptr_t thread_pointer() noexcept {
 #endif
     return pointer;
 }
-/// Where this thread has its ledger, unless another has the place.
+/// The place for the thread's ledger, unless another thread has it.
 inline Place& place_of(uintptr_t thread) noexcept {
     return g_places[(uint64_t{thread} * 0x9e37'79b9'7f4a'7c15u) >> (64 - kPlaceBits)];
 }
-/// The calling thread's, or NULL.
+/// The calling thread's ledger, or NULL.
 inline Ledger* own_ledger() noexcept {
     const uintptr_t thread = thread_pointer();
     const Place& place = place_of(thread);
@@ -115,7 +115,7 @@ void finish(Slot& slot) noexcept;
 inline void unpin(Slot& slot, Note& note) noexcept {
     note.store(nullptr, std::memory_order_release);
     Ledger& ledger = Ledger::of(note);
-    // Pins end in any order; most in theirs.
+    // Pins end in any order, mostly the newest first.
     while (ledger.used > 0 && !ledger.notes[ledger.used - 1].load(std::memory_order_relaxed)) --ledger.used;
     host::light_fence();
     if (slot.closing.load(std::memory_order_acquire) & Slot::kDestroyed) [[unlikely]] detail::finish(slot);
@@ -125,19 +125,19 @@ inline void unpin(Slot& slot, Note& note) noexcept {
 /// its 64th pin at once) in `status`. `type` none: any.
 inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 
-/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if
-/// it has never pinned a handle nor taken a number.
+/// A small number of the calling thread, unique among running threads; reused once the thread has ended. kNoThread if
+/// the thread has never pinned a handle nor taken a number.
 inline constexpr uint32_t kNoThread = UINT32_MAX;
 inline uint32_t thread_number() noexcept {
     const Ledger* ledger = detail::own_ledger();
     return ledger ? ledger->number : kNoThread;
 }
-/// The same, and takes one if need be. kNoThread: there is no memory.
+/// The thread's number, taken now if need be. kNoThread: there is no memory.
 uint32_t take_thread_number() noexcept;
 
-/// Of the runtime whose handle the calling thread pinned last, since it forgot about others; 0: none.
+/// Tag of the runtime whose handle the calling thread pinned last, since set_last_tag(0); 0: none.
 uint32_t last_tag() noexcept;
-/// 0: it forgets.
+/// 0: forgets earlier pins.
 void set_last_tag(uint32_t tag) noexcept;
 
 /// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
@@ -151,10 +151,10 @@ class Table {
 public:
     /// Takes a table that no runtime uses, or makes one. Throws Failure(GPO_LIMIT_EXCEEDED) for runtime 4097.
     static Table* acquire();
-    /// Gives it back: every handle of it is invalid from here on, but those of objects that outlive the runtime. All
-    /// others must be closed.
+    /// Gives the table back. Its handles become invalid, except those of objects that outlive the runtime. All other
+    /// objects must be closed.
     void release() noexcept;
-    /// Tells the runtimes that have this table one after the other from each other.
+    /// Distinguishes successive runtimes of this table.
     uint64_t lease() const noexcept { return lease_.load(std::memory_order_acquire); }
 
     /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED,
@@ -163,13 +163,12 @@ public:
 
     /// Takes no more objects.
     void seal() noexcept;
-    /// Destroys the handle of every live object but the runtime's and those that outlive it; returns how many there
-    /// were.
+    /// Destroys the handles of all live objects except the runtime and objects that outlive it; returns their number.
     uint32_t close_all() noexcept;
-    /// Objects of this lease, the runtime included.
+    /// Number of live objects of this lease, the runtime included.
     uint32_t live() const noexcept;
-    /// Of them, those that are to be closed with the runtime, and the runtime. An object counts until its handle's
-    /// reference has been released.
+    /// live() without the objects that outlive the runtime. An object counts until its handle's reference has been
+    /// released.
     uint32_t live_to_close() const noexcept;
     /// Calls `visit` for each live object, pinned.
     template <class Visit>
@@ -196,7 +195,7 @@ private:
         Slot* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
         return chunk ? chunk + index % kChunk : nullptr;
     }
-    /// `lease`: of the runtime whose object was in it.
+    /// `lease`: of the runtime whose object was in the slot.
     void recycle(Slot& slot, uint64_t lease) noexcept;
 
     const uint32_t position_;
@@ -216,7 +215,7 @@ private:
 namespace detail {
 
 inline constexpr uint32_t kPositionBits = 12, kPositions = 1u << kPositionBits;
-// The registry of runtimes: the one piece of global state. Tables are added and never removed.
+// The registry of runtimes. Tables are added and never removed.
 extern std::atomic<Table*> g_tables[kPositions];
 
 constexpr uint32_t index_of(uint64_t handle) { return handle & ((1u << kIndexBits) - 1); }
@@ -228,8 +227,8 @@ constexpr uint32_t tag_of(uint64_t handle) {
     return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
 }
 
-// What a call pays for each handle. NULL if there is anything to say or to prepare first. The slot has the whole handle
-// of the object in it, 0 if there is none: neither the tag nor the generation needs another look.
+// The cost of each handle in a call. NULL if the call fails or something must be prepared first: pin_slowly() goes on.
+// The slot has its object's whole handle, or 0: neither the tag nor the generation needs another look.
 [[gnu::always_inline]] inline Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept {
     const uint32_t tag = tag_of(handle);
     const Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);
@@ -268,9 +267,9 @@ struct TypeOf;  // TypeOf<Stream>::value == Type::stream; beside each class
 template <class T>
 class Pin {
 public:
-    /// Throws Failure with GPO_INVALID_HANDLE or GPO_STALE_HANDLE.
+    /// Throws Failure with GPO_INVALID_HANDLE, GPO_STALE_HANDLE or GPO_OUT_OF_MEMORY (see pin()).
     [[gnu::always_inline]] explicit Pin(const void* handle) : Pin(handle, handle::detail::own_ledger()) {}
-    /// Likewise; the calling thread has pinned `beside`, which saves looking for the thread's ledger.
+    /// Throws the same. The calling thread has pinned `beside`, which saves looking for the thread's ledger.
     template <class Other>
     [[gnu::always_inline]] Pin(const void* handle, const Pin<Other>& beside)
         : Pin(handle, &handle::Ledger::of(*beside.note_)) {}

@@ -1,5 +1,5 @@
-// Host nodes: functions of the user's that a graph calls, on a thread of the driver's. The driver permits no call from
-// there, and the graph's next launch may wait for the function, inside the driver and under locks of ours.
+// Host nodes: user functions that a graph calls, on a thread of the driver. The driver permits no call from there. The
+// graph's next launch may wait for the function, inside the driver and under locks of the library.
 #pragma once
 
 #include "host/host.h"
@@ -19,12 +19,12 @@ namespace detail {
 bool inside_host_node() noexcept;
 }  // namespace detail
 
-/// Whether it does: one relaxed load where no thread of the process does.
+/// Whether the calling thread runs such a function: one relaxed load if no thread of the process does.
 inline bool in_host_node() noexcept {
     return host::detail::unusual(host::detail::kWatcher - host::detail::kHostNode) && detail::inside_host_node();
 }
 
-/// What a refused call says of it; and where the driver has found out, in a function that isn't known to the library.
+/// Messages of a refused call: in a host node, and in a function that only the driver recognises.
 inline constexpr const char *kCalledInHostNode =
                                 "called in a host node: that is a thread of the driver's, which permits no call from there",
                             *kCalledInHostFunction = "called in a host node or another function that the driver calls, "

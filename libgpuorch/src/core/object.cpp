@@ -73,7 +73,7 @@ ErrorPtr Object::error() const {
 
 void Object::note_error(ErrorPtr error) noexcept {
     std::lock_guard lock(error_lock_);
-    if (!error_sticky_) error_.swap(error);  // the old one goes after the lock
+    if (!error_sticky_) error_.swap(error);  // the old error is released after the lock
 }
 
 void Object::note_sticky_error(ErrorPtr error) noexcept {

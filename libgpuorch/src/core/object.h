@@ -3,8 +3,8 @@
 // Lifetime. A Ref keeps an object alive. Children hold Refs to their parents; work in flight holds Refs to what it
 // uses. A handle holds one Ref from creation until destroy. When the handle's Ref is released and no call uses the
 // object any more, `close()` runs once: the object stops accepting work, and releases what refers back to it. The
-// destructor runs when the last Ref is released. It may call the driver, and may run on any thread, under no lock of
-// the library.
+// destructor, which may call the driver, runs when the last Ref is released, on any thread, under no lock of the
+// library.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ public:
     bool only() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
-    /// Takes the caller's reference, if it is the only one: from then on nobody gets another, and the caller destroys
+    /// Takes the caller's reference, if it is the only one: no thread gets another any more, and the caller destroys
     /// the object.
     bool claim_if_only() const noexcept {
         uint32_t one = 1;
@@ -124,25 +124,25 @@ public:
     /// After close(): gives up the handle's reference.
     virtual void release_handle() noexcept { release(); }
 
-    /// Its handle has just been destroyed, calls may still be inside: whoever waits in one returns GPO_CANCELLED.
+    /// The handle has just been destroyed, calls may still be inside: those that wait return GPO_CANCELLED.
     virtual void destroyed() noexcept {}
 
-    /// The runtime shuts down: cancel what is held or runs on the host, and make whoever waits return. Blocks on
+    /// The runtime shuts down: cancels held work and work on the host, and makes waiting calls return. Blocks on
     /// nothing.
     virtual void stop() noexcept {}
-    /// Then: waits for what still runs. False when the deadline passes first.
+    /// After stop(): waits for work that still runs. False when the deadline passes first.
     virtual bool drain(uint64_t deadline) noexcept {
         static_cast<void>(deadline);
         return true;
     }
-    /// A shutdown has timed out, and can be tried again: who waits in a call returns.
+    /// A shutdown has timed out, and can be tried again: waiting calls return.
     virtual void shutdown_timed_out() noexcept {}
-    /// The runtime has shut down. For those whose handles stay (handle::outlives_runtime).
+    /// The runtime has shut down. For objects whose handles stay (handle::outlives_runtime).
     virtual void runtime_ended() noexcept {}
-    /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if
-    /// nothing.
+    /// The user's things still in the object, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if
+    /// none.
     virtual FixedText<128> leaks() noexcept { return {}; }
-    /// It goes with another object: the leak report names that one alone.
+    /// Whether it is a part of another object: the leak report names only the other.
     virtual bool is_part() const noexcept { return false; }
 
 protected:
@@ -150,7 +150,7 @@ protected:
 
 private:
     mutable host::Mutex error_lock_;
-    Runtime& runtime_;   // it is used (Runtime::begin_use); by what outlives it a reference is held
+    Runtime& runtime_;   // used (Runtime::begin_use); objects that outlive the runtime hold a reference
     std::atomic<const char*> label_;
     ErrorPtr error_;
     const Type type_;

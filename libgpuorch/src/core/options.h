@@ -1,8 +1,8 @@
 // Structs that cross the ABI.
 //
 // Reading: an older, smaller struct is filled up with zeros. A newer, larger struct is accepted if the fields that this
-// library doesn't know are zero. Writing: only as many bytes as the caller's struct has. A smaller size must be one
-// that the struct can have had: a size that ends inside a field, or in the padding between two fields, is refused.
+// library doesn't know are zero. Writing: only as many bytes as the caller's struct has. A smaller size must be that
+// of an earlier version: a size that ends inside a field, or in the padding between two fields, is refused.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace gpo {
 
 namespace detail {
-/// A struct of this library: its size in bytes and its fields.
+/// A struct as this library knows it: size in bytes and fields.
 struct Shape {
     size_t bytes;
     std::span<const StructField> fields;
@@ -22,7 +22,7 @@ struct Shape {
 template <class T>
 inline constexpr Shape kShape{sizeof(T), kStructFields<T>};
 
-/// Refuses a `size` below the shape's that isn't where one of its fields begins or ends. `word` names the size.
+/// Refuses a `size` below the shape's, unless a field begins or ends there. `word` names the size.
 void check_size(size_t size, const Shape& shape, const char* name, const char* word);
 /// Checks the struct at `in`, whose size is its first field, and copies what both sides know to the zeroed `out`.
 void read_struct(const void* in, const Shape& shape, size_t least, const char* name, void* out);

@@ -27,7 +27,7 @@ constexpr size_t kBootDigits = 8, kRandomDigits = 16;
 constexpr size_t kNameLength = kLockable.size() + kBootDigits + 1 + kRandomDigits + kEnd.size();
 constexpr time_t kDay = 24 * 60 * 60;
 constexpr int kTries = 8;
-constexpr size_t kEntries = 100'000;  // of a folder that are looked at
+constexpr size_t kEntries = 100'000;  // most entries of a folder that are looked at
 
 bool is_digit(char c) noexcept { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
@@ -39,7 +39,7 @@ int opened(Open&& open) noexcept {
     return descriptor;
 }
 
-/// The first digits of the number that the kernel took when it started; all 0 where it can't be read.
+/// The first digits of the kernel's boot id; all 0 if it can't be read.
 const char* boot_digits() noexcept {
     static const std::array<char, kBootDigits + 1> digits = [] {
         std::array<char, kBootDigits + 1> out;
@@ -73,7 +73,7 @@ bool is_lockable(std::string_view name) noexcept {
            digits(name.substr(kLockable.size() + kBootDigits + 1, kRandomDigits));
 }
 
-/// `now`: what the folder's clock says, in seconds.
+/// `now`: time of the folder's host, in seconds.
 void remove_if_stale(int folder, const char* name, time_t now) noexcept {
     struct stat about, opened_file;
     const auto may_go = [&](const struct stat& file) {
@@ -85,8 +85,8 @@ void remove_if_stale(int folder, const char* name, time_t now) noexcept {
     const int file =
         opened([&] { return ::openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); });
     if (file < 0) return;
-    // A process that has just made the file, and not locked it yet, will see that it is gone, and make another. A file
-    // that was put in its place meanwhile doesn't have this name any more.
+    // A process that has just made the file, and not locked it yet, will see the unlinking and make another file. A
+    // file put in its final place meanwhile has left this name.
     if (lock(file, F_WRLCK) && ::fstat(file, &opened_file) == 0 && may_go(opened_file) &&
         opened_file.st_dev == about.st_dev && opened_file.st_ino == about.st_ino)
         ::unlinkat(folder, name, 0);
@@ -109,11 +109,11 @@ void remove_stale(int folder, time_t now) noexcept {
     ::closedir(entries);
 }
 
-/// Whether this process has not looked through the folder yet. It knows the latest folders, and looks through others
-/// again.
+/// Whether this process has not looked through the folder yet. The latest folders are remembered; others are looked
+/// through again.
 bool is_new(int folder) noexcept {
     using Number =
-        std::array<uint64_t, 5>;  // with the time of its making: the other ones are given again to a later folder
+        std::array<uint64_t, 5>;  // with the creation time: a later folder may get the same other numbers
     static host::Mutex lock;
     static std::array<Number, 64> known;
     static size_t count = 0;
@@ -157,7 +157,7 @@ int PartFile::create(mode_t mode) noexcept {
     if (folder_ < 0) return errno;
     const int number = create_locked(mode);
     struct stat about;
-    // The time that the new file got is that of the folder's host.
+    // The new file's time comes from the folder's host.
     if (number == 0 && is_new(folder_) && ::fstat(descriptor_, &about) == 0)
         remove_stale(folder_, about.st_ctim.tv_sec);
     return number;
@@ -169,10 +169,10 @@ int PartFile::create_locked(mode_t mode) noexcept {
     for (int tries = 0; tries < kTries; ++tries) {
         if (const int number = create_as(beginning, mode)) return number;
         struct stat about;
-        // Shared: another user, who may lock what is readable, is not in the way.
+        // Shared: no conflict with the lock of another user, who may lock readable files.
         const bool locked = lock(descriptor_, F_RDLCK);
         if (locked && ::fstat(descriptor_, &about) == 0 && about.st_nlink == 1) return 0;
-        // Another process took it for a dead one's, or is just finding out. Or there are no locks.
+        // Another process took the part for a dead process's, or is just checking. Or there are no locks.
         const bool again = locked || errno == EAGAIN || errno == EACCES;
         ::unlinkat(folder_, name_, 0);
         there_ = false;

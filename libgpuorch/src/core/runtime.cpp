@@ -67,7 +67,7 @@ std::atomic<bool> g_deterministic{false};      // one of them is deterministic
 
 constinit std::atomic<Runtime::LogCaller> g_log_caller{nullptr};
 
-thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermost that the calling thread is in
+thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the calling thread's innermost scope
 
 }  // namespace
 
@@ -114,7 +114,7 @@ Runtime::Runtime(const gpo_runtime_options& options)
         if (options.label) set_label(options.label);
         handle_ = table_->insert(*this);
         number_ = g_created.fetch_add(1) + 1;
-        retain();   // for all who use it
+        retain();   // for all uses
     } catch (...) {
         if (schedule_) g_deterministic = false;
         schedule_.reset();
@@ -169,8 +169,7 @@ void Runtime::refuse_in_host_function() const {
         fail(GPO_WOULD_DEADLOCK, kCalledInHostFunction);
 }
 
-// Where something is broken, work that was meant for a GPU isn't done by the processor instead: nobody would notice,
-// but for how long it takes.
+// If CUDA is broken rather than absent, the processor doesn't stand in for the GPU: only the time taken would show.
 std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft, bool* stands_in) {
     bool absent = true;
     std::shared_ptr<driver::Driver> opened;
@@ -190,7 +189,7 @@ std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft
     return opened;
 }
 
-// Once a process on stderr, as long as nobody has said that it is known.
+// On stderr once per process, unless the fallback is declared as known.
 void Runtime::tell_fallback() noexcept {
     static constinit std::atomic<bool> told{false};
     const bool known = (options_.flags & GPO_RUNTIME_QUIET_FALLBACK) || environment::flag("GPUORCH_QUIET_FALLBACK");
@@ -227,7 +226,7 @@ void Runtime::open_driver() {
     if (stands_in) tell_fallback();
 }
 
-// In one order with whoever begins to shut down and then looks for annexes: one of the two sees the other.
+// In one order with a thread that begins to shut down and then looks for annexes: one of the two sees the other.
 Annex& Runtime::add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept {
     Annex* first = nullptr;
     auto& place = annexes_[static_cast<size_t>(slot)];
@@ -291,7 +290,7 @@ void Runtime::call_log(int32_t level, const char* line) noexcept {
         if (const LogCaller caller = g_log_caller.load(std::memory_order_acquire)) caller(*this, whole);
         else whole.call();
     } catch (...) {
-        // A log function that throws has nobody to report to.
+        // A log function that throws has no caller to report to.
     }
 }
 
@@ -332,7 +331,7 @@ bool Runtime::drain_objects(uint64_t deadline) noexcept {
 }
 
 void Runtime::report_leaks() {
-    FixedText<2048> list;   // shutting down is not to need memory
+    FixedText<2048> list;   // shutting down must not need memory
     uint32_t count = 0;
     for_each([&](Object& object) {
         // A queue may be drained and destroyed later.
@@ -347,9 +346,9 @@ void Runtime::report_leaks() {
 }
 
 bool Runtime::close_objects(uint64_t deadline) noexcept {
-    table_->seal();   // what is being created now comes too late, or is closed with the others
+    table_->seal();   // objects being created now are refused, or closed with the others
     table_->close_all();
-    // A call that is inside an object keeps it until it returns; stop() has made those that wait return.
+    // A call inside an object keeps the object until it returns; stop() has made waiting calls return.
     for (unsigned spins = 0; table_->live_to_close() > 1; ++spins) {
         if (host::now() >= deadline) return false;
         if (spins < 64)
@@ -393,7 +392,7 @@ bool Runtime::end_lingering(uint64_t deadline) noexcept {
 }
 
 void Runtime::end_handles() {
-    for_each([](Object& object) { object.runtime_ended(); });    // every entry that was owed is in its queue
+    for_each([](Object& object) { object.runtime_ended(); });    // all pending entries are in their queues
     handle::destroy(handle_, Type::runtime);
 }
 

@@ -20,7 +20,7 @@
 
 namespace gpo {
 
-/// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
+/// Counters that more than one thread adds to. Each stream keeps its own counters (stream/stream.h).
 struct Counters {
     std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, failures{0},
         holds{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
@@ -31,7 +31,7 @@ struct Counters {
     std::array<std::atomic<uint64_t>, 96> errors{};        // by status
     alignas(64) std::atomic<uint64_t> callbacks{0};        // run by executors: their threads' own line
 
-    /// The end of something that somebody had asked to be told of.
+    /// Counts the end of work for which a notification was requested.
     void count_completion(uint64_t latency_ns, gpo_status status) noexcept {
         const auto place = std::min<size_t>(
             static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)), latencies.size() - 1);
@@ -47,8 +47,8 @@ struct Counters {
     }
 };
 
-/// What a folder above the core keeps for a whole runtime, of which the core knows no more: made when it is first
-/// asked for, deleted with the runtime's last use.
+/// State that a folder above the core keeps for a whole runtime, unknown to the core: made on first use, deleted with
+/// the runtime's last use.
 class Annex {
 public:
     enum class Slot : uint8_t { recorder, holds, registry, contexts };   // in the order in which they are deleted
@@ -59,26 +59,26 @@ public:
     virtual ~Annex() = default;
 };
 
-/// Takes log lines elsewhere than where they arise (executor/log_lines.h).
+/// Takes log lines away from the threads that log (executor/log_lines.h).
 class LogRoute : public Counted {
 public:
-    /// False: it can't any more. Doesn't throw.
+    /// False if the route has ended. Doesn't throw.
     virtual bool line(int32_t level, const char* line) noexcept = 0;
 };
 
-/// Lifetime. The handle, objects and contexts *use* the runtime. With its last use all of it ends but its memory, its
-/// labels and its counters: those stay while completion queues, which hold references, are left.
+/// Lifetime. The handle, objects and contexts *use* the runtime. Its last use ends everything except its memory, labels
+/// and counters, which stay while completion queues hold references.
 class Runtime final : public Object {
 public:
     explicit Runtime(const gpo_runtime_options& options);
 
-    /// The handle, as it is given out.
+    /// The handle, in the public type.
     gpo_runtime_t handle() const noexcept { return reinterpret_cast<gpo_runtime_t>(handle_); }
     handle::Table& handles() noexcept { return *table_; }
-    /// Of the table.
+    /// The table's lease of this runtime.
     uint64_t lease() const noexcept { return lease_; }
 
-    /// What keeps it in use and is no object.
+    /// A use of the runtime by something other than an object.
     class Use {
     public:
         explicit Use(Runtime& runtime) noexcept : runtime_(runtime) { runtime_.begin_use(); }
@@ -101,10 +101,10 @@ public:
     /// Loads the driver the first time. Throws Failure(GPO_NO_DEVICE) with the reason.
     driver::Driver& driver();
     std::shared_ptr<driver::Driver> shared_driver();
-    /// For calls that end something, and couldn't give it back: throws Failure(GPO_WOULD_DEADLOCK) where the driver says
-    /// that the calling thread is one of its own.
+    /// For calls that end something and can't undo it: throws Failure(GPO_WOULD_DEADLOCK) if the driver reports a host
+    /// function on the calling thread.
     void refuse_in_host_function() const;
-    /// Why CUDA isn't used; "" where it is. After driver().
+    /// Why CUDA isn't used; "" if it is. After driver().
     const std::string& driver_reason() const noexcept { return reason_; }
     /// Native ordinals that this runtime shows, after driver().
     const std::vector<int>& ordinals() const noexcept { return ordinals_; }
@@ -113,12 +113,12 @@ public:
     bool attribute() const noexcept { return attribute_; }
     const std::string& cache_folder() const noexcept { return cache_; }   // "": none
 
-    /// As much of a label as is kept.
+    /// The part of a label that is kept.
     static std::string_view cut_label(std::string_view label) noexcept;
-    /// A copy of that which lives as long as the runtime.
+    /// A copy of the kept part that lives as long as the runtime.
     const char* intern(std::string_view label);
 
-    /// Gives the log function a line put together of these pieces, cut short where there is no memory for all of it.
+    /// Logs a line put together of these pieces, cut short if there is no memory for all of it.
     template <class... Pieces>
     void log(int32_t level, const Pieces&... pieces) noexcept {
         if (!options_.log || level > options_.log_level) return;
@@ -130,16 +130,16 @@ public:
             write_log(level, line.c_str());
         }
     }
-    /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on
-    /// stderr too, whatever is logged there otherwise.
+    /// Logs a problem with a feature that an environment variable asked for, without the program's knowledge: always on
+    /// stderr too.
     void log_and_print(int32_t level, const char* line) noexcept;
-    /// Logs the mistakes in the environment likewise, the first time in this process.
+    /// Logs mistakes in environment variables with log_and_print(), once per process.
     void tell_mistakes() noexcept;
-    /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
+    /// From now on lines go to `route` (NULL: logged on the thread that logs). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
-    /// Calls the user's function. For routes.
+    /// Calls the user's log function. For routes.
     void call_log(int32_t level, const char* line) noexcept;
-    /// One line on its way into a log function.
+    /// A line on its way into a log function.
     struct LogLine {
         gpo_log_fn function;
         void* user;
@@ -147,43 +147,43 @@ public:
         const char* line;
         void call() const { function(user, level, line); }
     };
-    /// From now on log functions, of all runtimes of the process, are called by this one (trace/record.cpp: in a span).
+    /// From now on `caller` calls the log functions of all runtimes of the process (trace/record.cpp: in a span).
     using LogCaller = void (*)(const Runtime& runtime, const LogLine& line);
     static void set_log_caller(LogCaller caller) noexcept;
 
-    /// Threads of destroyed objects that may still be in a callback, and failed calls that still hold the object that
-    /// keeps their error: shutdown waits for them, until its deadline.
-    /// A thread that calls this before it looks at shutting_down() either sees that, or is waited for.
+    /// Counts threads of destroyed objects that may still be in a callback, and failed calls that still hold the object
+    /// that keeps their error. Shutdown waits for them, until its deadline.
+    /// A thread that calls this before it looks at shutting_down() either sees the shutdown, or is waited for.
     void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 
     Errands& errands() noexcept { return errands_; }
 
-    /// The threads that release streams just now (stream/stream.h, Releasing).
+    /// The threads that release streams just now (stream/releasing.h).
     Deferred& releases() noexcept { return releases_; }
 
     /// Blocking calls of the driver (stream/blocking_calls.h: the long kind), and launches of kernels that wait for
-    /// those of other devices (peers/meeting.h).
+    /// kernels of other devices (peers/meeting.h).
     Exclusion& blocking_calls() noexcept { return blocking_calls_; }
 
-    /// The runtime's annex of this class, which says its `kSlot` and is made of a Runtime&; NULL if it hasn't been
-    /// made.
+    /// The runtime's annex of class A; NULL if it hasn't been made. A has a constant `kSlot`, and a constructor from a
+    /// Runtime&.
     template <class A>
     A* find_annex(std::memory_order order = std::memory_order_acquire) const noexcept {
         return static_cast<A*>(annexes_[static_cast<size_t>(A::kSlot)].load(order));
     }
-    /// The same, made on first use. Throws what its constructor throws, std::bad_alloc.
+    /// The annex, made on first use. Throws exceptions of its constructor, std::bad_alloc.
     template <class A>
     A& annex() {
         if (A* ready = find_annex<A>()) [[likely]] return *ready;
         return static_cast<A&>(add_annex(A::kSlot, std::make_unique<A>(*this)));
     }
 
-    /// Threads inside calls that wait for what the scanners find out, and don't look themselves: scanners look for them.
+    /// Threads inside calls that wait for results of the scanners, and don't look themselves: scanners look for them.
     struct alignas(64) Blocked {
         std::atomic<uint32_t> threads{0};
         std::atomic<uint64_t> since{0};   // when the newest of them began to wait
     } blocked;
-    /// Counts the calling thread among them.
+    /// Counts the calling thread as blocked.
     class Blocking {
     public:
         explicit Blocking(Runtime& runtime) noexcept : blocked_(runtime.blocked), since_(host::now()) {
@@ -206,15 +206,15 @@ public:
 
     alignas(64) Counters counters;   // written all the time
 
-    /// Of the handles of this runtime.
+    /// The tag in this runtime's handles.
     uint32_t tag() const noexcept { return table_->tag(); }
-    /// Which runtime of this process it is: 1 for the first that was created.
+    /// The runtime's number in the process: 1 for the first that was created.
     uint32_t number() const noexcept { return number_; }
 
-    alignas(64) std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
-    /// What is counted here: all but what streams count (metrics/metrics.h adds it).
+    alignas(64) std::atomic<bool> cache_refusal_logged{false};   // logged once for each runtime
+    /// Counts without those of streams (metrics/metrics.h adds them).
     gpo_statistics own_statistics() const;
-    /// Calls `visit` for each live object, pinned; for the runtime too. Throws what it throws.
+    /// Calls `visit` for each live object, pinned; for the runtime too. Throws exceptions of `visit`.
     template <class Visit>
     void for_each(Visit&& visit) {
         table_->for_each([&](Object& object) {
@@ -225,10 +225,10 @@ public:
 
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_seq_cst); }
 
-    // --- the core's steps of a shutdown, for runtime/shutdown.cpp; those with a deadline return false once it passes
-    // ---
-    /// GPO_SUCCESS: it is the caller's turn, until end_turn(). GPO_TIMEOUT: others had theirs until the deadline.
-    /// GPO_INVALID_HANDLE: another has shut the runtime down. Throws Failure(GPO_WOULD_DEADLOCK, GPO_INVALID_STATE).
+    // --- the core's steps of a shutdown, for runtime/shutdown.cpp; false: the deadline has passed ---
+    /// GPO_SUCCESS: it is the caller's turn, until end_turn(). GPO_TIMEOUT: other threads had the turn until the
+    /// deadline. GPO_INVALID_HANDLE: another thread has shut the runtime down. Throws Failure(GPO_WOULD_DEADLOCK,
+    /// GPO_INVALID_STATE).
     gpo_status begin_turn(uint64_t deadline);
     void end_turn(bool shut_down) noexcept;
     /// From here on nothing is published. All objects stop.
@@ -236,9 +236,9 @@ public:
     bool drain_objects(uint64_t deadline) noexcept;
     void report_leaks();
     bool close_objects(uint64_t deadline) noexcept;
-    /// Waits for the threads that linger.
+    /// Waits until the count of lingering() is 0.
     bool end_lingering(uint64_t deadline) noexcept;
-    /// The last step: what is left are objects that outlive the runtime.
+    /// The last step: only objects that outlive the runtime are left.
     void end_handles();
 
     /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give
@@ -282,7 +282,7 @@ private:
     handle::Table* table_;
     uint64_t lease_ = 0;
     uint64_t handle_ = 0;
-    std::atomic<uint64_t> uses_{1};   // the first is the handle's; together they hold one reference
+    std::atomic<uint64_t> uses_{1};   // the first is the handle's; all uses together hold one reference
     uint32_t number_ = 0;
 
     host::Mutex driver_lock_;
@@ -302,11 +302,10 @@ private:
     Errands errands_;
     Deferred releases_;
     Exclusion blocking_calls_;
-    // What most calls look at, on one line.
+    // Fields that most calls read, on one cache line.
     alignas(64) std::array<std::atomic<Annex*>, Annex::kSlots> annexes_{};   // by slot
     std::atomic<bool> shutting_down_{false};
-    // One thread shuts down, and others wait for it as long as they want to: what is called meanwhile is the user's,
-    // too.
+    // A single thread shuts down, and may be in user code for long. Other threads wait, each until its own deadline.
     host::Mutex shutdown_lock_;
     host::Condition shutdown_passed_on_{host::Sleep::light};
     bool being_shut_down_ = false, shut_down_ = false;  // under shutdown_lock_

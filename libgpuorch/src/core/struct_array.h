@@ -1,5 +1,5 @@
-// Arrays of structs that cross the ABI. The caller gives the stride, the bytes from one element to the next, so that
-// elements may be smaller or larger than the struct that this library knows (options.h).
+// Arrays of structs that cross the ABI. The caller gives the stride, the bytes from one element to the next: elements
+// may be smaller or larger than the struct that this library knows (options.h).
 #pragma once
 
 #include <cstdint>

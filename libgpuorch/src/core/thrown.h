@@ -1,4 +1,4 @@
-// What a failure says of an exception that has left a callback of the user's.
+// The text of a failure for an exception that has left a user's callback.
 #pragma once
 
 #include <exception>
@@ -7,7 +7,7 @@
 
 namespace gpo {
 
-/// "a C++ exception: the disk is full", cut where it is long. An exception of another type says nothing more of itself.
+/// "a C++ exception: the disk is full", cut if it is long. Exceptions of other types give no text of their own.
 using ThrownText = FixedText<384>;
 inline ThrownText thrown_text(const std::exception& exception) noexcept {
     return fixed_text<384>("a C++ exception: ", exception.what());

@@ -16,7 +16,7 @@ namespace gpo {
 namespace {
 
 constexpr size_t kAttributionBytes = 4096;
-constexpr unsigned kQuestions = 3;   // to a driver that refuses to answer
+constexpr unsigned kQuestions = 3;   // repeated queries to a driver that refuses to answer
 
 }  // namespace
 
@@ -214,7 +214,7 @@ void Context::lose(ErrorPtr error, bool crashed) noexcept {
         loss_ = std::move(error);
         lost_.store(true, std::memory_order_release);
     }
-    if (phase_.load(std::memory_order_acquire) != Phase::open) return;  // nothing of it is left to be told
+    if (phase_.load(std::memory_order_acquire) != Phase::open) return;  // no streams to notify
     users_->context_lost(crashed);
 }
 
@@ -226,7 +226,7 @@ void Context::probe() noexcept {
     if (is_sticky(result)) error_of(result, "cuMemGetInfo");
 }
 
-// Behind an answer that wasn't the context's id. The driver isn't asked again on a thread where it permits no calls.
+// Called after an answer other than the context's id. Doesn't ask again on a thread where the driver permits no calls.
 bool Context::alive_after(CUresult answer) noexcept {
     const auto says_gone = [&] {
         return answer == CUDA_SUCCESS || answer == CUDA_ERROR_INVALID_CONTEXT || answer == CUDA_ERROR_INVALID_VALUE ||
@@ -254,7 +254,7 @@ void Context::take_events(bool timing, size_t count, std::vector<CUevent>& to) {
         spare.resize(spare.size() - taken);
         if (taken) return;
     }
-    // The first few streams make a batch each; from then on events go round.
+    // The first few streams make a batch each; from then on events are reused.
     for (size_t i = 0; i < count; ++i) {
         CUevent event = nullptr;
         const CUresult result = table_.cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);

@@ -1,12 +1,12 @@
-// A driver context, which all device handles opened on it share: its driver table, events, streams and scanner.
+// A driver context, shared by all device handles opened on it: driver table, events, streams and scanner.
 //
 // Entering. Every driver call for a context is made inside a DriverScope. The scope makes the context current and sets
-// the thread's capture mode to RELAXED; at its end it restores both. Threads of the library enter once, for good.
+// the thread's capture mode to RELAXED; at its end it restores both. Threads of the library enter once and stay.
 //
-// Loss. The context is lost when the driver returns a sticky error, or when the driver says that the context with the id
-// that it was opened with isn't there any more. The first such error is stored, every later DriverScope throws it, and
-// the driver gets no further call for this context. A question that the driver refuses says nothing of the context: it
-// is asked again, a few times. In a host function, where the driver permits none, the call fails and nothing is lost.
+// Loss. The context is lost when the driver returns a sticky error, or reports that no context has the original id any
+// more. The first such error is stored, every later DriverScope throws it, and the driver gets no further call for this
+// context. A query that the driver refuses says nothing of the context, and is repeated a few times. In a host
+// function, where the driver permits no query, the call fails and nothing is lost.
 #pragma once
 
 #include <cuda.h>
@@ -27,8 +27,8 @@ namespace gpo {
 
 class Context;
 
-/// What uses a context and ends before it: its streams (stream/streams.h), which device/ knows nothing else of. But for
-/// add_counters none of the functions takes memory.
+/// Users of a context, which end before it: its streams (stream/streams.h), unknown to device/ otherwise. Only
+/// add_counters allocates memory.
 class ContextUsers {
 public:
     using Make = std::unique_ptr<ContextUsers> (*)(Context& context);
@@ -36,47 +36,47 @@ public:
     /// Once, on any thread, under no lock. `crashed`: by a kernel, which takes the driver's other devices along.
     virtual void context_lost(bool crashed) noexcept = 0;
     virtual void add_counters(gpo_statistics& statistics) const = 0;
-    /// Cancels what is held on all streams, those too whose handles were destroyed, and the hidden ones.
+    /// Cancels held work on all streams, including hidden streams and streams whose handles were destroyed.
     virtual void cancel_held() noexcept = 0;
-    /// Waits for the marks of all streams, likewise. False if the deadline passes first.
+    /// Waits for the marks of all streams, including these. False if the deadline passes first.
     virtual bool drain_marks(uint64_t deadline) noexcept = 0;
-    /// After the end of the errands' thread: does what the scanner still has to do, with the errands that come of it,
-    /// and ends its thread.
+    /// After the end of the errands' thread: does the scanner's remaining work, with the resulting errands, and ends
+    /// the scanner's thread.
     virtual void finish() noexcept = 0;
 };
 
 class Context final : public trace::Gpu {
 public:
-    /// `foreign` NULL: retains the primary context. `make_users` is called once it is there. Throws.
+    /// `foreign` NULL: retains the primary context. `make_users` is called once the context exists. Throws.
     Context(Runtime& runtime, int native_ordinal, CUcontext foreign, ContextUsers::Make make_users);
-    /// Throws: the foreign context is of another device than this.
+    /// Throws: the foreign context belongs to another device.
     [[noreturn]] static void refuse_ordinal(int native_ordinal);
 
     Runtime& runtime() const noexcept { return *runtime_; }
     const driver::Table& table() const noexcept { return table_; }
     CUcontext native() const noexcept { return native_; }
     int ordinal() const noexcept override { return ordinal_; }
-    /// The device's primary context, not one of the program's own.
+    /// Whether this is the device's primary context, not a foreign one.
     bool primary() const noexcept { return primary_; }
     driver::Driver& driver() const noexcept { return *driver_; }
 
-    /// Throws a Failure that says which function failed and why, if it did. A sticky result makes the context lost.
+    /// If the call failed, throws a Failure with function and reason. A sticky result makes the context lost.
     void check(CUresult result, const char* function) {
         if (result != CUDA_SUCCESS) [[unlikely]] fail_call(result, function);
     }
-    /// What a call that allocates was to allocate.
+    /// The allocation that a call was to make.
     struct Wanted {
         enum class Where : uint8_t { device, host };
         Where where;
         uint64_t bytes;          // 0: not known
-        std::string_view whose;  // "pool `tensors`"; "": nobody's in particular
+        std::string_view whose;  // "pool `tensors`"; "": no owner
     };
-    /// The same for a call that allocates, inside a DriverScope: where there is too little memory, the failure says how
-    /// much was asked for, for whom, and how much the device has left.
+    /// check() for a call that allocates, inside a DriverScope. If memory is short, the failure says how much was asked
+    /// for, for whom, and how much the device has left.
     void check_allocation(CUresult result, const char* function, const Wanted& wanted) {
         if (result != CUDA_SUCCESS) [[unlikely]] fail_allocation(result, function, wanted);
     }
-    /// The error of a failed call, without throwing it. The same effect on the context.
+    /// The error of a failed call, without throwing it. A sticky result makes the context lost.
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
     ErrorPtr error_of(CUresult result, const char* function, const Wanted& wanted) noexcept;
 
@@ -86,33 +86,33 @@ public:
         CUresult answer = CUDA_SUCCESS;
         return says_alive(answer) || alive_after(answer);
     }
-    /// Whether it is the calling thread's current context, and alive: one question, where alive() and cuCtxGetCurrent
-    /// are two.
+    /// Whether it is the calling thread's current context, and alive: one query, while alive() and cuCtxGetCurrent are
+    /// two.
     bool is_current() const noexcept {
         unsigned long long id = 0;
         return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
     }
-    /// The same for whoever is about to give the driver something of this context. Throws Failure.
+    /// Throws Failure unless alive(). To be called before the driver gets an object of this context.
     void require_alive() {
         CUresult answer = CUDA_SUCCESS;
         if (!says_alive(answer) && !alive_after(answer)) [[unlikely]] fail_dead();
     }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-    /// There has been a graph that kernels launch: from then on any graph may have a kernel that does.
+    /// Whether there has ever been a graph that kernels launch: kernels of any graph may launch it from then on.
     bool has_device_graphs() const noexcept { return has_device_graphs_.load(std::memory_order_relaxed); }
     void note_device_graph() noexcept { has_device_graphs_.store(true, std::memory_order_relaxed); }
-    /// The first failure; NULL unless it is lost.
+    /// The first failure; NULL unless the context is lost.
     ErrorPtr loss() const;
     void lose(ErrorPtr error, bool crashed) noexcept;
-    /// Finds out whether it is lost, by a call that does nothing else.
+    /// Finds out whether the context is lost, by a call without other effects.
     void probe() noexcept;
 
-    // --- events without timing, for marks; and with ---
+    // --- events: without timing, for marks; and with timing ---
     /// Moves up to `count` events into `to` (at least one; made if none is left). Inside a DriverScope. Throws.
     void take_events(bool timing, size_t count, std::vector<CUevent>& to);
-    /// One, likewise.
+    /// Takes one event. Inside a DriverScope. Throws.
     void take_event(bool timing, CUevent* to);
-    /// Takes events back. Never fails: what can't be kept is destroyed. Needs no DriverScope.
+    /// Takes events back. Never fails: events that can't be kept are destroyed. Needs no DriverScope.
     void give_events(bool timing, CUevent* events, size_t count) noexcept;
 
     // --- for the trace ---
@@ -122,35 +122,35 @@ public:
         if (!lost()) give_events(true, events, count);
     }
 
-    /// Its streams.
+    /// The context's streams.
     ContextUsers& users() const noexcept { return *users_; }
 
     /// Multiprocessors that schedulers have (queue/scheduler).
     std::atomic<uint32_t> scheduled_multiprocessors{0};
 
     using MakeKept = Ref<Counted> (*)(Context& context);
-    /// What `make` returned when it was first asked for: one for all users of the context, until the runtime shuts
-    /// down. So what is kept may refer to the context. `make` runs under no lock; other threads that ask meanwhile wait
-    /// for it. If it throws, this throws the same, and the next call tries again. Throws Failure, std::bad_alloc.
+    /// The object that `make` made on the first call, shared by all users of the context until the runtime shuts down.
+    /// The object may refer to the context. `make` runs under no lock; other threads that ask meanwhile wait for it. If
+    /// `make` throws, this throws the same, and the next call tries again. Throws Failure, std::bad_alloc.
     Ref<Counted> keep(MakeKept make);
 
-    /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss. What is kept
-    /// is released, while there is an errands' thread for what that leads to.
+    /// The runtime shuts down and nothing is held any more: from here on streams needn't hear of a loss. Releases the
+    /// objects of keep(), while the errands' thread is there for resulting errands.
     void begin_end() noexcept;
-    /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of
-    /// it, and its thread ends.
+    /// After the end of the errands' thread: does the scanner's remaining work, with the resulting errands, and ends
+    /// the scanner's thread.
     void finish() noexcept;
-    /// Its end has begun: nobody waits for its streams any more.
+    /// Whether the end has begun: no thread waits for the context's streams any more.
     bool ending() const noexcept { return phase_.load(std::memory_order_acquire) >= Phase::ending; }
     bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
 
-    /// Pinned memory that each operation writes a number to before and after itself, where the runtime attributes
-    /// failures; NULL otherwise. Two 32-bit words per stream: begun, ended. It outlives the context.
+    /// Pinned memory to which each operation writes a number before and after itself, if the runtime attributes
+    /// failures; NULL otherwise. Two 32-bit words per stream: begun, ended. The memory outlives the driver's context.
     struct Attribution {
         volatile uint32_t* words = nullptr;
         CUdeviceptr address = 0;
     };
-    /// Words that no other stream has; none when the 512 pairs are used up. Inside a DriverScope.
+    /// Two words for one stream; none when the 512 pairs are used up. Inside a DriverScope.
     Attribution take_attribution();
     void give_attribution(const Attribution& attribution) noexcept;
 
@@ -178,11 +178,11 @@ private:
     unsigned long long id_ = 0;
 
     std::atomic<bool> lost_{false}, has_device_graphs_{false};
-    enum class Phase : uint8_t { making, open, ending, ended };   // ended: gone but for its destructor
+    enum class Phase : uint8_t { making, open, ending, ended };   // ended: only the destructor is left
     std::atomic<Phase> phase_{Phase::making};
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
-    alignas(64) host::Mutex events_lock_;  // the scanner's as much as the streams': not on a line that every call reads
+    alignas(64) host::Mutex events_lock_;  // for scanner and streams: not on a cache line that every call reads
     std::vector<CUevent> spare_events_[2];  // without, with timing
 
     host::Mutex attribution_lock_;
@@ -192,25 +192,25 @@ private:
 
     host::Mutex kept_lock_;
     host::Condition kept_made_;
-    std::map<MakeKept, Ref<Counted>> kept_;  // under kept_lock_; NULL while it is made
+    std::map<MakeKept, Ref<Counted>> kept_;  // under kept_lock_; NULL while being made
 
     std::unique_ptr<ContextUsers> users_;
 };
 
-/// What is called inside a scope.
+/// The driver calls made inside a scope.
 enum class Calls : uint8_t {
     any,    // the thread's capture mode is RELAXED meanwhile
-    plain,  // only such as never disturb another stream's capture (launch, record, wait, pinned copy, fill): saves 15
-            // ns
+    plain,  // only calls that never disturb another stream's capture (launch, record, wait, pinned copy, fill): saves
+            // 15 ns
 };
 
-/// Makes the context current for the calling thread and lets its calls not disturb captures, until the scope ends.
+/// Makes the context current for the calling thread and keeps its calls from disturbing captures, until the scope ends.
 class DriverScope {
 public:
     /// Throws Failure(GPO_DEVICE_LOST) with the context's first failure.
     explicit DriverScope(Context& context, Calls calls = Calls::any);
-    /// The same for whoever comes often: `was_current` says whether the context was current already the last time, and
-    /// then one question to the driver is enough where it is so again.
+    /// For frequent callers. `was_current`: whether the context was current already the last time. If so, a single
+    /// query to the driver finds that it still is.
     DriverScope(Context& context, Calls calls, std::atomic<bool>& was_current)
         : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls),
           pushed_(!(was_current.load(std::memory_order_relaxed) && context.is_current()) &&
@@ -226,7 +226,7 @@ public:
     DriverScope& operator=(const DriverScope&) = delete;
 
 private:
-    /// Makes it current; false if it was, as is noted then. Throws if it is lost.
+    /// Makes the context current, and notes in `was_current` whether it was already; false if so. Throws if it is lost.
     static bool enter(Context& context, std::atomic<bool>* was_current);
     const driver::Table& table_;
     CUstreamCaptureMode outer_mode_;
@@ -234,7 +234,7 @@ private:
     const bool pushed_;
 };
 
-/// The capture mode alone, inside a scope for plain calls.
+/// Relaxes the capture mode alone, inside a scope for plain calls.
 class RelaxedCapture {
 public:
     explicit RelaxedCapture(const driver::Table& table) noexcept : table_(table) {
@@ -249,8 +249,8 @@ private:
     CUstreamCaptureMode outer_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The same for destructors and other places that can't throw: `entered()` false if the context is lost, in a host node,
-/// or, rarely, if the driver refuses.
+/// A DriverScope for destructors and other places that can't throw: `entered()` is false if the context is lost, in a
+/// host node, after a fork, or, rarely, if the driver refuses.
 class DriverTry {
 public:
     explicit DriverTry(Context& context) noexcept;

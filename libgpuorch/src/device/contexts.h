@@ -1,5 +1,5 @@
-// The contexts of a runtime: one for each device that was opened, and for each foreign context that was given; shared
-// by all handles on it, and kept until shutdown, whatever device handles do.
+// The contexts of a runtime: one for each opened device, and one for each given foreign context. All device handles on
+// a context share it; contexts stay until shutdown, even without handles.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@ public:
     static constexpr Slot kSlot = Slot::contexts;
     explicit Contexts(Runtime& runtime) noexcept : runtime_(runtime) {}
 
-    /// Throws std::bad_alloc where there are none yet.
+    /// Throws std::bad_alloc if there are none yet.
     static Contexts& of(Runtime& runtime) { return runtime.annex<Contexts>(); }
 
-    /// The context of a device (native ordinal), or the foreign one, opened if it isn't yet, with what uses it. Throws
-    /// Failure, std::bad_alloc.
+    /// The context of a device (native ordinal), or the foreign context; opened, with its users, on the first call.
+    /// Throws Failure, std::bad_alloc.
     Ref<Context> open(int native_ordinal, CUcontext foreign, ContextUsers::Make make_users);
     /// Throws std::bad_alloc.
     std::vector<Ref<Context>> all() const;
-    /// Calls `visit` for one after the other, under no lock, until it returns false; whether it never did. Takes no
-    /// memory.
+    /// Calls `visit` for each context in turn, under no lock, until it returns false. True if all returned true.
+    /// Allocates no memory.
     template <class Visit>
     bool each(Visit visit) const noexcept {
         Key key;
@@ -31,22 +31,22 @@ public:
             if (!visit(*context)) return false;
         return true;
     }
-    /// One context crashed: finds out whether the others are lost as well.
+    /// After a context crashed: finds out whether the others are lost as well.
     void probe() const noexcept;
     void add_stream_counters(gpo_statistics& statistics) const noexcept;
 
     // --- for shutdown ---
-    /// Cancels what is held on all streams.
+    /// Cancels held work on all streams.
     void cancel_held() const noexcept;
     /// Waits for the marks of all streams. False if the deadline passes first.
     bool drain_marks(uint64_t deadline) const noexcept;
-    /// Those that shutdown ends: they are the caller's, and none is left. Foreign ones come before the primary ones
-    /// that they may be: destroy them in this order.
+    /// Hands all contexts to the caller, for shutdown to end. Destroy them in the map's order: a foreign context, which
+    /// may be a primary context too, comes before it.
     using Key = std::pair<int, CUcontext>;   // native ordinal, or -1 and the foreign context
     std::map<Key, Ref<Context>> take_all() noexcept;
 
 private:
-    /// The first behind `last` (NULL: of all), whose key it writes.
+    /// The first context behind `last` (NULL: of all); writes the context's key to `key`.
     Ref<Context> next(const Key* last, Key& key) const noexcept;
 
     Runtime& runtime_;

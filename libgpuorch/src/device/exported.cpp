@@ -8,7 +8,7 @@ namespace {
 
 const char* name_of(uint32_t kind) noexcept { return kind == Exported::memory ? "memory" : "an event"; }
 
-// FNV-1a: finds damage, no malice.
+// FNV-1a: detects damage, not malice.
 uint64_t digest_of(const Exported& exported) noexcept {
     uint64_t digest = 0xcbf2'9ce4'8422'2325;
     const auto* bytes = reinterpret_cast<const unsigned char*>(&exported);

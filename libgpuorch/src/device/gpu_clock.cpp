@@ -6,7 +6,7 @@ namespace gpo {
 
 namespace {
 constexpr int kMostPairs = 8;
-constexpr uint64_t kPatience = 50'000'000;  // for a base on a GPU that answers nobody
+constexpr uint64_t kPatience = 50'000'000;  // ns to wait for a base on a GPU that doesn't respond
 constexpr uint64_t kPrecise = 4'000;  // good enough: no further try
 constexpr uint64_t kPoor = 200'000;  // a base that is off by more is not taken when there is another
 }  // namespace
@@ -65,7 +65,7 @@ bool GpuClock::adjust(uint64_t age) noexcept {
         return true;
     }
     if (bases_.empty()) measure_cost();
-    bases_.push_back(base);  // there is room for one more than are kept
+    bases_.push_back(base);  // capacity was reserved for one more than are kept
     error_ = std::max(error_, base.error);
     if (bases_.size() > kBases) {
         table.cuEventDestroy(bases_.front().event);
@@ -102,7 +102,7 @@ CUresult GpuClock::time_of(CUevent event, uint64_t about, uint64_t* time) const 
     return result;
 }
 
-// The driver is entered once for all of them: threads that submit wait for each call.
+// Enters the driver once for all operations: submitting threads wait for each entry.
 void GpuClock::times_of(const std::deque<trace::Record>& operations, std::vector<Times>& times) {
     times.reserve(times.size() + operations.size());
     DriverTry scope(*context_);

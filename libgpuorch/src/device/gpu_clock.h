@@ -34,8 +34,8 @@ private:
         uint64_t host, error;
     };
     bool make_base(Base& base) noexcept;
-    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it
-    /// hasn't been. Inside a scope of the context.
+    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it was
+    /// not reached yet. Inside a scope of the context.
     CUresult time_of(CUevent event, uint64_t about, uint64_t* time) const noexcept;
     void measure_cost() noexcept;
 

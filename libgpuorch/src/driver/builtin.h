@@ -8,11 +8,11 @@ namespace gpo::driver {
 
 /// builtin.ptx, terminated by a NUL that is not counted. Made at build time from the committed file (embed.cmake).
 std::string_view builtin_ptx() noexcept;
-/// condition.ptx, likewise: the kernel that decides conditional nodes of graphs. For drivers of CUDA 12.3 and newer.
+/// condition.ptx in the same form: the kernel that decides conditional nodes. For drivers of CUDA 12.3 and newer.
 std::string_view condition_ptx() noexcept;
-/// push.ptx, likewise: the kernel by which the host pushes tasks into a ring.
+/// push.ptx in the same form: the kernel that pushes the host's tasks into a ring.
 std::string_view push_ptx() noexcept;
-/// combine.ptx, likewise: the kernel by which collectives combine the data of several ranks.
+/// combine.ptx in the same form: the kernel that combines several ranks' data for collectives.
 std::string_view combine_ptx() noexcept;
 
 }  // namespace gpo::driver

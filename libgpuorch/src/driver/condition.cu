@@ -1,9 +1,9 @@
-// How the library decides conditional nodes of graphs (graph/conditional.h), with no kernel of the user's. condition.ptx is
-// made of this by make_builtin.py; softgpu/image/builtin.cpp has the same for the software GPU.
+// The kernel that decides conditional nodes of graphs (graph/conditional.h). make_builtin.py compiles this file to
+// condition.ptx; softgpu/image/builtin.cpp has the same kernel for the software GPU.
 //
-// `handle`: the condition. `comparison`: GPO_COMPARE_*; with GPO_COMPARE_KERNEL the condition is somebody else's, and is only
-// set to 0 where a loop ends. `state`: of a while: how often its body ran, and whether `limit` ended
-// it; may be NULL. `when`: 0: an if or a switch, 1: before a while, 2: at the end of its body.
+// `handle`: the condition. `comparison`: GPO_COMPARE_*; with GPO_COMPARE_KERNEL the user's kernel sets the condition,
+// and this kernel only sets 0 where `limit` ends a loop. `state`: of a while: how often its body ran, and whether
+// `limit` ended the loop; may be NULL. `when`: 0: an if or a switch, 1: before a while, 2: at the end of its body.
 extern "C" __global__ void gpo_decide(cudaGraphConditionalHandle handle, const unsigned* word, unsigned comparison,
                                       unsigned constant, unsigned* state, unsigned limit, unsigned when) {
     unsigned value = 0;

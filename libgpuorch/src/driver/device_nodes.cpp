@@ -20,7 +20,7 @@ std::string& folder() {
     return kept;
 }
 
-/// The first by name of those in the folder.
+/// The first node in the folder by name; "" if none.
 std::string first_listed(const std::string& in) {
     std::string first;
     DIR* const opened = opendir(in.c_str());
@@ -41,7 +41,7 @@ std::string nvidia_node() {
         std::lock_guard guard(g_lock);
         in = folder();
     }
-    // By name first: a folder can't be listed without a descriptor, or where a sandbox forbids it.
+    // By name first: without a free descriptor or in a sandbox a folder can't be listed.
     for (const char* name : {"/nvidia0", "/nvidiactl"})
         if (access((in + name).c_str(), F_OK) == 0) return in + name;
     return first_listed(in);

@@ -20,7 +20,7 @@ void add_toolkit(const std::string& toolkit, std::vector<std::string>& places) {
     for (const char* folder : kLibraryFolders) places.push_back(toolkit + folder);
 }
 
-/// Folders that may have it, the likeliest first.
+/// Folders that may have the archive, the likeliest first.
 std::vector<std::string> archive_places(const std::string& library_folder, int major, const std::string& local) {
     std::vector<std::string> places;
     if (!library_folder.empty()) {

@@ -17,24 +17,24 @@ enum class Function : uint16_t {
 
 inline constexpr size_t kFunctions = static_cast<size_t>(Function::count);
 
-/// As cuda.h spells it: "cuMemAlloc".
+/// The name in cuda.h: "cuMemAlloc".
 const char* function_name(Function function) noexcept;
 
-/// The CUDA version from which an entry is in the driver, as far as this library asks for it.
+/// The CUDA version that the library asks for: the table's `version`.
 int function_version(Function function) noexcept;
 bool function_required(Function function) noexcept;
 
-/// True where the table has an entry for it.
+/// True if the table's entry is not NULL.
 bool has(const Table& table, Function function) noexcept;
 
-/// Takes the optional entries later than `version` out of the table.
+/// Sets optional entries newer than `version` to NULL.
 void hide_later(Table& table, int version) noexcept;
 
 /// The oldest driver that is supported: CUDA 12.2.
 inline constexpr int kOldestVersion = 12020;
 
-/// The version beyond which optional functions are hidden: GPUORCH_CUDA_VERSION, but no older one than is supported;
-/// else INT_MAX.
+/// The newest version whose optional functions are used: GPUORCH_CUDA_VERSION, but at least kOldestVersion; INT_MAX if
+/// the variable isn't set.
 int version_cap() noexcept;
 
 }  // namespace gpo::driver

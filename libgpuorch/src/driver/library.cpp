@@ -14,8 +14,8 @@ void add_tried(std::string* tried, const std::string& why) {
     *tried += why;
 }
 
-// The loader's messages are in the user's language. They begin with the file that is wrong: with the name itself where
-// no folder has it, else with the path that was found, or with a library that this one needs.
+// The loader's messages are in the user's language, but begin with the faulty file: the name itself if no folder has
+// the file, otherwise the path found or the name of a missing dependency.
 static bool was_found(const std::string& name, std::string_view message) {
     return name.find('/') == std::string::npos && !message.starts_with(name + ":");
 }

@@ -1,8 +1,8 @@
-// A library of somebody else, opened by name when it is first needed: CUDA's driver, NVRTC, NVML.
+// A shared library opened by name at its first use: CUDA's driver, NVRTC, NVML.
 //
-// A library closes when its Library is destroyed, unless it must stay open: if its functions have run, it may have left
-// threads or exit handlers behind, which would not survive that. The reason why a library can't be used is added to the
-// text `tried`: a sentence for each attempt, with "; " between them.
+// The destructor closes the library unless stay() was called: functions that have run may have left threads or exit
+// handlers, which would crash after the close. The text `tried` collects the reasons why a library can't be used: a
+// sentence for each attempt, separated by "; ".
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace gpo::driver {
 class Library {
 public:
     Library() noexcept = default;   // none
-    /// The first of the candidates that can be loaded, names or paths; if none can, none. `*found` then says whether
-    /// the dynamic loader has found one of those that are names: such a library is there, and is broken.
+    /// Loads the first candidate (name or path) that can be loaded; none if all fail. `*found` is then true if the
+    /// dynamic loader has found a file for a candidate without a path: the library exists, but is broken.
     static Library open(const std::vector<std::string>& candidates, std::string* tried, bool* found = nullptr);
     Library(Library&& other) noexcept
         : handle_(std::exchange(other.handle_, nullptr)), stays_(other.stays_), name_(std::move(other.name_)) {}
@@ -28,9 +28,9 @@ public:
     ~Library();
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }
-    /// The candidate that it was opened by.
+    /// The candidate that was loaded.
     const std::string& name() const noexcept { return name_; }
-    /// The file that the dynamic loader found; the name, if it doesn't say.
+    /// The file that the dynamic loader found; the name if the file is unknown.
     std::string path() const;
 
     /// Looks for a function; NULL if the library doesn't have it.
@@ -38,7 +38,7 @@ public:
     void optional(const char* symbol, Function*& function) const noexcept {
         function = reinterpret_cast<Function*>(find(symbol));
     }
-    /// The same; false if the library doesn't have it.
+    /// Looks for a function; false, with the reason in `tried`, if the library doesn't have it.
     template <class Function>
     bool required(const char* symbol, Function*& function, std::string* tried) const {
         optional(symbol, function);
@@ -46,7 +46,7 @@ public:
         return function != nullptr;
     }
 
-    /// From now on it is never closed.
+    /// Keeps the library open until the process ends.
     void stay() noexcept { stays_ = true; }
 
 private:

@@ -27,7 +27,7 @@ constexpr int kGpuIsCuda = 0;   // MPIX_GPU_SUPPORT_CUDA
 constexpr Mpi::Handle kMpichWorld = 0x44000000, kMpichByte = 0x4c00010d, kMpichErrorsReturn = 0x54000001;
 const auto kMpichNoStatus = reinterpret_cast<void*>(uintptr_t{1});
 
-std::atomic<const Mpi*> g_begun{nullptr};   // the one that the library has initialised
+std::atomic<const Mpi*> g_begun{nullptr};   // the Mpi that this library has initialised
 
 }  // namespace
 
@@ -46,7 +46,7 @@ std::unique_ptr<Mpi> Mpi::load(std::string* why) {
         if (handle) dlclose(handle);
         return handle != nullptr;
     });
-    if (loaded != kNames.end()) candidates = {*loaded};   // the program's own
+    if (loaded != kNames.end()) candidates = {*loaded};   // the library that the program has loaded
     if (named && *named) candidates = {named};
     Library library = Library::open(candidates, &tried);
     if (!library) return refuse(tried);
@@ -62,7 +62,7 @@ std::unique_ptr<Mpi> Mpi::load(std::string* why) {
     if (made->MPI_Get_library_version(version, &length) != kSuccess) return refuse("it doesn't tell its version");
     made->version_.assign(version, strcspn(version, ",\n"));
     std::replace(made->version_.begin(), made->version_.end(), '\t', ' ');
-    // In a program that is linked with the library they may be copies of the program's own, which all use.
+    // In a program linked with MPI, all code may use the program's copies of these symbols (copy relocations).
     const auto find = [&](const char* name, Handle& handle) {
         auto* found = static_cast<char*>(dlsym(RTLD_DEFAULT, name));
         if (!found && !library.required(name, found, &tried)) return false;

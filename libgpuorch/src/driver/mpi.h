@@ -1,9 +1,9 @@
-// MPI, which joins processes and machines: loaded when it is first needed, without its headers.
+// MPI, loaded at its first use and called without its headers.
 //
-// There is no common ABI. Open MPI's handles are addresses, and its predefined ones symbols; those of MPICH, and of the
-// MPIs that have its ABI, are 32-bit numbers. Here a handle is a machine word: where an int is passed in one its upper
-// half isn't looked at, and where the library writes an int the lower half is (little-endian machines, whose calling
-// conventions pass both in a register). Statuses of messages have no common layout: they are never asked for.
+// MPI has no common ABI. Open MPI's handles are addresses, and its predefined handles are symbols. MPICH, and MPIs with
+// MPICH's ABI, use 32-bit numbers. Here a handle is a machine word. An MPI whose handles are ints ignores the upper
+// half of an argument and writes the lower half of a result (on little-endian machines that pass both in a register).
+// Message statuses have no common layout, so the library never asks for them.
 //
 // Threads. If the library's user has initialised MPI for fewer threads than MPI_THREAD_MULTIPLE, or MPI grants less,
 // calls exclude each other (Calls). All calls are made inside one.
@@ -24,15 +24,15 @@ class Mpi {
 public:
     using Handle = uintptr_t;
 
-    /// The process's; NULL if it can't be used, and then `why` says why, and what to install or set. Whoever gets it
-    /// may call it, after begin().
+    /// The process's MPI, which may be called after begin(). NULL: can't be used; `why` says the reason, and what to
+    /// install or set.
     static const Mpi* open(std::string* why);
 
-    /// Initialises MPI if nobody has. False: the program has finalised it, or has initialised it for too few threads,
-    /// and `why` says so. If the library has initialised it, it finalises it at the exit of the process.
+    /// Initialises MPI unless the program has. False with the reason in `why`: for example, MPI was finalised, or was
+    /// initialised for too few threads. If this call initialised MPI, the process's exit finalises MPI.
     bool begin(std::string* why) const;
 
-    /// Is called before the library finalises MPI: whatever is still on its way should be received.
+    /// Sets a function to call before the library finalises MPI: it should receive the messages still on their way.
     using BeforeFinalize = void (*)() noexcept;
     void before_finalize(BeforeFinalize call) const noexcept { before_finalize_.store(call); }
 
@@ -54,7 +54,7 @@ public:
     Handle errors_return() const noexcept { return errors_return_; }
     /// MPI_STATUS_IGNORE.
     void* no_status() const noexcept { return no_status_; }
-    /// Whether messages may be in device memory: as GPUORCH_MPI_DEVICE says, else as the MPI does. After begin().
+    /// Whether messages may be in device memory: GPUORCH_MPI_DEVICE if set, else the MPI's answer. After begin().
     bool takes_device_addresses() const;
     /// "Open MPI v4.1.4".
     const std::string& version() const noexcept { return version_; }
@@ -91,8 +91,8 @@ private:
     Handle world_ = 0, byte_ = 0, errors_return_ = 0;
     void* no_status_ = nullptr;
     std::string version_;
-    mutable host::Mutex lock_;                    // calls, where they may not be made at once
-    mutable std::atomic<bool> multiple_{false};   // they may
+    mutable host::Mutex lock_;                    // held during a call, unless `multiple_`
+    mutable std::atomic<bool> multiple_{false};   // several threads may call at once
     mutable std::atomic<BeforeFinalize> before_finalize_{nullptr};
     mutable host::Mutex beginning_;
     mutable bool begun_ = false;                  // under beginning_

@@ -1,5 +1,5 @@
-// NCCL (libnccl.so.2), loaded when it is first needed. Its headers aren't needed: what is used of it has not changed
-// since 2.19, and the types below are as its nccl.h documents them.
+// NCCL (libnccl.so.2), loaded at first use and called without its header nccl.h. The types below follow that header:
+// the parts used here have not changed since 2.19.
 #pragma once
 
 #include <cuda.h>
@@ -21,7 +21,7 @@ public:
         char bytes[128];
     };
     static constexpr int kOldestVersion = 21900;   // 2.19.0
-    /// ncclConfig_t, as it has been since 2.17; what later versions have added behind it gets its defaults there.
+    /// ncclConfig_t since 2.17; NCCL sets the fields that later versions added at the end to their defaults.
     struct Config {
         size_t size = sizeof(Config);
         unsigned magic = 0xcafebeef, version = kOldestVersion;
@@ -34,7 +34,7 @@ public:
     };
     static constexpr Result kSuccess = 0, kInProgress = 7;
 
-    /// NULL: it can't be used; `why` says why, and what to install or set. Loaded once for the process.
+    /// NULL: can't be used; `why` says the reason, and what to install or set. Loaded once for the process.
     static const Nccl* open(std::string* why);
 
     int version() const noexcept { return version_; }

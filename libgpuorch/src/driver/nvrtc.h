@@ -12,10 +12,10 @@ namespace gpo::driver {
 class NvrtcCompiler final : public Compiler {
 public:
     std::unique_ptr<Compilation> begin(const CompileRequest& request) override;
-    /// Compiler, version, include folders with the state of what is in them, and our own headers; "none" where there is
-    /// no NVRTC.
+    /// The compiler, its version, the include folders and their state, and the library's own headers; "none" without
+    /// NVRTC.
     std::string identity() override;
-    /// The driver's version: an NVRTC of the same major version is looked for first.
+    /// Sets the driver's version: NVRTC of the same major version is tried first.
     void prefer(int version) noexcept { version_ = version; }
 
 private:
@@ -24,7 +24,7 @@ private:
 
 namespace nvrtc {
 
-/// Names and places that are tried, in order. GPUORCH_NVRTC, where it is set, is the only one.
+/// Names and paths to try, in order; only GPUORCH_NVRTC if set.
 std::vector<std::string> candidates(int driver_version);
 
 /// Headers that every source may include without a folder: standard headers that NVRTC doesn't have

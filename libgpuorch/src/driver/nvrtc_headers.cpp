@@ -1,6 +1,6 @@
-// Headers that kernel sources may include without a folder: those of gpuorch/device, and standard headers that sources
-// include out of habit and that NVRTC doesn't have, since it compiles only for the device. NVRTC knows most of what the
-// latter declare without any header. Types are those of libcu++, so that both may be included.
+// Headers that kernel sources may include without a folder: the headers of gpuorch/device, and standard headers that
+// sources include out of habit. NVRTC lacks the latter, as it compiles only for the device, but knows most of their
+// declarations without any header. The types equal libcu++'s, so that a source may include both.
 #include "base/device_headers.h"
 #include "driver/nvrtc.h"
 

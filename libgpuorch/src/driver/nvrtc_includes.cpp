@@ -14,7 +14,7 @@ namespace {
 constexpr char kToolkitHeader[] = "cuda_fp16.h", kCoreHeader[] = "nv/target",
                kCoreLibrary[] = "cuda/std/type_traits";
 
-/// Folders that may have headers, the likeliest first.
+/// Folders that may have the headers, the likeliest first.
 std::vector<std::string> places(const std::string& library_folder, int major, const std::string& local) {
     std::vector<std::string> out;
     if (!library_folder.empty()) {
@@ -54,7 +54,7 @@ Includes find_includes(const std::string& library_folder, int major, const std::
         found.tried.push_back(place);
         if (!found.folders.empty() || !has_file(place, kToolkitHeader)) continue;
         found.folders.push_back(place);
-        add_core(place, kCoreLibrary);   // its own go with it
+        add_core(place, kCoreLibrary);   // prefer the core libraries beside the toolkit's headers
         add_core(place, kCoreHeader);
     }
     // A toolkit has nv/target beside its headers too, without the libraries that lie in cccl/.

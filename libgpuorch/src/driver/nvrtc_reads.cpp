@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
-/// Without the line ends that a backslash, or the trigraph for one, takes away. Blanks between the two may be there or
-/// not.
+/// The text with continued lines joined: removes each backslash (or its trigraph) before a line end, with any blanks
+/// between the two.
 std::string join_lines(std::string_view text) {
     std::string joined;
     joined.reserve(text.size());

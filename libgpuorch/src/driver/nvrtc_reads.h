@@ -1,9 +1,9 @@
 // May NVRTC read files for a request other than the toolkit's?
 //
-// NVRTC neither lists the files that it has read nor preprocesses on its own. So its caller can only know which
-// requests read no other files. Such a request may include: the headers in the request and ours, which NVRTC prefers to
-// any file with the same name; and, in angle brackets and if no option names a folder, the toolkit's headers. NVRTC
-// reads no environment variable for folders.
+// NVRTC neither lists the files read nor offers a separate preprocessor. A caller can only know that certain requests
+// read no other files: they include only headers in the request and the library's own, which NVRTC prefers to any file
+// with the same name. If no option names a folder, toolkit headers in angle brackets are allowed too. NVRTC reads no
+// environment variable for folders.
 //
 // "true" may be wrong, "false" is never wrong. For the answer "false", every line with a `#` (or a digraph or trigraph
 // for it) and the letters "include" or "import" must be an include of the kind above; lines that a backslash continues

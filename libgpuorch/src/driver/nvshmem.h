@@ -1,8 +1,8 @@
-// NVSHMEM (libnvshmem_host.so.3), loaded when it is first needed. Its headers aren't needed: what is used of it has not
-// changed since 3.3, and the types below are as its headers document them.
+// NVSHMEM (libnvshmem_host.so.3), loaded at first use and called without NVIDIA's headers. The types below follow the
+// headers: the parts used here have not changed since 3.3.
 //
-// A process has one world of NVSHMEM: its processing elements (PEs) are the same processes until the end. NVSHMEM's
-// calls may not be made by two threads at once, and those that all PEs have to make wait for the others for ever.
+// A process has one world of NVSHMEM: its processing elements (PEs) are the same processes until the end. Two threads
+// may not call NVSHMEM at once. Calls that all PEs have to make wait for the other PEs without limit.
 #pragma once
 
 #include <cuda.h>
@@ -24,7 +24,7 @@ public:
     static constexpr int kSuccess = 0;
     enum Status : int { kNotBegun = 0, kHalfBegun = 1 };               // from 2 on it runs
 
-    /// nvshmemx_uniqueid_t and what it is wrapped into: versions 1, whose sizes are part of the version.
+    /// nvshmemx_uniqueid_t and the structures around it, each version 1: the size is part of the version.
     struct UniqueId {
         int version = (1 << 16) + 128;
         char bytes[124] = {};
@@ -47,9 +47,9 @@ public:
     static_assert(sizeof(UniqueId) == 128 && sizeof(UniqueIdArguments) == 24 && sizeof(Arguments) == 128 &&
                   sizeof(Attributes) == 144);
 
-    /// NULL: it can't be used; `why` says why, and what to install or set. Loaded once for the process.
+    /// NULL: can't be used; `why` says the reason, and what to install or set. Loaded once for the process.
     static const Nvshmem* open(std::string* why);
-    /// The same once begin_running() has been called; else NULL.
+    /// The process's NVSHMEM once begin_running() was called; NULL before.
     static const Nvshmem* running() noexcept { return running_.load(std::memory_order_acquire); }
     void begin_running() const noexcept { running_.store(this, std::memory_order_release); }
 

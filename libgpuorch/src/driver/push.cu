@@ -1,8 +1,9 @@
-// How the host pushes tasks into a ring (queue/ring.h; gpuorch/device/queue.cuh has the kernels' side of the protocol). push.ptx is
-// made of this by make_builtin.py; softgpu/image/builtin.cpp has the same for the software GPU.
+// The kernel that pushes the host's tasks into a ring (queue/ring.h). gpuorch/device/queue.cuh has the kernels' side of
+// the protocol. make_builtin.py compiles this file to push.ptx; softgpu/image/builtin.cpp has the same for the software
+// GPU.
 //
-// One block, so that the tasks lie in the ring in their order and what finds no room is the last of them. `words`: of the
-// priority that is pushed to. `state`: of the ring. `sequence`, `slots`: of the priority. `source`: `count` tasks.
+// The grid has one block, so that tasks keep their order in the ring and only the last tasks may find no room. `words`,
+// `sequence`, `slots`: of the priority that is pushed to. `state`: of the ring. `source`: `count` tasks.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -10,8 +11,8 @@ namespace {
 
 enum { kTail = 0, kRoom = 256, kItems = 384, kRefused = 640 };   // bytes from `words`
 enum { kAborted = 2 };
-constexpr u32 kPolls = 1 << 22;      // for a pop that is between taking its place and giving it free
-constexpr u32 kAttempts = 1 << 16;   // to be faster than other pushes, with tickets
+constexpr u32 kPolls = 1 << 22;      // to wait until a pop that has taken its place frees the slot
+constexpr u32 kAttempts = 1 << 16;   // to win against other pushes, with tickets
 
 __device__ inline u64* word(u64 words, u32 offset) { return reinterpret_cast<u64*>(words + offset); }
 
@@ -40,15 +41,15 @@ struct Ring {
     }
 };
 
-// What thread 0 has found out, for all.
+// Results that thread 0 shares with the block.
 struct Grant {
     u64 first;       // position
     u32 tasks;
     u32 free_slots;  // from `first` on, with tickets
-    bool lost;       // others were faster
+    bool lost;       // another push was faster
 };
 
-// Room is asked for, and what isn't there given back. Thread 0.
+// Asks for room and returns the part that isn't granted. Thread 0 calls.
 __device__ inline void ask_for_room(u64 words, u32 wanted, Grant& grant) {
     const long long room = static_cast<long long>(atomicAdd(word(words, kRoom), 0ull - wanted));
     const u32 granted = room <= 0 ? 0 : room < wanted ? static_cast<u32>(room) : wanted;
@@ -57,7 +58,7 @@ __device__ inline void ask_for_room(u64 words, u32 wanted, Grant& grant) {
     grant.first = granted ? atomicAdd(word(words, kTail), static_cast<u64>(granted)) : 0;
 }
 
-// With tickets nobody counts room: the places at the tail are taken where they are free. The whole block.
+// With tickets no word counts the room: takes places at the tail as far as they are free. The whole block calls.
 __device__ void take_free_slots(const Ring& ring, u32 wanted, Grant& grant) {
     u64* tail = word(ring.words, kTail);
     for (u32 attempt = 0;; ++attempt) {
@@ -111,7 +112,7 @@ extern "C" __global__ void gpo_push(u64 words, u32* state, u32* sequence, uint4*
             if (wait_for_slot(ring, position))
                 ring.fill(position, source + (pushed + threadIdx.x) * ring.task_units);
             else
-                atomicMax(state, u32(kAborted));   // whoever had the slot is gone
+                atomicMax(state, u32(kAborted));   // the slot's owner stopped without freeing it
         }
         __syncthreads();
         if (threadIdx.x == 0 && tasks && !tickets) atomicAdd(word(words, kItems), static_cast<u64>(tasks));

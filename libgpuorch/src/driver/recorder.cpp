@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kKept = 65536;
 
-// One 64-bit word a call, so that a reader never sees half of one: function 12, thread 32, result 20 bits. The sequence
-// is the place in the ring and how often that has gone round.
+// A call is a single 64-bit word, so that readers see whole calls: function 12, thread 32, result 20 bits. The sequence
+// gives the place in the ring and the number of rounds.
 struct Entry {
     std::atomic<uint64_t> sequence{0};   // + 1; 0: empty
     std::atomic<uint64_t> word{0};

@@ -1,5 +1,5 @@
-// A driver that records its calls, for tests: which functions, in which order, on which threads, with which results.
-// There is one record for all drivers that are wrapped here.
+// A driver that records its calls, for tests: function, order, thread and result. All drivers wrapped here share the
+// record.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Call {
 
 std::shared_ptr<Driver> wrap(std::shared_ptr<Driver> driver);
 
-/// Forgets everything. Only while no call is on its way.
+/// Forgets all calls. Call it only while no call is in progress.
 void clear() noexcept;
 
 /// Calls of a function, and of all, since clear().

@@ -35,7 +35,7 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
 }  // namespace gpo::driver
 
 #define GPO_DRIVER_FUNCTIONS(X, Y)                        \
-    /* on the way of most operations: one cache line */   \
+    /* used by most operations: one cache line */         \
     X(cuCtxGetId, 12020, required)                        \
     X(cuEventRecord, 12020, required)                     \
     X(cuLaunchKernel, 12020, required)                    \

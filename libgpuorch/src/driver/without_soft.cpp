@@ -1,4 +1,4 @@
-// In place of softgpu/ where the library is built without the software GPU (GPUORCH_SOFT=OFF).
+// Replaces softgpu/ in a library built without the software GPU (GPUORCH_SOFT=OFF).
 #include "driver/driver.h"
 
 namespace gpo::driver {

@@ -24,10 +24,10 @@ private:
     void abandon() noexcept override { end(kAbandoned); }
     void end(uint32_t how) noexcept {
         end_.store(how, std::memory_order_release);
-        host::wake_all(end_);  // the task is kept by its executor until this has returned
+        host::wake_all(end_);  // the executor holds the task until this returns
     }
 
-    const std::function<void()>& function_;  // of the thread that waits
+    const std::function<void()>& function_;  // owned by the waiting thread
     std::atomic<uint32_t> end_{kPending};
 };
 

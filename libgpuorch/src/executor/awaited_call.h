@@ -7,9 +7,9 @@
 
 namespace gpo {
 
-/// Runs `function` on the executor, whether there is room or not, and returns when it has returned. It may not throw.
-/// False if it wasn't run and won't be: nobody runs the executor any more. Throws where the executor takes nothing any
-/// more.
+/// Runs `function` on the executor, beyond its capacity if need be, and returns when `function` has returned.
+/// `function` must not throw. False if the function will never run, because no thread runs the executor any more.
+/// Throws if the executor accepts no more tasks.
 bool call_on(Executor& executor, const std::function<void()>& function);
 
 }  // namespace gpo

@@ -29,9 +29,9 @@ private:
     const uint32_t origin_;
 };
 
-/// Accepts a task on its executor and gives it to `submit`, which sees to it that it completes, or throws or returns
-/// another status than success, and then has done nothing. The failure is passed on, unless the executor was destroyed
-/// meanwhile: the task is called with GPO_CANCELLED then, and so has been accepted.
+/// Accepts a task on its executor, then calls `submit`, which must make the task complete later. A `submit` that throws
+/// or returns a failure must have done nothing: the task is withdrawn and the failure passed on. If the executor was
+/// destroyed meanwhile, the result is GPO_SUCCESS instead, and the task is called with GPO_CANCELLED.
 template <class Submit>
 gpo_status accept_and_submit(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
     gpo_status status = executor.accept(*task, order);

@@ -12,7 +12,7 @@ constexpr uint64_t kIdleSpinning = 1'000'000;               // ns that a spinner
 constexpr unsigned kTurnsToYield = 16, kSpinsOfYield = 64;  // how often a spinner yields, and for how many spins
 constexpr size_t kLine = 64;
 
-/// `at` need not be there any more.
+/// `at` may dangle.
 void fetch(const void* at, size_t bytes) noexcept {
     for (size_t line = 0; line < bytes; line += kLine) __builtin_prefetch(static_cast<const char*>(at) + line, 1);
 }
@@ -28,7 +28,7 @@ void Task::on_completed(const Outcome& outcome) noexcept { executor_->due(*this,
 void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);
     __builtin_prefetch(&outcome_, 1);
-    __builtin_prefetch(&*strand_, 1);  // that of an accepted task doesn't change
+    __builtin_prefetch(&*strand_, 1);  // an accepted task keeps its strand
     __builtin_prefetch(strand_->posted, 1);
     executor_->fetch_ahead();
 }
@@ -42,9 +42,9 @@ Executor::~Executor() = default;
 void Executor::start() {
     if (thread_count_ == 0) return;
     std::unique_ptr<Crew> crew;
-    // The one that starts them counts too, until all are there: none of them is the last to leave before.
+    // The starting thread counts too until all are started: no thread is the last to leave before.
     inside_.store(1, std::memory_order_relaxed);
-    // From here on a shutdown waits, and the errands, which are to join the threads, go on.
+    // From here on a shutdown waits, and the errands' thread, which joins the new threads, goes on.
     runtime().lingering(1);
     try {
         if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
@@ -64,7 +64,7 @@ void Executor::start() {
     } catch (...) {
         closing_.store(true, std::memory_order_seq_cst);
         wake_all();
-        crew.reset();  // joins those that there are
+        crew.reset();  // joins the started threads
         runtime().lingering(-1);
         throw;
     }
@@ -80,7 +80,7 @@ void Executor::thread() noexcept {
     runtime.lingering(-1);
 }
 
-// --- what is owed ---
+// --- accepted tasks ---
 
 Ref<Strand> Executor::strand_of(const void* order) {
     if (!order) return make<Strand>(*this);
@@ -105,8 +105,7 @@ gpo_status Executor::accept(Task& task, const void* order) {
     {
         std::lock_guard lock(lock_);
         if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // To the caller it is as if the handle had been gone already. What a thread of the library's waits for is
-        // cancelled.
+        // To a user, a destroyed executor is a stale handle. A task that a library thread waits for is cancelled.
         if (closing_.load(std::memory_order_relaxed))
             fail(task.awaited_ ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
         if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
@@ -122,7 +121,7 @@ gpo_status Executor::accept(Task& task, const void* order) {
         pending_.fetch_add(1, std::memory_order_seq_cst);
         wake = spins_ && spinning_.load(std::memory_order_seq_cst) == 0;
     }
-    if (wake) wake_one();  // somebody is to be spinning by the time that it is due
+    if (wake) wake_one();  // a thread should be spinning when the task becomes due
     return GPO_SUCCESS;
 }
 
@@ -174,7 +173,7 @@ bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) no
     Strand& strand = *task.strand_;
     (strand.last ? strand.last->after_ : strand.first) = &task;
     strand.last = &task;
-    if (task.awaited_) due_awaited_.add(task);  // the only one of its strand
+    if (task.awaited_) due_awaited_.add(task);  // the only task of its strand
     if (strand.scheduled) return false;
     strand.scheduled = true;
     make_ready(task.strand_);
@@ -192,16 +191,16 @@ void Executor::make_ready(Ref<Strand> strand) noexcept {
 
 namespace {
 
-/// Whether what the thread polled last was a task's call: a strand may have been abandoned meanwhile.
+/// Whether the thread's last poll called a task: abandoned tasks leave an empty strand posted.
 thread_local bool called_one;
 
 }  // namespace
 
 bool Executor::run_one() noexcept {
     called_one = false;
-    // All that it will touch was touched last by whoever made it ready.
+    // The thread that made the strand ready was the last to touch this memory.
     fetch_ahead();
-    fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // and what the call is made of
+    fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // with fields of the derived class
     fetch(ready_last_.load(std::memory_order_relaxed), sizeof(Strand));
     run_queue_.poll_one();
     return called_one;
@@ -233,7 +232,7 @@ void Executor::run(Ref<Strand> strand) noexcept {
             strand->scheduled = false;
         last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
     }
-    // Whoever runs this goes on with what is ready: nobody has to be woken for it.
+    // The calling thread goes on with ready strands itself: no wake-up is needed for them.
     if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst)))
         wake_all();
     task->release();
@@ -243,7 +242,7 @@ void Executor::run(Ref<Strand> strand) noexcept {
 void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept {
     const char* what = "something that is no std::exception";
     std::string thrown;
-    const Runtime::CallbackScope scope(runtime(), this);  // around the log line too: until then the task is owed
+    const Runtime::CallbackScope scope(runtime(), this);  // around the log line too: the task is pending until then
     try {
         task.call(outcome, cancelled);
         return;
@@ -264,7 +263,7 @@ void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept
 }
 
 bool Executor::done(Until until) const noexcept {
-    const bool closing = closing_.load(std::memory_order_seq_cst);   // first: nothing is accepted after that
+    const bool closing = closing_.load(std::memory_order_seq_cst);   // read first: nothing is accepted after closing
     host::crossing();
     const bool none = pending_.load(std::memory_order_seq_cst) == 0;
     switch (until) {
@@ -294,14 +293,14 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
             const bool first = spinning || woken;
             stop_spinning();
             woken = false;
-            // Those who made the others ready while a thread was spinning have woken nobody: it wakes the next, and so
-            // on.
+            // Strands made ready while a thread was spinning caused no wake-up: wake the next thread, which does the
+            // same.
             if (first && spins_ && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
             if (run_one()) {
                 ++served;
                 idle_since = 0;
             } else {
-                host::step(0);  // somebody is about to post it, or was quicker
+                host::step(0);  // another thread is about to post the strand, or took it first
             }
             if (deadline != host::kForever && host::now() >= deadline) break;
             continue;
@@ -309,14 +308,14 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
         if (done(until)) break;
         if (!spinning && take_spinning()) spinning = true;
         if (spinning) {
-            // Now and then: is it worth going on?
+            // Now and then: is spinning still worthwhile?
             if (++spins % 64 == 0 || idle_since == 0) {
                 const uint64_t now = host::now();
                 if (now >= deadline) break;
                 if (pending_.load(std::memory_order_seq_cst) != 0 || idle_since == 0) idle_since = now;
                 if (now - idle_since >= kIdleSpinning) {
                     stop_spinning();
-                    // Who accepted a task before has seen a spinner.
+                    // A thread that accepted a task before this saw a spinner, and woke no thread.
                     if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
                     woken = true;
                     idle_since = 0;
@@ -331,7 +330,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
         if (deadline != host::kForever && host::now() >= deadline && ready_.load(std::memory_order_seq_cst) == 0) break;
     }
     stop_spinning();
-    // It may have been woken for a task, and leaves it to another.
+    // The wake-up for a ready task may have come to this thread: pass it on.
     if (until != Until::none_ready && ready_.load(std::memory_order_seq_cst) != 0) wake_one();
     return served;
 }
@@ -340,7 +339,7 @@ uint64_t Executor::serve_as_caller(Until until, uint64_t deadline, uint64_t most
     serving_callers_.fetch_add(1, std::memory_order_seq_cst);
     uint64_t served = serve(until, deadline, most);
     serving_callers_.fetch_sub(1, std::memory_order_seq_cst);
-    // Whoever destroyed it meanwhile may have seen this thread at it, and left the rest to it.
+    // A thread that destroyed the executor meanwhile may have left the remaining tasks to this thread.
     if (thread_count_ == 0 && closing_.load(std::memory_order_seq_cst))
         served += serve(Until::none_ready, host::kForever, UINT64_MAX);
     return served;
@@ -375,12 +374,12 @@ gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
     host::crossing();  // another task may be accepted
     if (count) *count = served;
     if (closing_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
-    // In time it has ended because none was owed.
+    // Before the deadline, serve() ends only when no task is pending.
     return pending_.load(std::memory_order_seq_cst) == 0 || host::now() < deadline ? GPO_SUCCESS : GPO_TIMEOUT;
 }
 
 uint64_t Executor::poll() {
-    // No more than there were: callbacks that ask for others would else keep it for ever.
+    // At most as many as are pending now: callbacks that add tasks could otherwise keep this call busy without end.
     return serve_as_caller(Until::none_ready, host::kForever, pending_.load(std::memory_order_seq_cst));
 }
 
@@ -441,7 +440,7 @@ void Executor::cancel_calls() noexcept {
     }
 }
 
-// Calls may be inside: those that run callbacks return. One may never do so, and streams don't wait for that.
+// Calls may be inside: those that run callbacks return. Streams don't wait for a call that never returns.
 void Executor::destroyed() noexcept {
     {
         std::lock_guard lock(lock_);
@@ -450,8 +449,7 @@ void Executor::destroyed() noexcept {
     cancel_owed();
     cancel_calls();
     wake_all();
-    // Not left to close(), which comes on whichever thread looks at the executor last: that may be one of the
-    // library's.
+    // Don't leave this to close(), which runs on the last thread that uses the executor, perhaps a library thread.
     if (thread_count_ == 0 && serving_callers_.load(std::memory_order_seq_cst) == 0)
         serve(Until::none_ready, host::kForever, UINT64_MAX);
 }
@@ -473,8 +471,8 @@ void Executor::stop() noexcept {
     if (thread_count_ == 0) abandon_awaited();
 }
 
-// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Their strands stay
-// posted, with nothing to call.
+// The thread that would run the remaining tasks may itself be waiting for the thread that waits for an awaited task.
+// The strands stay posted, with nothing to call.
 void Executor::abandon_awaited() noexcept {
     Task* abandoned = nullptr;
     {
@@ -502,10 +500,10 @@ bool Executor::drain(uint64_t deadline) noexcept {
     while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
         const uint32_t seen = none_owed_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
-            // Nobody else runs it. A runner that comes later shares the work.
+            // No other thread runs the executor. A runner that comes later shares the work.
             serve_as_caller(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
         } else if (pending_.load(std::memory_order_seq_cst) != 0) {
-            // Not on signal_: whoever waits there has to take what it is woken for.
+            // Not on signal_: a thread woken there must take the ready task.
             host::wait(none_owed_, seen, std::min(deadline, host::now() + 1'000'000));
         }
     }

@@ -1,16 +1,16 @@
-// Executors: they call tasks that have become due, on threads of the library or on threads of the program. task.h
-// defines the words.
+// Executors call tasks that have become due, on threads of the library or on threads of the program. task.h defines
+// the terms.
 //
-// Strands with a due task are posted to an Asio io_context (run_queue.h), and the threads that run the executor poll
-// it. Sleeping is this class's own work, through the host seam, so that the deterministic mode sees every sleep.
+// Strands with a due task are posted to an Asio io_context (run_queue.h), which the threads that run the executor poll.
+// This class sleeps through the host seam: the deterministic mode sees every sleep.
 // (Measured: running strands through Asio costs 1,196 instructions for a gpo_executor_run of one callback, against 855
 // with the list that was there before; the time from gpo_timeline_signal to a callback and back did not change.)
 //
 // Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one of them: a strand
 // becomes ready, the last task has been called, the executor ends. If the executor spins, one idle thread (`spinning_`)
 // checks `ready_` all the time instead, while tasks are pending and for a millisecond after. A thread that makes a
-// strand ready then wakes nobody. Before the spinner runs a task, it gives up its role and checks whether there is more
-// to do; if so it wakes one other thread, which does the same before it runs a task.
+// strand ready then wakes no other. Before the spinner runs a task, it gives up its role. If more strands are ready, it
+// wakes one other thread, which does the same before it runs a task.
 #pragma once
 
 #include <map>
@@ -31,26 +31,25 @@ public:
     void start();
 
     /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in
-    /// the order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws where the executor takes nothing any
-    /// more.
+    /// the order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws if the executor accepts no more tasks.
     gpo_status accept(Task& task, const void* order);
-    /// Of an accepted task that won't become due: takes it back, and it won't be called. False if the executor was
-    /// destroyed meanwhile: it is called. Only while a pin keeps the executor.
+    /// Takes back an accepted task that won't become due: the task won't be called. False if the executor was destroyed
+    /// meanwhile and calls the task. Only while a pin keeps the executor.
     bool withdraw(Task& task) noexcept;
 
-    /// Runs tasks on the calling thread until none is owed or the deadline passes. Throws for WOULD_DEADLOCK,
+    /// Runs tasks on the calling thread until none is pending or the deadline passes. Throws for WOULD_DEADLOCK,
     /// CANCELLED.
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
-    /// A host call, from when it is accepted to when it is finished. Its number is written before anybody can find it
-    /// by that. Throws std::bad_alloc.
+    /// Registers a host call until it is finished. Writes `number` before any thread can look the call up. Throws
+    /// std::bad_alloc.
     void add_call(HostCall& call, uint64_t& number);
     void remove_call(uint64_t number) noexcept;
-    /// The call, for one caller that finishes it. NULL if there is none of that number.
+    /// Removes and returns the call: only one caller gets to finish it. NULL if no call has the number.
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
-    /// A task may become due soon.
+    /// Prefetches for a task that may become due soon.
     void fetch_ahead() const noexcept {
         __builtin_prefetch(&lock_, 1);
         run_queue_.fetch_ahead();
@@ -64,7 +63,7 @@ public:
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
-    /// The first task of a strand that was posted, for RunQueue alone.
+    /// Calls the first task of a posted strand. For RunQueue alone.
     void run(Ref<Strand> strand) noexcept;
 
 private:
@@ -84,7 +83,7 @@ private:
         void add(Task& task) noexcept;
         void remove(Task& task) noexcept;
     };
-    /// Under lock_. True if its strand became ready with it.
+    /// Under lock_. True if the task made its strand ready.
     bool become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
     void due(Task& task, const Outcome& outcome) noexcept;
     void make_ready(Ref<Strand> strand) noexcept;                                   // under lock_
@@ -107,11 +106,11 @@ private:
     const bool spins_;
     const ErrorPtr cancelled_;                       // made ahead: teardown must not need memory
 
-    RunQueue run_queue_;                             // strands with a task that is due and nobody is calling
+    RunQueue run_queue_;                             // strands with a due task that no thread is calling
     host::Mutex lock_;
     List owed_;                                      // under lock_, as all up to the next empty line
     List due_awaited_;
-    std::map<const void*, Ref<Strand>> strands_;     // by what they order; idle ones are swept out now and then
+    std::map<const void*, Ref<Strand>> strands_;     // by `order`; idle strands are erased now and then
     size_t sweep_at_ = 64;
     std::map<uint64_t, Ref<HostCall>> calls_;
     uint64_t last_call_ = 0, accepted_ = 0, called_ = 0, cancelled_count_ = 0, threw_ = 0;
@@ -122,13 +121,13 @@ private:
     std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
-    std::atomic<uint32_t> serving_callers_{0};       // what is left when it is destroyed is theirs
+    std::atomic<uint32_t> serving_callers_{0};       // after destruction they run the remaining tasks
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
-    std::atomic<const Task*> due_last_{nullptr};  // the task and the strand made ready last, as hints of what to fetch:
-    std::atomic<const Strand*> ready_last_{nullptr}; // they may be gone
+    std::atomic<const Task*> due_last_{nullptr};  // the task and the strand made ready last, only to prefetch:
+    std::atomic<const Strand*> ready_last_{nullptr}; // may dangle
 
-    std::unique_ptr<Crew> crew_;                     // the last thread to leave gives it to the errands
+    std::unique_ptr<Crew> crew_;                     // the last thread to leave posts it as an errand
     std::atomic<uint32_t> inside_{0};                // threads that have not left
 };
 

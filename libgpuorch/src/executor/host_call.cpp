@@ -11,7 +11,7 @@ public:
     explicit HostCallOperation(Ref<HostCall> call) : Operation("host call", nullptr), call_(std::move(call)) {}
     HostCallOperation(const HostCallOperation& other) : Operation(other), call_(other.call_), held_(true) {}
 
-    // Only a held one begins: then nothing can refuse it any more.
+    // Only the held copy begins: the stream can't refuse it any more.
     bool ready(Stream& stream) override {
         if (!held_) return false;
         if (!call_->begun_) begin(stream);
@@ -37,13 +37,13 @@ public:
         mark.set_error(error);
         mark.target = call_;
         mark.operation = call_->behind_;
-        stream.marks().record_failed(mark);  // behind work that may use what the call is to give up
+        stream.marks().record_failed(mark);  // behind work that may use what the callback releases
         stream.marks().push(std::move(mark));
     }
 
 private:
     void begin(Stream& stream) {
-        // Its own, and one for each of those that may have to be dropped.
+        // This call's mark, and one for each held operation that may be dropped.
         stream.marks().reserve(stream.held().count() + 2);
         Mark mark;
         stream.marks().record(mark);
@@ -60,7 +60,7 @@ private:
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
     stream.refuse_captured();
     const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
-    // Before it is owed: from then on it may be called, if the executor is destroyed, and tells its number.
+    // Before accept(): if the executor is destroyed after that, the function is called and gets the number.
     executor.add_call(*call, call->number_);
     gpo_status status;
     try {

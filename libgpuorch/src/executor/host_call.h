@@ -2,12 +2,12 @@
 //
 // The stream holds a host call like any held operation. When everything before it has been given to the driver, the
 // call *begins*: a mark is recorded behind that work, and the stream stays held. When the mark completes, the executor
-// calls the user's function. When the function, or somebody else, *finishes* the call, the stream is flushed and finds
-// the operation ready: the operation issues nothing, or throws the failure, and then the stream drops what is behind.
+// calls the user's function. When the function or another caller *finishes* the call, the stream is flushed and finds
+// the operation ready. The operation issues nothing, or throws the failure, and the stream drops the work behind it.
 //
-// A host call that is dropped before it has begun still gets a mark, with the error. So its callback keeps its place
-// among the other callbacks of the stream, and comes when the work before has ended: until then what the callback
-// releases may be in use. A host call that is dropped later is only *abandoned*: the stream no longer waits for it.
+// A host call that is dropped before it has begun still gets a mark, with the error. The callback thus keeps its place
+// among the stream's other callbacks. The callback waits for the work before, which may use memory that the callback
+// releases. A host call that is dropped later is only *abandoned*: the stream no longer waits for it.
 #pragma once
 
 #include "executor/executor.h"
@@ -23,7 +23,7 @@ public:
     /// Puts a host call on a stream. GPO_SUCCESS or GPO_WOULD_BLOCK; throws.
     static gpo_status put(Stream& stream, Executor& executor, gpo_host_fn function, void* user);
 
-    /// The first one counts. `error` NULL: success. Any thread, under no lock.
+    /// Only the first call counts. `error` NULL: success. Any thread, under no lock.
     void finish(const ErrorPtr& error) noexcept;
 
 private:
@@ -34,10 +34,10 @@ private:
     void* const user_;
     uint64_t number_ = 0;                 // among the executor's calls
     bool begun_ = false;                  // under the stream's submit lock
-    uint64_t behind_ = 0;                 // number of the operation before it, likewise
+    uint64_t behind_ = 0;                 // number of the operation before it, under the same lock
 
     host::Mutex lock_;
-    Ref<Stream> stream_;                  // until it is finished, under lock_ as the following
+    Ref<Stream> stream_;                  // until finished; under lock_, as the following
     bool finished_ = false;
     ErrorPtr failure_, abandoned_;
 };

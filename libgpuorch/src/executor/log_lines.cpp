@@ -20,13 +20,13 @@ private:
 bool LogLines::line(int32_t level, const char* line) noexcept {
     try {
         const auto task = make<LogLine>(*executor_, level, line);
-        if (executor_->accept(*task, this) == GPO_SUCCESS) task->on_completed({});  // else: full, counted there
+        if (executor_->accept(*task, this) == GPO_SUCCESS) task->on_completed({});  // if full: counted there
         return true;
     } catch (const std::bad_alloc&) {
         executor_->count_refused();
         return true;
     } catch (...) {
-        return false;  // it is gone
+        return false;  // the executor takes no more lines
     }
 }
 

@@ -12,7 +12,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The room in a strand, for the one operation that Asio makes of posting it. It frees that before it calls the
+/// Allocates Asio's operation, one for each posting, inside the strand. Asio frees the operation before it calls the
 /// handler.
 template <class T>
 struct RoomInStrand {
@@ -45,11 +45,11 @@ struct Posted {
 
 struct RunQueue::Context {
     asio::io_context io;
-    // Without it a poll that finds nothing stops the context.
+    // Without this guard a poll that finds nothing stops the context.
     const asio::executor_work_guard<asio::io_context::executor_type> stays = asio::make_work_guard(io);
 };
 
-// The one look behind Asio's interface, for an address to prefetch.
+// The only use of Asio's internals: an address to prefetch.
 RunQueue::RunQueue()
     : context_(std::make_unique<Context>()),
       scheduler_(reinterpret_cast<const char*>(&asio::use_service<asio::detail::io_context_impl>(context_->io))),

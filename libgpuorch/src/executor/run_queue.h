@@ -1,8 +1,8 @@
-// What an executor's threads run: an Asio io_context, to which strands are posted when they become ready.
+// The run queue of an executor's threads: an Asio io_context, to which strands are posted when they become ready.
 //
-// Asio stores what is ready and calls it. No thread sleeps inside Asio, since every sleep goes through the host seam
-// (executor.cpp). A strand is posted at most once at a time, and Asio's record of the posting is a part of the strand:
-// so posting needs no memory and can't fail.
+// Asio stores ready strands and calls them. No thread sleeps inside Asio, since every sleep goes through the host seam
+// (executor.cpp). A strand is posted at most once at a time, and holds the memory for Asio's record of the posting:
+// posting needs no memory and can't fail.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ class RunQueue {
 public:
     /// Throws std::bad_alloc.
     RunQueue();
-    /// What was posted and not polled is let go, not run.
+    /// Releases strands that are still posted, without running them.
     ~RunQueue();
 
-    /// The strand, which is not posted, will be run by whoever polls.
+    /// Posts a strand that is not posted: a polling thread will run it.
     void post(Ref<Strand> strand) noexcept;
     /// Runs (Executor::run) the strand that was posted first. False if there was none.
     bool poll_one() noexcept;
-    /// Somebody is about to do one of these: their lines of memory are another core's, and come one by one if they
-    /// aren't asked for together.
+    /// To be called ahead of post() or poll_one(): asks for all their cache lines, which another core has, at once
+    /// instead of one by one.
     void fetch_ahead() const noexcept {
         for (size_t at = 0; at < scheduler_bytes_; at += 64) __builtin_prefetch(scheduler_ + at, 1);
     }
@@ -31,7 +31,7 @@ public:
 private:
     struct Context;
     const std::unique_ptr<Context> context_;
-    const char* const scheduler_;  // what Asio has of the context
+    const char* const scheduler_;  // Asio's state of the context
     const size_t scheduler_bytes_;
 };
 

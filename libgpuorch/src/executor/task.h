@@ -1,9 +1,9 @@
 // A task: one call that an executor makes exactly once.
 //
-// A task is *owed* from the moment when it is accepted until it has been called. It becomes *due* when what it waits
-// for has happened, or when its executor is torn down. It is *called* by one of the executor's threads. A *strand* is
-// the list of tasks that must be called one at a time, in the order in which they became due. The executor's lock
-// guards all of that.
+// A task is *pending* from acceptance until it has been called, and `owed` until it becomes *due*. A task becomes due
+// when the work it waits for is done, or when its executor is torn down. One of the executor's threads *calls* the
+// task. A *strand* is the list of tasks that must be called one at a time, in the order in which they became due. The
+// executor's lock guards all of that.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@ class Strand final : public Counted {
 public:
     explicit Strand(Executor& executor) noexcept : executor(executor) {}
 
-    Executor& executor;      // outlives it: every task holds the executor
+    Executor& executor;      // outlives the strand: every task holds the executor
     uint64_t tasks = 0;      // accepted and not called
     class Task* first = nullptr;
     class Task* last = nullptr;
-    bool scheduled = false;  // posted to be run, or at a thread
+    bool scheduled = false;  // posted, or being run by a thread
 
     static constexpr size_t kPosted = 64;
-    alignas(std::max_align_t) std::byte posted[kPosted];  // what Asio notes while it is posted: run_queue.h
+    alignas(std::max_align_t) std::byte posted[kPosted];  // Asio's record of the posting: run_queue.h
 };
 
 class Task : public CompletionHandler {
 public:
-    /// Of a task that a thread of the library's waits for: it is accepted beyond the executor's capacity, and abandoned
-    /// when nobody is left to run it.
+    /// Tag of a task that a library thread waits for: accepted beyond the executor's capacity, and abandoned when no
+    /// thread is left to run it.
     struct Awaited {};
     static constexpr Awaited awaited{};
 
     explicit Task(Executor& executor);
     Task(Executor& executor, Awaited);
 
-    /// What it waits for has happened. Any thread; the first time counts.
+    /// Makes the task due: the work it waits for is done. Any thread; only the first call counts.
     void on_completed(const Outcome& outcome) noexcept final;
     void fetch_ahead() const noexcept final;
 
@@ -49,10 +49,10 @@ protected:
 
 private:
     friend class Executor;
-    /// On a thread that runs the executor, under no lock. What it throws is caught there. `cancelled`: what it waited
-    /// for has not happened, the executor was torn down.
+    /// Called on a thread that runs the executor, under no lock; exceptions are caught there. `cancelled`: the executor
+    /// was torn down before the awaited work was done.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
-    /// Of an awaited task, instead: it won't be called. Under no lock.
+    /// Runs instead of call() for an awaited task that is abandoned. Under no lock.
     virtual void abandon() noexcept {}
 
     enum class State : uint8_t { made, owed, due, called };
@@ -62,8 +62,8 @@ private:
     Ref<Strand> strand_;
     State state_ = State::made;
     bool cancelled_ = false;
-    Task* before_ = nullptr;  // in the list of those owed, then, of an awaited one, of those due
-    Task* after_ = nullptr;   // else the next in its strand
+    Task* before_ = nullptr;  // in owed_; once due, only of an awaited task: in due_awaited_
+    Task* after_ = nullptr;   // in the same list; of other due tasks: the next in the strand
     Outcome outcome_;
 };
 

@@ -31,7 +31,7 @@ void Doorbell::ring() const noexcept {
     crossing();
     const int before = errno;
     const uint64_t one = 1;
-    // EAGAIN: it has been rung 2^64 - 2 times, and is readable as it is.
+    // EAGAIN: rung 2^64 - 2 times already, hence readable.
     while (write(descriptor_, &one, sizeof one) < 0 && errno == EINTR) {
     }
     errno = before;

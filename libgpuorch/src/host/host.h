@@ -18,9 +18,9 @@
 
 namespace gpo::host {
 
-/// Fetches a cache line that will soon be written, and takes it from whoever has it. (__builtin_prefetch(line, 1) only
-/// fetches it for reading, unless the compiler is told of the processor; those few x86-64 ones that don't know the
-/// instruction ignore it.)
+/// Fetches a cache line exclusively, because this core will write it soon. (Unless the compiler targets a particular
+/// processor, __builtin_prefetch(line, 1) fetches for reading only. The few x86-64 processors without prefetchw ignore
+/// it.)
 inline void fetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -37,18 +37,18 @@ enum : uint32_t {
     kForksUnwatched = 1,   // until the fork handler is registered: no static constructor does it
     kForked = 2,           // this is a child's copy
     kScheduled = 4,        // the deterministic scheduler stands in for the machine
-    kNoMembarrier = 8,     // until look_at_fences() (host/fence.h) has said otherwise
+    kNoMembarrier = 8,     // until look_at_fences() (host/fence.h) has found membarrier
     kHostNode = 256,       // and its multiples, up to 255: functions of host nodes that run (core/host_node.h)
     kWatcher = 65536,      // and its multiples: recorders that run, and an NVTX tool (trace/record.h)
 };
-/// What every call looks at and hardly anybody writes, on one cache line.
+/// Flags that every call reads and few write, on one cache line.
 struct alignas(64) ProcessFlags {
     std::atomic<uint32_t> unusual{kForksUnwatched | kNoMembarrier};
     std::atomic<bool> even_ticks{false};   // the processor's time stamps are known to tick evenly
 };
 extern ProcessFlags process_flags;
 inline bool unusual(uint32_t what) noexcept { return process_flags.unusual.load(std::memory_order_relaxed) & what; }
-/// True while the deterministic scheduler stands in for the machine. One relaxed load, predicted false.
+/// True while the deterministic scheduler stands in for the machine. Costs one relaxed load, predicted false.
 inline bool scheduled() noexcept { return unusual(kScheduled); }
 void scheduled_step() noexcept;
 /// Sets even_ticks: before the first use of ticks() that matters.
@@ -72,10 +72,10 @@ inline uint64_t ticks() noexcept {
 /// The deadline `timeout_ns` from now; negative means kForever. Saturates.
 uint64_t deadline_after(int64_t timeout_ns) noexcept;
 
-/// How deep a thread sleeps that waits to be woken by another. A core that has been idle for a while takes long to come
-/// back: on a virtual machine a thread that slept for 100 us was woken in 4 us, one that slept for 1 ms in 160 us
-/// (median; 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its
-/// first 50 ms; unless they turn out to have another, and come late. For threads that expect their next work soon.
+/// How deep a thread sleeps until another wakes it. A core that has idled for a while takes long to come back. On a
+/// virtual machine a thread woke in 4 us after 100 us of sleep, but in 160 us after 1 ms (median; 240 us the slowest
+/// tenth). Timers don't have that cost, so a light sleeper wakes every 100 us for its first 50 ms, unless timers turn
+/// out to come late. `light` is for threads that expect their next work soon.
 enum class Sleep : uint8_t { deep, light };
 
 /// Sleeps until `word` is woken, unless it does not hold `expected`, or until `deadline`. May return early without
@@ -88,8 +88,8 @@ void wake_all(const std::atomic<uint32_t>& word) noexcept;
 /// Sleeps until the clock reaches `deadline`.
 void sleep_until(uint64_t deadline) noexcept;
 
-/// A step with no other effect: call it in every loop that polls. `spins` counts the loop's turns so far: the first
-/// few only relax the core, later ones yield it.
+/// A step with no other effect: call it in every loop that polls. `spins` is the number of turns so far: the
+/// first few turns only relax the core, later ones yield it.
 void step(unsigned spins = 0) noexcept;
 
 /// A step of the deterministic mode between two instructions whose order among threads matters; nothing otherwise.
@@ -189,13 +189,13 @@ private:
 /// Number of hardware threads this process may use (affinity and cgroup quota counted), at least 1.
 unsigned processors() noexcept;
 
-/// True in a child process that was forked after this library was first used: its threads are gone.
+/// True in a child process that was forked after this library was first used: the threads stayed in the parent.
 inline bool forked() noexcept {
     if (!detail::unusual(detail::kForksUnwatched | detail::kForked)) [[likely]] return false;
     return detail::watch_forks();
 }
 
-/// Has each child that is forked from now on make this call before anything else. One for the process.
+/// Has each child that is forked from now on call `handler` before anything else. The process has one handler.
 using ForkHandler = void (*)() noexcept;
 void on_fork(ForkHandler handler) noexcept;
 

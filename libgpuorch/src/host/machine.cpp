@@ -21,8 +21,8 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 // A thread's timers may come 50 us late (PR_SET_TIMERSLACK), and after 200 us of idling a virtual core is put aside.
 constexpr uint64_t kNap = 100'000, kNapsFor = 50'000'000;
-// Where timers come so late, past what a thread's may, a nap costs more than it saves: on a virtual machine within
-// another setting one takes 20 us. Such naps, one after the other, are left out for a while.
+// A nap costs more than it saves if its timer comes kLate later than the thread's slack allows: on a nested virtual
+// machine, setting a timer takes 20 us. After kLateNaps late naps in a row, no thread naps for kNapless.
 constexpr uint64_t kLate = 20'000, kNapless = 1'000'000'000;
 constexpr unsigned kLateNaps = 3;
 constinit std::atomic<unsigned> late_naps{0};           // in a row, in all threads
@@ -36,11 +36,11 @@ void note_nap(uint64_t late, uint64_t time) noexcept {
         return;
     }
     if (late_naps.fetch_add(1, std::memory_order_relaxed) + 1 < kLateNaps) return;
-    late_naps.store(kLateNaps - 1, std::memory_order_relaxed);   // then one more is enough
+    late_naps.store(kLateNaps - 1, std::memory_order_relaxed);   // the next late nap suffices
     napless_until.store(time + kNapless, std::memory_order_relaxed);
 }
 
-constexpr unsigned kRelaxedSpins = 64;  // about 2 us of pauses before the core is offered to somebody else
+constexpr unsigned kRelaxedSpins = 64;  // about 2 us of pauses before the core is yielded
 
 }  // namespace
 
@@ -79,8 +79,8 @@ bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t
 
 void wake(const std::atomic<uint32_t>& word, int count) noexcept {
     const int saved = errno;
-    // The word may be gone by now (its owner saw the new value and left): the kernel then says EFAULT, or wakes
-    // somebody without cause, and both are harmless.
+    // The word's owner may have seen the new value and freed the word: then the kernel returns EFAULT, or wakes another
+    // thread without cause. Both are harmless.
     syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
     errno = saved;
 }

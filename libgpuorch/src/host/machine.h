@@ -13,20 +13,20 @@ uint64_t now() noexcept;
 /// futex wait and wake, private to the process. False when the deadline (of CLOCK_MONOTONIC) has passed.
 bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept;
 void wake(const std::atomic<uint32_t>& word, int count) noexcept;
-/// The same wait, for a thread that is to be woken fast (host::Sleep).
+/// Waits as wait() does, for a thread that has to wake fast (Sleep::light).
 bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept;
 
-/// One turn of a loop that polls: the first turns relax the core, later ones yield it.
+/// Ends a turn of a polling loop: the first turns relax the core, later ones yield it.
 void relax(unsigned spins) noexcept;
 
 }  // namespace gpo::host::machine
 
 namespace gpo::host::detail {
 
-/// How many forks lie between the process in which the library was first used and this one.
+/// Number of forks between the first process that used the library and this process.
 uint32_t forks() noexcept;
 
-/// In a forked child: the threads that were running are not.
+/// In a forked child: sets running_threads() to 0.
 void forget_running_threads() noexcept;
 
 }  // namespace gpo::host::detail

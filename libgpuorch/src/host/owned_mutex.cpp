@@ -4,7 +4,7 @@ namespace gpo::host {
 
 namespace {
 
-constexpr unsigned kSpins = 64;  // the owner doesn't stay for long as a rule
+constexpr unsigned kSpins = 64;  // as a rule the owner leaves soon
 
 }  // namespace
 

@@ -2,12 +2,12 @@
 //
 // The owner enters by storing one word and reading another: no locked instruction, and no cache line that another core
 // has. Any other thread is a *visitor*. A visitor takes the mutex beneath, announces itself in the word that the owner
-// reads, and passes a heavy fence (host/fence.h). So one of two things holds: the owner sees the visitor and takes the
-// mutex too; or the visitor sees the owner inside and waits until it has left.
+// reads, and passes a heavy fence (host/fence.h). Hence either the owner sees the visitor and takes the mutex too, or
+// the visitor sees the owner inside and waits until the owner has left.
 //
-// After a visit the owner uses the mutex for a while, twice as long after each visit. So frequent visits don't cost a
-// fence each, and where threads share the lock evenly it behaves as a plain mutex. It is a plain mutex at the
-// beginning, and always where the system has no heavy fence that costs only the visitors.
+// After a visit the owner uses the mutex for a while, twice as long after each visit. Hence frequent visits don't cost
+// a fence each, and a lock that threads share evenly behaves as a plain mutex. The lock starts as a plain mutex, and
+// stays one where the system has no heavy fence that costs only the visitors.
 //
 // Another thread may become the owner, if everything that the old owner did happens before everything that the new one
 // does.
@@ -49,7 +49,7 @@ public:
         const bool scheduled = detail::scheduled();
         if (scheduled) [[unlikely]] detail::scheduled_step();
         inside_.store(1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the visitor's heavy one does the rest
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the visitor's heavy fence does the rest
         if (scheduled) [[unlikely]] detail::scheduled_step();
         if (!visited_.load(std::memory_order_acquire)) [[likely]] return true;
         inside_.store(0, std::memory_order_release);
@@ -61,14 +61,14 @@ public:
         mutex_.lock();
         if (++turns_ >= patience_ && light_fences()) visited_.store(0, std::memory_order_release);
     }
-    /// Looks at itself after others may have taken it: whoever unlocks keeps it alive until then.
+    /// Reads the lock after others may have taken it: the caller keeps it alive until the call returns.
     void unlock_as_owner() noexcept {
         if (inside_.load(std::memory_order_relaxed)) [[likely]]
             leave_as_owner();
         else
             mutex_.unlock();
     }
-    /// After try_lock_as_owner.
+    /// Unlocks after a successful try_lock_as_owner.
     void leave_as_owner() noexcept {
         inside_.store(0, std::memory_order_release);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -79,7 +79,7 @@ public:
 private:
     static constexpr uint32_t kLeastPatience = 64, kMostPatience = 1 << 16;
 
-    /// Takes the mutex; true if the owner may be inside without it, which a heavy fence tells.
+    /// Takes the mutex. True if the owner may be inside without it: a heavy fence is needed to find out.
     bool announce() noexcept {
         mutex_.lock();
         turns_ = 0;
@@ -90,15 +90,15 @@ private:
     }
     void wait_for_owner() noexcept;
 
-    std::atomic<uint32_t> inside_{0};    // the owner is, without the mutex; a wait word for the visitor that has it
-    std::atomic<uint32_t> visited_{1};   // everybody takes the mutex
+    std::atomic<uint32_t> inside_{0};    // the owner is inside without the mutex; the visitor waits on this word
+    std::atomic<uint32_t> visited_{1};   // the owner takes the mutex too
     Mutex mutex_;
     // Under the mutex:
-    uint32_t turns_ = 0;                 // of the owner's since the last visit
-    uint32_t patience_ = kLeastPatience; // so many, and it does without
+    uint32_t turns_ = 0;                 // times the owner locked the mutex since the last visit
+    uint32_t patience_ = kLeastPatience; // `turns_` at which the owner stops using the mutex
 };
 
-/// The owner's: holds one while it lives, unless a visitor was in the way.
+/// Holds the owner's lock while the object lives, unless a visitor was in the way.
 class OwnerTry {
 public:
     explicit OwnerTry(OwnedMutex& mutex) noexcept : mutex_(mutex), inside_(mutex.try_lock_as_owner()) {}
@@ -114,7 +114,7 @@ private:
     const bool inside_;
 };
 
-/// Holds one while it lives.
+/// Holds the lock while the object lives.
 class OwnedLock {
 public:
     OwnedLock(OwnedMutex& mutex, bool owner) noexcept : mutex_(mutex), owner_(owner) {

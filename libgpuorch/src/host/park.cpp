@@ -69,8 +69,8 @@ void Mutex::lock_slow() noexcept {
     }
 }
 
-// A waiter counts itself and reads the sequence while it holds the mutex. Who changes the condition does so under the
-// same mutex, hence either sees the waiter counted, or the waiter sees the change: relaxed order is enough.
+// A waiter counts itself and reads the sequence while it holds the mutex. The condition changes under the same mutex.
+// Hence either the notifier sees the waiter's count, or the waiter sees the change: relaxed order is enough.
 bool Condition::wait(Lock& lock, uint64_t deadline) noexcept {
     waiters_.fetch_add(1, std::memory_order_relaxed);
     const uint32_t seen = sequence_.load(std::memory_order_relaxed);

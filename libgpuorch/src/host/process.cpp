@@ -1,4 +1,4 @@
-// The process: which processors it may use, and whether it is the child of a fork.
+// The process: number of usable processors, and forks.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -83,7 +83,7 @@ unsigned least_quota(const char* root, const char* path, bool version_2, unsigne
 }
 
 unsigned limit_by_groups(unsigned most) noexcept {
-    // One line per hierarchy: "0::/path" is version 2, "4:cpu,cpuacct:/path" is version 1.
+    // A line per hierarchy: "0::/path" is version 2, "4:cpu,cpuacct:/path" is version 1.
     char text[8192];
     if (!read_file("/proc/self/cgroup", text, sizeof text)) return most;
     char* rest = nullptr;
@@ -129,7 +129,7 @@ unsigned processors() noexcept {
 
 void on_fork(ForkHandler handler) noexcept {
     fork_handler.store(handler, std::memory_order_relaxed);
-    static_cast<void>(forked());  // which sees to it that forks are watched
+    static_cast<void>(forked());  // registers the fork handler
 }
 
 namespace detail {

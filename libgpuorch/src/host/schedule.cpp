@@ -2,13 +2,13 @@
 // sleeps on a wait word of its own. At a step the running actor itself draws which actor is next and gives it the turn:
 // there is no scheduler thread.
 //
-// Time. The virtual clock stands still while an actor can run. An actor that only polls (host::step) could run for ever
-// without progress, so an actor that has polled kPatience times since anything last happened counts as idle. When all
-// actors that can run are idle, the clock moves: by one microsecond, then two, four and so on, but never past the next
-// deadline, until something happens again.
+// Time. The virtual clock stands still while an actor can run. An actor that only polls (host::step) could run without
+// end or progress: after kPatience polls since anything last happened, an actor counts as idle. When all actors that
+// can run are idle, the clock moves by one microsecond, then by two, four and so on, until something happens again. No
+// step goes past the next deadline.
 //
 // Threads. Everything in Run is used by the actor that has the turn, and by outsiders (threads that are no actors but
-// may wake actors and become actors). So it is guarded by `lock`.
+// may wake actors and become actors). Hence `lock` guards it.
 #include "host/schedule.h"
 
 #include <pthread.h>
@@ -32,15 +32,15 @@ namespace detail {
 
 struct Actor {
     char name[32]{};
-    uint32_t number = 0;                           // by order of creation: what the trace knows it by
+    uint32_t number = 0;                           // by order of creation; the trace's name for the actor
     bool ready = true;                             // false while it waits
     bool in_time = true;                           // what its wait returns
-    bool released = false;                         // the schedule ended while it lived: it is an outsider now
-    bool of_maker = false;  // of the thread that made the schedule; the others give back their own
+    bool released = false;                         // the schedule ended before the actor: now an outsider
+    bool of_maker = false;  // of the thread that made the schedule; other threads delete their own actor
     unsigned polls = 0;                            // since anything last happened
     const std::atomic<uint32_t>* word = nullptr;   // waited for
     uint64_t deadline = kForever;                  // of the wait
-    uint64_t stalled_until = 0;                    // though it is ready: not before
+    uint64_t stalled_until = 0;                    // if ready: doesn't run before
     const char* purpose = "";                      // of the wait, for the report
     std::atomic<uint32_t> turn{0};                 // 1: it may run
 };
@@ -54,7 +54,7 @@ using detail::Actor;
 constexpr uint64_t kClockStart = 1'000'000'000;   // not zero, which code may take for "never"
 constexpr unsigned kPatience = 16;
 constexpr uint64_t kFirstQuantum = 1'000;         // ns
-constexpr uint64_t kShortestStall = 1'000, kStallLengths = 14;   // ns; each twice the one before
+constexpr uint64_t kShortestStall = 1'000, kStallLengths = 14;   // ns; each doubles the previous
 constexpr uint64_t kLastQuantum = uint64_t{1} << 40;   // ns
 constexpr uint64_t kClockEnd = uint64_t{1} << 62;      // polling alone doesn't move the clock past it
 constexpr uint64_t kIdleTurns = 1'000;            // between two looks at the real clock
@@ -115,14 +115,14 @@ struct Schedule::Run {
     bool early;                        // some waits return early without cause
     bool stalls;                       // now and then an actor stalls
     const pid_t maker = gettid();      // the thread that made the schedule
-    cpu_set_t processors_before;       // and where it ran
+    cpu_set_t processors_before;       // the processors it was allowed before
     bool pinned = false;
-    std::vector<Actor*> actors;        // those that have not ended, by number; each belongs to its thread
+    std::vector<Actor*> actors;        // not ended, by number; each belongs to its thread
 
     uint64_t draw(uint64_t below) noexcept { return mix(random_state += 0x9e3779b97f4a7c15) % below; }
 
-    /// Only one actor runs at a time, and a turn is handed over three times faster without a second core. Actors that
-    /// are started from here on inherit it.
+    /// Only one actor runs at a time, and a turn passes three times faster without a second core. Actors started later
+    /// inherit the affinity.
     void stay_on_one_processor() noexcept {
         const int here = sched_getcpu();
         if (here < 0 || here >= CPU_SETSIZE) return;
@@ -224,7 +224,7 @@ struct Schedule::Run {
 
     bool may_run(const Actor* actor) const noexcept { return actor->ready && actor->stalled_until <= clock; }
 
-    /// Who runs next. Moves the clock where nobody can run before it moves.
+    /// Chooses the next actor. Moves the clock if no actor can run otherwise.
     Actor* choose(Actor* running) noexcept {
         if (running != nullptr && running->ready) may_stall(running, 32);
         for (;;) {
@@ -271,13 +271,13 @@ struct Schedule::Run {
 namespace {
 
 void give_turn(Actor* actor) noexcept {
-    // The actor may run, end and be gone as soon as it has the turn: only its address is used after that.
+    // Once the actor has the turn it may run, end and be deleted: machine::wake uses only the address.
     std::atomic<uint32_t>& turn = actor->turn;
     turn.store(1, std::memory_order_release);
     machine::wake(turn, 1);
 }
 
-/// What its wait returns. The actor may be gone then, if its schedule has ended.
+/// Returns the result of the actor's wait. If the schedule has ended, the actor may be deleted on return.
 bool await_turn(Actor* actor) noexcept {
     while (actor->turn.load(std::memory_order_acquire) == 0) machine::wait(actor->turn, 0, kForever);
     actor->turn.store(0, std::memory_order_relaxed);
@@ -287,12 +287,12 @@ bool await_turn(Actor* actor) noexcept {
     return in_time;
 }
 
-/// Hands the turn to whoever is drawn and comes back when this actor has it again, with what its wait returns.
+/// Gives the turn to the actor drawn. Returns when this actor has the turn again, with the result of its wait.
 bool switch_actor(Locked& locked, Actor* actor) noexcept {
     Actor* const next = run->choose(actor);
     locked.unlock();
     if (next == actor) {
-        // An actor that polls takes the lock again at once: without this an outsider might never get it.
+        // A polling actor locks again at once: without this pause an outsider might never get the lock.
         while (knocking.load(std::memory_order_relaxed) != 0) sched_yield();
         return actor->in_time;
     }
@@ -300,7 +300,7 @@ bool switch_actor(Locked& locked, Actor* actor) noexcept {
     return await_turn(actor);
 }
 
-/// Takes the calling actor out and hands the turn on. False when its schedule is over.
+/// Removes the calling actor and passes the turn on. False if the schedule is over.
 bool leave(Actor* actor) noexcept {
     if (self != actor) return false;
     self = nullptr;

@@ -6,20 +6,18 @@
 // steps; `trace_hash()` at the end proves it.
 //
 // Deadlock. When no actor can run and no deadline is pending, the run is deadlocked. The scheduler prints every actor's
-// name and what it waits for to stderr, and makes all waits return, so that the program can end. Locks that actors wait
-// for are then given to two owners at once: the run has failed anyway. If the program still doesn't end, the scheduler
-// calls abort().
+// name and wait to stderr, and makes all waits return, so that the program can end. A mutex may then have two owners at
+// once: the run has failed anyway. If the program still doesn't end, the scheduler calls abort().
 //
 // Polling. The clock also moves when all actors that can run only poll (host::step in a loop): at first by 1 us, then
 // by twice as much each time.
 //
 // Stalls. With a quarter of the seeds an actor now and then *stalls* for 1 us to 8 ms, like a thread that the system
-// gives no processor. What the other actors can do in that time, and the deadlines that fall into it, come before the
-// stalled actor's next step.
+// gives no processor. The other actors run, and deadlines in that time pass, before the stalled actor's next step.
 //
 // Rules. A thread that blocks by other means than host.h keeps its turn and stops everybody: in a Schedule use
-// host::Thread and not std::thread::join. Threads that were started in a Schedule must be joined before its end; if one
-// still lives then, its wait returns early and the thread goes on in real time.
+// host::Thread and not std::thread::join. Join threads that were started in a Schedule before its end: otherwise
+// their wait returns early and they go on in real time.
 #pragma once
 
 #include <atomic>
@@ -39,7 +37,7 @@ public:
     /// Takes over the host seam for the whole process. Throws std::logic_error if a Schedule is in force already or
     /// threads of the library are running. The calling thread becomes the first actor.
     explicit Schedule(uint64_t seed);
-    /// By any of its actors: the others, the maker's among them, go on in real time.
+    /// Any of the actors may call it: the others, the maker's among them, go on in real time.
     ~Schedule();
     Schedule(const Schedule&) = delete;
     Schedule& operator=(const Schedule&) = delete;
@@ -50,7 +48,7 @@ public:
     bool deadlocked() const noexcept;
 
     static bool active() noexcept;
-    /// Whether the calling thread is the one that made it.
+    /// Whether the calling thread made the schedule.
     bool made_here() const noexcept;
 
     struct Run;
@@ -60,7 +58,7 @@ private:
 };
 
 /// Makes the calling foreign thread an actor while a Schedule is in force, for the life of this object; otherwise
-/// nothing. A user's own second thread is one only while it is inside a call of ours.
+/// nothing. A user's own second thread is an actor only during calls into the library.
 class ActorScope {
 public:
     explicit ActorScope(const char* name) {
@@ -78,8 +76,8 @@ private:
     detail::Actor* actor_ = nullptr;
 };
 
-// What the rest of this folder calls when detail::scheduled() is true. A thread that is no actor gets the machine's own
-// behaviour from each.
+// Replacements that the rest of this folder calls when detail::scheduled() is true. A thread that is no actor gets the
+// machine's own behaviour from each.
 namespace detail {
 
 uint64_t scheduled_now() noexcept;
@@ -91,12 +89,11 @@ void scheduled_poll(unsigned spins) noexcept;
 /// Waits until `ended` is not zero.
 void scheduled_join(const std::atomic<uint32_t>& ended) noexcept;
 
-/// True once the run was found deadlocked: locks are then given to whoever asks, so that the run can come to its end.
+/// True once the run was found deadlocked: a waiter for a mutex then enters without it, so that the run can end.
 bool given_up() noexcept;
 
-/// The thread that is about to be started: created by its starter (NULL when that is no actor itself), begun and ended
-/// on the thread, discarded by the starter when there is no thread after all. The end sets `ended` and wakes
-/// its joiners.
+/// The actor of a new thread. The starter creates it (NULL if the starter is no actor itself), and discards it if no
+/// thread could be started. The thread begins and ends it: the end sets `ended` and wakes the joiners.
 Actor* actor_create(const char* name);
 void actor_begin(Actor* actor) noexcept;
 void actor_end(Actor* actor, std::atomic<uint32_t>& ended) noexcept;

@@ -59,7 +59,7 @@ Process this_process() noexcept {
 
 bool has_ended(const Process& process) noexcept {
 #ifdef SYS_pidfd_open
-    // A process that has ended keeps its number and its start until its parent asks for its status.
+    // A process that has ended keeps its number and start until the parent asks for the status.
     const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.number, 0));
     if (descriptor >= 0) {
         pollfd ended{descriptor, POLLIN, 0};
@@ -76,7 +76,7 @@ void describe_place(char* to, size_t size) noexcept {
     char boot[64] = {}, numbers[64] = {};
     if (const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); file >= 0) {
         const ssize_t got = read(file, boot, sizeof boot - 1);
-        boot[got > 0 ? got - 1 : 0] = 0;   // it ends with its line
+        boot[got > 0 ? got - 1 : 0] = 0;   // without the newline
         ::close(file);
     }
     const ssize_t length = readlink("/proc/self/ns/pid", numbers, sizeof numbers - 1);
@@ -92,7 +92,7 @@ void SharedFile::swap(SharedFile& other) noexcept {
 
 bool SharedFile::create(uint64_t bytes) noexcept {
     close();
-    rlimit most{};   // beyond it the process gets a signal
+    rlimit most{};   // a larger file brings SIGXFSZ
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes + kPage > most.rlim_cur) {
         errno = EFBIG;
         return false;
@@ -115,7 +115,7 @@ bool SharedFile::open(const SharedFileName& name) noexcept {
     close();
     char path[64], target[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", name.process, name.descriptor);
-    // What else may be there by now isn't opened: to open a device or a pipe may have effects.
+    // The descriptor may be another file's by now. Don't open that: opening a device or a pipe may have effects.
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length < 0) return false;
     target[length] = 0;

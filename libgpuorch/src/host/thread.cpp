@@ -19,7 +19,7 @@ namespace gpo::host {
 
 namespace {
 
-constexpr size_t kLeastStack = size_t{1} << 20;  // whatever `ulimit -s` says: the library's own code needs no more
+constexpr size_t kLeastStack = size_t{1} << 20;  // even if `ulimit -s` is less; enough for the library's code
 constexpr size_t kShownName = 15;                // bytes of a name that Linux keeps
 
 constinit std::atomic<uint32_t> live_threads{0};
@@ -66,8 +66,8 @@ struct Thread::Impl {
     pthread_t handle{};
     char name[kShownName + 1]{};
     std::function<void()> body;
-    uint32_t forks = detail::forks();   // tells the process whose thread it is
-    detail::Actor* actor = nullptr;     // while a Schedule is in force; the thread itself gives it back
+    uint32_t forks = detail::forks();   // identifies the thread's process
+    detail::Actor* actor = nullptr;     // while a Schedule is in force; the thread deletes it
     std::atomic<uint32_t> ended{0};     // joiners in a Schedule wait for it
 
     static thread_local Impl* current;
@@ -84,14 +84,14 @@ void* Thread::Impl::run(void* argument) noexcept {
     detail::Actor* const actor = impl->actor;
     if (actor != nullptr) detail::actor_begin(actor);
     impl->body();
-    impl->body = nullptr;  // what it captured goes on this thread, as it would at the end of a stack
+    impl->body = nullptr;  // destroys the captured objects on this thread
     live_threads.fetch_sub(1, std::memory_order_relaxed);
     if (actor != nullptr) detail::actor_end(actor, impl->ended);
     return nullptr;
 }
 
 Thread::Thread(const char* name, std::function<void()> body) : impl_(std::make_unique<Impl>()) {
-    static_cast<void>(forked());  // from now on a child of this process knows that it is one
+    static_cast<void>(forked());  // registers the fork handler
     std::strncpy(impl_->name, name, kShownName);
     impl_->body = std::move(body);
     const Attributes attributes;
@@ -125,7 +125,7 @@ Thread::~Thread() { join(); }
 void Thread::join() noexcept {
     if (!impl_) return;
     if (impl_->forks != detail::forks()) {
-        // The thread stayed in the parent. Its record may be half changed: leave it be.
+        // The thread stayed in the parent. The fork may have left Impl half changed: leak it.
         static_cast<void>(impl_.release());
         return;
     }

@@ -32,7 +32,7 @@ ErrorPtr differ(std::span<const Announcement> ranks, uint32_t rank, uint32_t fro
                       kRule);
 }
 
-// A send to the rank that receives from the sender.
+// The rank that another rank sends to has to receive from the sender.
 ErrorPtr check_partners(std::span<const Announcement> ranks) {
     const auto refuse = [&](uint32_t rank, const auto&... why) {
         return make_error(GPO_INVALID_STATE, "collective ", ranks[rank].number, " of the group, ",

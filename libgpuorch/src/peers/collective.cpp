@@ -106,7 +106,7 @@ void Collective::check(std::span<const Part> parts, std::span<const Ref<Context>
     }
 }
 
-// A rank sends to the one that receives from it. What ranks of other processes do isn't known here.
+// Checks that receivers receive from their senders, if this process has all ranks.
 void Collective::check_partners(std::span<const Part> parts, uint32_t first) const {
     const auto known = [&](uint32_t rank) { return rank < ranks || rank == GPO_NO_RANK; };
     for (uint32_t place = 0; place < parts.size(); ++place) {

@@ -31,7 +31,7 @@ const char* kind_name(Kind kind) noexcept;
 inline constexpr uint32_t kTypes = GPO_TYPE_FLOAT8_E5M2;
 
 struct Collective {
-    /// Checks all that is known without the ranks' parts. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// Checks everything but the ranks' parts. Throws Failure(GPO_INVALID_ARGUMENT).
     Collective(const gpo_collective& given, uint32_t ranks);
 
     Kind kind;
@@ -41,12 +41,12 @@ struct Collective {
 
     bool reduces() const noexcept;
     uint64_t bytes() const noexcept { return count * element_bytes; }
-    /// Bytes that rank `rank` sends from one buffer, and receives into one. 0: it has none.
+    /// Bytes in the send buffer, and in the receive buffer, of rank `rank`. 0: no buffer.
     uint64_t sent(uint32_t rank) const noexcept;
     uint64_t received(uint32_t rank) const noexcept;
 
-    /// Checks what ranks bring, and what no stream may have twice. Asks the driver of memory that isn't the library's.
-    /// `first`: the rank of the first part. Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE).
+    /// Checks the ranks' streams, buffers and partners. Asks the driver about memory that isn't the library's. `first`:
+    /// the rank of the first part. Throws Failure(GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE).
     void check(std::span<const Part> parts, std::span<const Ref<Context>> contexts, uint32_t first = 0) const;
 
 private:

@@ -86,7 +86,7 @@ Exchange::Piece Exchange::piece_of(uint32_t rank, uint64_t count) const noexcept
     return {first, count / ranks_ + (rank < count % ranks_)};
 }
 
-// An all-reduce, or a reduce to one.
+// Executes an all-reduce, or a reduce to the root.
 void Exchange::reduce_to(const Collective& collective, const Part& part) {
     const bool all = collective.kind == Kind::all_reduce;
     const uint64_t chunk = per_chunk(ranks_) * ranks_;

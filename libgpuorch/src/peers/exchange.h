@@ -1,8 +1,8 @@
-// What ranks of a group of processes send each other for a collective, and how they combine it: in memory of the
-// group's own (staging), a chunk at a time. That is the host's, or the device's where the transport takes that. What
-// the transport has been given it may use when the collective has failed: so it never gets the memory of callers.
+// Data exchange of a collective between processes: the ranks send and combine chunks in the group's own memory
+// (staging). Staging is in host memory, or in device memory if the transport takes that. The transport may still use a
+// buffer after the collective has failed, hence it never gets the callers' memory.
 //
-// Every rank sends to every other directly, so that a rank which doesn't come is seen by all others. An all-reduce is a
+// Every rank sends to every other directly, so that all others notice a missing rank. An all-reduce is a
 // reduce-scatter, in which each rank combines a piece of the chunk in the order of the ranks, and an all-gather of the
 // pieces.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace gpo::peers {
 
-/// Between the caller's memory and the staging.
+/// A copy between the caller's memory and the staging.
 struct StagingCopy {
     bool in;                // to the staging
     std::byte* staging;
@@ -22,20 +22,20 @@ struct StagingCopy {
 struct Staging {
     std::byte* at = nullptr;     // 2 * half bytes
     uint64_t half = 0;
-    Counted* device = nullptr;   // not NULL: device memory, which this owns
+    Counted* device = nullptr;   // not NULL: `at` is device memory with this owner
 };
 
 class Exchange {
 public:
     using Copies = std::function<void(std::span<const StagingCopy>)>;
-    /// Combines what all ranks have sent in device memory: `bytes` of it.
+    /// Combines `bytes` of each rank's data, in device memory.
     using Combines = std::function<void(std::span<const uint64_t> sources, uint64_t to, uint64_t bytes)>;
-    /// What `copies` and `combines` do is done when they return. `combines` is for staging on the device. They and
-    /// `check` (see complete) may throw.
+    /// `copies` and `combines` return when their work is done. `combines` is for staging on the device. Both may throw,
+    /// as may `check` (see complete).
     Exchange(Transport& transport, const Staging& staging, uint64_t patience, Copies copies, Combines combines,
              std::function<void()> check);
 
-    /// All ranks have submitted the same. Throws what `complete`, `copies` and `check` throw.
+    /// All ranks call it with the same collective. Throws what `complete`, `copies` and `check` throw.
     void run(const Collective& collective, const Part& part);
 
 private:

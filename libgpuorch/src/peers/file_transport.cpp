@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kMagic = 0x3130737265657067;        // "gpeers01": the layout, too
 constexpr uint64_t kPage = 4096, kLine = 64;
 constexpr uint64_t kAllRings = 32 << 20, kLeastRing = 16 << 10, kMostRing = 1 << 20;   // bytes
-constexpr uint64_t kFirstLock = uint64_t{1} << 40;     // behind all that a file of ours has
+constexpr uint64_t kFirstLock = uint64_t{1} << 40;     // beyond the end of any group's file
 constexpr uint64_t kJoinPause = 1'000'000;             // ns
 
 constexpr char kIdMark[8] = {'g', 'p', 'u', 'o', 'r', 'c', 'h', '1'};
@@ -76,7 +76,7 @@ uint64_t round_up(uint64_t bytes, uint64_t to) noexcept { return (bytes + to - 1
 struct FileTransport::Header {
     std::atomic<uint64_t> magic;
     uint32_t ranks, reserved;
-    uint8_t group[16];             // no other group's
+    uint8_t group[16];             // random: identifies the group
 };
 
 struct FileTransport::Slot {
@@ -86,8 +86,8 @@ struct FileTransport::Slot {
 };
 
 struct FileTransport::Ring {
-    alignas(kLine) std::atomic<uint64_t> written;   // bytes, ever: by the sender
-    alignas(kLine) std::atomic<uint64_t> taken;     // by the receiver
+    alignas(kLine) std::atomic<uint64_t> written;   // bytes in total, by the sender
+    alignas(kLine) std::atomic<uint64_t> taken;     // bytes in total, by the receiver
 };
 
 struct FileTransport::Layout {
@@ -161,7 +161,7 @@ void FileTransport::map(uint64_t bytes) {
     mapped_ = bytes;
 }
 
-// A user who may rename files there can replace ours.
+// A user who may rename files in the folder could replace the group's file.
 void FileTransport::check_folder() const {
     const size_t slash = path_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
@@ -197,7 +197,7 @@ void FileTransport::check_whole(uint32_t peer) const {
         fail_broken(peer, text("can't be reached: somebody has cut the file ", path_, " to ", bytes, " bytes"));
 }
 
-// Rank 0.
+// Rank 0 makes the file.
 void FileTransport::create() {
     check_folder();
     if (const int old = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); old >= 0) {
@@ -237,7 +237,7 @@ void FileTransport::create() {
     }
 }
 
-// Another rank. False if there is nothing yet.
+// Another rank opens the file. False if no file of a living rank 0 exists yet.
 bool FileTransport::open_existing() {
     file_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file_ < 0) {
@@ -265,7 +265,7 @@ bool FileTransport::open_existing() {
     map(layout.bytes);
     ring_bytes_ = layout.ring_bytes;
     if (!take_lock()) {
-        munmap(memory_, mapped_);   // without a farewell: it is another's slot
+        munmap(memory_, mapped_);   // without a farewell: another process has the slot
         memory_ = nullptr;
         fail(GPO_INVALID_STATE, "rank ", rank(), " of the group is there already");
     }
@@ -275,7 +275,7 @@ bool FileTransport::open_existing() {
 
 void FileTransport::come() noexcept { slot(rank()).state.store(kHere, std::memory_order_release); }
 
-// One that has seen all may leave before another looks. `again`: rank 0 has died, and another may come. Throws Broken.
+// A rank that has left counts as having come. `*again`: rank 0 has died, and a new rank 0 may come. Throws Broken.
 bool FileTransport::all_came(bool* again) {
     bool all = true;
     check_whole(0);
@@ -403,7 +403,7 @@ Presence FileTransport::look_at(uint32_t rank) {
     uint32_t state = of.state.load(std::memory_order_acquire);
     if (state == kHere) {
         if (holds_lock(rank)) return out;
-        state = of.state.load(std::memory_order_acquire);   // it says farewell before it gives up its lock
+        state = of.state.load(std::memory_order_acquire);   // a rank says farewell before its lock is released
     }
     out.state = state == kLeft     ? Presence::State::left
                 : state == kBroken ? Presence::State::broken

@@ -1,17 +1,17 @@
-// Messages between processes of one host, through memory that they share.
+// Messages between processes of one host, through shared memory.
 //
-// The memory is a file that all map. It has a byte ring for each ordered pair of ranks, with one writer and one reader,
-// and a *slot* for each rank, with the rank's state and its farewell. A rank holds a lock of the open file on a byte of
-// its own: when others find it free, and the slot has no farewell, the rank's process has died. (A child that was
+// The memory is a file that all ranks map. The file has a byte ring for each ordered pair of ranks, with one writer and
+// one reader, and a *slot* for each rank, with the rank's state and farewell. A rank holds a lock of the open file on a
+// byte of its own. If the lock is free and the slot has no farewell, the rank's process has died. (A child that was
 // forked and hasn't called exec() holds the lock too.)
 //
-// Joining. Rank 0 makes the file under a name that nobody knows, takes its lock, and renames the file to the name that
-// the ranks have agreed on. The others open that name until there is a file whose rank 0 lives: so what a group that
-// has died left behind hurts nobody. When all have come, rank 0 removes the name.
+// Joining. Rank 0 makes the file under a random name, takes its lock, and renames the file to the name that the ranks
+// have agreed on. The others retry to open that name until they find a file whose rank 0 lives: hence a file left by a
+// dead group does no harm. When all have come, rank 0 removes the name.
 //
-// Trust. The ranks are one user's, and the file is that user's alone: a file that others may write to or replace is
-// refused. Its size and its counters are checked before each use all the same, since another program of the user may
-// have changed them.
+// Trust. All ranks belong to one user, and so does the file: a file that other users may write to or replace is
+// refused. File size and counters are checked before each use all the same, since another program of the user may have
+// changed them.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ namespace gpo::peers {
 
 class FileTransport final : public Transport {
 public:
-    static constexpr uint32_t kMostRanks = 64;   // the rings' number is its square
+    static constexpr uint32_t kMostRanks = 64;   // the file has kMostRanks^2 rings
 
     /// Returns when all ranks are there. `check` is called now and then, and may throw. Throws Failure
     /// (GPO_PEER_LOST: by the deadline ranks were missing, or one has left).
@@ -69,14 +69,14 @@ private:
     int file_ = -1;
     std::byte* memory_ = nullptr;
     uint64_t mapped_ = 0, ring_bytes_ = 0;
-    std::vector<uint64_t> written_, taken_;                // of each rank: bytes, ever, to it and of it
-    bool joined_ = false;                                  // all have come
-    bool named_ = false;                                   // rank 0: the name is still there
+    std::vector<uint64_t> written_, taken_;                // by peer: bytes in total, sent and received
+    bool joined_ = false;                                  // all ranks have come
+    bool named_ = false;                                   // rank 0: the name still exists
     host::Mutex splits_lock_;
-    std::map<std::vector<uint32_t>, uint32_t> splits_;     // of each list, how many. Under splits_lock_
+    std::map<std::vector<uint32_t>, uint32_t> splits_;     // number of splits by list. Under splits_lock_
 };
 
-/// The name of the file for an id. Throws Failure(GPO_INVALID_ARGUMENT): it is no id.
+/// The file's name for an id. Throws Failure(GPO_INVALID_ARGUMENT): not an id.
 std::string file_of_id(const void* id);
 /// Makes an id. Throws Failure.
 void make_id(void* id);

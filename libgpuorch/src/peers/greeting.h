@@ -1,4 +1,4 @@
-// Calls that all processes of a group make together: each tells the others what it says of itself.
+// Calls that all processes of a group make together, to exchange records about themselves.
 #pragma once
 
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace gpo::peers {
 
-/// All ranks call it. What each has said, by rank. Throws Broken, Failure.
+/// All ranks call it. Returns every rank's record, by rank. Throws Broken, Failure.
 template <class Said>
 std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience, const std::function<void()>& check) {
     std::vector<Said> said(transport.ranks(), own);
@@ -29,8 +29,8 @@ std::vector<Said> greet(Transport& transport, const Said& own, uint64_t patience
     return said;
 }
 
-/// Ranks that have labelled what they allocate by one call have labelled it alike. `Said` has the memory's owner as
-/// text, whose last word is the label in backquotes, if it has one. Throws Failure(GPO_INVALID_ARGUMENT), in all
+/// Requires equal labels of all ranks that have labelled the memory allocated by a call. `Said::owner` names the
+/// memory's owner; a label, if any, is its last word, in backquotes. Throws Failure(GPO_INVALID_ARGUMENT), in all
 /// processes alike.
 template <class Said>
 void require_same_label(const std::vector<Said>& said) {
@@ -45,7 +45,7 @@ void require_same_label(const std::vector<Said>& said) {
                  owner(first), ": all ranks have to allocate the same memory in the same order");
 }
 
-/// What to call now and then while others are waited for: throws Failure(GPO_SHUT_DOWN).
+/// A `check` to call now and then during waits for other ranks: throws Failure(GPO_SHUT_DOWN).
 inline std::function<void()> look_for_shutdown(Runtime& runtime) {
     return [&runtime] {
         if (runtime.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");

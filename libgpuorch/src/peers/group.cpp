@@ -48,7 +48,7 @@ Peers::Peers(std::vector<Ref<Context>> contexts, const gpo_peers_options& option
         else why_not = unreachable_;
         if (options.engine == GPO_ENGINE_DIRECT && !direct_) fail(GPO_NOT_SUPPORTED, why_not);
     }
-    const bool alone = ranks() == 1 && direct_;   // which NCCL does no faster
+    const bool alone = ranks() == 1 && direct_;   // NCCL is no faster then
     if (options.engine == GPO_ENGINE_NCCL ||
         (options.engine == GPO_AUTO && !alone && contexts_.front()->driver().has_libraries)) {
         try {

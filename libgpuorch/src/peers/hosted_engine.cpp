@@ -13,8 +13,8 @@ namespace gpo::peers {
 namespace {
 
 constexpr uint64_t kWatchesEvery = 20'000'000, kIdleWatchesEvery = 200'000'000;   // ns, at other ranks
-constexpr uint64_t kHalf = 4 << 20, kDeviceHalf = 32 << 20;   // bytes of staging, pinned and of the device; see Staging
-constexpr uint64_t kNewsPatience = 500'000'000;   // ns: until a rank that lives has told how far it has come
+constexpr uint64_t kHalf = 4 << 20, kDeviceHalf = 32 << 20;   // bytes of a half of Staging, pinned and on the device
+constexpr uint64_t kNewsPatience = 500'000'000;   // ns for news of a living rank's progress to arrive
 
 CUstream make_stream(Context& context) {
     const DriverScope scope(context);
@@ -26,28 +26,28 @@ CUstream make_stream(Context& context) {
 
 }  // namespace
 
-// One collective: what is known of it on the stream, and in its engine's queue.
+// A collective on a stream and in its engine's queue.
 class HostedEngine::Work final : public CompletionHandler {
 public:
     Work(Ref<HostedEngine> engine, const Collective& collective, const Part& part, const char* label)
         : collective(collective), part(part), label(label), engine_(std::move(engine)), stream_(part.stream) {}
     HostedEngine& engine() const noexcept { return *engine_; }
     Stream& stream() const noexcept { return *stream_; }
-    /// Of the scanner's: all before it on the stream is done.
+    /// The scanner calls it when all earlier work of the stream is done.
     void on_completed(const Outcome& outcome) noexcept override { engine_->part_ready(*this, outcome.error); }
     bool awaited() const noexcept override { return true; }
 
     const Collective collective;
     const Part part;
     const char* const label;
-    bool begun = false;        // under the stream's submit lock, as:
+    bool begun = false;        // under the stream's submit lock, as is:
     uint64_t behind = 0;       // number of the operation before it
-    Work* next = nullptr;      // under the engine's lock, as the following
-    bool ready = false;        // all before it is done, or
-    ErrorPtr failed;           // it can't take part, or
+    Work* next = nullptr;      // under the engine's lock, as are:
+    bool ready = false;        // all earlier work of the stream is done
+    ErrorPtr failed;           // why this rank can't take part; or NULL
     bool dropped = false;      // the stream no longer waits for it
     bool ended = false;
-    ErrorPtr result;           // of one that has ended; NULL: success
+    ErrorPtr result;           // if `ended`; NULL: success
 
 private:
     const Ref<HostedEngine> engine_;
@@ -60,7 +60,7 @@ public:
         : Operation(kind_name(work->collective.kind), work->label), work_(std::move(work)) {}
     PartOperation(const PartOperation& other) : Operation(other), work_(other.work_), held_(true) {}
 
-    // Only a held one begins: then nothing can refuse it any more.
+    // Only held operations begin: nothing can refuse them any more.
     bool ready(Stream& stream) override {
         if (!held_) return false;
         if (!work_->begun) begin(stream);
@@ -80,7 +80,7 @@ public:
 
 private:
     void begin(Stream& stream) {
-        // Its own, and one for each of those that may have to be dropped.
+        // Room for this mark, and for a mark of each operation that may have to be dropped.
         stream.marks().reserve(stream.held().count() + 2);
         Mark mark;
         stream.marks().record(mark);
@@ -178,12 +178,12 @@ void HostedEngine::meet(const Meet& act) {
         check();
         act(callers_transport(check), check);
     } catch (...) {
-        calls_.reset();   // it may have half a message
+        calls_.reset();   // it may hold half a message
         throw;
     }
 }
 
-// Under calling_.
+// The caller holds calling_.
 Transport& HostedEngine::callers_transport(const std::function<void()>& check) {
     if (calls_) return *calls_;
     std::vector<uint32_t> all(ranks_);
@@ -216,7 +216,7 @@ void HostedEngine::part_ready(Work& work, const ErrorPtr& error) noexcept {
     changed_.notify_all();
 }
 
-// From here on the caller's memory is left alone.
+// After the return the engine doesn't touch the caller's memory.
 void HostedEngine::part_dropped(Work& work, const ErrorPtr& error) noexcept {
     std::lock_guard copying(copying_);
     std::lock_guard lock(lock_);
@@ -254,13 +254,13 @@ void HostedEngine::serve() noexcept {
     runtime.lingering(-1);
 }
 
-// By the errands: the thread has ended, or is about to.
+// The errands thread calls it: the group's thread has ended or is about to end.
 void HostedEngine::run() noexcept {
     thread_.join();
     release();
 }
 
-/// The first that is ready or has failed; NULL: the end. Throws what ends the group meanwhile.
+/// Waits for the first collective to be ready or to have failed; NULL: the end. Throws an error that breaks the group.
 Ref<HostedEngine::Work> HostedEngine::next() {
     for (;;) {
         {
@@ -292,12 +292,12 @@ void HostedEngine::watch_others() {
     if (broken()) return;
     refuse_aborted();
     if (!nccl_) return look_for_broken(*transport_);
-    watch_.look();   // NCCL doesn't tell, and waits for ever
+    watch_.look();   // NCCL reports no lost rank, and waits without limit
     if (const ErrorPtr error = nccl_->look()) throw Failure(error);
     if (progress_) look_for_stragglers();
 }
 
-// A rank whose stream hasn't come to what the others wait in. If all have, they are at work.
+// Finds a rank whose stream hasn't reached the collective that the others wait in. If all have, they are at work.
 void HostedEngine::look_for_stragglers() {
     const NcclEngine::Standing own = nccl_->standing();
     progress_->exchange(own.reached);
@@ -309,7 +309,7 @@ void HostedEngine::look_for_stragglers() {
                                    " of the group has waited for it for ", duration(patience_)));
 }
 
-// What is on its way may wait for other processes.
+// Collectives in progress may wait for other processes.
 void HostedEngine::finish_nccl() noexcept {
     for (Pauses pauses; !nccl_->finish(); pauses.pause()) {
         try {
@@ -333,7 +333,7 @@ void HostedEngine::refuse_ending() {
         throw Broken(make_error(GPO_SHUT_DOWN, "the runtime is shutting down"), rank_, "has shut its runtime down");
 }
 
-// While a collective is at hand.
+// Called during a collective.
 void HostedEngine::check(Work& work) {
     refuse_ending();
     std::lock_guard lock(lock_);
@@ -365,7 +365,7 @@ void HostedEngine::exchange(Work& work) {
         .run(work.collective, work.part);
 }
 
-// All ranks have announced the same. A part that is dropped meanwhile waits for the end.
+// All ranks have announced the same collective. A part that is dropped during the call waits for its end.
 void HostedEngine::move_by_nccl(Work& work) {
     std::lock_guard copying(copying_);
     check(work);
@@ -411,7 +411,7 @@ void HostedEngine::announce(Work& work) {
             transfers.push_back(transfer);
         }
     }
-    // One that can't take part has said so, whatever happens to it meanwhile.
+    // Once failed, the announcement says so: a later drop changes nothing, so check() isn't needed.
     complete(*transport_, transfers, patience_, failed ? std::function<void()>([this] { refuse_ending(); })
                                                        : [&] { check(work); });
 }
@@ -437,7 +437,7 @@ void HostedEngine::copy(Work& work, std::span<const StagingCopy> copies, bool on
     context_->check(context_->table().cuStreamSynchronize(copies_), "cuStreamSynchronize");
 }
 
-// Of the staging's own: nothing of the caller's.
+// Reads and writes only the staging, not the caller's memory.
 void HostedEngine::combine(const Collective& collective, std::span<const uint64_t> sources, uint64_t to,
                            uint64_t bytes) {
     const DriverScope scope(*context_);

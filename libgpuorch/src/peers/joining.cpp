@@ -40,24 +40,24 @@ void check_ranks(const gpo_join_options& options, uint32_t most) {
         fail(GPO_INVALID_ARGUMENT, "options.rank is ", options.rank, ", and options.ranks is ", options.ranks);
 }
 
-// What each process says of itself when all are there. The same layout in all.
+// A process's record, exchanged when all are there. Has the same layout in all processes.
 struct Greeting {
     static constexpr uint32_t kVersion = 4;
     uint32_t version = kVersion, engine = GPO_AUTO;
     uint32_t flags = 0;     // GPO_JOIN_*
-    uint32_t nccl = 0;      // its version; 0: it can't be used
-    uint32_t on_device = 0; // its transport takes device memory
+    uint32_t nccl = 0;      // NCCL's version; 0: can't be used
+    uint32_t on_device = 0; // the transport takes device memory
     char why_not[240] = {};
     uint8_t device[16] = {};
 };
-// What rank 0 tells of NCCL's group, and then each rank of how it came into that.
+// First rank 0's id of NCCL's group; then each rank's result of joining NCCL's group.
 struct NcclGreeting {
     driver::Nccl::UniqueId id{};
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
 };
 
-// How each came to its memory for an exchange on the device.
+// Each rank's result of allocating device staging.
 struct DeviceGreeting {
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
@@ -84,7 +84,7 @@ Greeting own_greeting(Context& context, uint32_t engine, uint32_t flags) {
     return own;
 }
 
-// All ranks find the same: those that agree fail with those that don't.
+// All ranks reach the same result: a single difference fails all of them.
 void check_greetings(const std::vector<Greeting>& greetings) {
     for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
         if (greetings[rank].version != greetings[0].version)
@@ -99,7 +99,7 @@ void check_greetings(const std::vector<Greeting>& greetings) {
     }
 }
 
-// Why NCCL can't join these: "" if it can.
+// Why NCCL can't join the ranks; "" if it can.
 std::string why_no_nccl(const std::vector<Greeting>& greetings) {
     for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
         const Greeting& of = greetings[rank];
@@ -114,7 +114,7 @@ std::string why_no_nccl(const std::vector<Greeting>& greetings) {
     return {};
 }
 
-// Joins all ranks by NCCL. NULL: that isn't possible with some of them, and `why` says why, in all processes alike.
+// Joins all ranks by NCCL. NULL: some rank can't join; `*why` says the reason, in all processes alike.
 Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uint64_t patience,
                           const std::function<void()>& check, std::string* why) {
     NcclGreeting own;
@@ -158,7 +158,7 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
     return made;
 }
 
-// What all ranks have to exchange data in device memory; none if one has not.
+// Device staging; none unless all ranks have device staging.
 DeviceStaging device_staging(const Ref<Context>& context, Transport& transport, const std::vector<Greeting>& greetings,
                              uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
     const auto can = [](const Greeting& of) { return of.on_device != 0; };
@@ -248,7 +248,7 @@ Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span
     }
     if (std::find(ranks.begin(), ranks.end(), whole.rank()) == ranks.end())
         fail(GPO_INVALID_ARGUMENT, "rank ", whole.rank(), ", which this process has, isn't in the list");
-    // Also of a group that is broken: so those that are left go on without the others.
+    // Works on broken groups too: the ranks that are left can go on without the others.
     const std::function<void()> check = look_for_shutdown(context->runtime());
     auto transport = whole.split(ranks, deadline_of(whole.patience()), check);
     return begin(std::move(context), std::move(transport), engine, whole.checked() ? GPO_JOIN_CHECK_ORDER : 0,

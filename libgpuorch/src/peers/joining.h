@@ -1,4 +1,4 @@
-// How processes come together: the options of gpo_peers_join as checked values, and what makes an engine of them.
+// Joining: checks the options of gpo_peers_join, connects the processes, and makes the group's engine.
 #pragma once
 
 #include "device/context.h"
@@ -7,10 +7,10 @@
 
 namespace gpo::peers {
 
-/// What the processes of a group share. Blocks until all are there. Throws Failure.
+/// Joins a group of processes. Blocks until all are there. Throws Failure.
 Ref<HostedEngine> join(Ref<Context> context, const gpo_join_options& options, const FixedText<96>& owner);
 
-/// The same for some ranks of a group, whose order is checked if the whole's is. `engine`: as in gpo_peers_options.
+/// Joins some ranks of a group; checks the order of collectives if `whole` does. `engine`: as in gpo_peers_options.
 Ref<HostedEngine> join_part(Ref<Context> context, HostedEngine& whole, std::span<const uint32_t> ranks, uint32_t engine,
                             const FixedText<96>& owner);
 

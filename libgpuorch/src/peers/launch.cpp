@@ -17,7 +17,7 @@ private:
         const LaunchTogether together(streams_[0]->runtime());
         launcher_->meeting_.join([&](size_t rank) -> Stream& { return *streams_[rank]; });
         for (size_t rank = 0; rank < streams_.size(); ++rank) {
-            if (rank == 1) begin();   // streams that have waited for each other in vain can go on
+            if (rank == 1) begin();   // if the first launch fails, the streams have only met and can go on
             const DriverScope scope(streams_[rank]->context());
             launches_[rank]->issue(*streams_[rank]);
         }

@@ -1,8 +1,8 @@
-// Launches of one kernel on each rank, which may wait for each other.
+// Launches a kernel on each rank; the kernels may wait for each other.
 //
-// Before the kernels all streams wait for each other. So no kernel takes up a device, or uses up the bounds of its
-// waits, while another rank's stream is still busy. Each kernel is launched as a cooperative one: the driver begins it
-// when there is room for all of its blocks.
+// All streams wait for each other before the kernels. Hence no kernel occupies a device, or uses up the bounds of its
+// waits, while another rank's stream is still busy. All launches are cooperative: the driver starts a kernel when there
+// is room for all its blocks.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace gpo::peers {
 
-/// What one rank brings. All of it outlives the call.
+/// A rank's launch. Everything here outlives the call.
 struct RankLaunch {
     Stream* stream = nullptr;
     Kernel* kernel = nullptr;
@@ -29,7 +29,7 @@ struct RankLaunch {
 
 class Launcher final : public Counted {
 public:
-    /// The devices of this process's ranks, of which the first is `first_rank`. Throws.
+    /// `contexts`: the devices of this process's ranks, from `first_rank` on. Throws.
     explicit Launcher(std::span<const Ref<Context>> contexts, uint32_t first_rank = 0);
     /// GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure, std::bad_alloc.
     gpo_status submit(std::span<const RankLaunch> launches);
@@ -39,9 +39,9 @@ private:
     ~Launcher() override = default;
     std::unique_ptr<Operation> made(const RankLaunch& launch, uint32_t place) const;
 
-    std::vector<Ref<Context>> contexts_;  // by rank, of this process's
+    std::vector<Ref<Context>> contexts_;  // by rank, of this process's ranks
     const uint32_t first_rank_;
-    host::Mutex lock_;                    // meeting_; taken under submit locks, and a leaf but for driver calls
+    host::Mutex lock_;                    // meeting_; taken under submit locks; only driver calls under it
     Meeting meeting_;
 };
 

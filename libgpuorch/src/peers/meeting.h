@@ -1,4 +1,4 @@
-// Where the streams of all ranks wait for each other.
+// A point at which the streams of all ranks wait for each other.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@ namespace gpo::peers {
 
 class Meeting {
 public:
-    /// The ranks' devices. Throws.
+    /// `contexts`: the ranks' devices. Throws.
     explicit Meeting(std::span<const Ref<Context>> contexts);
     ~Meeting();
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
-    /// No stream goes on before all have come here. `stream_of(rank)`: Stream&. Under the streams' submit locks, and by
-    /// one thread at a time. Throws Failure.
+    /// Submits waits so that no stream goes on before all have come here. `stream_of(rank)`: Stream&. Called under the
+    /// streams' submit locks, by one thread at a time. Throws Failure.
     template <class StreamOf>
     void join(StreamOf stream_of) {
         const size_t ranks = here_.size();
@@ -34,13 +34,13 @@ public:
 
 private:
     std::vector<Ref<Context>> contexts_;
-    std::vector<CUevent> here_;   // recorded where a rank has come here
+    std::vector<CUevent> here_;   // recorded where the rank's stream has come here
 };
 
-/// Kernels that wait for kernels of other devices are given to the driver meanwhile, on all devices. Meanwhile no thread
-/// of the runtime makes a blocking call (stream/blocking_calls.h): that would wait for the kernels that are launched
-/// already, and keep the driver from launching the others. It waits for a call that is under way, but for no longer than
-/// a second. Under submit locks.
+/// A scope in which kernels that wait for kernels of other devices are launched on all devices. No thread of the
+/// runtime makes a blocking call in the meantime (stream/blocking_calls.h): such a call would wait for kernels already
+/// launched, and keep the driver from launching the rest. The constructor waits up to a second for a call in progress.
+/// Under submit locks.
 class LaunchTogether {
 public:
     explicit LaunchTogether(Runtime& runtime) noexcept;

@@ -17,8 +17,8 @@ using driver::Mpi;
 
 // A group's tags.
 enum Tag : int { kData, kFarewell, kTags };
-// Tags up to 2^20 are there in all that is known. Each rank of a communicator hands out numbers for the groups that it
-// is the first of, and all ranks count the groups that all have joined.
+// All known MPIs have tags up to 2^20. Each rank of a communicator numbers the groups in which it is the first rank,
+// and all ranks number the groups that all have joined.
 constexpr int kSplitTag = 1, kFirstTag = 16, kNumbers = 1000;
 constexpr int tag_of(uint32_t first, int number) noexcept {
     return kFirstTag + kTags * (static_cast<int>(first) * kNumbers + number);
@@ -27,13 +27,13 @@ static_assert(tag_of(GPO_PEERS_MOST_JOINED, kNumbers) < 1 << 20);
 
 constexpr uint64_t kSplitPause = 200'000;            // ns
 constexpr uint64_t kFarewellPatience = 1'000'000'000;   // ns
-constexpr unsigned kFarewellTurns = 1000;            // that small messages are given to leave
+constexpr unsigned kFarewellTurns = 1000;            // turns that small messages get to leave
 
 }  // namespace
 
-// What the first rank of a new group tells the others.
+// The message of a new group's first rank to the other ranks.
 struct MpiTransport::SplitTag {
-    std::array<uint8_t, 32> group;   // of which ranks, and the how manieth of these
+    std::array<uint8_t, 32> group;   // digest of the ranks and of the split's number
     int32_t tag;
 };
 
@@ -42,10 +42,10 @@ struct MpiTransport::Communicator {
     const Mpi& mpi;
     Handle handle = 0;
     uint32_t rank = 0, ranks = 0;
-    host::Mutex lock;                                       // the following
-    int joined = 0, numbered = 0;                           // groups: of all ranks; that this rank is the first of
-    std::map<std::vector<int>, uint32_t> splits;            // of each list, how many
-    std::vector<std::pair<int, SplitTag>> pending;          // of others' splits, and who has sent it
+    host::Mutex lock;                                       // guards the following
+    int joined = 0, numbered = 0;                           // groups of all ranks; groups with this first rank
+    std::map<std::vector<int>, uint32_t> splits;            // number of splits by list
+    std::vector<std::pair<int, SplitTag>> pending;          // other splits' messages, with their senders
 };
 
 struct MpiTransport::Farewell {
@@ -57,8 +57,8 @@ struct MpiTransport::Message {
     Handle request = 0;
     size_t capacity = 0;
     std::unique_ptr<std::byte[]> bytes;
-    std::byte* at = nullptr;   // these, or device memory
-    Ref<Counted> device;       // whose owner this is
+    std::byte* at = nullptr;   // `bytes`, or device memory
+    Ref<Counted> device;       // owner of the device memory
 };
 
 namespace {
@@ -69,7 +69,7 @@ void check_mpi(const Mpi& mpi, int result, const char* function) {
 
 }  // namespace
 
-// Farewells that haven't come to groups that are gone: some MPIs complain when they end of messages that nobody has
+// Farewells still expected by destroyed groups: when finalised, some MPIs complain about messages that were never
 // received.
 struct MpiTransport::Expected {
     std::shared_ptr<Communicator> communicator;
@@ -80,7 +80,7 @@ struct MpiTransport::Expected {
         std::vector<Expected> all;
     };
     static List& list() {
-        static List* const made = new List;   // there until the end
+        static List* const made = new List;   // lives until the process ends
         return *made;
     }
     static void add(Expected one) {
@@ -153,7 +153,7 @@ std::unique_ptr<MpiTransport> MpiTransport::join(void* given, uint32_t rank, uin
              mpi->version());
     if (rank && rank != known_rank)
         fail(GPO_INVALID_ARGUMENT, "options.rank is ", rank, ", and in the communicator it is ", known_rank);
-    std::lock_guard guard(world_lock);   // as MPI's own collectives, a process does one at a time
+    std::lock_guard guard(world_lock);   // a process joins one group at a time, as with MPI's collectives
     std::shared_ptr<Communicator> made = parent == mpi->world() ? of_world : nullptr;
     if (!made) {
         made = std::make_shared<Communicator>(*mpi);
@@ -173,7 +173,7 @@ std::unique_ptr<MpiTransport> MpiTransport::join(void* given, uint32_t rank, uin
             if (done) break;
             check();
             if (host::now() >= deadline) {
-                static_cast<void>(new std::shared_ptr<Communicator>(made));   // which MPI goes on writing to
+                static_cast<void>(new std::shared_ptr<Communicator>(made));   // leaked: MPI still writes to it
                 fail(GPO_PEER_LOST, "not all of the communicator's ", known_ranks, " ranks have joined in time");
             }
             host::sleep_until(host::now() + kSplitPause);
@@ -190,7 +190,7 @@ std::unique_ptr<MpiTransport> MpiTransport::join(void* given, uint32_t rank, uin
     return std::unique_ptr<MpiTransport>(new MpiTransport(std::move(made), tag, known_rank, std::move(list)));
 }
 
-// The first of the list chooses the tags, and tells the others.
+// The list's first rank chooses the tags and sends them to the others.
 std::unique_ptr<Transport> MpiTransport::split(std::span<const uint32_t> ranks, uint64_t deadline,
                                                const std::function<void()>& check) {
     Communicator& of = *communicator_;
@@ -252,7 +252,7 @@ bool MpiTransport::arrived(const Communicator& in, int from, int tag) {
     return there != 0;
 }
 
-// A small one that has arrived.
+// Receives a small message that has arrived.
 void MpiTransport::receive(const Communicator& in, int from, int tag, void* to, int bytes) {
     const Mpi& mpi = in.mpi;
     const Mpi::Calls calls(mpi);
@@ -295,11 +295,11 @@ bool MpiTransport::is_done(Message& message) const {
     return done != 0;
 }
 
-// A small one.
+// Sends a small message.
 void MpiTransport::send(int to, int tag, const void* from, size_t bytes) {
     auto sent = message(bytes);
     std::memcpy(sent->at, from, bytes);
-    left_to_mpi_.emplace_back();   // the last that may fail
+    left_to_mpi_.emplace_back();   // before begin(): nothing may fail after the send
     try {
         begin(*sent, true, to, tag, bytes);
     } catch (...) {
@@ -315,7 +315,7 @@ void MpiTransport::collect_left() noexcept {
         try {
             done = is_done(**message);
         } catch (const std::exception&) {
-            static_cast<void>(message->release());   // MPI's for good
+            static_cast<void>(message->release());   // leaked: MPI may still use it
         }
         message = done ? left_to_mpi_.erase(message) : std::next(message);
     }
@@ -336,7 +336,7 @@ bool MpiTransport::advance(Transfer& transfer) {
         begin(*made, transfer.sends, peer, tag, transfer.size);
         transfer.request = reinterpret_cast<uintptr_t>(made.release());
         transfer.begun = true;
-        moved = !transfer.sends;   // of the peer, a send says nothing yet
+        moved = !transfer.sends;   // an unfinished send is no sign of the peer
     }
     auto* const at_work = reinterpret_cast<Message*>(transfer.request);
     if (!is_done(*at_work)) return moved;
@@ -355,7 +355,7 @@ void MpiTransport::give_up(Transfer& transfer) noexcept {
         left_to_mpi_.emplace_back();
         left_to_mpi_.back().reset(reinterpret_cast<Message*>(transfer.request));
     } catch (const std::bad_alloc&) {
-        // It is MPI's for good.
+        // Leaked: MPI may still use it.
     }
 }
 
@@ -384,7 +384,7 @@ void MpiTransport::say_farewell(Presence::State state, uint32_t culprit, std::st
         try {
             send(ranks_[other], tag_ + kFarewell, &farewell, sizeof farewell);
         } catch (const std::exception&) {
-            // That rank finds out by its timeout.
+            // The other rank notices by its timeout.
         }
     }
     collect_left();

@@ -1,13 +1,13 @@
 // Messages between the processes of an MPI communicator.
 //
-// The library has a communicator of its own: one duplicate of MPI_COMM_WORLD, and one of each other communicator for
-// each group that joins by it. They aren't freed before MPI is finalised: a message that comes later might be taken for
-// one of the next communicator. Groups of one communicator have different tags.
+// The library uses communicators of its own: a duplicate of MPI_COMM_WORLD, and a duplicate of another communicator for
+// each group that joins by it. The duplicates stay until MPI is finalised: a late message might be taken for a message
+// of the next communicator. Groups of the same communicator have different tags.
 //
-// What MPI has been given it may use until it says otherwise, and it can't be asked to let go of what it sends. So
-// messages go through memory of the transport's own, and what is given up leaves that to MPI, for good if need be.
-// Device memory MPI gets itself (Transfer::device), and what is given up holds its owner for as long. A receive is
-// begun when its message is there: then few are ever given up.
+// MPI may use a buffer until its request completes, and can't be made to release the buffer of a send. Hence messages
+// go through the transport's own memory, and a transfer that is given up leaves this memory to MPI, possibly until the
+// process ends. Device memory isn't copied (Transfer::device): a transfer that is given up keeps its owner for as long.
+// A receive begins only when its message has arrived, so few receives are ever given up.
 #pragma once
 
 #include <list>
@@ -21,8 +21,9 @@ namespace gpo::peers {
 
 class MpiTransport final : public Transport {
 public:
-    /// `communicator`: an MPI_Comm, or NULL. `rank` and `ranks`: 0, or what the communicator has to have. Throws
-    /// Failure (GPO_NOT_SUPPORTED, GPO_INVALID_STATE; GPO_PEER_LOST: not all were there by the deadline).
+    /// `communicator`: an MPI_Comm, or NULL: MPI_COMM_WORLD. `rank` and `ranks`: 0, or the values that the communicator
+    /// has to have. Throws Failure (GPO_NOT_SUPPORTED, GPO_INVALID_STATE; GPO_PEER_LOST: not all were there by the
+    /// deadline).
     static std::unique_ptr<MpiTransport> join(void* communicator, uint32_t rank, uint32_t ranks, uint32_t most,
                                               uint64_t deadline, const std::function<void()>& check);
     ~MpiTransport() override;
@@ -55,12 +56,12 @@ private:
 
     const std::shared_ptr<Communicator> communicator_;
     const driver::Mpi& mpi_;
-    const int tag_;                       // and the next few
+    const int tag_;                       // the first of the group's kTags tags
     const std::vector<int> ranks_;        // in the communicator, by rank
-    std::vector<Presence> others_;        // by rank: as far as it has come
+    std::vector<Presence> others_;        // by rank: the last known state
     bool left_ = false;
     std::vector<std::unique_ptr<Message>> spare_;
-    std::list<std::unique_ptr<Message>> left_to_mpi_;   // which is asked for them now and then
+    std::list<std::unique_ptr<Message>> left_to_mpi_;   // still used by MPI; tested now and then
 };
 
 }  // namespace gpo::peers

@@ -8,7 +8,7 @@
 
 namespace gpo::peers {
 
-// A number that is no such constant, or that another process may have sent, stands for itself.
+// Unknown numbers, for example from another process, are shown as numbers.
 
 /// "float32".
 std::string type_name(uint32_t type);
@@ -17,7 +17,7 @@ std::string reduction_name(uint32_t reduction);
 /// "GPO_ENGINE_HOST".
 std::string engine_name(uint32_t engine);
 
-/// What was submitted: "all-reduce `layer 1` (sum of 4096 float32)". `label`: "" or NULL if there is none.
+/// The submitted collective as text: "all-reduce `layer 1` (sum of 4096 float32)". `label`: "" or NULL: none.
 std::string describe(Kind kind, const char* label, uint32_t type, uint32_t reduction, uint32_t root, uint64_t count);
 
 }  // namespace gpo::peers

@@ -20,20 +20,20 @@ using driver::Nccl;
 constexpr Nccl::DataType kDataTypes[] = {-1, 0, 1, 2, 3, 4, 5, 6, 9, 7, 8, 10, 11};
 constexpr Nccl::Reduction kOperations[] = {-1, 0, 1, 3, 2, 4};
 constexpr Nccl::DataType kBytes = 1;          // ncclUint8
-constexpr int kNarrowFloats = 22400;          // version from which it knows 8-bit floating point
+constexpr int kNarrowFloats = 22400;          // first version with 8-bit floating point
 
 constexpr uint64_t kSoon = 100'000;           // ns
 constexpr size_t kMostWatched = 64;
 
-// NCCL chooses algorithms by size: they are set up one by one. Sizes of a warm-up: 1 KiB, 256 KiB, 16 MiB.
+// NCCL chooses an algorithm by size, and sets up each at its first use. Sizes of a warm-up: 1 KiB, 256 KiB, 16 MiB.
 constexpr uint64_t kSizes[] = {1 << 10, 256 << 10, 16 << 20};
-constexpr uint64_t kMostWarmUp = 256 << 20;   // bytes of each of two buffers, where there are many ranks
+constexpr uint64_t kMostWarmUp = 256 << 20;   // most bytes of each of two buffers, with many ranks
 size_t size_class(uint64_t bytes) noexcept {
     return bytes <= 32 << 10 ? 0 : bytes <= 4 << 20 ? 1 : 2;
 }
 
-// NCCL makes blocking calls of the driver when it makes a communicator, and when it does a kind of collective for the
-// first time. They take long, so resident work may begin meanwhile. Throws Failure(GPO_INVALID_STATE).
+// NCCL makes blocking driver calls when it makes a communicator, and at the first collective of a kind. The calls take
+// so long that resident work may begin meanwhile. Throws Failure(GPO_INVALID_STATE) beside resident work.
 void refuse_beside_resident_work(std::span<const Ref<Context>> contexts, const char* what) {
     for (const auto& context : contexts) {
         const DriverScope scope(*context);
@@ -77,8 +77,8 @@ NcclEngine::NcclEngine(std::span<const Ref<Context>> contexts)
 
 NcclEngine::~NcclEngine() {
     const DriverTry scope(*contexts_.front());
-    if (!scope.entered()) return;   // what a lost device had can't be given back
-    if (joined_) abort_now();       // one that was never used
+    if (!scope.entered()) return;   // on a lost device nothing can be freed
+    if (joined_) abort_now();       // not finished: never used
     if (scratch_) free_scratch(*contexts_.front(), scratch_);
     for (const Watched& watched : watched_) destroy(watched);
     for (const Watched& watched : spare_) destroy(watched);
@@ -106,7 +106,7 @@ Ref<Counted> NcclEngine::prepare(const Collective& collective, bool captured) {
              " doesn't reduce 8-bit floating point: install ", Nccl::version_text(kNarrowFloats), " or newer");
     // A recording keeps the communicators.
     const Ref<Counted> kept = captured ? Ref<Counted>(this) : nullptr;
-    if (joined_) return kept;   // all is warm
+    if (joined_) return kept;   // all kinds are warm
     {
         std::lock_guard lock(lock_);
         if (warm_[warm_place(collective)]) return kept;
@@ -117,7 +117,7 @@ Ref<Counted> NcclEngine::prepare(const Collective& collective, bool captured) {
     return kept;
 }
 
-// The same kind over memory of the engine's own.
+// Executes a collective of the same kind on the engine's own memory.
 void NcclEngine::warm_up(const Collective& collective) {
     refuse_beside_resident_work(contexts_, "the first collective of a kind and size by NCCL");
     const size_t ranks = collective.ranks, here = contexts_.size();
@@ -134,7 +134,7 @@ void NcclEngine::warm_up(const Collective& collective) {
             const DriverTry scope(*context);
             if (!scope.entered()) return;
             const driver::Table& table = context->table();
-            if (memory) table.cuMemFreeAsync(memory, stream);   // which waits for no resident work
+            if (memory) table.cuMemFreeAsync(memory, stream);   // unlike cuMemFree, doesn't wait for resident work
             if (stream) table.cuStreamDestroy(stream);
         }
     };
@@ -166,7 +166,7 @@ void NcclEngine::warm_up(const Collective& collective) {
         const driver::Table& table = lane.context->table();
         for (unsigned turn = 0; joined_ && table.cuStreamQuery(lane.stream) == CUDA_ERROR_NOT_READY; ++turn) {
             std::lock_guard lock(lock_);
-            settle(Nccl::kSuccess, "ncclGroupEnd");   // which gives up when it has to
+            settle(Nccl::kSuccess, "ncclGroupEnd");   // throws if the group has ended or the deadline passed
             host::step(turn);
         }
         lane.context->check(table.cuStreamSynchronize(lane.stream), "cuStreamSynchronize");
@@ -180,7 +180,7 @@ void NcclEngine::issue(const Collective& collective, std::span<const Part> parts
     std::lock_guard lock(lock_);
     if (const ErrorPtr ended = why_ended()) throw Failure(ended);
     begin(of);
-    if (!joined_ || prepared) return call(collective, parts, streams);   // one that is recorded isn't watched
+    if (!joined_ || prepared) return call(collective, parts, streams);   // recorded collectives aren't watched
     const DriverScope scope(*contexts_.front());
     const Watched watched = begin_watch(streams[0]);
     try {
@@ -245,7 +245,7 @@ void NcclEngine::call(const Collective& c, std::span<const Part> parts, std::spa
                 if (part.send_to != GPO_NO_RANK) send_bytes(send, part.send_to);
                 if (part.receive_from != GPO_NO_RANK) receive_bytes(receive, part.receive_from);
                 break;
-            case Kind::barrier:   // of a joined one; others are the direct engine's (group.cpp)
+            case Kind::barrier:   // joined only; otherwise the direct engine's (group.cpp)
                 if (!scratch_) break;
                 did(nccl.ncclAllReduce(reinterpret_cast<void*>(scratch_), reinterpret_cast<void*>(scratch_), 1,
                                        kDataTypes[GPO_TYPE_INT32], kOperations[GPO_REDUCE_MAXIMUM], with, stream),
@@ -293,7 +293,7 @@ NcclEngine::NcclEngine(Ref<Context> context, const Nccl::UniqueId& id, uint32_t 
     }
 }
 
-// Every kind once with each size, which all processes do in the same order.
+// Executes every kind once with each size; all processes do so in the same order.
 void NcclEngine::warm_up_all() {
     uint32_t ranks = 0;
     {
@@ -315,8 +315,8 @@ void NcclEngine::warm_up_all() {
     check_ = nullptr;
 }
 
-// Under lock_. Waits until NCCL has done what it was asked for. The communicator of a group that is broken is aborted
-// by whoever has the lock.
+// Waits until NCCL has completed the call. The caller holds lock_. In a broken group the thread that holds the lock
+// aborts the communicator.
 void NcclEngine::settle(Nccl::Result result, const char* function) {
     if (result != Nccl::kSuccess && result != Nccl::kInProgress) check(result, function);
     Pauses pauses;
@@ -333,7 +333,7 @@ void NcclEngine::settle(Nccl::Result result, const char* function) {
         Nccl::Result state = Nccl::kSuccess;
         check(nccl_->ncclCommGetAsyncError(communicators_[0], &state), "ncclCommGetAsyncError");
         if (state != Nccl::kInProgress) return check(state, function);
-        if (now - begun < kSoon) host::step(0);   // as a rule NCCL's thread has launched it by then
+        if (now - begun < kSoon) host::step(0);   // as a rule NCCL's thread launches within kSoon
         else pauses.pause();
     }
 }
@@ -343,7 +343,7 @@ ErrorPtr NcclEngine::why_ended() const {
     return ended_;
 }
 
-// Under lock_, or when nobody else has it.
+// The caller holds lock_, or no other thread uses the engine.
 void NcclEngine::abort_now() noexcept {
     const Nccl::Communicator communicator = std::exchange(communicators_[0], nullptr);
     if (communicator) nccl_->ncclCommAbort(communicator);
@@ -354,7 +354,7 @@ gpo_status NcclEngine::submit(const Collective& collective, std::span<const Part
     return StreamEngine::submit(collective, parts, label);
 }
 
-// Streams that nobody else uses any more have no work that anybody waits for.
+// Forgets streams without other users: no caller waits for their work.
 void NcclEngine::note_stream(Stream& stream) {
     const Ref<Stream> own(&stream);
     std::vector<Ref<Stream>> unused;   // released with no lock held
@@ -368,7 +368,7 @@ void NcclEngine::note_stream(Stream& stream) {
     streams_.push_back(own);
 }
 
-// Streams fail before their kernels end: what is marked behind these isn't reported as done.
+// Streams fail before their kernels end: otherwise marks behind the kernels would report success.
 void NcclEngine::abort(const ErrorPtr& error) noexcept {
     std::vector<Ref<Stream>> streams;
     {
@@ -379,7 +379,7 @@ void NcclEngine::abort(const ErrorPtr& error) noexcept {
     }
     for (const auto& stream : streams)
         if (stream->may_be_at_work()) stream->fail_work(error);
-    std::unique_lock lock(lock_, std::try_to_lock);   // who has it aborts (settle)
+    std::unique_lock lock(lock_, std::try_to_lock);   // the lock's holder aborts (settle)
     if (!lock.owns_lock()) return;
     const DriverTry scope(*contexts_.front());
     if (scope.entered()) abort_now();
@@ -400,7 +400,7 @@ bool NcclEngine::finish() noexcept {
     return true;
 }
 
-// The following: under lock_, in the context. Where there are no events a collective isn't watched.
+// The next functions are called under lock_, in the context. Without events a collective isn't watched.
 NcclEngine::Watched NcclEngine::begin_watch(CUstream stream) noexcept {
     const driver::Table& table = contexts_.front()->table();
     Watched out;
@@ -439,7 +439,7 @@ void NcclEngine::destroy(const Watched& watched) noexcept {
         if (event) contexts_.front()->table().cuEventDestroy(event);
 }
 
-// An event that has failed counts as reached: that is told in other ways.
+// A failed event counts as reached: the failure is reported elsewhere.
 NcclEngine::Standing NcclEngine::standing() noexcept {
     std::unique_lock lock(lock_, std::try_to_lock);
     if (!lock.owns_lock()) return standing_;
@@ -461,7 +461,7 @@ NcclEngine::Standing NcclEngine::standing() noexcept {
             standing_.number = watched.number;
             return false;
         }
-        spare_.push_back(watched);   // there is room
+        spare_.push_back(watched);   // has room: reserved in end_watch
         return true;
     });
     return standing_;

@@ -1,17 +1,17 @@
-// The engine that leaves collectives to NCCL: one communicator for each rank of this process, which are all ranks, or
-// one of a group of several processes (*joined*).
+// The engine that leaves collectives to NCCL. Its communicators are for all ranks of a group of one process, or for
+// this process's rank in a group of several processes (*joined*).
 //
-// NCCL allows one thread at a time to use a communicator, and launches what a group's calls ask for when the group
-// ends. What it sets up for a kind of collective when it first does one, it does by calls that can't be recorded and
-// that may wait: so each kind is done once beforehand, on streams of the engine's own (warm_up). Joined engines do
-// that when they are made, since all processes have to do it at once.
+// NCCL allows one thread at a time to use a communicator, and launches the work of grouped calls when the group ends.
+// At the first collective of a kind, NCCL makes calls that can't be recorded and that may wait. Hence the engine
+// executes each kind once beforehand, on its own streams (warm_up). Joined engines do so when they are made, since all
+// processes have to do it at once.
 //
-// A joined communicator is nonblocking: what NCCL doesn't do at once is asked for again and again, and can be ended
-// meanwhile. When a process is lost, the communicator is aborted: the others' kernels end, with no result.
+// A joined communicator is nonblocking: the engine polls NCCL until a call is complete, and can abort it in between.
+// When a process is lost, the communicator is aborted: the other ranks' kernels end without a result.
 //
-// NCCL's kernels wait for ever for a rank that doesn't come. So a joined engine *watches* collectives by two events:
-// the stream has come to it, and it is done. Whoever watches the other processes compares how far all have come. Of
-// those that are recorded into graphs nothing is seen.
+// NCCL's kernels wait without limit for a rank that doesn't come. Hence a joined engine *watches* collectives by two
+// events: one when the stream reaches the collective, one when it is done. The hosted engine's thread compares the
+// ranks' progress. Collectives recorded into graphs aren't watched.
 #pragma once
 
 #include <functional>
@@ -26,33 +26,32 @@ class NcclEngine final : public StreamEngine {
 public:
     /// Throws Failure(GPO_NOT_SUPPORTED): NCCL can't be used here.
     explicit NcclEngine(std::span<const Ref<Context>> contexts);
-    /// The rank of this process, of a group of several, which all do this at once. `check` is called now and then, and
-    /// may throw. Throws Failure; GPO_PEER_LOST after the deadline.
+    /// Makes a joined engine for this process's rank; all processes of the group do so at once. `check` is called now
+    /// and then, and may throw. Throws Failure; GPO_PEER_LOST after the deadline.
     NcclEngine(Ref<Context> context, const driver::Nccl::UniqueId& id, uint32_t rank, uint32_t ranks, uint64_t deadline,
                const std::function<void()>& check);
     /// Throws Failure(GPO_NOT_SUPPORTED): NCCL can't be used with this context.
     static const driver::Nccl& open(Context& context);
     int version() const noexcept { return nccl_->version(); }
 
-    // --- of a joined one, for the thread that watches the other processes ---
-    /// Does each kind once with the other processes. Throws as the constructor.
+    // --- joined engines only, for the thread that watches the other processes ---
+    /// Executes each kind once with the other processes. Throws as the constructor.
     void warm_up_all();
-    /// The group is broken: what is on its way ends, the streams that may wait for it fail, and nothing is submitted
-    /// any more.
+    /// The group is broken: ends the collectives in progress, fails the streams that may wait for them, and refuses
+    /// further ones.
     void abort(const ErrorPtr& error) noexcept;
-    /// Gives the communicator back once all that is on its way has ended. False: it hasn't yet. Nothing is submitted
-    /// any more.
+    /// Destroys the communicator once all collectives have ended. False: not all have ended. No more are submitted.
     bool finish() noexcept;
-    /// What has failed meanwhile; or NULL.
+    /// The communicator's asynchronous error; NULL: none.
     ErrorPtr look() noexcept;
     /// How far this rank's streams have come.
     struct Standing {
-        uint64_t reached = 0;       // collectives that a stream has come to
-        uint64_t number = 0;        // of the first that isn't done though a stream has come to it, from 0
-        uint64_t waits_since = 0;   // when that was first seen; 0: there is none
+        uint64_t reached = 0;       // number of collectives that a stream has reached
+        uint64_t number = 0;        // of the first reached collective that isn't done, from 0
+        uint64_t waits_since = 0;   // when it was first seen reached; 0: none
     };
     Standing standing() noexcept;
-    /// Gives a collective to the driver on a stream of the caller's, who waits for it. Throws Failure.
+    /// Submits a collective to a stream of the caller, who waits for its end. Throws Failure.
     void carry_out(const Collective& collective, const Part& part, CUstream stream);
 
     gpo_status submit(const Collective& collective, std::span<const Part> parts, const char* label) override;
@@ -72,7 +71,7 @@ private:
     struct Watched {
         uint64_t number = 0;
         CUevent come = nullptr, done = nullptr;
-        uint64_t since = 0;   // when `come` was seen reached; 0: it hasn't been
+        uint64_t since = 0;   // when `come` was seen reached; 0: not yet
     };
     Watched begin_watch(CUstream stream) noexcept;
     void end_watch(const Watched& watched, CUstream stream) noexcept;
@@ -81,23 +80,23 @@ private:
     const driver::Nccl* nccl_ = nullptr;
     std::vector<Ref<Context>> contexts_;
     std::vector<driver::Nccl::Communicator> communicators_;
-    host::Mutex lock_;            // the communicators; taken under submit locks, and a leaf but for NCCL and the driver
+    host::Mutex lock_;            // the communicators; taken under submit locks; only NCCL and driver calls under it
     std::vector<bool> warm_;      // by kind and size. Under lock_
 
-    // Of a joined one.
+    // Joined engines only:
     const bool joined_ = false;
     const uint32_t first_rank_ = 0;
-    uint64_t deadline_ = host::kForever;         // of calls that join, which wait
-    std::function<void()> check_;                // likewise
+    uint64_t deadline_ = host::kForever;         // of calls made while joining, which wait
+    std::function<void()> check_;                // while joining
     CUdeviceptr scratch_ = 0;                    // for barriers
-    bool finishing_ = false;                     // under lock_, as:
+    bool finishing_ = false;                     // under lock_, as are:
     std::vector<Watched> watched_;               // the oldest first, at most kMostWatched
-    std::vector<Watched> spare_;                 // events of others
-    uint64_t given_ = 0;                         // collectives that the driver has been given
+    std::vector<Watched> spare_;                 // events to use again
+    uint64_t given_ = 0;                         // collectives issued so far, without recorded ones
     Standing standing_;
     mutable host::Mutex ending_;                 // a leaf
-    ErrorPtr ended_;                             // why it was aborted. Under ending_, as:
-    std::vector<Ref<Stream>> streams_;           // that it was used with, as long as others use these
+    ErrorPtr ended_;                             // why the communicator was aborted. Under ending_, as:
+    std::vector<Ref<Stream>> streams_;           // used with the engine, while other users keep them
 };
 
 }  // namespace gpo::peers

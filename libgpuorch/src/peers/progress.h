@@ -1,5 +1,5 @@
-// How far each rank of a group of several processes has come, where the engine that carries collectives out doesn't
-// tell: short messages, each rank to all others, when its number has changed.
+// How far each rank of a group of several processes has come, if the engine that executes the collectives doesn't
+// report it. Each rank sends its number to all others when the number has changed.
 #pragma once
 
 #include <vector>
@@ -15,15 +15,15 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Tells the others this rank's number, and hears theirs, as far as they have come. Waits for nothing. Throws
+    /// Sends this rank's number to the others, and receives the numbers that have arrived. Doesn't wait. Throws
     /// Failure.
     void exchange(uint64_t number);
-    /// What was heard of another rank last; 0 before.
+    /// The last number received from a rank; 0 before the first.
     uint64_t of(uint32_t rank) const noexcept { return others_[rank].heard; }
 
 private:
     struct Other {
-        uint64_t told = 0, telling = 0;       // `telling` is on its way, or is `told`
+        uint64_t told = 0, telling = 0;       // last number sent; the buffer of `out`
         uint64_t heard = 0, hearing = 0;
         Transfer out, in;
     };

@@ -49,7 +49,7 @@ Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetr
         check(bytes, options);
     } catch (const Failure& failure) {
         if (!peers.hosted()) throw;
-        wrong = failure.error();   // the other processes are to learn of it
+        wrong = failure.error();   // of_one_host reports it to the other processes
     }
     SymmetricLayout layout;
     layout.bytes = bytes;

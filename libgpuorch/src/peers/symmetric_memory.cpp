@@ -23,7 +23,7 @@ uint32_t most_resident_blocks(Context& context) {
            attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 }
 
-// A stream of its own, so that nothing waits for other work.
+// Uses a new stream, so as not to wait for other work.
 void fill_with_zeros(Context& context, uint64_t address, uint64_t bytes) {
     DriverScope scope(context);
     const driver::Table& table = context.table();
@@ -64,18 +64,18 @@ private:
 
 // --- processes of one host ---
 
-// What each says in turn: what it wants; what it has allocated; and whether it has found what the others have. The same
-// layout in all processes.
+// A rank's record, exchanged three times: with its request, with its allocation, and with the result of importing the
+// others'. Has the same layout in all processes.
 struct Offer {
     static constexpr uint32_t kVersion = 2;
     uint32_t version = kVersion;
-    int32_t status = GPO_SUCCESS;     // not 0: it can't, since:
+    int32_t status = GPO_SUCCESS;     // not 0: the rank can't take part, since:
     char why[240] = {};
-    char owner[96] = {};              // the memory's, with its label
-    char host[96] = {};               // which host, and by which numbers its processes know each other
+    char owner[96] = {};              // the memory's name, with its label
+    char host[96] = {};               // host and PID namespace (describe_place)
     uint64_t bytes = 0, alignment = 0;
     uint32_t blocks = 0, native_atomics = 1;
-    uint64_t begin = 0;               // of the aligned memory in what is exported
+    uint64_t begin = 0;               // offset of the aligned memory in the exported memory
     Exported exported;
 };
 
@@ -90,10 +90,10 @@ public:
     }
 
 private:
-    const Ref<OwnedMemory> memory_;   // its own, and the others'
+    const Ref<OwnedMemory> memory_;   // this rank's memory and the imported memory
 };
 
-// One call of all processes.
+// Allocates memory in a call that all processes make.
 class Allocating {
 public:
     Allocating(Peers& peers, const SymmetricLayout& layout, const FixedText<96>& owner, const ErrorPtr& wrong)
@@ -132,7 +132,7 @@ private:
         }
     }
 
-    // All fail if one does, and name it.
+    // If a rank fails, all fail, with that rank in the message.
     void exchange() {
         if (failed_) {
             own_.status = failed_->status;
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    // All find the same.
+    // All ranks reach the same result.
     void compare() const {
         const std::vector<Offer>& offers = offers_;
         require_same_label(offers);
@@ -204,8 +204,8 @@ private:
     SymmetricLayout layout_;
     std::vector<uint64_t> addresses_;
     Offer own_;
-    std::vector<Offer> offers_;   // of all ranks, the newest
-    ErrorPtr failed_;             // what this process can't, or NULL
+    std::vector<Offer> offers_;   // the ranks' newest records
+    ErrorPtr failed_;             // why this process can't take part; or NULL
 };
 
 // --- NVSHMEM ---
@@ -214,7 +214,7 @@ class OfNvshmem final : public SymmetricMemory {
 public:
     OfNvshmem(const SymmetricLayout& layout, Ref<NvshmemMemory> memory) : memory_(std::move(memory)) {
         layout_ = layout;
-        native_atomics_ = false;   // it doesn't tell
+        native_atomics_ = false;   // NVSHMEM doesn't report it
         for (uint32_t rank = 0; rank < layout.ranks; ++rank) addresses_.push_back(memory_->address(rank));
     }
 

@@ -105,7 +105,7 @@ private:
             if (transfer.complete) continue;
             const Presence presence = transport_.look_at(transfer.peer);
             if (presence.state != Presence::State::here) {
-                while (transport_.advance(transfer) && !transfer.complete) {}   // what came before that
+                while (transport_.advance(transfer) && !transfer.complete) {}   // data sent before the end
                 if (transfer.complete) continue;
                 if (presence.state == Presence::State::broken) fail_broken(presence.culprit, presence.why);
                 fail_broken(transfer.peer, presence.state == Presence::State::dead ? "has died" : "has left the group");
@@ -119,7 +119,7 @@ private:
     Transport& transport_;
     const std::span<Transfer> transfers_;
     const uint64_t patience_;
-    std::vector<uint64_t> moved_;   // by peer: when something moved last
+    std::vector<uint64_t> moved_;   // by peer: when data last moved
     Pauses pauses_;
 };
 

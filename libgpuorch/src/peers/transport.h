@@ -1,11 +1,11 @@
-// How the processes of a group reach each other: messages between ranks.
+// Messages between the ranks of a group of several processes.
 //
 // A *transfer* is a message of a length that both sides know. Transfers from one rank to another arrive in the order in
-// which they were begun. A rank *leaves* by a farewell, which says why: then nothing comes of it any more but what it
-// has sent before. The farewell of a rank that has found the group *broken* names the rank at fault, and so the others
-// learn of it soon.
+// which they were begun. A rank *leaves* by a farewell, which says why: after it only messages sent before still
+// arrive. A rank that has found the group *broken* names the rank at fault in its farewell, so that the others soon
+// know.
 //
-// One thread at a time uses a transport, but for split(), which any thread may call. No other function waits.
+// A transport is used by one thread at a time, except for split(), which any thread may call. Only split() waits.
 #pragma once
 
 #include <cstddef>
@@ -25,26 +25,26 @@ namespace gpo::peers {
 struct Transfer {
     uint32_t peer = 0;
     bool sends = false;
-    Counted* device = nullptr;   // not NULL: `bytes` is device memory, which this owns. See takes_device_memory()
+    Counted* device = nullptr;   // not NULL: owner of `bytes`, which are device memory; see takes_device_memory()
     std::byte* bytes = nullptr;
     uint64_t size = 0;        // not 0
-    // The transport's:
+    // Used by the transport:
     uint64_t done = 0;        // bytes
     uintptr_t request = 0;
     bool begun = false, complete = false;
 };
 
-/// What is known of a rank.
+/// A rank's last known state.
 struct Presence {
     enum class State : uint8_t {
         here,
-        left,     // it takes part in nothing more
-        dead,     // its process has ended without a farewell
-        broken,   // it has found that the group can't go on
+        left,     // the rank takes part in nothing more
+        dead,     // the rank's process has ended without a farewell
+        broken,   // the rank has found that the group can't go on
     };
     State state = State::here;
-    uint32_t culprit = 0;   // of a broken one, the rank at fault
-    std::string why;        // likewise: "hasn't come for 60 s"
+    uint32_t culprit = 0;   // state `broken`: the rank at fault
+    std::string why;        // state `broken`: "hasn't come for 60 s"
 };
 
 class Transport {
@@ -56,19 +56,19 @@ public:
     uint32_t rank() const noexcept { return rank_; }
     uint32_t ranks() const noexcept { return ranks_; }
 
-    /// Whether transfers may be of device memory. Such memory isn't copied: what is given up may still read and write
-    /// it, so its owner is kept until that has ended, for good if need be.
+    /// Whether transfers may use device memory, which isn't copied. A transfer that is given up may still access the
+    /// memory, so the transport keeps the memory's owner until the access has ended, possibly until the process ends.
     virtual bool takes_device_memory() const { return false; }
-    /// Moves what can be moved now; true if that was something. Sets `complete`. Throws Failure.
+    /// Moves the data that can be moved now; true if any data moved. Sets `complete`. Throws Failure.
     virtual bool advance(Transfer& transfer) = 0;
-    /// It will not be advanced any more, and its memory is the caller's again, unless it is a device's.
+    /// Ends a transfer: its memory is the caller's again, unless it is device memory.
     virtual void give_up(Transfer& transfer) noexcept = 0;
-    /// Of another rank. Takes some microseconds: to be asked now and then. Throws Failure.
+    /// State of another rank. Takes some microseconds: call it only now and then. Throws Failure.
     virtual Presence look_at(uint32_t rank) = 0;
-    /// Leaves; the first farewell counts. `culprit`: rank() for one that just leaves.
+    /// Leaves the group; the first farewell counts. `culprit`: rank() if no rank is at fault.
     virtual void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept = 0;
-    /// A transport of some of the ranks, of which this one is one, for a group of them. All of these call it with the
-    /// same list. Throws Failure.
+    /// A transport for a group of some of the ranks, including this rank. All listed ranks call it with the same list.
+    /// Throws Failure.
     virtual std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check) = 0;
 
@@ -79,7 +79,7 @@ private:
     const uint32_t rank_, ranks_;
 };
 
-/// The group can't go on, and this rank is at fault.
+/// The group can't go on, and rank culprit() is at fault.
 class Broken final : public Failure {
 public:
     Broken(ErrorPtr error, uint32_t culprit, std::string why)
@@ -105,16 +105,16 @@ private:
 };
 
 /// Completes transfers, and returns when all are complete. A peer that has moved nothing for `patience` ns
-/// (host::kForever: for ever) hangs. `check` is called now and then, and may throw. Throws Broken, Failure; then all
-/// are given up.
+/// (host::kForever: no limit) counts as hanging. `check` is called now and then, and may throw. Throws Broken, Failure,
+/// after giving up the incomplete transfers.
 void complete(Transport& transport, std::span<Transfer> transfers, uint64_t patience,
               const std::function<void()>& check);
 
 /// Throws Broken if any rank has found the group broken.
 void look_for_broken(Transport& transport);
 
-/// The same for whoever waits for other ranks in another way: looks whether any has died, or has left long ago, so that
-/// what it still took part in has ended.
+/// Checks for threads that wait for other ranks without transfers: has a rank found the group broken, died, or left so
+/// long ago that its last work must have ended?
 class Watch {
 public:
     explicit Watch(Transport& transport) noexcept : transport_(transport) {}
@@ -123,7 +123,7 @@ public:
 
 private:
     Transport& transport_;
-    uint64_t left_since_ = 0;   // when the first was seen to have left
+    uint64_t left_since_ = 0;   // when a rank was first seen to have left
 };
 
 /// Nanoseconds as text: "60 s", "20 ms".

@@ -9,22 +9,22 @@ namespace gpo {
 
 namespace {
 
-// What is made after this look is made by a call that sees the shutdown.
+// A call that makes an annex after this look sees the shutdown.
 template <class A>
 A* made(const Runtime& runtime) noexcept {
     return runtime.find_annex<A>(std::memory_order_seq_cst);
 }
 
-// The scanners end when all marks are reached, and wait for that without a deadline. Streams without a handle have one
-// while anything runs on them.
+// The scanners end when all marks are reached, and wait for them without a deadline. A stream without a handle has a
+// mark while anything runs on it.
 bool drain_marks(const Runtime& runtime, uint64_t deadline) noexcept {
     const Contexts* contexts = made<Contexts>(runtime);
     return !contexts || contexts->drain_marks(deadline);
 }
 
-// Objects are closed. In this order: an errand may mark a stream, which needs the scanner, and a mark that was reached
-// may become an errand. Without their thread errands run on the scanner that finds them due, and that goes on until it
-// finds none.
+// Objects are closed. The order matters: an errand may mark a stream, which needs the scanner, and a reached mark may
+// become an errand. After the end of the errands' thread, errands run on the scanner that finds them due. The scanner
+// goes on until it finds none.
 void end_contexts(Runtime& runtime) noexcept {
     std::map<Contexts::Key, Ref<Context>> contexts;
     if (Contexts* all = made<Contexts>(runtime)) contexts = all->take_all();
@@ -39,15 +39,15 @@ void end_contexts(Runtime& runtime) noexcept {
 
 gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
     runtime.stop_objects();
-    // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
+    // Streams without a handle: only this releases a stream that waits for a signal held behind the wait.
     if (const Contexts* contexts = made<Contexts>(runtime)) contexts->cancel_held();
     if (!runtime.drain_objects(deadline) || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
     runtime.report_leaks();
     runtime.set_log_route(nullptr);
     if (!runtime.close_objects(deadline)) return GPO_TIMEOUT;
-    runtime.set_log_route(nullptr);   // that of a call that was inside until now: it would keep the runtime
+    runtime.set_log_route(nullptr);   // a route set by a call that was still inside would keep the runtime
     if (!runtime.end_lingering(deadline)) return GPO_TIMEOUT;
-    if (!drain_marks(runtime, deadline)) return GPO_TIMEOUT;   // what was freed with the objects waits for streams
+    if (!drain_marks(runtime, deadline)) return GPO_TIMEOUT;   // memory freed with the objects waits for streams
     end_contexts(runtime);
     runtime.end_handles();
     return GPO_SUCCESS;

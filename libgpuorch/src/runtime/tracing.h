@@ -1,4 +1,4 @@
-// What a trace shows of the whole runtime: its GPUs, how many operations are pending, and how much memory is in use.
+// The trace's view of the whole runtime: its GPUs, how many operations are pending, and how much memory is in use.
 #pragma once
 
 #include "trace/recorder/source.h"

@@ -10,9 +10,9 @@ namespace gpo {
 
 namespace {
 
-constexpr uint64_t kLongestWait = 1'000'000'000;   // ns, of work that is about to begin
+constexpr uint64_t kLongestWait = 1'000'000'000;   // ns that resident work waits before it begins
 
-// Of device memory, where the driver has no memory pools.
+// Frees device memory if the driver has no memory pools.
 class MemoryFree final : public BlockingCall {
 public:
     MemoryFree(Context& context, CUdeviceptr address) noexcept : BlockingCall(context), address_(address) {}
@@ -28,7 +28,7 @@ private:
     const CUdeviceptr address_;
 };
 
-// Of another process's memory: cuIpcCloseMemHandle.
+// Unmaps another process's memory: cuIpcCloseMemHandle.
 class ImportEnd final : public BlockingCall {
 public:
     ImportEnd(Context& context, CUdeviceptr mapping) noexcept : BlockingCall(context), mapping_(mapping) {}
@@ -99,7 +99,7 @@ void BlockingCalls::end_beginning() noexcept {
 
 // --- blocking calls ---
 
-// What begins from here on waits; what has begun is seen.
+// Resident work that begins after ++calls_ waits for the call; work that has begun before is seen.
 bool BlockingCalls::begin() noexcept {
     bool resident = false;
     context_.runtime().blocking_calls().begin_long();
@@ -129,7 +129,7 @@ BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of
          stream ? stream->describe() : fixed_text<96>("a resident stream"), " has work, which has to end first");
 }
 
-// The driver keeps what was freed in a stream's order until somebody waits for the stream.
+// Waits for the stream: until then the driver keeps memory freed in the stream's order.
 void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
     const driver::Table& table = context_.table();
     if (make_stream_for_frees()) {
@@ -139,7 +139,7 @@ void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
             return;
         }
     }
-    // Without memory to put it off, the memory goes with the context.
+    // Without memory for the object, the device memory is freed with the context.
     if (auto* call = new (std::nothrow) MemoryFree(context_, address)) call->make();
 }
 
@@ -188,7 +188,7 @@ void BlockingCalls::Watch::run() noexcept {
             calls.context_.release();   // the action has a reference of its own
         });
     } catch (...) {
-        // There is no memory to wait with, now.
+        // No memory for the wait now: try again later.
         calls.context_.runtime().errands().post(*this, host::now() + Errands::kTryAgain);
     }
 }
@@ -226,7 +226,7 @@ void BlockingCalls::Gather::run() noexcept {
     calls.context_.release();   // each call has a reference of its own
 }
 
-// By the errands' thread. What finds other resident work is put off again.
+// The errands' thread calls it. Calls that find other resident work are put off again.
 void BlockingCalls::make_all() noexcept {
     BlockingCall* call = nullptr;
     {

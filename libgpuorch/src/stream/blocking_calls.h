@@ -1,20 +1,20 @@
-// Calls of the driver that wait for all kernels on the GPU, and would so wait for one that stays.
+// Driver calls that wait for all kernels on the GPU, hence also for kernels that stay.
 //
 // Words. *Resident work* is work on a resident stream that isn't done. A *blocking call* frees pinned memory, frees
-// device memory by cuMemFree, unregisters host memory, loads or unloads code, sets the stack limit, or destroys an
-// executable graph that has conditional or memory nodes, launches graphs or is launched by kernels. The driver comes back
-// when all kernels of the context have ended that run at the call, and other threads' calls may wait for it meanwhile.
-// Allocations, cuMemFreeAsync, pools, streams, events, other graphs and copies don't block.
+// device memory by cuMemFree, unregisters host memory, loads or unloads code, or sets the stack limit. The destruction
+// of an executable graph blocks too if the graph has conditional or memory nodes, launches graphs or is launched by
+// kernels. The driver returns when all kernels of the context that run at the call have ended, and other threads' calls
+// may wait for this call. Allocations, cuMemFreeAsync, pools, streams, events, other graphs and copies don't block.
 //
 // The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
-// only while no blocking call is under way: it waits for the call, which comes back soon, since no kernel stays. A
+// only while no blocking call is in progress: it waits for the call, which returns soon, since no kernel stays. A
 // blocking call that finds resident work is *put off*: the errands' thread makes it when that work is done. If there is
 // other resident work then, the call is put off again. A caller that has to know that the call was made is refused
 // instead.
 //
-// The library sees resident work that it has put on a resident stream. Kernels that the program launches itself, and
-// kernels that stay on other streams, are as always: the driver's calls wait for them. Blocking calls that no caller waits
-// for come behind the work that is on the streams then, so that they rarely wait long.
+// The library sees only the resident work that it has put on a resident stream. The driver's calls wait, as always, for
+// kernels that the program launches itself and for kernels that stay on other streams. Blocking calls that no caller
+// waits for are made after the work then on the streams, so that they rarely wait long.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ namespace gpo {
 class Stream;
 class Streams;
 
-/// A blocking call that may be put off. It is made on the heap and owns what it needs, so that to put it off takes no
-/// memory.
+/// A blocking call that may be put off. The object is on the heap and owns everything the call needs: putting it off
+/// takes no memory.
 class BlockingCall : private Errand {
 public:
     explicit BlockingCall(Context& context) noexcept : context_(&context) {}
@@ -36,10 +36,11 @@ public:
     BlockingCall(const BlockingCall&) = delete;
     BlockingCall& operator=(const BlockingCall&) = delete;
 
-    /// Makes the call, now or when there is no resident work, and then deletes the object. Where it isn't put off it
-    /// may take long. With no lock held, and not by the scanner.
+    /// Makes the call, now or when there is no resident work, and then deletes the object. May take long unless put
+    /// off. Called with no lock held, and not by the scanner.
     void make() noexcept { run(); }
-    /// The same by the errands' thread, behind the work that all streams but resident ones have then. Locks may be held.
+    /// Has the errands' thread make() the call after the current work of all streams but resident ones. Locks may be
+    /// held.
     void make_elsewhere() noexcept;
 
 protected:
@@ -52,7 +53,7 @@ private:
     void run() noexcept final;
 
     const Ref<Context> context_;
-    BlockingCall* next_ = nullptr;   // that was put off behind it
+    BlockingCall* next_ = nullptr;   // the next call that was put off
     bool put_off_ = false;
 };
 
@@ -68,7 +69,7 @@ private:
     void* memory_;
 };
 
-/// Of a context's streams.
+/// The blocking calls of a context, and its resident work.
 class BlockingCalls {
 public:
     explicit BlockingCalls(Streams& streams, Context& context) noexcept : streams_(streams), context_(context) {}
@@ -76,10 +77,11 @@ public:
     BlockingCalls& operator=(const BlockingCalls&) = delete;
 
     // --- for resident streams ---
-    /// Before there is one. Inside a DriverScope. Throws.
+    /// Called before the first resident stream exists, inside a DriverScope. Throws.
     void expect_resident_work();
-    /// An operation of a resident stream is given to the driver meanwhile. It waits for a blocking call under way, but
-    /// for no longer than a second: the kernels that such a call waits for may wait for this operation.
+    /// A scope in which an operation of a resident stream is submitted to the driver. The constructor waits for a
+    /// blocking call in progress, but at most a second: the kernels that the call waits for may wait for this
+    /// operation.
     class Beginning {
     public:
         explicit Beginning(BlockingCalls& calls) noexcept : calls_(calls) { calls_.begin_work(); }
@@ -91,13 +93,13 @@ public:
         BlockingCalls& calls_;
     };
 
-    // --- for those who make blocking calls. With no lock held, and not by the scanner ---
-    /// True: there is no resident work, and there will be none until end(). False: there is.
+    // --- for makers of blocking calls: with no lock held, and not on the scanner ---
+    /// True: there is no resident work, and none begins before end(). False: there is resident work.
     bool begin() noexcept;
     void end() noexcept;
 
-    /// A blocking call is made meanwhile whose outcome the caller has to know. Throws Failure(GPO_INVALID_STATE) where
-    /// there is resident work, with its stream's name. `what`: "unregistering memory".
+    /// A scope for a blocking call whose outcome the caller has to know. Throws Failure(GPO_INVALID_STATE) beside
+    /// resident work, with the stream's name. `what`: "unregistering memory".
     class Now {
     public:
         Now(Context& context, const char* what);
@@ -109,19 +111,19 @@ public:
         BlockingCalls& calls_;
     };
 
-    /// Inside a DriverScope. Frees device memory without waiting for any kernel, where the driver can: in the order of
-    /// a stream of the library's own, on which nothing else is.
+    /// Frees device memory, if the driver can, without waiting for any kernel: in the order of an otherwise empty
+    /// stream of the library. Called inside a DriverScope.
     void free_memory(CUdeviceptr address) noexcept;
-    /// The same for memory that kernels may still use: waits for those, unless there is resident work.
+    /// Frees memory that kernels may still use: waits for the kernels, unless there is resident work.
     void free_used_memory(CUdeviceptr address) noexcept;
-    /// Likewise: unmaps another process's memory, now or when there is no resident work. Without memory to put that
-    /// off the mapping goes with the context.
+    /// Unmaps another process's memory, now or when there is no resident work. If there is no memory to put the call
+    /// off, the mapping ends with the context.
     void end_import(CUdeviceptr mapping) noexcept;
 
-    /// How many calls were put off and aren't made yet.
+    /// Number of calls that were put off and aren't made yet.
     uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
-    /// The streams end.
+    /// Called when the context's streams end.
     void finish() noexcept;
 
 private:
@@ -133,7 +135,7 @@ private:
     void make_all() noexcept;
     void make_behind_all(BlockingCall& call) noexcept;
 
-    /// Waits for the resident work that there is.
+    /// Waits for the current resident work.
     class Watch final : public Errand {
     public:
         explicit Watch(BlockingCalls& calls) noexcept : calls_(calls) {}
@@ -142,7 +144,7 @@ private:
     private:
         BlockingCalls& calls_;   // a reference to the context is held while it is posted
     } watch_{*this};
-    /// Puts what is in gathered_ behind all streams.
+    /// Makes the calls in gathered_ after the current work of all streams.
     class Gather final : public Errand {
     public:
         explicit Gather(BlockingCalls& calls) noexcept : calls_(calls) {}
@@ -162,9 +164,9 @@ private:
     host::Mutex lock_;                        // a leaf
     host::Condition no_calls_;
     uint32_t calls_ = 0;                      // under way; under lock_, as:
-    uint32_t beginning_ = 0;                  // operations that the driver is being given
-    BlockingCall *first_ = nullptr, *last_ = nullptr;   // that were put off, in order
-    BlockingCall* gathered_ = nullptr;   // that are to be made behind all streams
+    uint32_t beginning_ = 0;                  // operations being submitted
+    BlockingCall *first_ = nullptr, *last_ = nullptr;   // calls that were put off, in order
+    BlockingCall* gathered_ = nullptr;   // calls to make after the work of all streams
     bool watched_ = false, logged_ = false;
 };
 

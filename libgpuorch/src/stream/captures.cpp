@@ -7,7 +7,7 @@
 
 namespace gpo {
 
-// Of a stream of which the driver doesn't tell which capture it is in.
+// Capture number of a stream whose capture the driver can't report.
 static constexpr uint64_t kAnyCapture = UINT64_MAX;
 
 /// All listeners of the process.
@@ -19,7 +19,7 @@ public:
         listener.next_ = std::exchange(first_, &listener);
         count_.fetch_add(1, std::memory_order_relaxed);
     }
-    /// False if it isn't there.
+    /// False if the listener isn't in the list.
     bool remove(CaptureListener& listener) noexcept {
         std::lock_guard lock(lock_);
         for (CaptureListener** at = &first_; *at; at = &(*at)->next_) {
@@ -51,12 +51,12 @@ namespace {
 constinit CaptureListeners g_listeners;
 
 struct Point {
-    uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver doesn't tell, for `why`
+    uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver can't report it, for `why`
     CUgraphNode node = nullptr;
     CUresult why = CUDA_SUCCESS;
 };
 
-// Where a captured stream is. Inside a DriverScope.
+// The captured stream's capture and last node. Inside a DriverScope.
 Point point_of(Stream& stream) noexcept {
     if (!stream.given_out() || stream.detached()) return {};
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -94,7 +94,7 @@ bool is_recording(uint64_t capture) noexcept {
 void note_captured(Stream& stream, const Operation& operation) noexcept {
     const Point point = point_of(stream);
     if (!point.capture) return;
-    ErrorPtr unknown;   // what the operation needs wouldn't be kept
+    ErrorPtr unknown;   // the recording couldn't keep the operation's objects
     if (point.capture == kAnyCapture) {
         const ErrorPtr why = stream.context().error_of(point.why, "cuStreamGetCaptureInfo");
         unknown = make_error(why->status, "which node the operation has become isn't known: ", why->sentence());

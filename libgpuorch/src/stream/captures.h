@@ -1,4 +1,4 @@
-// Those who record what streams are given while they are captured: graph templates (graph/recording.h).
+// Listeners that record the operations of captured streams: graph templates (graph/recording.h).
 #pragma once
 
 #include <cuda.h>
@@ -15,7 +15,7 @@ class Stream;
 class CaptureListener {
 public:
     /// An operation was captured; the stream's later work comes after `node`, or after several nodes (NULL). Under the
-    /// stream's submit lock and the lock of the list: makes no call of the driver.
+    /// stream's submit lock and the lock of the list: makes no driver calls.
     virtual void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept = 0;
     /// A call that named the stream was refused. Under the lock of the list.
     virtual void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept = 0;
@@ -35,21 +35,20 @@ namespace captures {
 
 /// `capture`: its number (Stream::capture).
 void add(CaptureListener& listener, uint64_t capture) noexcept;
-/// Nothing is called any more.
+/// After the return the listener isn't called any more.
 void remove(CaptureListener& listener) noexcept;
 
 /// Whether there is any listener. Relaxed.
 bool any() noexcept;
-/// Whether there is one of this capture: a template's recording, that hasn't ended.
+/// Whether this capture has a listener: a template's recording that hasn't ended.
 bool is_recording(uint64_t capture) noexcept;
-/// To be called for each operation that a stream was given, while there is any. Inside a DriverScope. If the driver
-/// can't tell in which capture the stream is, all captures have an operation refused, so that none is taken for
-/// complete.
+/// To be called for each operation put on a stream, while there is any listener. Inside a DriverScope. If the driver
+/// can't report the stream's capture, all captures have an operation refused, so that none counts as complete.
 void note_captured(Stream& stream, const Operation& operation) noexcept;
-/// The same for each call that named the stream and was refused (abi/call.h). `function`: that was called. Enters the
+/// To be called for each refused call that named the stream (abi/call.h). `function`: the called function. Enters the
 /// context itself.
 void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept;
-/// Throws Failure(GPO_INVALID_STATE) where another thread records what the stream is given. Inside a DriverScope.
+/// Throws Failure(GPO_INVALID_STATE) if another thread records the stream. Inside a DriverScope.
 void refuse_other_thread(Stream& stream);
 
 }  // namespace captures

@@ -1,10 +1,10 @@
-// A stream is *stuck* if it is held for work that is held on stuck streams alone. Which are is found from the others:
-// those that wait for something else go on some day, and so do those that wait for these.
+// A stream is *stuck* if it is held only for work that is held on stuck streams. The search finds the others: a stream
+// that waits for something else goes on some day, and releases the streams that wait for its work.
 //
-// Streams are looked at one after the other, each under its own lock, and what one is held for may change meanwhile.
-// But a stream that is held for another operation later never comes back to this one. So if a second look finds each
-// stream of a cycle where the first one did, all of them were there at the moment between the two, and as nobody else
-// can release an unbreakable cycle they stay there.
+// The search reads streams one after the other, each under its own lock, and their waits may change in between. A
+// stream that is held for a later operation never returns to an earlier one. Hence, if two searches find every stream
+// of a cycle at the same operation, all streams were there at once between the searches. Nothing can release an
+// unbreakable cycle, so they stay there.
 #include "stream/cycles.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gpo {
 
 namespace {
 
-constexpr unsigned kLooks = 16;         // before others are given time to settle
+constexpr unsigned kLooks = 16;         // searches before the errand is tried again later
 constexpr size_t kNamed = 4;            // streams of a cycle that an error names; messages are cut at 511 bytes
 
 struct Node {
@@ -58,7 +58,7 @@ public:
     /// Calls `visit(cycle)`, the places of its nodes, for one cycle of each group of stuck streams.
     template <class Visit>
     void each(Visit visit) const {
-        std::vector<size_t> walk_of(nodes_.size(), SIZE_MAX);   // which walk came by
+        std::vector<size_t> walk_of(nodes_.size(), SIZE_MAX);   // the walk that has visited the node
         for (size_t first = 0; first < nodes_.size(); ++first) {
             std::vector<size_t> walk;
             size_t at = first;
@@ -67,7 +67,7 @@ public:
                 walk.push_back(at);
                 at = places_.at(nodes_[at].held.awaits.streams.front());
             }
-            if (walk.empty() || walk_of[at] != first) continue;   // it has led to a cycle that was visited
+            if (walk.empty() || walk_of[at] != first) continue;   // ends in a cycle visited before
             visit(std::vector<size_t>(std::find(walk.begin(), walk.end(), at), walk.end()));
         }
     }
@@ -109,7 +109,7 @@ private:
     }
 
     void settle() {
-        // Who waits for whom, so that each is looked at again only when one that it waits for has turned out to go on.
+        // The nodes that wait for each stream: a node is checked again only after such a stream was found to go on.
         std::unordered_map<const Stream*, std::vector<size_t>> waiting;
         std::vector<size_t> to_look_at;
         for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -151,7 +151,7 @@ bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
             return true;
         }
     } catch (const std::bad_alloc&) {
-        // Later, then.
+        // The caller tries again later.
     }
     return false;
 }

@@ -1,6 +1,6 @@
-// Streams that hold each other up: each is held for something that is to come of work held on the next, and the last
-// for work held on the first. Nothing but a handle's owner can end that: who cancels one of the streams, or signals or
-// fails one of the timelines. Where all those handles are gone the cycle is *unbreakable*, and its streams are failed.
+// Cycles of held streams: each stream waits for work held on the next, and the last for work held on the first. Only
+// the owner of a handle can end a cycle: by cancelling a stream, or by signalling or failing a timeline. If no such
+// handle is left, the cycle is *unbreakable*, and its streams fail.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace gpo {
 
-/// Fails the streams of every unbreakable cycle, with an error that names it. Under no lock, on a thread that may take
-/// submit locks. False if there was no memory to find out, or streams changed all the time: to be called again.
+/// Fails the streams of every unbreakable cycle, with an error that names the cycle. Under no lock, on a thread that
+/// may take submit locks. False if there was too little memory, or streams changed all the time: call it again.
 bool fail_unbreakable_cycles(Runtime& runtime) noexcept;
 
-/// "stream `a` waits for timeline `t` to reach 5, whose signal is held on the same stream, behind the wait", of one
-/// cycle that there is, breakable or not; "" if there is none, or no memory to say so.
+/// A description of one cycle, breakable or not: "stream `a` waits for timeline `t` to reach 5, whose signal is held on
+/// the same stream, behind the wait". "" if there is no cycle, or no memory for the text.
 std::string describe_cycle(Runtime& runtime) noexcept;
 
 }  // namespace gpo

@@ -1,6 +1,6 @@
-// A recording of an event that has a driver's event of its own, its *point*: one that was held on its stream, or is
-// waited for by a stream that is held itself, since the user's event may be recorded again before that stream is let
-// go; or one that the launch of a graph, which is held, would overwrite in the user's event.
+// A recording of an event with its own driver event, its *point*. A recording has a point if its stream was held, or if
+// a held launch of a graph would overwrite the recording in the user's event. The third case is a wait of a held
+// stream: the user's event may be recorded again before the stream is released.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace gpo {
 
 class Recording final : public Counted {
 public:
-    /// `stream`: what it is held on; NULL: nothing, it will be issued at once. Throws.
+    /// `stream`: the stream that holds the recording; NULL: not held, to be issued at once. Throws.
     Recording(Context& context, const Stream* stream, bool timing)
         : stream(stream), context_(&context), timing_(timing) {
         RelaxedCapture relaxed(context.table());
@@ -24,7 +24,7 @@ public:
     Context& context() const noexcept { return *context_; }
 
     CUevent point() const noexcept { return point_; }
-    /// NULL while it is on its way.
+    /// Why the recording was dropped; NULL: not dropped.
     ErrorPtr dropped() const {
         std::lock_guard lock(lock_);
         return dropped_;
@@ -33,7 +33,7 @@ public:
         std::lock_guard lock(lock_);
         return pending_;
     }
-    /// True while it is held: the stream is flushed when it isn't any more.
+    /// True while the recording is pending: release_waiting() then flushes `held`.
     bool wait(Stream& held) {
         std::lock_guard lock(lock_);
         if (!pending_) return false;
@@ -65,7 +65,7 @@ private:
     mutable host::Mutex lock_;
     bool pending_ = true;
     ErrorPtr dropped_;
-    std::vector<Ref<Stream>> waiting_;       // streams that are held for it
+    std::vector<Ref<Stream>> waiting_;       // streams that are held for this recording
 };
 
 }  // namespace gpo

@@ -9,7 +9,7 @@
 
 namespace gpo {
 
-// What one stream has of it.
+// The operation that a single stream has of the work.
 class GroupWork::StreamPart final : public Operation {
 public:
     StreamPart(GroupWork& work, size_t place) noexcept
@@ -17,7 +17,7 @@ public:
         has_consequences();
     }
 
-    /// Never: whoever finds all parts the first of what is held issues them.
+    /// Never true: once all parts are the first operations held, the errands issue them (run).
     bool ready(Stream&) override {
         if (const ErrorPtr dropped = work_->dropped()) throw NeverPossible(dropped);
         work_->part_arrived(place_);
@@ -51,8 +51,8 @@ public:
 
 private:
     GroupWork* const work_;
-    const size_t place_;              // in its streams
-    Ref<GroupWork> keeps_;            // of a held one
+    const size_t place_;              // in the work's streams
+    Ref<GroupWork> keeps_;            // set in held parts
 };
 
 GroupWork::GroupWork(const char* kind, const char* label, std::span<Stream* const> streams)
@@ -84,11 +84,11 @@ gpo_status GroupWork::submit() {
         else held = true, full = !hold_all();
     });
     if (full) return GPO_WOULD_BLOCK;
-    if (held) flush_all();   // what a stream waits for may have come meanwhile
+    if (held) flush_all();   // the streams' waits may have ended meanwhile
     return GPO_SUCCESS;
 }
 
-// Nothing is held on any stream. Refuses what can't be put on them as they are.
+// True if no stream holds anything. Throws if the streams' state doesn't permit the work.
 bool GroupWork::can_issue() {
     bool can = true;
     size_t captured = 0;
@@ -117,8 +117,8 @@ void GroupWork::issue_all() {
     for (size_t place = 0; place < streams_.size(); ++place) streams_[place]->note(*parts_[place]);
 }
 
-// Each stream hands over its part, with what is to be known of it (traces, attribution), around those of the streams
-// behind it; the innermost gives the driver all.
+// Recursive: each stream hands over its part, with its traces and attribution, around the parts of the later streams.
+// The innermost call submits the work to the driver.
 void GroupWork::issue_from(size_t place) {
     if (place < streams_.size()) {
         Stream& stream = *streams_[place];
@@ -137,12 +137,12 @@ void GroupWork::issue_from(size_t place) {
     }
 }
 
-// Some of it is on its way: streams that go on would go on with half of it.
+// The driver has only a part of the work: the streams must not go on after half of it.
 void GroupWork::fail_streams(const ErrorPtr& error) noexcept {
     for (const auto& stream : streams_) stream->fail(error);
 }
 
-// False if a stream holds as much as it may.
+// False if a stream holds as many operations as it may.
 bool GroupWork::hold_all() {
     for (const auto& stream : streams_) {
         stream->refuse_shut_down();   // as in Stream::hold
@@ -206,7 +206,7 @@ void GroupWork::run() noexcept {
     try {
         spent.resize(streams_.size());
         under_all_locks([&] {
-            if (dropped() || !all_first()) return;   // one was dropped, and drops the others
+            if (dropped() || !all_first()) return;   // a dropped part drops the others
             for (const auto& stream : streams_) again = again || stream->capturing();
             if (again) return;
             releasing.emplace(runtime);

@@ -1,11 +1,11 @@
-// Work of several streams at once, which the driver is given in one go: a collective of devices.
+// Work of several streams that is submitted to the driver in one go: a collective of devices.
 //
-// Submitting it takes the submit locks of all its streams, in the order of their addresses: the one place where a
-// thread holds more than one. So two works over the same streams are on all of them in the same order, and whatever
-// else is put on one of the streams comes before the whole work or after it. It is given to the driver if no stream is
-// held. Otherwise each stream holds a *part* of it. A part is never ready by itself: when all parts are the first of
-// what their streams hold, the errands take all locks and give the work to the driver. If one part is dropped, so are
-// the others, and their streams fail.
+// Submission takes the submit locks of all streams, in the order of their addresses; nowhere else does a thread hold
+// several submit locks. Hence two works over the same streams are in the same order on all streams, and any other
+// operation of a stream comes before or after the whole work. If no stream is held, the driver gets the work at once.
+// Otherwise each stream holds a *part* of it. A part is never ready by itself: when every part is the first operation
+// that its stream holds, the errands take all locks and submit the work. If a part is dropped, all parts are dropped
+// and their streams fail.
 #pragma once
 
 #include <optional>
@@ -20,23 +20,24 @@ namespace gpo {
 
 class GroupWork : public Counted, private Errand {
 public:
-    /// `kind`: static text. `label`: interned. Each stream once, at least one, all of one runtime.
+    /// `kind`: static text. `label`: interned. `streams`: distinct, at least one, all of the same runtime.
     GroupWork(const char* kind, const char* label, std::span<Stream* const> streams);
 
-    /// On all streams, or on none. GPO_SUCCESS or GPO_WOULD_BLOCK (a stream holds too much). Throws Failure.
+    /// Puts the work on all streams or on none. GPO_SUCCESS or GPO_WOULD_BLOCK (a stream holds too much). Throws
+    /// Failure.
     gpo_status submit();
 
 protected:
     ~GroupWork() override = default;
-    /// Gives it all to the driver. Under the submit locks of all streams; enters contexts itself. Throws Failure. From
-    /// the first call on that had an effect, it has to call begin() before.
+    /// Submits all the work to the driver, under the submit locks of all streams. Enters contexts itself. Has to call
+    /// begin() before the first driver call that has an effect. Throws Failure.
     virtual void issue() = 0;
     void begin() noexcept { begun_ = true; }
-    /// What a recording of it needs for as long as it can run (Operation::owner).
+    /// An object that a recording of the work keeps for as long as it can run (Operation::owner).
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
-    /// What a part has the GPU do, for a trace.
+    /// The GPU's work of a part, for traces.
     virtual trace::Work work() const noexcept { return {trace::Engine::kernel}; }
-    /// What one stream does, where that is a single operation; else NULL.
+    /// The stream's own operation, if its part is a single operation; otherwise NULL.
     virtual const Operation* content(const Stream&) const noexcept { return nullptr; }
 
 private:
@@ -58,10 +59,10 @@ private:
 
     const char *const kind_, *const label_;
     std::vector<Ref<Stream>> streams_;          // in the order of their addresses
-    std::vector<StreamPart*> parts_;            // of these streams. Under the locks
-    std::vector<std::atomic<bool>> arrived_;    // its part has been the first of what the stream holds
+    std::vector<StreamPart*> parts_;            // by stream. Under the locks
+    std::vector<std::atomic<bool>> arrived_;    // by stream: the part has been the first held operation
     std::atomic<size_t> arrivals_{0};
-    std::optional<Deferred::Entry> releasing_;  // from the last arrival until that was seen to
+    std::optional<Deferred::Entry> releasing_;  // from the last arrival to the end of run()
     bool begun_ = false;                        // under the locks
     mutable host::Mutex lock_;                  // a leaf
     ErrorPtr dropped_;                          // under lock_

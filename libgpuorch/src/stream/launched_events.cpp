@@ -18,17 +18,17 @@ void LaunchedEvents::promise(Stream& stream, const EventList& events) {
     promised_ = std::move(promised);
     for (Promised& each : promised_) {
         Event& event = *each.event;
-        Ref<Recording> before;   // given up behind the lock
+        Ref<Recording> before;   // released after the lock
         std::lock_guard lock(event.newest_lock_);
         event.overwriting_.store(event.overwriting_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         before = event.set_newest(each.recording);
         each.number = event.begin_recording();
-        event.capture_.store(0, std::memory_order_release);   // none is held in a capture
+        event.capture_.store(0, std::memory_order_release);   // launches aren't held in captures
     }
 }
 
 void LaunchedEvents::begin(Stream& stream, const EventList& events) {
-    // As a rule there are none, or only such as nobody watches.
+    // Usually there are no events, or only unwatched events.
     if (std::none_of(events.begin(), events.end(), [](const Ref<Event>& event) {
             return event->watched_.load(std::memory_order_acquire);
         }))
@@ -57,8 +57,8 @@ void LaunchedEvents::launched(const EventList& events) noexcept {
     }
     host::light_fence();
     for (const Ref<Event>& event : events) {
-        // A copy of the recording before this one isn't the newest any more. What others have promised since the launch
-        // began is, and what the event has a point for will be.
+        // The copy of an earlier recording isn't the newest any more. Exceptions: a recording promised since begin()
+        // stays the newest, and a point of this launch becomes the newest in conclude().
         if (promise_of(*event) || !event->watched_.load(std::memory_order_acquire)) continue;
         Ref<Recording> before;
         std::lock_guard lock(event->newest_lock_);
@@ -75,7 +75,7 @@ void LaunchedEvents::conclude(Stream& stream) noexcept {
         before = recorded.event->set_newest(recorded.point);
     }
     for (Promised& promised : promised_) {
-        // Where the graph was updated since, and has no such node any more, the whole launch is waited for.
+        // If an update has removed the graph's node since the promise, waits are for the whole launch.
         promised.recording->end(promised.recorded ? copy(*promised.event, *promised.recording, stream)
                                                   : record_point(*promised.recording, stream));
         promised.event->end_overwriting();
@@ -83,13 +83,13 @@ void LaunchedEvents::conclude(Stream& stream) noexcept {
     end_recording();
 }
 
-// Makes the point of a recording that the driver's event has now.
+// Copies the driver event's current recording to the point of `to`.
 ErrorPtr LaunchedEvents::copy(Event& event, Recording& to, Stream& stream) noexcept {
     try {
         event.copy_native_to(to);
         return nullptr;
     } catch (...) {
-        return record_point(to, stream);   // there is no stream to be had: it is complete with the launch
+        return record_point(to, stream);   // no stream for the copy: complete with the whole launch
     }
 }
 

@@ -1,10 +1,10 @@
 // The events that a launch of a graph records.
 //
-// The launch is the newest recording of each of them, as an event's own recording would be: from the moment that the
-// driver has it, or, if it is held, from its acceptance on. A held launch *promises* its recordings: an event's newest
-// one is pending until the launch is given to the driver, or dropped. The nodes of the graph record the driver's event
-// whatever else has recorded it since; so what records it meanwhile gets a point of its own (stream/event_recording.h),
-// and of what the launch has recorded in its turn a copy is taken before anybody else can record the event.
+// The launch is each event's newest recording, like a plain recording: from its submission to the driver on, or from
+// its acceptance on if it is held. A held launch *promises* its recordings: an event's newest recording is pending
+// until the launch is submitted or dropped. The graph's nodes later overwrite the driver's event. Hence recordings made
+// in between get a point of their own (stream/event_recording.h). The launch's own recording is copied before any other
+// recording of the event.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,7 @@
 
 namespace gpo {
 
-/// Each once, in the order of their addresses, in which their locks are taken.
+/// Distinct events in the order of their addresses, which is their locks' order.
 using EventList = std::vector<Ref<Event>>;
 
 class LaunchedEvents {
@@ -24,23 +24,23 @@ public:
     LaunchedEvents(const LaunchedEvents&) = delete;
     LaunchedEvents& operator=(const LaunchedEvents&) = delete;
 
-    /// The launch is held, on this stream. Throws, and then nothing was promised.
+    /// The launch is held on this stream. Promises nothing if it throws.
     void promise(Stream& stream, const EventList& events);
 
     // Inside a DriverScope, under the submit lock.
-    /// Before the driver gets the launch: nobody else records, from here to conclude(), an event that is watched.
-    /// `events`: what the graph records now. Throws, and then it may be called again.
+    /// Called before the launch is submitted. If any of the events is watched, no other thread records them until
+    /// conclude(). `events`: the events that the graph records now. Throws; then it may be called again.
     void begin(Stream& stream, const EventList& events);
-    /// The driver hasn't got it.
+    /// The driver has refused the launch.
     void refused() noexcept { end_recording(); }
     /// The driver has the launch: `events` as in begin().
     void launched(const EventList& events) noexcept;
-    /// Behind that, with the graph's lock released.
+    /// Called after launched(), with the graph's lock released.
     void conclude(Stream& stream) noexcept;
 
-    /// The launch will never be given to the driver. Under the submit lock.
+    /// The launch will never be submitted. Under the submit lock.
     void drop(const ErrorPtr& error) noexcept;
-    /// Behind conclude() or drop(), with no lock held.
+    /// Flushes the waiting streams: called after conclude() or drop(), with no lock held.
     void release_waiting() noexcept;
 
 private:
@@ -50,10 +50,10 @@ private:
         uint64_t number = 0;         // of the recording
         bool recorded = false;       // by a node of the launch
     };
-    struct Recorded {                // by the launch, and by nothing of the library's until it is concluded
+    struct Recorded {                // by the launch; other recordings wait for conclude()
         Event* event;
         std::unique_lock<host::Mutex> lock;
-        Ref<Recording> point;        // NULL: none is needed
+        Ref<Recording> point;        // NULL: not needed
     };
     Promised* promise_of(const Event& event) noexcept;
     static ErrorPtr copy(Event& event, Recording& to, Stream& stream) noexcept;
@@ -61,7 +61,7 @@ private:
     void end_recording() noexcept { recorded_.clear(); }
 
     std::vector<Promised> promised_;   // in the order of EventList
-    std::vector<Recorded> recorded_;   // likewise
+    std::vector<Recorded> recorded_;   // in the same order
 };
 
 }  // namespace gpo

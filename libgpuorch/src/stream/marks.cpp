@@ -37,7 +37,7 @@ CUevent StreamMarks::event(bool timing) {
 }
 
 void StreamMarks::return_event(bool timing, CUevent event) noexcept {
-    if (timing) spares_[true].push_back(event);  // there is room: it was taken out of here
+    if (timing) spares_[true].push_back(event);  // has room: the event was taken out of here
 }
 
 CUevent StreamMarks::take_spare(bool timing) {
@@ -73,16 +73,16 @@ void StreamMarks::record_failed(Mark& mark) noexcept {
     mark.timing = false;
     if (stream_.detached()) return;
     const DriverTry scope(stream_.context());
-    if (!scope.entered()) return;   // nothing runs any more
+    if (!scope.entered()) return;   // lost context: nothing runs any more
     try {
         record(mark);
     } catch (const std::exception&) {
-        // Without an event it follows the marks before it.
+        // Without an event the mark completes after the marks before it.
     }
 }
 
 void StreamMarks::push(Mark&& mark) noexcept {
-    if (mark.operation == Mark::kNewest) mark.operation = stream_.submission().accepted();  // else it was held
+    if (mark.operation == Mark::kNewest) mark.operation = stream_.submission().accepted();  // otherwise it was held
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) watched_.deferring.store(true, std::memory_order_release);
     if (mark.origin != 0) {
@@ -94,8 +94,8 @@ void StreamMarks::push(Mark&& mark) noexcept {
     Streams::of(stream_.context()).scanner().wake(&watched_.marks);
 }
 
-// What others put on a blocking stream's way, through the legacy stream, or on a stream whose native handle they have,
-// isn't seen.
+// The library doesn't see the program's work on the legacy stream, which blocking streams wait for, nor on native
+// handles that it has given out.
 bool StreamMarks::end_stream() const noexcept { return newest() && !stream_.blocking() && !stream_.given_out(); }
 
 }  // namespace gpo

@@ -1,5 +1,4 @@
-// The marks of a stream, as the stream makes them; completion/mark.h says what a mark is, and completion/watched.h what
-// the scanner does with them.
+// A stream's side of its marks. completion/mark.h defines marks, and completion/watched.h the scanner's side.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,7 @@ namespace gpo {
 
 class Stream;
 
-/// All functions but those that say otherwise are called under the stream's submit lock.
+/// Functions are called under the stream's submit lock unless their comment says otherwise.
 class StreamMarks {
 public:
     /// Throws std::bad_alloc.
@@ -19,7 +18,7 @@ public:
     void give_events() noexcept;
 
     Watched& watched() noexcept { return watched_; }
-    /// Number of the newest operation that was seen done. Any thread.
+    /// Number of the newest operation seen done. Any thread.
     uint64_t completed() const noexcept { return watched_.completed.load(std::memory_order_relaxed); }
     MarkQueue& queue() noexcept { return watched_.marks; }
     const MarkQueue& queue() const noexcept { return watched_.marks; }
@@ -35,31 +34,31 @@ public:
         watched_.marks.reserve(count);
         if (!scanned()) [[unlikely]] make_known();
     }
-    /// An event for the next mark: that of the mark's place in the queue, or, with timing, one of the context's. To be
-    /// given back by return_event if it isn't used. Throws.
+    /// An event for the next mark: the event of the mark's place in the queue, or, with timing, an event of the
+    /// context. Return unused events by return_event. Throws.
     CUevent event(bool timing);
     void return_event(bool timing, CUevent event) noexcept;
     /// event(false) needs no driver.
     bool has_spare() const noexcept { return !spares_[false].empty(); }
-    /// Records the event of the mark that is pushed next. In a capture, also one that the program has begun just before
-    /// the event was recorded, that is left to the scanner: to ask for an event that is in a capture would break the
-    /// capture. Throws.
+    /// Records the event of the mark that is pushed next. In a capture the scanner records it later, even if the
+    /// program began the capture just before: querying an event that is in a capture would break the capture. Throws.
     void record(Mark& mark);
-    /// The same for a mark that carries a failure: it completes when what the driver was given before has ended, whose
-    /// memory is in use.
+    /// Records the event of a mark that carries a failure. The mark completes when all work submitted before has ended,
+    /// as that work still uses memory.
     void record_failed(Mark& mark) noexcept;
     /// Fills in the operation's number and the time.
     void push(Mark&& mark) noexcept;
 
-    /// Whether the newest recorded mark is behind all that is on the stream: another mark needs no event.
+    /// Whether all work of the stream precedes the newest recorded mark: another mark needs no event.
     bool end_stream() const noexcept;
-    /// The same of what was put on by the library alone. Any thread, but true only under the lock.
+    /// Whether all work that the library has submitted precedes the newest mark. Any thread, but reliable only under
+    /// the lock.
     bool newest() const noexcept { return newest_.load(std::memory_order_relaxed); }
-    /// A mark was recorded, and nothing lies behind it yet (true); or something is put behind it (false).
+    /// true: a mark was just recorded. false: the library is about to submit work after the newest mark.
     void set_newest(bool newest) noexcept { newest_.store(newest, std::memory_order_relaxed); }
 
-    /// A mark will be made later, for somebody who waits for all that is on the stream, also for what only the program
-    /// has put there. Until then the stream isn't destroyed without a mark. Any thread.
+    /// Announces a later mark, for a wait for all work of the stream, the program's own included. Until then the stream
+    /// isn't destroyed without a mark. Any thread.
     void expect_mark() noexcept { expected_.fetch_add(1, std::memory_order_acq_rel); }
     void end_expecting_mark() noexcept { expected_.fetch_sub(1, std::memory_order_acq_rel); }
     bool expects_mark() const noexcept { return expected_.load(std::memory_order_acquire) != 0; }

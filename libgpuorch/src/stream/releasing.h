@@ -1,22 +1,23 @@
-// Threads that release held streams, so that a call which promises that streams are released can wait for the others.
+// Threads that release held streams are counted, so that a call which promises released streams can wait for the
+// others.
 #pragma once
 
 #include "core/runtime.h"
 
 namespace gpo {
 
-/// The calling thread may release streams, or has taken a stream over from another thread to do so: from before others
-/// can see that, until it is done. A stream that one thread's call makes ready may be issued by another thread, which
-/// was there first, and only that thread knows which streams come next. So whoever promises that streams are released
-/// when a call returns waits for the others.
+/// A scope in which the calling thread may release streams, or has taken over a stream to release. Begins before other
+/// threads can see the release. A stream made ready by this thread's call may be issued by another thread, and only
+/// that thread knows which streams follow. Hence a call that promises released streams on return waits for the other
+/// threads.
 class Releasing {
 public:
     explicit Releasing(Runtime& runtime) noexcept;
     ~Releasing();
     Releasing(const Releasing&) = delete;
     Releasing& operator=(const Releasing&) = delete;
-    /// Waits for all who release streams by now. At the end of a call: one that is made while the thread releases
-    /// streams itself, or in a host node, doesn't wait.
+    /// Waits for all threads that release streams now. Called at the end of a call. Doesn't wait if the calling thread
+    /// releases streams itself, or is in a host node.
     static void wait_for_others(Runtime& runtime) noexcept;
     static bool here() noexcept;
 

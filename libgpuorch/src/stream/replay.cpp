@@ -21,7 +21,7 @@ bool alike(const KernelWork& one, const KernelWork& other) noexcept { return one
 bool alike(const CopyWork& one, const CopyWork& other) noexcept { return one.way == other.way; }
 bool alike(const FillWork& one, const FillWork& other) noexcept { return one.element_bytes == other.element_bytes; }
 
-// What is done with a record of whatever kind; `none` where there is no record.
+// Calls `what` with the record of any kind; returns `none` if there is no record.
 template <class Result, class Do>
 Result with(const LearnableWork& work, Result none, Do what) noexcept {
     if (const auto* kernel = std::get_if<KernelWork>(&work)) return what(*kernel);
@@ -49,7 +49,7 @@ ReplayStep::ReplayStep(const Operation& operation, const LearnableWork& work)
     }
 }
 
-// It was counted when it was accepted.
+// The operation was counted at its acceptance.
 void ReplayStep::issue(Stream& stream) {
     const Issued issued = with(
         work_, kNothing, [&](const auto& record) { return gpo::issue(stream.context(), stream.native(), record); });
@@ -134,7 +134,7 @@ Replay::~Replay() {
     if (!graph_) return;
     const DriverTry scope(context_);
     if (!scope.entered()) return;
-    if (exec_) context_.table().cuGraphExecDestroy(exec_);  // what is in flight runs to its end
+    if (exec_) context_.table().cuGraphExecDestroy(exec_);  // launches in progress run to their end
     context_.table().cuGraphDestroy(graph_);
 }
 

@@ -12,7 +12,7 @@ namespace gpo {
 
 namespace {
 
-constexpr unsigned kNumberBits = 22;   // no kernel of Linux has more processes
+constexpr unsigned kNumberBits = 22;   // Linux has at most 2^22 process numbers
 
 uint64_t word_of(const host::Process& process) noexcept {
     return process.start << kNumberBits | static_cast<uint64_t>(process.number);
@@ -24,8 +24,8 @@ host::Process process_of(uint64_t word) noexcept {
 
 }  // namespace
 
-// Where the driver, or a lost context, keeps what it has registered, the addresses stay taken: it would take other memory
-// there for pinned.
+// If the memory can't be unregistered (driver error, lost context), the mapping stays: the driver would take other
+// memory at these addresses for pinned memory.
 class SharedRecordings::Unmap final : public BlockingCall {
 public:
     using BlockingCall::BlockingCall;
@@ -98,7 +98,7 @@ CUdeviceptr SharedRecordings::word(Ticket ticket) const noexcept {
                                             reinterpret_cast<char*>(words_));
 }
 
-// `*after_another`: a recording of a process that is there has the word, and isn't complete.
+// `*after_another`: the word still has an incomplete recording of a living process.
 SharedRecordings::Ticket SharedRecordings::take(bool* after_another) {
     std::lock_guard lock(lock_);
     under_way_.reserve(under_way_.size() + 1);
@@ -130,7 +130,7 @@ void SharedRecordings::record(Stream& stream) {
             table.cuStreamWriteValue32(stream.native(), word(ticket), ticket, CU_STREAM_WRITE_VALUE_DEFAULT),
             "cuStreamWriteValue32");
     } catch (...) {
-        release(ticket);   // nobody waits for it
+        release(ticket);   // no stream waits for the ticket yet
         throw;
     }
     note_newest(ticket);

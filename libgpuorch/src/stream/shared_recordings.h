@@ -1,9 +1,9 @@
-// The recordings of an event of several processes: words in pinned memory that all of them have mapped. A recording has a
-// number, its *ticket*, and a word that the recording's stream sets to the ticket when it comes to it
-// (cuStreamWriteValue32). A stream waits for the word (cuStreamWaitValue32), and the host reads it. So a process can end
-// the waits for a recording whose process has died, which it could not with events of the driver's.
+// The recordings of an event of several processes: words in pinned memory that all processes have mapped. A recording
+// has a number, its *ticket*, and a word. The recording's stream writes the ticket to the word (cuStreamWriteValue32),
+// other streams wait for the word (cuStreamWaitValue32), and the host reads it. Hence a process can end the waits for a
+// recording whose process has died, which isn't possible with the driver's events.
 //
-// A word is used again by every kSlots-th recording. Tickets go around: what is compared is their difference.
+// Every kSlots-th recording uses the same word. Tickets wrap around: comparisons use their difference.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@ namespace gpo {
 class SharedRecordings {
 public:
     using Ticket = uint32_t;   // 0: there is no recording
-    /// A process in one word, so that no other process reads half of it: start 41 bits, number 22 bits.
+    /// A process in a single word, so that reads are atomic: start 41 bits, number 22 bits.
     using Recorder = uint64_t;
 
     /// Pinned for the context's driver. Throws Failure, std::bad_alloc.
     static std::unique_ptr<SharedRecordings> create(Context& context);
     static std::unique_ptr<SharedRecordings> open(Context& context, const Exported& exported);
-    /// Gives the words back, which no stream may use any more: see idle(), keep_words().
+    /// Unmaps the words. No stream may use them any more: see idle(), keep_words().
     ~SharedRecordings();
     SharedRecordings(const SharedRecordings&) = delete;
     SharedRecordings& operator=(const SharedRecordings&) = delete;
@@ -32,9 +32,9 @@ public:
     host::SharedFileName name() const noexcept { return file_.name(); }
     bool imported() const noexcept { return !file_.is_open(); }
 
-    /// Puts a recording on the stream, which then is the newest. Inside the stream's submission. Throws.
+    /// Puts the newest recording on the stream. Inside the stream's submission. Throws.
     void record(Stream& stream);
-    /// Makes the stream wait for a recording, unless that is complete. Inside the stream's submission. Throws.
+    /// Makes the stream wait for a recording unless the recording is complete. Inside the stream's submission. Throws.
     void wait(Stream& stream, Ticket ticket);
 
     Ticket newest() const noexcept { return words_->newest.load(std::memory_order_acquire); }
@@ -43,34 +43,34 @@ public:
         return ticket == 0 || reached(slot(ticket).done.load(std::memory_order_acquire), ticket);
     }
     Recorder recorder(Ticket ticket) const noexcept { return slot(ticket).recorder.load(std::memory_order_acquire); }
-    /// Takes some microseconds where it is another process.
+    /// Whether the process has ended. Takes some microseconds for another process.
     bool has_ended(Recorder recorder) const noexcept;
     /// The recording will never be complete. Known to all processes.
     void set_lost(Ticket ticket) noexcept { slot(ticket).lost.store(ticket, std::memory_order_release); }
     bool lost(Ticket ticket) const noexcept {
         return ticket != 0 && slot(ticket).lost.load(std::memory_order_acquire) == ticket;
     }
-    /// Lets go what waits for a recording that is lost.
+    /// Ends the waits for a lost recording.
     void release(Ticket ticket) noexcept;
     /// GPO_PEER_LOST.
     static ErrorPtr loss(const char* event, Recorder recorder) noexcept;
 
-    /// Whether no recording of this process is under way: no stream of its will write a word.
+    /// Whether all recordings of this process are complete: none of its streams will write a word.
     bool idle() noexcept;
-    /// The words stay mapped for good: streams may use them for who knows how long.
+    /// Keeps the words mapped until the process ends: streams may use them for an unknown time.
     void keep_words() noexcept;
 
 private:
     class Unmap;
     struct Slot {
-        std::atomic<uint32_t> done;       // the ticket of the recording that is complete
-        std::atomic<uint32_t> lost;       // … of one that will never be
-        std::atomic<uint64_t> recorder;   // the process of the newest one that has this word
+        std::atomic<uint32_t> done;       // ticket of the newest complete recording
+        std::atomic<uint32_t> lost;       // ticket of a lost recording
+        std::atomic<uint64_t> recorder;   // process of the word's newest recording
     };
     static constexpr uint32_t kSlots = 1020;
     struct Words {
-        std::atomic<uint32_t> tickets;    // given out
-        std::atomic<uint32_t> newest;     // the greatest that a driver has been given
+        std::atomic<uint32_t> tickets;    // number of tickets given out
+        std::atomic<uint32_t> newest;     // newest ticket submitted to a driver
         uint64_t rest[7];
         Slot slots[kSlots];
     };
@@ -86,11 +86,11 @@ private:
 
     const Ref<Context> context_;
     const Recorder own_;
-    host::SharedFile file_;            // open only where it was made
+    host::SharedFile file_;            // open only in the process that made it
     std::unique_ptr<Unmap> unmap_;     // made with the mapping
     Words* words_ = nullptr;
     CUdeviceptr address_ = 0;          // of the words, for streams
-    host::Mutex lock_;                 // of under_way_; a leaf
+    host::Mutex lock_;                 // guards under_way_; a leaf
     std::vector<Ticket> under_way_;    // recordings of this process
 };
 

@@ -10,10 +10,10 @@ namespace gpo {
 
 namespace {
 
-// Runs an action. It may serialise: not on the scanner.
+// Runs an action, which may serialise: not on the scanner.
 class Action final : public Errand {
 public:
-    /// `waited_for`: by who waits for the device.
+    /// `waited_for`: device-wide waits wait for the action.
     Action(Context& context, std::function<void(bool)> action, bool waited_for)
         : context_(&context), action_(std::move(action)) {
         if (waited_for) entry_.emplace(Streams::of(context).deferred());
@@ -34,10 +34,10 @@ private:
     const Ref<Context> context_;
     const std::function<void(bool)> action_;
     bool failed_ = false;
-    std::optional<Deferred::Entry> entry_;   // goes before the context may
+    std::optional<Deferred::Entry> entry_;   // destroyed before context_
 };
 
-// Called for each pass of a stream. The last mark lets go of it, and then all have passed.
+// The handler of the streams' marks. The last mark releases the last reference: then all streams have passed.
 class AllPassed final : public CompletionHandler, private Errand {
 public:
     AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
@@ -64,7 +64,7 @@ private:
             try {
                 stream.mark(Ref<CompletionHandler>(this));
             } catch (const std::exception& error) {
-                // Where there is only no memory for a mark now, there will be: the action never runs too early.
+                // After a passing lack of memory the errand retries: the action never runs too early.
                 if (is_passing(error)) {
                     context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
                     return;
@@ -116,7 +116,7 @@ Ref<Stream> Streams::idle() {
 
 void Streams::context_lost(bool crashed) noexcept {
     scanner_.wake();
-    // It takes submit locks and calls the driver, so it is done elsewhere.
+    // The aftermath takes submit locks and calls the driver, so the errands run it.
     aftermath_.crashed = crashed;
     context_.retain();
     context_.runtime().errands().post(aftermath_);
@@ -127,7 +127,7 @@ void Streams::Aftermath::run() noexcept {
     std::vector<Ref<Stream>> streams;
     {
         std::lock_guard lock(streams_.streams_lock_);
-        streams.swap(streams_.last_streams_);   // no memory is needed: see add
+        streams.swap(streams_.last_streams_);   // needs no memory: see add
         for (Stream* stream : streams_.streams_)
             if (stream->try_retain()) streams.push_back(Ref<Stream>::adopt(stream));
     }
@@ -143,7 +143,7 @@ void Streams::look_for_cycles() noexcept {
 
 void Streams::CycleSearch::run() noexcept {
     const Ref<Context> context = Ref<Context>::adopt(&streams_.context_);
-    posted.store(false, std::memory_order_seq_cst);   // what changes from here on is looked at once more
+    posted.store(false, std::memory_order_seq_cst);   // later changes post another search
     if (fail_unbreakable_cycles(context->runtime())) return;
     if (posted.exchange(true, std::memory_order_seq_cst)) return;
     context->retain();
@@ -187,7 +187,7 @@ std::vector<Ref<Stream>> Streams::passing() const {
     return out;
 }
 
-// In the order of their addresses.
+// Visits streams in the order of their addresses.
 template <class Wanted, class Visit>
 bool Streams::each(Wanted wanted, Visit visit) noexcept {
     for (const Stream* last = nullptr;;) {
@@ -254,8 +254,8 @@ bool Streams::drain_marks(uint64_t deadline) noexcept {
                 [=](Stream& stream) { return stream.drain_unmarked(deadline) && stream.marks().drain(deadline); });
 }
 
-// Whoever marked the stream last gave up its reference after that; and nobody takes a reference out of streams_
-// meanwhile.
+// The last thread to mark the stream released its reference after the mark, and the lock keeps other threads from
+// taking a reference out of streams_.
 bool Streams::claim_unused(Stream& stream) noexcept {
     std::lock_guard lock(streams_lock_);
     return stream.only() && !stream.marks().any() && stream.claim_if_only();
@@ -273,8 +273,7 @@ void Streams::add_counters(gpo_statistics& statistics) const {
     statistics.put_off += blocking_calls_.waiting();
 }
 
-// The mark of a stream that has failed is behind its work too, unless the driver could not record an event for it, or
-// gave an error when it was asked for that.
+// A failed stream's mark completes after its work too, unless the driver couldn't record or query the mark's event.
 bool Streams::failed_work_runs() noexcept {
     bool runs = false;
     const DriverTry scope(context_);
@@ -285,7 +284,7 @@ bool Streams::failed_work_runs() noexcept {
                  runs = !stream.detached() && !stream.captured() &&
                         context_.table().cuStreamQuery(stream.native()) == CUDA_ERROR_NOT_READY;
              } catch (const Failure&) {
-                 // The driver doesn't tell.
+                 // The driver can't report it.
              }
              return !runs;
          });
@@ -293,7 +292,7 @@ bool Streams::failed_work_runs() noexcept {
 }
 
 void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {
-    // May throw: before there is anything that would run the action. In a context that has ended all streams have
+    // May throw, hence comes before anything that would run the action. In a context that has ended, all streams have
     // passed.
     auto streams = context_.ended() ? std::vector<Ref<Stream>>() : passing();
     if (behind && behind->residence() && !context_.ended()) streams.push_back(Ref<Stream>(behind));
@@ -301,7 +300,7 @@ void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {
     make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
 }
 
-// A resident stream that is only held isn't waited for: the work before the mark there may be long in coming.
+// Skips resident streams that are only held: it may take long until the work before the mark begins.
 void Streams::when_residents_pass(std::function<void(bool)> action) {
     auto streams = context_.ended() ? std::vector<Ref<Stream>>() : all();
     std::erase_if(streams, [](const Ref<Stream>& stream) { return !stream->residence() || !stream->may_be_at_work(); });

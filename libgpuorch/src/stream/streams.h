@@ -1,5 +1,5 @@
-// The streams of a context, with the scanner that watches their marks: what a device-wide wait, a deferred free and a
-// shutdown go through. They end before the context does.
+// The streams of a context, with the scanner that watches their marks. Used by device-wide waits, deferred frees and
+// shutdown. The streams end before the context does.
 #pragma once
 
 #include <functional>
@@ -22,55 +22,54 @@ public:
     static Streams& of(Context& context) noexcept { return static_cast<Streams&>(context.users()); }
 
     Scanner& scanner() noexcept { return scanner_; }
-    /// A thread that issues what streams that learn withhold for too long, and does nothing that may take long. It runs
-    /// from the first such stream on.
+    /// The thread that issues operations withheld for too long by learning streams; its errands take a short time only.
+    /// Runs from the first such stream on.
     Errands& prompts() noexcept { return prompts_; }
     void start_prompts() {
         prompts_.start("gpo-learn");
         learns_.store(true, std::memory_order_release);
     }
-    /// Before something changes or goes that operations may need which streams that learn withhold: these are issued.
-    /// A stream for which there is no memory for that fails. With no lock held, and not by the scanner.
+    /// Issues the operations withheld by learning streams. Called before an object that they may need changes or is
+    /// destroyed. A stream fails if there is no memory for that. With no lock held, and not by the scanner.
     void settle_withheld() noexcept;
-    /// The same of all contexts.
+    /// Issues the withheld operations of all contexts.
     static void settle_withheld(Runtime& runtime) noexcept;
 
-    /// The driver gets to know of all frees on idle streams that they are done (Stream::show_frees), for all contexts.
-    /// With no lock held.
+    /// Makes the driver notice that the frees on idle streams are done (Stream::show_frees), in all contexts. With no
+    /// lock held.
     static void show_frees(Runtime& runtime) noexcept;
 
     /// Streams announce themselves, for device-wide waits and deferred frees. Throws std::bad_alloc.
     void add(Stream& stream);
     void remove(Stream& stream) noexcept;
-    /// All that were announced. Throws std::bad_alloc.
+    /// All announced streams. Throws std::bad_alloc.
     std::vector<Ref<Stream>> all() const;
-    /// Of these, the ones that a wait for the whole device waits for: all but resident streams. Throws std::bad_alloc.
+    /// The streams that a device-wide wait waits for: all but resident streams. Throws std::bad_alloc.
     std::vector<Ref<Stream>> passing() const;
-    /// NULL if it is none of these any more.
+    /// A reference to the stream; NULL if it isn't an announced stream any more.
     Ref<Stream> find(const Stream* stream) const noexcept;
-    /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one.
-    /// Throws.
+    /// An empty hidden stream, idle or new, for watching a point that isn't the library's. Throws.
     Ref<Stream> idle();
-    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it
-    /// any more, and the caller destroys it.
+    /// Takes over the caller's reference if it is the only reference and no mark is pending. Then no thread can mark
+    /// the stream any more, and the caller destroys it.
     bool claim_unused(Stream& stream) noexcept;
 
-    /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
-    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise,
-    /// and doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for
-    /// as well. Resident streams are left out, but for `behind`, if that is one (NULL: none is waited for).
+    /// Runs `action` on the runtime's errands' thread, inside a DriverScope, once all current work of this context's
+    /// streams is done or the context is lost. `ok` false: the driver's objects no longer exist; don't touch them.
+    /// `action` may serialise, and doesn't throw. Waits for captured and held streams too. Resident streams are
+    /// skipped, except for `behind` (NULL: none).
     void when_all_pass(std::function<void(bool ok)> action, Stream* behind = nullptr);
-    /// Whether work of a stream that has failed is on the GPU, resident streams left out. By the errands' thread.
+    /// Whether work of a failed stream is on the GPU; skips resident streams. Called by the errands' thread.
     bool failed_work_runs() noexcept;
-    /// The same as when_all_pass, once the resident work is done that there is now; nobody waits for the action.
+    /// Runs `action`, as when_all_pass does, once the current resident work is done. Nothing waits for the action.
     void when_residents_pass(std::function<void(bool ok)> action);
-    /// A resident stream on which something runs, or may; NULL if there is none. Asks the driver. With no lock held.
+    /// A resident stream with work that runs or may run; NULL: none. Asks the driver. With no lock held.
     Ref<Stream> resident_work() noexcept;
     BlockingCalls& blocking_calls() noexcept { return blocking_calls_; }
-    /// Those actions, until they have run.
+    /// The actions of when_all_pass that haven't run yet.
     Deferred& deferred() noexcept { return deferred_; }
-    /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail
-    /// that.
+    /// Called when a held stream has no handle left to cancel it by: if it is in an unbreakable cycle
+    /// (stream/cycles.h), the errands fail the cycle's streams.
     void look_for_cycles() noexcept;
 
     // --- for the context ---
@@ -81,15 +80,15 @@ public:
     void finish() noexcept override;
 
 private:
-    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a
-    /// lock; until it returns false. Streams may come and go meanwhile. Takes no memory.
+    /// Calls `visit`, under no lock, for each stream for which `wanted` (called under a lock) is true, until `visit`
+    /// returns false. Streams may be added and removed meanwhile. Allocates no memory.
     template <class Wanted, class Visit>
     bool each(Wanted wanted, Visit visit) noexcept;
 
-    Context& context_;   // which owns this
+    Context& context_;   // the owner of this object
 
-    /// On a lost context: nobody else would tell those who wait for what is held; and a crash takes the driver's other
-    /// devices along.
+    /// Work after the loss of the context: fails the held operations, which nothing else would do, and after a crash
+    /// probes the other devices, which a crash takes along.
     class Aftermath final : public Errand {
     public:
         explicit Aftermath(Streams& streams) noexcept : streams_(streams) {}
@@ -106,12 +105,12 @@ private:
         std::atomic<bool> posted{false};
 
     private:
-        Streams& streams_;   // likewise
+        Streams& streams_;   // as in Aftermath
     } cycle_search_{*this};
 
     mutable host::Mutex streams_lock_;
     std::vector<Stream*> streams_;                  // under streams_lock_, as are:
-    std::vector<Ref<Stream>> last_streams_;         // room for all of streams_, for the aftermath
+    std::vector<Ref<Stream>> last_streams_;         // reserved for all of streams_, for the aftermath
     gpo_statistics past_{};                         // of streams that were destroyed
 
     host::Mutex idle_lock_;                         // taken before streams_lock_
@@ -125,7 +124,7 @@ private:
     Scanner scanner_;                               // its thread ends first
 };
 
-/// A stream of the library's own, for something that is waited for: it is idle again afterwards.
+/// A hidden stream borrowed for work that the caller waits for, so that the stream is idle again afterwards.
 class BorrowedStream {
 public:
     /// Throws.

@@ -1,11 +1,14 @@
-// The submit lock of a stream, the numbers that operations get under it, and what is counted of them.
+// The submit lock of a stream, and its operations' numbers and counters.
 //
-// The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver
-// order and marks agree. The other locks of ours under which the driver is called are an event's own, where its newest
-// recording was held or is copied (Event::native_lock_), a graph's, the one under which a wrapped stream stays
-// (Stream::stay), that of the scanner's turn, and that for ends of streams and pools (driver/cuda_driver.cpp). Only work of several streams at once takes two (stream/group_work.h): what has to happen on other
-// streams as a consequence (a timeline signal that releases them) is done after the lock is released
-// (Operation::afterwards), for one stream after the other (Held::flush). The scanner never takes one.
+// The submit lock is held from before an operation gets its number until the driver has the operation, so that numbers,
+// driver order and marks agree. The library calls the driver under a few other locks too: an event's, if its newest
+// recording was held or is copied (Event::native_lock_), and a graph's. The others are the lock under which a wrapped
+// stream stays (Stream::stay), the lock of the scanner's turn, and the lock for ends of streams and pools
+// (driver/cuda_driver.cpp).
+//
+// Only work of several streams takes several submit locks (stream/group_work.h). Consequences on other streams, such as
+// a timeline signal that releases them, follow after the lock is released (Operation::afterwards), stream by stream
+// (Held::flush). The scanner never takes a submit lock.
 #pragma once
 
 #include "core/handles.h"
@@ -17,8 +20,8 @@ namespace gpo {
 
 class Submission {
 public:
-    /// Holds the submit lock. The first thread to take it, as a rule the first that submits something, owns it, and
-    /// gets it for less.
+    /// Holds the submit lock. The first thread to take the lock, as a rule the first to submit, owns it and pays less
+    /// for it.
     class Lock {
     public:
         explicit Lock(Submission& submission) noexcept
@@ -28,7 +31,7 @@ public:
         const host::OwnedLock lock_;
     };
 
-    /// Whether the context was current for whoever submitted last (DriverScope).
+    /// Whether the context was current for the last submitting thread (DriverScope).
     std::atomic<bool>& was_current() noexcept { return was_current_; }
 
     /// Number of the newest operation that was accepted: operations are numbered from 1. Any thread.
@@ -69,7 +72,7 @@ private:
         return thread != handle::kNoThread && owner_.compare_exchange_strong(nobody, thread, std::memory_order_relaxed);
     }
 
-    // First what every call writes.
+    // First the fields that every call writes.
     alignas(64) host::OwnedMutex lock_;
     std::atomic<uint32_t> owner_{handle::kNoThread};   // number of the thread that took the lock first
     std::atomic<bool> was_current_{false};

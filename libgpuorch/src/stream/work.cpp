@@ -6,7 +6,7 @@ namespace gpo {
 
 namespace {
 
-// The attributes of a launch that has any.
+// The launch attributes of a kernel.
 struct Attributes {
     explicit Attributes(const KernelWork& work) noexcept {
         std::memset(values, 0, sizeof values);
@@ -34,7 +34,7 @@ Issued add_node(const Context& context, CUgraph graph, std::span<const CUgraphNo
 
 CUgraphNodeParams node_of(CUgraphNodeType type) noexcept {
     CUgraphNodeParams node;
-    std::memset(&node, 0, sizeof node);   // the driver refuses what is reserved and not 0
+    std::memset(&node, 0, sizeof node);   // the driver refuses reserved fields other than 0
     node.type = type;
     return node;
 }
@@ -47,7 +47,7 @@ void set_rows(CUDA_MEMCPY3D& copy, const RowsWork& work) noexcept {
     copy.Depth = 1;
 }
 
-// The kind of memory is said, since the driver takes no other kind when the node is changed later.
+// Names the kinds of memory, since the driver accepts no other kind when the node is changed later.
 CUgraphNodeParams copy_node(const Context& context, const RowsWork& work) noexcept {
     CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
     node.memcpy.copyCtx = context.native();
@@ -62,7 +62,7 @@ CUgraphNodeParams copy_node(const Context& context, const RowsWork& work) noexce
     return node;
 }
 
-// One row, both ends by unified addressing: the driver finds out which memory is whose.
+// A copy of a single row by unified addressing: the driver finds out the kinds of memory.
 CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexcept {
     CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
     node.memcpy.copyCtx = context.native();
@@ -77,7 +77,7 @@ CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexce
     return node;
 }
 
-// Of the value, what an element has room for.
+// The part of the value that fits into an element.
 uint32_t element_of(const FillWork& work) noexcept {
     return work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
 }

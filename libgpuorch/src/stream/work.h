@@ -1,11 +1,11 @@
-// Work of the GPU's as plain records: what is asked of it, with no stream and no owner.
+// GPU work as plain records, without a stream or an owner.
 //
-// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph, and `change` to a
-// node of an executable graph; all take what the record names by address or handle (arguments, events, memory) as it
-// is: it has to stay until the driver has taken it, and the memory until the work is done. `accesses` says which memory
-// it reads and writes, as far as that is known, and `name` what it is called in failures and traces. What a record
-// can't be made from is refused by whoever makes it (kernel/launch.h, memory/copy.h, memory/fill.h); what the driver
-// refuses is explained there too.
+// A record can be made, checked and copied anywhere. `issue` submits it to a stream, `add` adds it to a graph as a
+// node, and `change` puts it into a node of an executable graph. All three use the record's addresses and handles
+// (arguments, events, memory) as they are: these have to stay valid until the driver has taken the work, and the memory
+// until the work is done. `accesses` returns the memory that the work reads and writes, if known, and `name` the work's
+// name in failures and traces. The makers of records refuse invalid arguments and explain the driver's refusals
+// (kernel/launch.h, memory/copy.h, memory/fill.h).
 #pragma once
 
 #include <cuda.h>
@@ -41,7 +41,7 @@ struct RowsWork {
     uint64_t destination = 0, source = 0;
     uint64_t destination_pitch = 0, source_pitch = 0;
     uint64_t width = 0, height = 0;
-    bool to_device = false, from_device = false;   // else host memory
+    bool to_device = false, from_device = false;   // otherwise host memory
 };
 
 /// Rows of `count` elements, each of 1, 2 or 4 bytes, set to `value`. More than one row: elements of 1 byte.
@@ -51,20 +51,20 @@ struct FillWork {
     uint32_t value = 0, element_bytes = 1;
 };
 
-/// An event is recorded, or waited for.
+/// A recording of an event, or a wait for it.
 struct EventWork {
     CUevent event = nullptr;
     bool wait = false;
-    bool external = false;   // on a stream in capture: as a node of the graph. On any other stream the driver refuses it
+    bool external = false;   // as a node of the captured graph; the driver refuses it on a stream that isn't captured
 };
 
-/// What the driver answered, and the name of its function.
+/// The driver's result, and the name of the called function.
 struct Issued {
     CUresult result;
     const char* function;
 };
 
-// Inside a DriverScope of the context; `stream` is of it.
+// Called inside a DriverScope of the context; `stream` belongs to the context.
 Issued issue_with_attributes(const Context& context, CUstream stream, const KernelWork& work) noexcept;
 inline Issued issue(const Context& context, CUstream stream, const KernelWork& work) noexcept {
     if (work.cooperative || work.has_priority || work.cluster[0]) [[unlikely]]
@@ -101,7 +101,7 @@ inline Issued issue(const Context& context, CUstream stream, const EventWork& wo
     return {table.cuEventRecord(work.event, stream), "cuEventRecord"};
 }
 
-// As a node of a graph, behind `dependencies`. Inside a DriverScope of the context. The node goes to `node`.
+// Adds a node to the graph, after `dependencies`, and stores it in `*node`. Inside a DriverScope of the context.
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
            CUgraphNode* node) noexcept;
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const CopyWork& work,
@@ -113,16 +113,17 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const EventWork& work,
            CUgraphNode* node) noexcept;
 
-// In the place of what a node of an executable graph does, which was added as a record of the same kind: a launch of
-// the same function, a copy of the same way. Inside a DriverScope of the context.
+// Changes the work of a node in an executable graph. The node was added with a record of the same kind: a launch of the
+// same function, a copy of the same way. Inside a DriverScope of the context.
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const KernelWork& work) noexcept;
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const CopyWork& work) noexcept;
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const FillWork& work) noexcept;
 
-/// Work that streams may learn (stream/learner.h): `change` can do all that may differ from one time to the next.
+/// Work that streams may learn (stream/learner.h): `change` covers everything that may differ from one time to the
+/// next.
 using LearnableWork = std::variant<std::monostate, KernelWork, CopyWork, FillWork>;
 
-/// Bytes that are moved or set.
+/// Number of bytes moved or set.
 constexpr uint64_t bytes_of(const CopyWork& work) noexcept { return work.bytes; }
 constexpr uint64_t bytes_of(const RowsWork& work) noexcept { return work.width * work.height; }
 constexpr uint64_t bytes_of(const FillWork& work) noexcept { return work.count * work.element_bytes * work.rows; }
@@ -135,7 +136,7 @@ struct Accesses {
     bool known = false;    // false: any memory may be read and written
     Extent reads, writes;
 };
-/// What a kernel reads and writes isn't known. Of rows it is all from the first byte to the last.
+/// A kernel's accesses aren't known. For rows the range runs from the first byte to the last, gaps included.
 inline Accesses accesses(const KernelWork&) noexcept { return {}; }
 inline Accesses accesses(const CopyWork& work) noexcept {
     return {true, {work.source, work.bytes}, {work.destination, work.bytes}};
@@ -144,7 +145,7 @@ Accesses accesses(const RowsWork& work) noexcept;
 Accesses accesses(const FillWork& work) noexcept;
 inline Accesses accesses(const EventWork&) noexcept { return {true, {}, {}}; }
 
-// Static texts, as failures and traces have them.
+// Static texts, for failures and traces.
 constexpr const char* name(const KernelWork&) noexcept { return "kernel"; }
 constexpr const char* name(const CopyWork&) noexcept { return "copy"; }
 constexpr const char* name(const RowsWork&) noexcept { return "copy"; }
