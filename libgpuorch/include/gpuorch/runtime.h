@@ -29,7 +29,7 @@ typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
  * a sixteenth of its age, at least 10 us, at most 1 ms. A call that waits (gpo_stream_wait, gpo_event_wait,
  * gpo_device_wait) checks all the time in its first millisecond, one thread a device, and then after a fiftieth of the
  * time that it has waited. For gpo_cq_wait, gpo_timeline_wait and gpo_pipeline_wait the library's thread does so, from
- * its next check on. */
+ * its next check on. Software GPUs notify: nothing is checked, and no thread spins. */
 #define GPO_COMPLETION_BALANCED 0 /* sleep between checks */
 #define GPO_COMPLETION_LATENCY 1  /* check all the time: notified within single microseconds, but uses one core each */
 

@@ -10,7 +10,8 @@
 // - To *expect* an end is to take it that the work before a stream's oldest mark lasts as long as the work before the
 //   last four marks, where these agree. Balanced mode sleeps until shortly before that end, at most 1 ms at a time.
 //   Then it spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end.
-//   If the end doesn't come, it sleeps as if there were no expectation. It expects nothing where the driver notifies.
+//   If the end doesn't come, it sleeps as if there were no expectation. It expects nothing where the driver notifies, or
+//   where kernels run on the host's cores.
 // - A thread is *blocked* while it is inside a call that waits. In the first millisecond of that somebody looks for its
 //   completion all the time: the thread itself, or the scanner, which spins then; later, after a fiftieth of the time
 //   that it has been blocked.
