@@ -10,7 +10,8 @@
 // - *Expect* an end: assume, if the work before a stream's last four marks took equally long, that the work before its
 //   oldest mark does too. Balanced mode sleeps until shortly before the expected end, at most 1 ms at a time. Then it
 //   spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end. If the
-//   end doesn't come, balanced mode sleeps as without an expectation. Where the driver notifies, no end is expected.
+//   end doesn't come, balanced mode sleeps as without an expectation. Where the driver notifies, or kernels run
+//   on the host's cores, no end is expected.
 // - A thread is *blocked* while it is inside a call that waits. In the first millisecond, the thread itself or the
 //   scanner, which then spins, looks for its completion all the time. Later, the rest between two looks is a fiftieth
 //   of the time that the thread has been blocked.

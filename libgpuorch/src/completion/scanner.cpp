@@ -116,7 +116,7 @@ void Scanner::run() noexcept {
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     const bool notifies = !latency && context_.driver().listen(listener_);
-    const bool shared = !latency && !notifies;
+    const bool shared = !latency && !notifies && !context_.driver().uses_host_cores;
     shared_.store(shared, std::memory_order_release);
     for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);

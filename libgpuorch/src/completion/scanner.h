@@ -37,8 +37,8 @@ public:
     /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex
     /// wake if the thread would sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
-    /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify, once the
-    /// scanner's thread runs.
+    /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify and spinning
+    /// takes no time from kernels, once the scanner's thread runs.
     bool shared() const noexcept { return shared_.load(std::memory_order_acquire); }
     /// A blocked thread that looks all the time. There is one at most of each scanner.
     class Spinning {

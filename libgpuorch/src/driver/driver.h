@@ -104,6 +104,8 @@ struct Driver {
     bool has_small_all_reduce = false;
     /// fault() tells what failed, and submitted() counts.
     bool tells_faults = false;
+    /// Its kernels run on the host's cores, and a thread that spins takes time from them.
+    bool uses_host_cores = false;
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
     std::string_view builtin_image;
     /// The kernel gpo_decide (driver/condition.cu), likewise.

@@ -28,6 +28,7 @@ public:
         has_libraries = wrapped_->has_libraries;
         has_small_all_reduce = wrapped_->has_small_all_reduce;
         tells_faults = wrapped_->tells_faults;
+        uses_host_cores = wrapped_->uses_host_cores;
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;
         push_image = wrapped_->push_image;

@@ -21,12 +21,14 @@ using gpo::driver::Function;
 namespace recorder = gpo::driver::recorder;
 
 /// A stream of a software GPU and a gate that holds it up on the device. As a rule the driver's calls are recorded, and
-/// it tells no listeners, as a CUDA driver.
+/// the driver behaves as CUDA's: no listener is notified, and threads that wait spin.
 struct Recorded {
     explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED, bool records = true) {
         if (records)
             gpo::driver::set_interposer([this](std::shared_ptr<gpo::driver::Driver> below) {
-                return driver = recorder::wrap(std::move(below));
+                driver = recorder::wrap(std::move(below));
+                driver->uses_host_cores = false;
+                return driver;
             });
         runtime = gpo::test::make_soft_runtime(0, mode);
         REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
