@@ -1,6 +1,6 @@
-// The main job's kernel, for the samples that read it from here: it counts the bytes of a chunk, maps them by a table of 256
-// and takes the CRC-32 of what comes out. (samples/c/stream_files.c carries the same text in itself.)
-// CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0.
+// The main job's kernel, for the samples that read it from here: counts the bytes of a chunk, maps them by a table of
+// 256 and takes the CRC-32 of the result. (samples/c/stream_files.c carries the same text in itself.) CRCs are
+// polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0.
 struct Result { unsigned long long histogram[256]; unsigned crc, unused; };  // of a chunk
 struct Tables { unsigned char map[256]; unsigned powers[32]; };              // powers[k]: x^(8 * 2^k)
 __device__ unsigned multiply(unsigned a, unsigned b) {
@@ -20,7 +20,7 @@ __device__ unsigned with_zeros(unsigned crc, unsigned long long zeros, const uns
 enum { threads = 64, piece = 1024 };
 extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *out, Result *result,
                                         unsigned long long bytes, Tables tables) {
-    __shared__ unsigned short counts[threads][258];  // two more, so that equal bytes don't meet in one bank
+    __shared__ unsigned short counts[threads][258];  // 2 for padding: equal bytes don't meet in one bank
     __shared__ unsigned crc_of[4][256];              // of a byte with 0 to 3 zeros behind it
     __shared__ unsigned char map[256];
     const unsigned me = threadIdx.x;

@@ -21,7 +21,7 @@
         }                                                                                     \
     } while (0)
 
-/* What stands for a layer's backward pass: some work for each gradient, and a number whose sum is easily checked. */
+/* In place of a layer's backward pass: some work for each gradient, and a number whose sum is easily checked. */
 static const char source[] =
     "extern \"C\" __global__ void backward(float *gradients, unsigned n, unsigned rank, unsigned bucket, unsigned turns) {\n"
     "    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
@@ -57,7 +57,7 @@ static int open_rank(gpo_runtime_t runtime, uint32_t number, rank_t *rank) {
     return 0;
 }
 
-/* One step of all ranks. With `overlap` the sums are on streams of their own, otherwise behind the kernels. */
+/* A step of all ranks. With `overlap` the sums are on streams of their own, otherwise behind the kernels. */
 static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices, int overlap) {
     gpo_collective sum = {.struct_size = sizeof sum, .kind = GPO_COLLECTIVE_ALL_REDUCE, .type = GPO_TYPE_FLOAT32,
                           .reduction = GPO_REDUCE_SUM, .count = count, .label = "gradients"};

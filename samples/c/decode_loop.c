@@ -1,6 +1,6 @@
-/* A decode loop whose end is decided on the GPU: a model makes one token after the other from the last ones, until it
- * makes the end of a sentence, or has made LIMIT of them. The loop is a while in a graph template, so that the host
- * launches once, however many tokens come. Beside it is the loop that the host drives, which has to see each token.
+/* A decode loop whose end is decided on the GPU: a model makes token after token from the last ones, until a sentence
+ * ends or there are LIMIT tokens. The loop is a while in a graph template, so that the host launches once, however many
+ * tokens come. For comparison, the host drives the same loop, and has to see each token.
  *     cc decode_loop.c $(pkg-config --cflags --libs gpuorch) -o decode_loop && ./decode_loop
  * With the name of a file, the graph is drawn into it too: ./decode_loop decode_loop.svg */
 #include <gpuorch/gpuorch.h>
@@ -25,11 +25,11 @@
 
 static unsigned calls; /* how often the host has called the library: TRY counts */
 
-/* What the model was trained on. A token is a character. */
+/* The model's training text. A token is a character. */
 static const char learnt[] =
     "the graph goes on until it has made the end of a sentence. the host waits and waits and waits ";
 
-/* What was said so far, its length and its last token; `best` belongs to the kernels, and is 0 between tokens. */
+/* The text so far, with length and last token; `best` belongs to the kernels, and is 0 between tokens. */
 typedef struct {
     unsigned count, last, best;
     char text[100];
@@ -37,7 +37,7 @@ typedef struct {
 
 static const char source[] =
     "struct sentence { unsigned count, last, best; char text[100]; };\n"
-    /* A thread for each place of what was learnt: how much of what precedes the place was said last? */
+    /* A thread for each place of the training text: how much of the text before the place was said last? */
     "extern \"C\" __global__ void score(sentence *s, const char *learnt, unsigned n) {\n"
     "    unsigned place = threadIdx.x, same = 0;\n"
     "    while (same < 8 && same < place && same < s->count &&\n"
@@ -53,7 +53,7 @@ typedef struct {
     gpo_stream_t stream;
     gpo_kernel_t score, append;
     gpo_graph_t graph;
-    uint64_t learnt, there; /* in device memory: what was learnt, and a sentence */
+    uint64_t learnt, there; /* in device memory: the training text, and a sentence */
     sentence *here;         /* the same sentence in pinned memory */
 } decoder;
 
@@ -112,7 +112,7 @@ typedef struct {
     double tokens, calls, us;
 } spent;
 
-/* Has a sentence made that begins with `prompt`, some times, of which the fastest counts. */
+/* Makes a sentence that begins with `prompt`, several times; the fastest counts. */
 static int make(const decoder *d, const char *prompt, const char *name, int (*loop)(const decoder *), spent *out) {
     out->us = 1e9;
     for (int round = 0; round < 20; ++round) {
@@ -133,7 +133,7 @@ static int make(const decoder *d, const char *prompt, const char *name, int (*lo
     return 0;
 }
 
-/* What each token beyond those of the first sentence took. */
+/* Host calls for each token beyond the first sentence's. */
 static double further_calls(const spent made[2]) {
     return (made[1].calls - made[0].calls) / (made[1].tokens - made[0].tokens);
 }

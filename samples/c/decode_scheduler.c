@@ -23,11 +23,11 @@
 
 static unsigned calls; /* how often the host has called the library: TRY counts */
 
-/* What the model was trained on. A token is a character. */
+/* The model's training text. A token is a character. */
 static const char learnt[] =
     "the graph goes on until it has made the end of a sentence. the host waits and waits and waits ";
 
-/* What was said so far. Each request has one, in device memory. */
+/* The text so far. Each request has one, in device memory. */
 typedef struct {
     unsigned count, last;
     char text[104];
@@ -44,8 +44,8 @@ typedef struct {
     char text[104];
 } reply;
 
-/* A warp makes a token: each lane looks at some places of what was learnt. How much of what precedes the place was said
- * last? The longest match decides what comes next. */
+/* A warp makes a token: each lane looks at some places of the training text. How much of the text before the place was
+ * said last? The longest match decides what comes next. */
 static const char source[] =
     "#include <gpuorch/device/scheduler.cuh>\n"
     "struct sentence { unsigned count, last; char text[104]; };\n"
@@ -85,7 +85,7 @@ static const char source[] =
     "    for (unsigned i = 0; i < s->count; ++i) said.text[i] = s->text[i];\n"
     "    return at.answer(said);\n"
     "}\n"
-    /* The same for the loop that the host drives, which has to see each token. */
+    /* A token for the loop that the host drives, and whose tokens the host has to see. */
     "extern \"C\" __global__ void token(model *m, unsigned which, unsigned *last) {\n"
     "    add_token(m, &m->of[which], threadIdx.x);\n"
     "    if (threadIdx.x == 0) *last = m->of[which].last;\n"
@@ -103,9 +103,9 @@ typedef struct {
     gpo_queue_t ring;
     gpo_scheduler_t scheduler;
     gpo_kernel_t token;
-    uint64_t model;      /* in device memory: what was learnt, and the sentences behind it */
+    uint64_t model;      /* in device memory: the training text, and the sentences behind it */
     sentence *here;      /* in pinned memory */
-    unsigned *last;      /* likewise: the host's loop looks there */
+    unsigned *last;      /* in pinned memory, for the host's loop */
     char said[2][REQUESTS][104];
 } decoder;
 
@@ -177,7 +177,7 @@ static int by_host(decoder *d, spent *out) {
     return 0;
 }
 
-/* One request whose sentence ends, and one that goes on to the limit: what is a further token to the host? */
+/* A request whose sentence ends, and a request that goes on to the limit: how many host calls for a further token? */
 static int further_calls(decoder *d, double *calls_per_token) {
     double tokens[2] = {0, 0}, made[2];
     for (unsigned i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-/* The library without linking it: dlopen and gpo_get_api only, for programs that must start where it isn't installed.
+/* The library without linking it: dlopen and gpo_get_api only, for programs that must start without the library.
  *     cc dlopen.c $(pkg-config --cflags gpuorch) -ldl -o dlopen && ./dlopen */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 /* Whether the library that was loaded has a function: an older one has a shorter table. */
 #define HAS(gpo, member) (offsetof(gpo_api, member) + sizeof((gpo)->member) <= (gpo)->struct_size)
 
-/* NULL, and a line that says why, if there is none that serves this program. */
+/* NULL, after printing the reason, if the library is missing or can't serve this program. */
 static const gpo_api *load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return fprintf(stderr, "dlopen: %s\n", dlerror()), NULL;
@@ -20,7 +20,7 @@ static const gpo_api *load(const char *path) {
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from void * to a function */
     const gpo_api *gpo = get(GPO_VERSION);
     if (!gpo) return fprintf(stderr, "dlopen: %s can't serve version %d of the ABI\n", path, GPO_VERSION), NULL;
-    if (!HAS(gpo, cq_wait)) /* of the functions called below the one that is last in the table */
+    if (!HAS(gpo, cq_wait)) /* of the functions called below, the last in the table */
         return fprintf(stderr, "dlopen: %s is older than this program needs\n", path), NULL;
     return gpo;
 }

@@ -1,7 +1,7 @@
-/* A small network is trained on all devices of the machine at once. Each device has a copy of the network and a share of
- * the data. In each step it computes the gradients of its share, layer by layer, beginning at the last; while the
- * gradients of one layer are summed over the devices, those of the layer before are computed. Then every device takes the
- * same step. The same training on one device, share after share, has the same result, bit for bit.
+/* A small network is trained on all devices of the machine at once. Each device has a copy of the network and a share
+ * of the data. In each step it computes the gradients of its share, layer by layer, beginning at the last. While the
+ * gradients of one layer are summed over the devices, the gradients of the layer before are computed. Then every device
+ * takes the same step. Training on one device, share after share, has the same result, bit for bit.
  *     cc perceptron.c $(pkg-config --cflags --libs gpuorch) -lm -o perceptron
  *     GPUORCH_SOFT_DEVICES=4 ./perceptron        or without the variable, on the machine's GPUs
  *     ./perceptron training.svg                  draws some steps: the sums lie beside the kernels */
@@ -34,7 +34,7 @@
 
 static const char source[] =
     "enum { inputs = 8, hidden = 16, first = inputs * hidden + hidden, second = hidden + 1 };\n"
-    /* Of one layer, summed over the samples in their order: each thread has a parameter. One block. */
+    /* Gradients of one layer, summed over the samples in order: each thread has a parameter. One block. */
     "extern \"C\" __global__ void gradients(const float *w, const float *data, unsigned samples, unsigned layer, float *out) {\n"
     "    __shared__ float h[hidden];\n"
     "    unsigned mine = threadIdx.x, at = layer == 1 ? mine : first + mine;\n"
@@ -156,7 +156,7 @@ static int descend(rank_t *rank) {
     return launch(rank, rank->descend, arguments, 4);
 }
 
-/* One step on all devices. */
+/* A step on all devices. */
 static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
     for (unsigned layer = 2; layer >= 1; --layer) {
         const uint64_t first = layer == 1 ? 0 : FIRST;
@@ -184,7 +184,7 @@ static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
     return 0;
 }
 
-/* Steps of which nothing is read back, into a picture. */
+/* Draws some steps, without reading results back. */
 static int draw(const char *file, gpo_runtime_t runtime, gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
     gpo_trace_options options = {.struct_size = sizeof options, .picture = file, .title = "a data-parallel training step"};
     TRY(gpo_trace_start(runtime, &options));
@@ -195,7 +195,7 @@ static int draw(const char *file, gpo_runtime_t runtime, gpo_peers_t peers, rank
     return 0;
 }
 
-/* The same on one device: share after share, added in the order of the ranks. */
+/* A step on one device: share after share, added in the order of the ranks. */
 static int step_alone(rank_t *rank, uint32_t shares) {
     for (unsigned share = 0; share < shares; ++share) {
         uint64_t to = share ? rank->share : rank->out;

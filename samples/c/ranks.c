@@ -1,7 +1,7 @@
 /* A group of several processes: each has one rank, with one device, and all get the sum of what they have.
  *     cc ranks.c $(pkg-config --cflags --libs gpuorch) -o ranks
  *     mpirun -np 4 ./ranks                                      on one host or several; MPI's library is loaded at run time
- *     for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file
+ *     for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file.
  * If there are more processes on a host than GPUs, set GPUORCH_DEVICE=soft, or let them share the GPUs. */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
         }                                                                                     \
     } while (0)
 
-/* The number of this process among those of its host: as Open MPI and MPICH (Hydra) say it. */
+/* The number of this process on its host, from Open MPI or MPICH (Hydra). */
 static unsigned place_on_host(unsigned otherwise) {
     const char *names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"};
     for (int i = 0; i < 2; ++i)

@@ -39,7 +39,7 @@ static const char kernel_source[] = EXPANDED_TEXT(
     enum { threads = 64, piece = 1024 };
     extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *out, Result *result,
                                             unsigned long long bytes, Tables tables) {
-        __shared__ unsigned short counts[threads][258];  /* two more, so that equal bytes don't meet in one bank */
+        __shared__ unsigned short counts[threads][258];  /* 2 for padding: equal bytes don't meet in one bank */
         __shared__ unsigned crc_of[4][256];              /* of a byte with 0 to 3 zeros behind it */
         __shared__ unsigned char map[256];
         const unsigned me = threadIdx.x;

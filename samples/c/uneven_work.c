@@ -1,6 +1,6 @@
-/* Tasks that differ in length: a picture of the Mandelbrot set, a row of which takes from no time to long. Shared out
- * before the launch, some warps have all the long rows, and the others wait for them. A range hands the rows out while
- * the kernel runs; with what each row took the last time, it hands out the longest ones first.
+/* Tasks that differ in length: a picture of the Mandelbrot set, whose rows take from no time to long. Shared out before
+ * the launch, some warps have all the long rows, and the others wait for them. A range hands the rows out while the
+ * kernel runs; with what each row took the last time, it hands out the longest ones first.
  *     cc uneven_work.c $(pkg-config --cflags --libs gpuorch) -o uneven_work && ./uneven_work */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static const char source[] =
     "    unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;\n"
     "    for (unsigned row = rows * warp / warps; row < rows * (warp + 1) / warps; ++row) draw(row, picture, costs);\n"
     "}\n"
-    /* Each warp has the next row that nobody has. */
+    /* Each warp takes the next free row. */
     "extern \"C\" __global__ void handed_out(unsigned *picture, float *costs, gpo::range range) {\n"
     "    unsigned long long first, last;\n"
     "    gpo::warp_range worker(range);\n"
@@ -61,7 +61,7 @@ typedef struct {
 
 static unsigned pictures[3][ROWS * COLUMNS];
 
-/* Draws some times, of which the fastest counts. */
+/* Draws several times; the fastest counts. */
 static int draw(const drawing *d, gpo_kernel_t kernel, unsigned parameters, const char *name, unsigned *picture) {
     unsigned char range[GPO_QUEUE_HANDLE_BYTES];
     const void *arguments[] = {&d->picture, &d->costs, range};

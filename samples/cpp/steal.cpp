@@ -85,7 +85,7 @@ int main() try {
     gpuorch::check(gpo_symmetric_allocate(all, results + tasks * sizeof(std::uint32_t), nullptr, &made));
     const symmetric memory(made);
 
-    // One launch for each device. What it refers to stays until gpo_peers_launch returns.
+    // A launch for each device; what it points to stays until gpo_peers_launch returns.
     std::vector<gpo_launch> shapes(ranks, gpuorch::sized<gpo_launch>());
     std::vector<std::array<std::uint64_t, GPO_SYMMETRIC_HANDLE_BYTES / 8>> handles(ranks);
     std::vector<std::array<const void*, 4>> arguments(ranks);

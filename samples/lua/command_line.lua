@@ -1,5 +1,5 @@
--- What stream_files.lua is asked to do, from `arg`: options by name, the files, and the table of 256 bytes to map by. Makes the
--- folder of -o. Ends the program with a sentence where it can't be done.
+-- The command line of stream_files.lua, from `arg`: options by name, the files, and the table of 256 bytes to map by. Makes
+-- the folder of -o. Ends the program with a message if something is wrong.
 local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\t%p\n' 2>/dev/null | sort -rn 2>/dev/null | ]] ..
                 [[awk -F '\t' '{ n = $2; sub(/.*\//, "", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }']]
 local options, files, named, first = {}, {}, {}, 1

@@ -1,6 +1,6 @@
--- A model makes tokens one after the other, each from the last one, until one ends the sentence or there are LIMIT. The
--- loop is a while in a graph template: the GPU decides when it ends, and the host launches once, however many tokens
--- come. Beside it is the loop that the host drives, which has to see each token.
+-- A model makes token after token, each from the last one, until a token ends the sentence or the LIMIT is reached. The loop
+-- is a while in a graph template: the GPU decides when it ends, and the host launches once, however many tokens come. For
+-- comparison, the host drives the same loop, and has to see each token.
 --     lua decode_loop.lua
 local gpuorch = require "gpuorch"
 local LIMIT = 20

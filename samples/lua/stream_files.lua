@@ -1,5 +1,6 @@
--- stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU, as the main
--- job in every language does (see samples/c/stream_files.c): what is read, copied and written beside the kernel is the pipeline's work.
+-- stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU, as the
+-- main job in every language does (see samples/c/stream_files.c). Reading, copying and writing beside the kernel is the
+-- pipeline's work.
 local gpuorch = require "gpuorch"
 local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
 local floor, failures, interrupted, unwritable, here = math.floor, 0, false, false, arg[0]:match "^(.*/)" or ""
@@ -36,7 +37,7 @@ local pipeline = assert(device:pipeline_create{times = true, result_bytes = 2056
     bytes_per_block = 65536, arguments = {"input", "output", "result", "input_bytes", tables:to_string()}}}})
 if trace then assert(runtime:trace_start{picture = trace .. "/timeline.svg", path = trace .. "/trace.json"}) end
 local TIMES = {"elapsed_ns", "copy_in_ns", "copy_out_ns", "copy_hidden_ns"}
--- Of a file, or of all: how often each byte occurs, at 1 to 256, the CRC and sums; 0 to begin with.
+-- Figures of a file, or of all: how often each byte occurs, at 1 to 256, the CRC and sums; 0 to begin with.
 local function figures() return setmetatable({}, {__index = function() return 0 end}) end
 local function add(f, counts, crc, bytes, run)
     for i = 1, 256 do f[i] = f[i] + counts[i] end

@@ -133,7 +133,7 @@ class Function:
         # For arguments that are of the right types already: converting them takes as long as a short call.
         self.unconverted = ctypes.CFUNCTYPE(library.kind(described["returns"]))(pointer)
         self.before = library.before.get(self.name)
-        # What there is to do after a call (Library.keep).
+        # Steps after a call (Library.keep).
         self.makes = [i for i, one in enumerate(self.parameters) if one["direction"] == "out" and one.get("owner") == "caller"]
         self.ended_by = {i: one["ended_by"] for i, one in enumerate(self.parameters) if one.get("called") == "often"}
         self.takes_callbacks = bool(self.ended_by) or any(library.calls(one["type"]) for one in self.parameters)
@@ -141,7 +141,7 @@ class Function:
         words = [one["name"] for one in self.parameters]
         self.timeout = words.index("timeout_ns") if "timeout_ns" in words else None
         self.is_text = "buffer" in words
-        # What the caller gives; the rest is written, and made here.
+        # The parameters that the caller gives; the others are written, and made here.
         self.given = [i for i, one in enumerate(self.parameters)
                       if one["direction"] == "in" or "length" in one and not self.is_text]
         if self.is_text:
@@ -253,7 +253,7 @@ class Library:
             if one["offset"] + abi["pointer_bytes"] <= size:
                 pointer = ctypes.c_void_p.from_address(table + one["offset"]).value
                 setattr(self, one["name"].removeprefix("gpo_"), Function(self, one, pointer))
-        # The one wait without a timeout; run_for has slices.
+        # The only wait without a timeout; run_for has slices.
         self.executor_run = lambda executor: self.executor_run_for(executor, -1)
         atexit.register(self.at_exit)
 
@@ -288,7 +288,7 @@ class Library:
             self.callbacks.add(self.types[one["name"]])
         self.ends = {name.removeprefix("gpo_") for one in abi["functions"] + abi["structs"]
                      for each in one.get("parameters", one.get("fields")) for name in each.get("ended_by", ())}
-        # What a function that ends callbacks takes.
+        # The arguments of a function that ends callbacks.
         self.ended = {one["name"]: self.types[one["parameters"][0]["type"]] for one in abi["functions"]
                       if one["name"].removeprefix("gpo_") in self.ends}
         self.fields = {one["name"]: one["fields"] for one in abi["structs"]}

@@ -1,8 +1,8 @@
 //! stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU where
 //! there is none. A kernel counts the bytes of each chunk, maps them by a table of 256 (by default the complement) and
-//! takes the CRC-32 of what comes out. Reading, copying in, kernels, copying out and taking go on at the same time, the
-//! pipeline's work. Without files it takes the largest of the machine's own. -o writes the mapped files into DIR,
-//! --trace a picture of what happened when, timeline.svg, and trace.json for ui.perfetto.dev.
+//! takes the CRC-32 of the result. In the pipeline, reading, copying in, kernels, copying out and taking go on at the
+//! same time. Without files the program takes the largest of the machine's own. -o writes the mapped files into DIR,
+//! --trace a picture of the run over time, timeline.svg, and trace.json for ui.perfetto.dev.
 use bytemuck::{Pod, Zeroable};
 use gpuorch::pipeline::{Chunk, Flow, Input, InputBytes, Output, ResultBlock, Sink, Source, Stage};
 use gpuorch::{Device, DeviceBuffer, Pipeline, Runtime};
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Of a chunk; then of a file, or of all.
+/// Counts of a chunk; then of a file, or of all files.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Counted {
@@ -29,7 +29,7 @@ struct Counted {
     unused: u32,
 }
 
-/// `powers[k]` is x^(8 * 2^k): CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0.
+/// `powers[k]` is x^(8 * 2^k): CRCs are polynomials over GF(2) modulo the polynomial of CRC-32; the highest bit is x^0.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Tables {
@@ -37,7 +37,7 @@ struct Tables {
     powers: [u32; 32],
 }
 
-/// Of a file, or of all: sums, and how long the copies took, in nanoseconds.
+/// Figures of a file, or of all files: sums, and times in nanoseconds, also of the copies.
 #[derive(Clone, Copy)]
 struct Figures {
     sum: Counted,
@@ -68,7 +68,7 @@ impl Tables {
         Self { map, powers }
     }
 
-    /// The CRC of what `crc` is of, and so many zeros behind it.
+    /// The CRC of the data with the CRC `crc`, followed by `zeros` zeros.
     fn with_zeros(&self, crc: u32, zeros: u64) -> u32 {
         (0..64).filter(|k| zeros >> k & 1 != 0).fold(crc, |crc, k| multiply(self.powers[k % 32], crc)) // x^(8 * 2^32) is x^8 again
     }
@@ -79,7 +79,7 @@ impl Figures {
         Self { sum: Counted::zeroed(), bytes: 0, elapsed: 0, copied: 0, hidden: 0 }
     }
 
-    /// What comes next: a chunk of a file, or a file.
+    /// Adds the next part: a chunk of a file, or a file.
     fn add(&mut self, bytes: u64, next: &Counted, tables: &Tables) {
         for (sum, count) in self.sum.histogram.iter_mut().zip(next.histogram) {
             *sum += count;
@@ -101,7 +101,7 @@ impl Figures {
     }
 }
 
-/// Whether the standard output failed: that is said once.
+/// Whether the standard output failed, which is reported once.
 static UNWRITABLE: AtomicBool = AtomicBool::new(false);
 
 fn say(line: &str) {
@@ -113,13 +113,13 @@ fn say(line: &str) {
     }
 }
 
-/// A file of no size that has nothing in it: those of /proc have no size either.
+/// Whether the file is really empty: files of /proc have the size 0, too, but contents.
 fn is_empty(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0)
         && std::fs::File::open(path).and_then(|mut file| file.read(&mut [0])).is_ok_and(|read| read == 0)
 }
 
-/// Whether whoever started the program wants it to ignore the signal.
+/// Whether the program was started with the signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(str::trim);
@@ -136,8 +136,8 @@ struct Job {
 impl Job {
     fn new(device: &Device, tables: Tables, folder: Option<PathBuf>) -> Result<Self, Box<dyn Error>> {
         let module = device.compile_builder(KERNEL).file_name("stream.cu").compile()?;
-        // SAFETY: it reads `bytes` of its first buffer, writes as many of the second, and adds to one result: what the pipeline,
-        // which alone launches it, gives it.
+        // SAFETY: the kernel reads `bytes` bytes of its first buffer, writes as many to the second, and adds to one
+        // result. Only the pipeline launches it, with buffers of these sizes.
         let kernel = unsafe { module.kernel("stream_files")?.bind::<Parameters>()? };
         let stage = Stage::kernel(&kernel, (Input, Output, ResultBlock, InputBytes, tables));
         let stage = stage.block(64).bytes_per_block(64 << 10);
@@ -147,7 +147,7 @@ impl Job {
             if signal == SIGHUP && is_ignored(signal) {
                 continue; // as nohup leaves it
             }
-            // The first of a kind ends the run, the second the program.
+            // The first signal of a kind ends the run, the second ends the program.
             let came = Arc::new(AtomicBool::new(false));
             flag::register_conditional_default(signal, Arc::clone(&came))?;
             flag::register(signal, came)?;
@@ -207,7 +207,7 @@ impl Job {
     }
 }
 
-/// Makes the folder where it isn't there, and refuses two files that would be written to one.
+/// Makes the folder if it is missing, and refuses two files with one target.
 fn prepare(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
     let _ = std::fs::create_dir(folder); // the library says why nothing can be written there
     let mut named = HashMap::new();

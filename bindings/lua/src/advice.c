@@ -60,7 +60,7 @@ static const field workload_fields[] = {
     OTHER("costs"),                            OTHER("task_costs"),
     FIELDS_END};
 
-/* The workload at an index. What it points to stays on the stack. */
+/* Reads the workload at an index. Its pointers lead to values on the stack. */
 static void check_workload(lua_State *L, int index, gpo_workload *workload, gpo_costs *costs) {
     *workload = (gpo_workload){.struct_size = sizeof *workload};
     *costs = (gpo_costs){.struct_size = sizeof *costs};
@@ -92,7 +92,7 @@ static const field advice_fields[] = {
 
 enum { MOST_FORMS = 16 };
 
-/* What a newer library knows more of is unknown. */
+/* A word that only a newer library knows becomes 0, "unknown". */
 static void limit(uint32_t *word, uint32_t most) {
     if (*word > most) *word = 0;
 }

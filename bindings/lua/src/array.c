@@ -1,5 +1,5 @@
-/* array.c: typed arrays of pinned, pageable and device memory. Elements count from 1. A slice is an array that shares the
- * memory of its root. An array remembers the streams that it was used on, and its memory is freed behind them. */
+/* array.c: typed arrays of pinned, pageable and device memory. Elements count from 1. A slice is an array that shares
+ * the memory of its root. An array remembers the streams of its uses; its memory is freed behind them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 enum { ARRAY_STREAMS = 2 }; /* slots 2 and above of a root's own table */
 static const int never = 0;
 
-/* Its memory goes when the runtime is shut down; through its parents the array keeps the runtime's userdata. */
+/* A shutdown of the runtime frees the array's memory; through its parents the array keeps the runtime's userdata. */
 void watch_runtime(lua_State *L, state *s, array_object *array) {
     if (push_known(L, s, array->base.runtime)) array->ended = &((runtime_object *)lua_touserdata(L, -1))->ended;
     lua_pop(L, 1);
@@ -68,7 +68,7 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
         return;
     }
     if (root->last_stream == stream) return;
-    /* C frees it behind all streams of its own device, but for resident ones. */
+    /* C frees device memory behind all streams of the device except resident streams. */
     if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above && !stream->resident) return;
     push_root(L, array_index);
     const int index = lua_gettop(L);
@@ -102,7 +102,8 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
     lua_pop(L, 2);
 }
 
-/* A stream behind which nothing uses the array any more; NULL: nothing does now. `*own`: it is to be destroyed. */
+/* A stream whose end is the end of all uses of the array; NULL: no use is pending. `*own`: the caller destroys the
+ * stream. */
 static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, int index, gpo_device_t device, int *own) {
     gpo_stream_t only = NULL, joined = NULL;
     *own = 0;
@@ -115,7 +116,7 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
             only = HANDLE(&used->base, gpo_stream_t);
             continue;
         }
-        /* Several are busy: a stream of its own waits for all of them, so that none of theirs waits for another. */
+        /* Several streams are busy: a new stream waits for all of them, so that none of them waits for another. */
         if (!joined) {
             const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
             if (s->api->stream_create(device, &options, &joined) != GPO_SUCCESS) break;
@@ -159,7 +160,7 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     }
     const gpo_status status = s->api->pool_free(pool, stream, array->address);
     if (own) s->api->stream_destroy(stream);
-    /* A stream that has failed takes no free: then any does, once the device is idle. */
+    /* A failed stream takes no free: once the device is idle, free on a new stream. */
     const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
     if (status == GPO_SUCCESS || s->api->device_wait(device, LONGEST_FREE_NS) == GPO_TIMEOUT) return;
     if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
@@ -167,7 +168,8 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     s->api->stream_destroy(stream);
 }
 
-/* Behind all streams of its device, one of which waits for resident ones and those of other devices that used it. */
+/* Frees behind all streams of the device. A new stream among them waits for the array's other busy streams: resident
+ * streams, and streams of other devices. */
 static void free_device_piece(lua_State *L, state *s, array_object *array, int index, gpo_device_t device) {
     gpo_stream_t waiting = NULL;
     for (int i = 0; i < array->streams; ++i) {
@@ -190,7 +192,7 @@ static void free_pinned_piece(lua_State *L, state *s, array_object *array, int i
     const gpo_stream_t stream = stream_behind(L, s, array, index, device, &own);
     gpo_status status = stream ? s->api->arena_free_after(arena, memory, stream) : s->api->arena_free(arena, memory);
     if (own) s->api->stream_destroy(stream);
-    /* Where it can't be left to the stream, it is freed once the device is idle; better lost than reused. */
+    /* If the stream refuses the free, the memory is freed once the device is idle; better lost than reused. */
     if (status != GPO_SUCCESS && stream && s->api->device_wait(device, LONGEST_FREE_NS) != GPO_TIMEOUT)
         s->api->arena_free(arena, memory);
 }
@@ -202,7 +204,7 @@ static void free_host_memory(lua_State *L, state *s, array_object *array, int in
     if (array->registered && !*array->ended && device &&
         s->api->host_unregister(HANDLE(device, gpo_device_t), memory) != GPO_SUCCESS)
         busy = 1;
-    /* Where a copy may still write there, it is kept until the state is closed. */
+    /* If a copy may still write to the memory, keep it until the state is closed. */
     if (!busy) owned_free(s, memory);
 }
 
@@ -216,7 +218,7 @@ static void forget_streams(lua_State *L, state *s, array_object *array, int inde
     array->streams = 0;
 }
 
-/* What an array holds beside its memory. */
+/* Releases all that an array holds beside its memory. */
 static void let_go(lua_State *L, state *s, array_object *array, int index) {
     if (!array->base.borrowed) s->held_bytes -= (int64_t)ARRAY_BYTES(array);
     forget_streams(L, s, array, index);
@@ -303,7 +305,7 @@ int array_length(lua_State *L) {
     return 1;
 }
 
-/* First and last element given at `index` and the one after, by default all. Sets `*count`. */
+/* Reads the first and last element at `index` and `index` + 1, by default all. Returns the first, sets `*count`. */
 static uint64_t check_range(lua_State *L, int index, const array_object *array, uint64_t *count) {
     const uint64_t first = optional_unsigned(L, index, UINT64_MAX, 1),
                    last = optional_unsigned(L, index + 1, UINT64_MAX, array->count);
@@ -383,7 +385,7 @@ static int array_pointer(lua_State *L) {
     return 1;
 }
 
-/* --- strings and files. Of a device array the first argument is a stream, and the call waits for it. --- */
+/* --- strings and files. For a device array the first argument is a stream, and the call waits for the stream. --- */
 
 /* Pushes a host array of as many bytes as a device array has, to be copied through; its index. */
 static int push_stage(lua_State *L, state *s, stream_object *stream, uint64_t bytes) {

@@ -1,12 +1,12 @@
-/* await.c: await(), which yields where an event loop of Lua's runs the coroutine, and waits anywhere else. It is the one
- * function that yields, and no C function can in every Lua: it is Lua, given what it needs. */
+/* await.c: await(), which yields where an event loop of Lua's runs the coroutine, and waits anywhere else. No other
+ * function yields. A C function can't yield in every Lua, so await() is written in Lua. */
 #include <string.h>
 
 #include "binding.h"
 
-/* owners: from coroutine to the scheduler that resumes it. probes: functions that tell the scheduler of the running
- * coroutine, for loops that make coroutines by themselves. A coroutine that nobody resumes for us (a generator, also one
- * inside a loop's coroutine) and a callback, which may not yield, have none. */
+/* owners: from a coroutine to the scheduler that resumes it. probes: functions that return the running coroutine's
+ * scheduler, for loops with coroutines of their own making. A coroutine without a loop (a generator, also inside a
+ * loop's coroutine) has no scheduler; nor has a callback, which may not yield. */
 static const char source[] =
     "local gpuorch, methods, serving, running, condition = ...\n"
     "local owners, probes = setmetatable({}, {__mode = 'k'}), {}\n"
@@ -38,7 +38,7 @@ static const char source[] =
     "    if not operation then return operation, message, name end\n"
     "    return await(operation, timeout)\n"
     "end\n"
-    /* A run's end has more to say than its operation: what wait() gives. */
+    /* A pipeline's await() returns the results of wait(), which has more than the operation. */
     "local function unless_running(otherwise, outcome, ...)\n"
     "    if outcome ~= false then return outcome, ... end\n"
     "    return otherwise()\n"

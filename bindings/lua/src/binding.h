@@ -1,11 +1,11 @@
 /* binding.h: the data that the parts of the module share, and what each part offers the others.
  *
- * Words. The *state* is what the module keeps for one Lua state; each of the module's C functions has it as its first
- * upvalue. An *object* is a userdata around one handle of the library; its own table (the user value) holds what it must
- * keep alive, its parent at index 1. *Here* is the thread that runs the Lua state; no other thread enters Lua.
+ * Words. The *state* is the module's data for one Lua state, and the first upvalue of each of the module's C functions.
+ * An *object* is a userdata around one handle of the library. The object's own table (the user value) keeps other
+ * values alive, the parent at index 1. *Here* is the thread that runs the Lua state; no other thread enters Lua.
  *
- * What holds everywhere: an object is made before the handle that it is to hold, so that an error of Lua's leaks nothing;
- * a failure of the library is returned as nil, message, name; a mistake in the call is raised.
+ * Rules: make an object before its handle: then an error raised by Lua leaks nothing. Return a failure of the library
+ * as nil, message, name. Raise an error for a mistake in the call.
  */
 #ifndef GPUORCH_LUA_BINDING_H
 #define GPUORCH_LUA_BINDING_H
@@ -55,7 +55,7 @@ typedef struct object {
     enum class_id id;
     int closed;
     int borrowed;         /* 1: closing it destroys nothing */
-    int users;            /* what needs the handle: arrays to be freed, runs their memory; a closed object keeps it for them */
+    int users;            /* how many arrays to be freed, or runs, need the handle; a closed object keeps it for them */
     int runtime;          /* the runtime is known by this number; 0: it has none */
     const struct state *state; /* that it was made in */
     void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
@@ -68,25 +68,25 @@ typedef struct state {
     const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
     struct bridge *bridge; /* NULL: the Lua state is being closed, and only finalizers from before the module still run */
     lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
-    lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
+    lua_State *running;   /* coroutine inside a call that calls back here (executors, shutdown); NULL: none */
     int serving;          /* depth of callbacks in progress: nothing may yield */
     int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
     int recorder;         /* number of the template that began to be recorded last; 0: none is being recorded */
     int traced;           /* the error on its way through protected calls has its traceback */
-    struct unheard *unheard; /* errors of callbacks that nobody will ask for, in order: to be reported */
+    struct unheard *unheard; /* errors in callbacks that no wait will return, in order: to be reported */
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
-    int runner, caller;   /* what runs requests and owed calls, protected, */
-    int teller, handler;  /* what tells log lines, what makes messages of errors, */
-    int unheard_teller;   /* and what reports errors that nobody will ask for */
+    int runner, caller;   /* functions that run requests and pending calls, protected, */
+    int teller, handler;  /* function that passes on log lines, message handler for errors, */
+    int unheard_teller;   /* and function that reports the errors in `unheard` */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
     struct owned *owned;  /* what userdata own outside Lua, in a list (owned.c) */
     const struct call *call;
     struct runtime_context *contexts;
     int64_t held_bytes;   /* of arrays that are alive */
-    int64_t unstepped;    /* of them, those that the collector hasn't been told of */
-    int forks;            /* of the process whose all this is: a child of that leaves it alone */
+    int64_t unstepped;    /* of new arrays, since the collector was last stepped for them */
+    int forks;            /* fork count of the owning process: a forked child leaves the state alone */
 } state;
 
 #define HANDLE(object, type) ((type)(object)->handle)
@@ -104,16 +104,17 @@ typedef struct class_info {
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
 } class_info;
 extern const class_info classes[CLASS_COUNT];
-extern const char state_is_closed[]; /* what a finalizer hears that comes after the module's own */
+extern const char state_is_closed[]; /* message for finalizers that run after the module's own */
 
 void make_classes(lua_State *L, state *s, int state_index);
 void push_functions(lua_State *L, int state_index, const luaL_Reg *functions); /* into the table on top */
 /* Pushes a new object without a handle; its parent is the value at `parent`, or none if that is 0. */
 void *new_object(lua_State *L, state *s, enum class_id id, int parent);
-/* Which userdata are known to be the module's: asking Lua for a metatable is most of what a short call costs. An object
- * leaves its place when its finalizer runs, so that nothing else at that address is taken for it; no light userdata has it,
- * since nobody is given the address as one. If Lua had no memory to call the finalizer, the place still has the address, and
- * the userdata there may be another library's: o->state tells, since only the module's objects have that address in them. */
+/* Cache of userdata known to be the module's objects: asking Lua for the metatable is most of the cost of a short call.
+ * The finalizer clears an object's place, so that no later userdata at the same address is mistaken for the object. The
+ * module gives no object's address out as light userdata. If Lua had no memory to call the finalizer, the place is
+ * stale, and another library's userdata may be at the address. Checking o->state finds that out: only the module's
+ * objects contain the state's address. */
 static inline object **place_of(state *s, const void *memory) {
     const uintptr_t number = (uintptr_t)memory / 16;
     return &s->recognised[(number ^ number >> 8) % RECOGNISED];
@@ -137,8 +138,8 @@ void keep(lua_State *L, int index, int slot, int value);
 void push_kept(lua_State *L, int index, int slot);
 /* Objects that callbacks look for, which keeps none of them alive. */
 int remember(lua_State *L, state *s, int index);
-int push_known(lua_State *L, state *s, int number); /* 0, and nil is pushed, if it is gone */
-struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: its runtime is gone */
+int push_known(lua_State *L, state *s, int number); /* 0, with nil pushed, if the object was collected */
+struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: runtime collected or ended */
 
 /* --- owned.c: memory that a userdata owns outside Lua --- */
 
@@ -152,11 +153,11 @@ void owned_free_all(state *s);
 
 /* --- status.c --- */
 
-/* What a call returned, as Lua has it: true; false, text, name for an answer such as GPO_TIMEOUT; nil, message, name. */
+/* Lua's results for a status: true; false, text, name for an answer such as GPO_TIMEOUT; nil, message, name. */
 int result(lua_State *L, state *s, gpo_status status);
 int failure(lua_State *L, state *s, gpo_status status); /* status is not 0 */
 int failure_with(lua_State *L, state *s, gpo_status status, const char *message);
-/* For functions that make what is on top of the stack: it, or the failure. */
+/* For functions that create the object on top of the stack: returns the object, or the failure. */
 int created(lua_State *L, state *s, gpo_status status);
 void push_error_record(lua_State *L, state *s, const gpo_error *error);
 gpo_status check_status_name(lua_State *L, state *s, int index);
@@ -170,8 +171,8 @@ int push_text(lua_State *L, state *s, text_reader read, void *context, int binar
 
 /* --- number.c --- */
 
-/* An integer of up to 64 bits and a sign, or why the value is none (NULL: it is). Takes integers, numbers without a
- * fraction that a double holds exactly, and decimal or 0x strings. */
+/* Read an integer of up to 64 bits and a sign. Return NULL, or why the value is none. Accepted: integers, numbers
+ * without a fraction that a double holds exactly, and decimal or 0x strings. */
 typedef struct exact {
     uint64_t magnitude;
     int negative;
@@ -185,7 +186,7 @@ uint64_t optional_unsigned(lua_State *L, int index, uint64_t max, uint64_t other
 /* A number where it is exact, else a decimal string. */
 void push_unsigned(lua_State *L, uint64_t value);
 void push_signed(lua_State *L, int64_t value);
-/* Seconds; none or negative: for ever, -1. In nanoseconds. */
+/* Reads seconds, returns nanoseconds; none or a negative number: -1, no time limit. */
 int64_t check_timeout(lua_State *L, int index);
 
 /* --- element.c: the types of array elements and kernel parameters --- */
@@ -194,7 +195,7 @@ enum element { ELEMENT_U8, ELEMENT_I8, ELEMENT_U16, ELEMENT_I16, ELEMENT_U32, EL
                ELEMENT_F32, ELEMENT_F64, ELEMENT_COUNT };
 extern const char *const element_names[ELEMENT_COUNT + 1];
 extern const uint8_t element_sizes[ELEMENT_COUNT];
-/* Converts the value at an index; why it can't be, or NULL. `out` has room for 8 bytes. */
+/* Converts the value at an index. Returns NULL, or why the value is refused. `out` has room for 8 bytes. */
 const char *read_element(lua_State *L, int index, enum element type, void *out);
 /* … as what a fill repeats: 1, 2 or 4 bytes, `*count` times; an element of 8 bytes with equal halves is two of 4. */
 const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count);
@@ -221,15 +222,15 @@ typedef struct field {
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
 /* The number of the word at `index`, or of `otherwise` where there is none; raises with all words. */
 int check_word(lua_State *L, int index, const char *otherwise, const char *const *words);
-/* The table at `index`, which is a place on the stack, gives way to a copy: what is read of that stays as long as it is there,
- * whatever finalizers do to the caller's meanwhile; what a metatable would give isn't in it. */
+/* Replaces the table at `index` (absolute) by a copy, without the fields that a metatable would give. Values read from
+ * the copy live as long as the copy, even if finalizers change the caller's table. */
 void copy_table(lua_State *L, int index);
-/* … whose keys are the fields', else raises with their names. */
+/* … and checks the keys: raises with the fields' names for any other key. */
 void take_table(lua_State *L, int index, const field *fields, const char *what);
-/* Moves the list in the table at `index` to a table of its own, which is pushed; what else the table has is left in a copy
- * that takes its place. Raises if it is no table. */
+/* Pushes the list part of the table at `index` as a table of its own, and replaces the table by a copy of the rest.
+ * Raises if the value is no table. */
 void take_list(lua_State *L, int index);
-/* … and reads it into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
+/* Does as take_table, and reads the copy into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
 
@@ -238,9 +239,9 @@ void push_record(lua_State *L, state *s, const field *fields, const void *record
 typedef struct request {
     struct request *next;
     struct runtime_context *context;
-    const int *closed;           /* set, under the bridge's mutex: it is not to be run any more */
+    const int *closed;           /* set under the bridge's mutex: don't run the request any more */
     void (*run)(lua_State *L, state *s, struct request *request); /* here, protected; sets the answer */
-    /* Takes what it raised, a message with its traceback. False: somebody else has to report that. May be NULL. */
+    /* Takes the error of `run`, a message with its traceback. False: the caller must report the error. May be NULL. */
     int (*failed)(struct request *request, const char *text);
     gpo_status answer;
     int answered;
@@ -248,17 +249,17 @@ typedef struct request {
 
 struct pipeline_context;
 
-/* What is known of a runtime outside Lua: callbacks may come later than the state lives. */
+/* A runtime's data outside Lua: callbacks may come after the Lua state was closed. */
 typedef struct runtime_context {
     struct runtime_context *next;
-    state *owner;                /* dead once this is closed */
+    state *owner;                /* invalid once `closed` is set */
     struct bridge *bridge;
     int number;                  /* the runtime is known by it */
     gpo_runtime_t runtime;
     gpo_cq_t home;               /* the queue of operations that name no other */
     int closed;                  /* its callbacks are answered with GPO_CANCELLED */
     int busy;                    /* depth of its callbacks that run here */
-    int dropped;                 /* lines of log that found no room since the state was last told */
+    int dropped;                 /* log lines dropped for lack of room since the last report */
     int seeded;                  /* its threads run on a schedule: none may wait for Lua */
     struct pipeline_context *pipelines;
 } runtime_context;
@@ -273,8 +274,8 @@ int belongs_here(state *s); /* 0 in a forked child, */
 void settle_here(state *s); /* unless the child is the first to use the library */
 /* On any thread: has `r` run here and waits for the answer. */
 gpo_status ask(runtime_context *context, request *r);
-void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: the line is told later, here */
-/* Here: runs what was asked for, and tells the log lines. */
+void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: leaves the line to `serve` */
+/* Here: runs the requests, and passes on the log lines. */
 void serve(lua_State *L, state *s);
 void serve_without_raising(lua_State *L, state *s);
 /* Raises what Ctrl-C raised in a callback, if it did. */
@@ -283,11 +284,11 @@ int run_request(lua_State *L);
 int tell_log(lua_State *L);
 int with_traceback(lua_State *L);
 int tell_unheard(lua_State *L);
-/* Around a wait for a queue, so that whoever asks wakes it. False: somebody has asked already. */
+/* Around a wait for a queue, so that a request wakes the wait. False: a request is there already. */
 int begin_waiting(state *s, gpo_cq_t queue);
 void end_waiting(state *s);
-/* Around a call of the library's that calls back on this thread. Nothing may raise between the two, waits included: who is
- * said to be inside would stay so, and may be collected. */
+/* Around a call of the library's that calls back on this thread. Nothing may raise between enter and leave, waits
+ * included: the coroutine would stay noted as running, and may be collected. */
 typedef struct callers_here {
     lua_State *running;
     pthread_t thread;
@@ -296,13 +297,14 @@ callers_here enter(lua_State *L, state *s);
 void leave(state *s, callers_here before);
 /* Calls the function below its arguments, protected. 0, or 1 with the message and a traceback on the stack. */
 int call_protected(lua_State *L, state *s, int arguments, int results);
-/* Raises the error on top of the stack again, which a protected call has given its traceback. */
+/* Raises the error on top of the stack again; a protected call has added the traceback. */
 int raise_again(lua_State *L, state *s);
 /* Pops a callback's message and gives it to gpuorch.on_error, or keeps Ctrl-C's for pass_interrupt. */
 void report(lua_State *L, state *s);
 int is_interrupt(const char *text); /* whether Ctrl-C raised it */
-/* Takes a text of owned_text, or NULL: an error that nobody will ask for. gpuorch.on_error gets it from report_unheard, or
- * standard error from print_unheard, once the state is closed. Calls nothing of Lua's: finalizers may call it. */
+/* Queues an error that no wait will return: a text of owned_text, or NULL. report_unheard passes the errors to
+ * gpuorch.on_error; print_unheard writes them to standard error when the state is closed. Doesn't call Lua: finalizers
+ * may use it. */
 void leave_unheard(state *s, char *text);
 void report_unheard(lua_State *L, state *s);
 void print_unheard(state *s);
@@ -313,8 +315,8 @@ void print_text(const char *text); /* on standard error; module.c */
 int64_t now_ns(void);
 int64_t deadline_after(int64_t timeout_ns); /* INT64_MAX: never */
 int64_t wait_slice(int64_t deadline);       /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
-/* Interpreters turn Ctrl-C into a debug hook that raises, on the main coroutine: it was pressed if a hook has come since.
- * A function that may wait takes note as it begins, for the hook may come while it prepares. */
+/* Interpreters turn Ctrl-C into a debug hook that raises, on the main coroutine. A hook set since note_hooks means
+ * Ctrl-C. A function that may wait calls note_hooks first, since the hook may be set during its preparations. */
 typedef struct noted_hooks {
     lua_Hook own, main;
 } noted_hooks;
@@ -338,7 +340,7 @@ typedef struct cq_hold {
 typedef struct cq_object {
     object base;
     int last[2];                 /* newest number of an entry with a value, and of an operation */
-    struct cq_hold *hold;        /* what has to be released though the finalizer isn't called */
+    struct cq_hold *hold;        /* resources to be released even if the finalizer isn't called */
     gpo_completion *stash;       /* entries with values, drained from C and not yet by Lua */
     uint64_t stashed, stash_room;
 } cq_object;
@@ -350,14 +352,15 @@ typedef struct operation_object {
     char *message;               /* of the failure; NULL: what the status says */
 } operation_object;
 
-/* A runtime's own queue: its object, which the runtime keeps, and once there is a runtime its handle. */
+/* A runtime's own queue: keep_home makes the object, which the runtime keeps, and open_home the handle, once the
+ * runtime is made. */
 struct cq_object *keep_home(lua_State *L, state *s, int runtime);
 gpo_status open_home(state *s, struct cq_object *home, gpo_runtime_t runtime);
-/* Takes what has arrived in the queue at `index`: operations are done, and whoever waits for them is told. */
+/* Takes the entries from the queue at `index`: completes operations, and calls their waiters. */
 gpo_status pump(lua_State *L, state *s, int index);
 void push_completion(lua_State *L, state *s, const gpo_completion *entry);
 int free_number(lua_State *L, int table, int last, int step);
-/* notify(source, cq, user_data): the same for all that can be waited for. */
+/* notify(source, cq, user_data): one signature for all sources. */
 typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra);
 /* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
 int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra);
@@ -372,22 +375,22 @@ typedef struct stream_object {
     object base;
     int pooled;                  /* 1: given back to its pool, not destroyed */
     int recorder;                /* number of the template whose recording it may be in; 0: in none */
-    int resident;                /* waits for everything, and C's frees of memory, leave it out */
+    int resident;                /* device-wide waits, and C's frees of memory, skip the stream */
 } stream_object;
 
-/* Whether all work on a stream is known to be done. While anything is recorded no stream is asked: several objects may be
- * one stream of C's, and a question that C refuses fails the recording. */
+/* Whether all work on a stream is known to be done. While anything is recorded, no stream is queried: several objects
+ * may share one stream of C's, and a query that C refuses fails the recording. */
 int is_idle(state *s, const stream_object *stream);
 
 /* --- recipe.c: recordings of templates --- */
 
 /* A stream that waits for an event or for another stream may have joined a recording. `other`: that stream, or NULL. */
 void join_recording(state *s, stream_object *stream, const stream_object *other);
-/* What a recording has to know of the work that is put on a stream with a recorder: the array that it uses; and, popped from
- * the stack, the kernel that was launched, or the type of a fill's value. */
+/* Note work put on a stream with a recorder. record_array: an array used. record_node: the launched kernel, or the type
+ * of a fill's value, popped from the stack. */
 void record_array(lua_State *L, state *s, int array_index, stream_object *stream);
 void record_node(lua_State *L, state *s, stream_object *stream);
-/* Leaves an array that is to be freed to the end of the stream's recording. 0: the stream is in none. */
+/* Defers an array's free to the end of the stream's recording. 0: the stream is in no recording. */
 int wait_for_recording(lua_State *L, state *s, int array_index, stream_object *stream);
 void push_fill_type(lua_State *L, enum element type); /* for record_node; parameters.c */
 void record_queue(lua_State *L, state *s, int queue_index, stream_object *stream);
@@ -401,10 +404,10 @@ typedef struct array_object {
     enum memory_kind kind;
     uint64_t address;
     uint64_t count;              /* elements */
-    struct array_object *root;   /* whose memory it is: itself, or what it is a slice of (its parent) */
-    const int *ended;            /* 1: the runtime is shut down, and the memory gone; */
-    const int *closed;           /* 1: so is the template that owns the memory */
-    stream_object *last_stream;  /* that it was used on; all of them are kept in slots 2 and above */
+    struct array_object *root;   /* owner of the memory: the array itself, or the parent of a slice */
+    const int *ended;            /* 1: the runtime is shut down, and the memory freed; */
+    const int *closed;           /* 1: the template that owns the memory is closed */
+    stream_object *last_stream;  /* last stream that used the array; slots 2 and above keep all */
     int streams;                 /* how many */
     int registered;              /* pinned by gpo_host_register */
     int counted;                 /* one of its parent's users */
@@ -412,19 +415,19 @@ typedef struct array_object {
 } array_object;
 
 #define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])
-int is_gone(const array_object *array); /* its memory, or it was closed */
-array_object *check_array(lua_State *L, state *s, int index); /* raising if it is gone */
-/* Before work with it is put on a stream. */
+int is_gone(const array_object *array); /* the memory was freed, or the array closed */
+array_object *check_array(lua_State *L, state *s, int index); /* raises if is_gone */
+/* Before work with the array is put on a stream. */
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream);
 array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kind, enum element type, uint64_t address,
                         uint64_t count);
 void watch_runtime(lua_State *L, state *s, array_object *array);
 int on_host(const array_object *array);
 void push_root(lua_State *L, int index); /* of the array at `index` */
-void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
-/* Whether the array at `index` has to wait with its free for a recording, and does so from now on. */
+void forget_array(lua_State *L, state *s, array_object *array, int index); /* after an explicit free */
+/* Whether the free of the array at `index` must wait for a recording; if so, defers the free. */
 int is_recorded(lua_State *L, state *s, int index);
-/* Memory of the host's own, in a forked child, where nothing else is freed. */
+/* Frees the host's own memory in a forked child, where nothing else is freed. */
 void free_in_child(state *s, array_object *array);
 uint64_t check_element_count(lua_State *L, int index, enum element type);
 int array_index(lua_State *L);
@@ -445,7 +448,7 @@ typedef struct kernel_object {
     object base;
     uint32_t count;
     uint32_t bytes;              /* of the block of values */
-    parameter *parameters;       /* these share one block, which begins at `pointers` */
+    parameter *parameters;       /* shares one block with the fields below, from `pointers` on */
     const void **pointers;
     uint32_t *sizes;
     char *values;
@@ -455,19 +458,21 @@ typedef struct launch_object {
     gpo_launch launch;
     char label[64];
 } launch_object;
-/* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into; NULL before, else. */
+/* Writes the value at `index` as a parameter. Returns NULL, or why the value is refused. `*array`, NULL before: the
+ * value's array. */
 const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array);
 /* The shape at `index`, reused or read into `*read`. */
 const gpo_launch *check_shape(lua_State *L, state *s, int index, gpo_launch *read);
-/* Puts the argument at `index` into the kernel's values. The array that it is; NULL: it is none. */
+/* Puts the argument at `index` into the kernel's values. Returns the argument's array, or NULL. */
 array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint32_t which, int index);
-/* The queue that is argument `which`; NULL: it is none. `user` is the stream of the launch, or the template of the node. */
+/* The queue that is argument `which`, or NULL. `user` is the stream of the launch, or the template of the node. */
 const struct queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
                                                 int index, const object *user, const stream_object *stream);
 const char *parameter_name(const parameter *p, char text[32]);
 /* A word of a signature. 0: it is none. */
 int read_parameter_type(const char *word, size_t length, parameter *p);
-/* A number, or a table of up to three; why it is none, or NULL. Numbers that aren't given stay what they are. */
+/* Reads a number, or a table of up to three. Returns NULL, or why the value is none. Numbers that aren't given stay
+ * unchanged. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 /* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
@@ -487,12 +492,12 @@ typedef struct queue_object {
     object base;
     uint32_t kind;               /* GPO_QUEUE_RANGE, … */
     uint32_t task_size, answer_size;
-    const stream_object *stream; /* the resident one that it was made for, which is kept; NULL: none */
+    const stream_object *stream; /* the queue's resident stream, kept alive; NULL: none */
 } queue_object;
 extern const char *const queue_kinds[]; /* by the constants */
 /* The kind of queue that a parameter of so many bytes is; 0: none. */
 uint32_t queue_kind_of(uint32_t bytes);
-/* Writes what a kernel takes; why it can't be, or NULL. */
+/* Writes a kernel's argument for the queue. Returns NULL, or why the queue is refused. */
 const char *read_queue(lua_State *L, state *s, int index, const parameter *p, void *out);
 /* Why the queue can't be used by work of a stream, or (`stream` is NULL) by a node of the template `user`; or NULL. */
 const char *refuse_queue(state *s, const queue_object *queue, const object *user, const stream_object *stream);
@@ -504,7 +509,7 @@ const float *check_numbers(lua_State *L, int index, uint64_t *count);
 
 typedef struct symmetric_object {
     object base;
-    int64_t held_bytes;          /* on all devices, as the collector is told */
+    int64_t held_bytes;          /* on all devices, as accounted to the collector */
 } symmetric_object;
 
 /* --- advice.c --- */
@@ -522,7 +527,7 @@ typedef struct runtime_object {
 typedef struct executor_object {
     object base;
     int number;                  /* known by it */
-    int last;                    /* newest number of a function that is owed */
+    int last;                    /* newest number of a pending function */
 } executor_object;
 typedef struct pipeline_object {
     object base;
@@ -564,7 +569,7 @@ void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
 void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
-/* Frees what a userdata holds beyond its closing, when the collector takes it. */
+/* Free the resources that stay after closing, when the collector takes the userdata. */
 void free_kernel(state *s, object *o);
 void free_operation(state *s, object *o);
 void free_cq(state *s, object *o);

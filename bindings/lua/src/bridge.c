@@ -1,6 +1,6 @@
 /* bridge.c: how the library's threads reach Lua functions without entering Lua. A callback on such a thread leaves a
- * request, wakes whatever the Lua state waits in, and sleeps until the state's own thread has run it. Log lines are left
- * likewise, but nobody waits for them.
+ * request, wakes the Lua state's wait, and sleeps until the state's own thread has run the request. Log lines are left
+ * in the same way, but no thread waits for them.
  *
  * The bridge lives as long as a runtime may call, which can be longer than the Lua state: from then on every request is
  * answered with GPO_CANCELLED at once. */
@@ -26,16 +26,16 @@ struct bridge {
     request *first, **last;
     line *first_line, **last_line;
     int lines;
-    gpo_cq_t waiting; /* the queue that the state's thread waits for; NULL: it doesn't */
+    gpo_cq_t waiting; /* the queue that the state's thread waits for; NULL: none */
     int references;   /* the state, and each context */
-    lua_State *running; /* who is inside a call that calls back on its own thread, */
+    lua_State *running; /* coroutine inside a call that calls back on the calling thread, */
     pthread_t here;     /* and that thread */
-    int forks;          /* of the process that it is for */
+    int forks;          /* fork count of the process that owns the bridge */
 };
 
 /* --- forks --- */
 
-static int forks; /* between the process that loaded the module and this one */
+static int forks; /* number of forks from the process that loaded the module to this process */
 
 static void count_fork(void) { ++forks; }
 
@@ -52,8 +52,8 @@ int belongs_here(state *s) { return s->forks == forks; }
 
 void settle_here(state *s) { s->forks = s->bridge->forks = forks; }
 
-/* Nobody who would ask is left in a forked child, and the mutex may be held, and the lists half changed, by who isn't there:
- * none of it is touched. */
+/* A forked child has none of the threads that ask. A lost thread may hold the mutex, and have half changed the lists:
+ * the child touches neither. */
 static int is_alive(const struct bridge *b) { return b->forks == forks; }
 
 static void lock(struct bridge *b) {
@@ -242,10 +242,10 @@ void end_waiting(state *s) {
 
 /* --- here --- */
 
-/* Protected calls begin without an allocation of Lua's, which could raise where nobody catches it: what they call is in the
- * registry. */
+/* Protected calls begin without an allocation of Lua's, which could raise an uncaught error: the functions that they
+ * call are in the registry. */
 
-/* A traceback where the interpreter has one to give (5.1 has it in its debug library only), and the error has none yet. */
+/* Adds a traceback if the interpreter can make one (5.1 only with its debug library), and the error has none yet. */
 int with_traceback(lua_State *L) {
     state *s = the_state(L);
     if (s->traced || !lua_tostring(L, 1)) return 1; /* a number is a string from here on */
@@ -276,7 +276,8 @@ int raise_again(lua_State *L, state *s) {
     return lua_error(L);
 }
 
-/* Whether it is what interpreters' hooks raise at Ctrl-C, with a place before it or a traceback behind. */
+/* Whether the text is the error of an interpreter's Ctrl-C hook, perhaps with a position before, or a traceback
+ * behind. */
 int is_interrupt(const char *text) {
     static const char raised[] = "interrupted!";
     const size_t length = strcspn(text, "\n"), tail = sizeof raised - 1;
@@ -300,12 +301,12 @@ void report(lua_State *L, state *s) {
     lua_replace(L, -2);
     lua_pushvalue(L, -2);
     ++s->serving;
-    if (lua_pcall(L, 1, 0, 0) != 0) lua_pop(L, 1); /* who reports errors has failed: there is nobody left to tell */
+    if (lua_pcall(L, 1, 0, 0) != 0) lua_pop(L, 1); /* on_error itself has failed: drop that error */
     --s->serving;
     lua_pop(L, 1);
 }
 
-/* --- errors that nobody will ask for --- */
+/* --- errors that no wait will return --- */
 
 struct unheard {
     struct unheard *next;
@@ -335,7 +336,7 @@ void print_unheard(state *s) {
     for (; s->unheard; take_first_unheard(s)) print_text(s->unheard->text);
 }
 
-/* The first of them; it stays where there is no memory for it. */
+/* Reports the first error; if Lua has no memory for the text, the error stays in the list. */
 int tell_unheard(lua_State *L) {
     state *s = the_state(L);
     lua_pushstring(L, s->unheard->text);
@@ -360,7 +361,7 @@ int run_request(lua_State *L) {
     return 0;
 }
 
-/* Runs a request here, whatever it raises. */
+/* Runs a request here, protected. */
 static void run_here(lua_State *L, state *s, request *r) {
     request *outer = s->request;
     r->answer = GPO_CALLBACK_FAILED;
@@ -403,7 +404,7 @@ static void tell(lua_State *L, state *s, int runtime, int level, const char *tex
     if (call_protected(L, s, 1, 0) != 0) report(L, s);
 }
 
-/* How many lines found no room behind those that have been told, of one of the runtimes; 0: none of any. */
+/* Takes the number of dropped log lines of one runtime, `*runtime`; 0: no runtime has dropped any. */
 static int next_dropped(state *s, int *runtime) {
     int dropped = 0;
     if (!is_alive(s->bridge)) return 0;
@@ -453,7 +454,7 @@ void serve_without_raising(lua_State *L, state *s) {
         pthread_cond_broadcast(&b->answered);
         unlock(b);
     }
-    /* The function may end the runtime, and its context: what is needed of that is read before. */
+    /* The log function may end the runtime, and so free the context: the context is read before the call. */
     for (line *l; (l = next_line(b)); free(l)) tell(L, s, l->context->number, l->level, l->text);
     tell_dropped(L, s);
     report_unheard(L, s);

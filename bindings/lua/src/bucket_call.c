@@ -1,5 +1,5 @@
 /* bucket_call.c: the functions of Lua's that put a bucket's work on a stream. C calls them inside a launch or a
- * preparation, on the thread that runs the Lua state. They may not yield. */
+ * preparation, on the thread that runs the Lua state. The functions may not yield. */
 #include "buckets.h"
 
 typedef struct bucket_call {
@@ -12,8 +12,8 @@ typedef struct bucket_call {
 
 static int is_recording(const bucket_call *c) { return c->slot == BUCKETS_RECORD && c->work->graph_template; }
 
-/* The caller's own, so that its arrays are known to be used there; else a handle for the time of the call. The buckets
- * are at 1, the request at 2. */
+/* Pushes the caller's stream object, so that uses of arrays are noted on it; for another stream, a handle for the time
+ * of the call. The buckets are at 1, the request at 2. */
 static stream_object *push_stream(lua_State *L, state *s, const bucket_call *c) {
     if (c->stream == c->of->request->stream) {
         lua_rawgeti(L, 2, REQUEST_STREAM);
@@ -76,8 +76,8 @@ static void push_recorded(lua_State *L, state *s, const bucket_call *c, stream_o
     begin_recording(s, t, stream);
 }
 
-/* (call, function, stream, work, request, template or nil): calls the function. What it has recorded says of which
- * types the request's settings are: C reads them later. */
+/* (call, function, stream, work, request, template or nil): calls the function. The recording then determines the types
+ * of the request's settings, which C reads later. */
 static int call_function(lua_State *L) {
     state *s = the_state(L);
     const bucket_request *r = ((bucket_call *)lua_touserdata(L, 1))->of->request;

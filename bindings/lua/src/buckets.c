@@ -1,4 +1,4 @@
-/* buckets.c: shape buckets: their table, and requests. What they call of Lua's is in bucket_call.c. */
+/* buckets.c: shape buckets: their table, and requests. The Lua functions that they call are in bucket_call.c. */
 #include "buckets.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static int by_shape(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-/* Of the options at 2, for the buckets at 3. Leaves on the stack what `options` points to. */
+/* Reads `shapes` of the options at 2 for the buckets at 3. The memory that `options` points to stays on the stack. */
 static void read_shapes(lua_State *L, buckets_object *b, gpo_buckets_options *options) {
     lua_getfield(L, 2, "shapes");
     const int shapes = lua_gettop(L);
@@ -129,8 +129,8 @@ static array_object *read_memory(lua_State *L, state *s, const char *option, uin
     return array;
 }
 
-/* What is padded with zeros: an array, of whose elements one is padded unless pad_element_bytes says more, or an
- * address. An array is appended to the list. */
+/* Reads `pad_address`, the memory to pad with zeros: an array or an address. pad_element_bytes is by default the size
+ * of the array's elements. An array is appended to the list. */
 static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buckets_options *options, int arrays) {
     uint64_t bytes = 0;
     lua_getfield(L, 2, "pad_address");
@@ -144,8 +144,8 @@ static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buc
     append(L, arrays);
 }
 
-/* The arrays that a warm-up leaves as they were; they are appended to the list. Leaves on the stack what `options`
- * points to. */
+/* Reads `restored`, the arrays that a warm-up restores, and appends them to the list. The memory that `options` points
+ * to stays on the stack. */
 static void read_restored(lua_State *L, state *s, gpo_buckets_options *options, int arrays) {
     lua_getfield(L, 2, "restored");
     const int given = lua_gettop(L);
@@ -245,7 +245,7 @@ static void use_bucket(lua_State *L, state *s, int index, bucket *one, int strea
     one->marked = stream;
 }
 
-/* A bucket that alone takes more than there is for all isn't kept, but its launch runs. */
+/* C doesn't keep a bucket larger than the whole budget, but the launch runs. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r) {
     bucket *one = r->pending;
     if (!one) return;
@@ -282,8 +282,8 @@ static gpo_status call_prepare(state *s, const buckets_object *b, bucket_request
     return s->api->buckets_prepare(HANDLE(&b->base, gpo_buckets_t), r->stream);
 }
 
-/* Calls C, which calls back. The buckets are at 1, the stream at 2, and the settings' table is at `settings`, or 0.
- * What a function of Lua's raised is raised again. */
+/* Calls C, which calls back. The buckets are at 1, the stream at 2, and the settings' table is at `settings`, or 0. An
+ * error of a Lua function is raised again. */
 static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket_request *r, int settings,
                                library_call *call) {
     bucket_request *outer = b->request;
@@ -307,7 +307,7 @@ static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket
     settle_recording(L, s, 1, b, r);
     keep(L, 1, BUCKETS_REQUEST, before);
     if (!b->base.handle) drop_recipes(L, s, 1); /* it was closed meanwhile */
-    /* What C says of an eviction takes the place of what it has said of a failure: later, then. */
+    /* Not after a failure: C's errors for evicted buckets would replace the failure's error. */
     else if (recorded && status == GPO_SUCCESS) drop_evicted(L, s, 1);
     pass_interrupt(L, s);
     lua_rawgeti(L, mine, REQUEST_ERROR);
@@ -316,7 +316,8 @@ static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket
     return status;
 }
 
-/* Zeros are written there before the launch, or it is copied around a warm-up. */
+/* Notes that the arrays of BUCKETS_ARRAYS are used on the stream: padded before the launch, or copied around a
+ * warm-up. */
 static void use_given(lua_State *L, state *s, stream_object *stream) {
     push_kept(L, 1, BUCKETS_ARRAYS);
     use_arrays(L, s, lua_gettop(L), 0, 2, stream);
@@ -330,7 +331,7 @@ static void check_setting_names(lua_State *L, int index) {
             luaL_argerror(L, index, "parameters of buckets are known by their names");
 }
 
-/* Pushes the recipe that says of which types the settings are: an empty one where nothing is known yet. */
+/* Pushes the recipe with the types of the settings: an empty recipe if nothing is known yet. */
 static void push_types(lua_State *L, const bucket *one) {
     if (one && one->recorded) push_of_bucket(L, 1, BUCKETS_RECIPES, one);
     else push_first_recipe(L);

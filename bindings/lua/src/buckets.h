@@ -11,23 +11,23 @@ enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_ARRAYS, BUCKETS_TABLE, BUCKETS_R
 
 /* BUCKETS_ARRAYS is a list of the arrays that are padded with zeros or restored. */
 
-/* Of a shape. Its recipe, which counts it as a user, and the stream that its arrays are known to be used on are kept at
- * the same place in BUCKETS_RECIPES and BUCKETS_STREAMS. */
+/* The bucket of a shape. At the bucket's index, BUCKETS_RECIPES keeps the recipe, which counts the bucket as a user,
+ * and BUCKETS_STREAMS keeps `marked`, a stream known to use the recipe's arrays. */
 typedef struct bucket {
     uint64_t shape;
     gpo_template_t recorded;     /* NULL: it isn't */
     const stream_object *marked;
 } bucket;
 
-/* A launch or preparation under way. What it has of Lua's is in a table, BUCKETS_REQUEST, by these numbers. */
+/* A launch or preparation under way. Its Lua values are in a table, BUCKETS_REQUEST, at these indices. */
 enum { REQUEST_STREAM = 1, REQUEST_SETTINGS, REQUEST_TEMPLATE, REQUEST_ERROR };
 typedef struct bucket_request {
     runtime_context *context;
     gpo_stream_t stream;
     gpo_setting *settings;       /* of REQUEST_SETTINGS */
     uint64_t setting_count;
-    bucket *pending;             /* whose recording was begun; it isn't known yet whether it came to its end */
-    gpo_template_t recorded;     /* the template of that, */
+    bucket *pending;             /* bucket whose recording was begun, and hasn't been settled */
+    gpo_template_t recorded;     /* the template of `pending`, */
     uint64_t kept;               /* and how many buckets had been recorded before */
 } bucket_request;
 
@@ -47,8 +47,7 @@ typedef struct bucket_counts {
     uint64_t kept, evictions;
 } bucket_counts;
 bucket_counts count_buckets(const state *s, const buckets_object *b);
-/* A recording that was begun has come to its end: its recipe is the bucket's, if C has the bucket. The buckets are at
- * `index`. */
+/* Ends a recording that was begun: the bucket gets the recipe, if C has kept the bucket. The buckets are at `index`. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r);
 
 /* C's callbacks; `user` is the buckets_object, which has a request under way. */

@@ -1,5 +1,6 @@
-/* callback.c: the functions of Lua's that a pipeline calls: sources, stages, sinks and progress. C calls on threads of its own,
- * or in an executor; each call is made into a request that runs here (bridge.c). They may not yield. */
+/* callback.c: the functions of Lua's that a pipeline calls: sources, stages, sinks and progress. C calls on threads of
+ * its own, or in an executor; each call is made into a request that runs here (bridge.c). The functions may not
+ * yield. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct callback {
     int slot;            /* where the pipeline object keeps the function */
 } callback;
 
-/* The first error of a run is what whoever waits for the run gets; it is reported only if nobody asks. */
+/* A wait for the run returns the run's first error. The error is reported only if no wait returns it. */
 static int keep_failure(request *r, const char *text) {
     pipeline_context *p = ((callback *)r)->pipeline;
     if (p->failure) return 0;
@@ -28,7 +29,7 @@ static int keep_failure(request *r, const char *text) {
     return (p->failure = owned_text(r->context->owner, text)) != NULL;
 }
 
-/* Pushes the function, below its arguments. False: the pipeline's object is gone. */
+/* Pushes the function, below its arguments. False: the pipeline's object was collected. */
 static int push_function(lua_State *L, state *s, const callback *c) {
     if (!push_known(L, s, c->pipeline->number)) return 0;
     push_kept(L, -1, c->slot);
@@ -63,7 +64,7 @@ static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const 
     set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
 }
 
-/* After a call its borrowed arrays are closed, whatever happened. */
+/* Closes the borrowed arrays after a call, even if the call failed. */
 static void close_chunk(lua_State *L, state *s, int index) {
     for (const char *const *name = chunk_arrays; *name; ++name) {
         lua_getfield(L, index, *name);
@@ -72,8 +73,8 @@ static void close_chunk(lua_State *L, state *s, int index) {
     }
 }
 
-/* Calls the function below `arguments` values. Whatever is raised is raised again once `close` has been done to the value
- * at `borrowed`. */
+/* Calls the function below `arguments` values. Then calls `close` for the value at `borrowed`, and raises the call's
+ * error again. */
 static void call_and_close(lua_State *L, state *s, callback *c, int arguments, int results, int borrowed,
                            void (*close)(lua_State *, state *, int)) {
     ++c->pipeline->busy;

@@ -1,5 +1,5 @@
-/* conditional.c: nodes of templates that decide on the GPU what is run. Their bodies are templates whose recipes are
- * part of that of the template that the node is in. */
+/* conditional.c: nodes of templates that decide on the GPU what is run. The bodies are templates; their recipes are
+ * part of the recipe of the node's template. */
 #include "methods.h"
 #include "template.h"
 
@@ -81,7 +81,7 @@ static int template_add_while(lua_State *L) {
 
 enum { MOST_BODIES = 1024 };
 
-/* add_switch(after, condition, count): the node and a table of its bodies, of which the word 0 names the first. */
+/* add_switch(after, condition, count): the node and a table of its bodies. The word 0 selects the first body. */
 static int template_add_switch(lua_State *L) {
     state *s = the_state(L);
     conditional c;

@@ -1,4 +1,4 @@
-/* device.c: the GPUs that a runtime sees, and the ones that it has opened. Devices are numbered from 0, as in C. */
+/* device.c: the GPUs that a runtime sees, and opened devices. Devices are numbered from 0, as in C. */
 #include "methods.h"
 
 static const field property_fields[] = {

@@ -225,7 +225,7 @@ static void push_answer(lua_State *L, state *s, const queue_object *queue, const
     lua_setfield(L, -2, "answer");
 }
 
-/* What was taken for a tenant and isn't in a script's hands: Lua may find no memory for the table of answers. */
+/* Answers taken for a tenant and not yet returned to the script: Lua may find no memory for their table. */
 enum { TAKEN_MOST = 64 };
 struct taken {
     uint64_t first, count;

@@ -6,10 +6,10 @@
 
 enum { EXECUTOR_FUNCTIONS = 2 };
 
-/* One function that is owed a call: what C is given as the user pointer. */
+/* A function with a pending call; C's user pointer. */
 typedef struct owed {
     state *s;
-    int executor; /* known by that number; gone if it was collected */
+    int executor; /* number of the executor, which may have been collected */
     int number;   /* of the function in its table */
 } owed;
 
@@ -42,8 +42,8 @@ void destroy_executor(lua_State *L, state *s, object *o, int collected) {
 
 /* --- calls --- */
 
-/* Pushes the function that is owed, which leaves its table, and frees what C had. The coroutine to call it in, or NULL
- * where nobody can be called any more. */
+/* Pushes the pending function, removes it from its table, and frees C's user pointer. Returns the coroutine for the
+ * call, or NULL if no call is possible any more. */
 static lua_State *push_owed(owed *o) {
     state *s = o->s;
     lua_State *L = s->running;
@@ -119,7 +119,7 @@ static gpo_status host_call(void *user, const gpo_host_call *call) {
     return under_way ? GPO_NOT_READY : GPO_SUCCESS;
 }
 
-/* Puts the function at `function` into the executor's table; what C is given for it. */
+/* Puts the function at `function` into the executor's table; returns C's user pointer. */
 static owed *owe(lua_State *L, state *s, int executor_index, int function, executor_object **executor) {
     *executor = check_object(L, s, executor_index, CLASS_EXECUTOR);
     luaL_checktype(L, function, LUA_TFUNCTION);
@@ -217,7 +217,7 @@ static int ran(lua_State *L, state *s, const struct run *r, gpo_status status) {
     return 1;
 }
 
-/* What runs callbacks here is run by run_for in short times, so that Ctrl-C ends it. */
+/* Runs callbacks by run_for in short slices, so that Ctrl-C ends the run. */
 static int run_until(lua_State *L, int64_t timeout_ns) {
     state *s = the_state(L);
     executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
@@ -226,7 +226,7 @@ static int run_until(lua_State *L, int64_t timeout_ns) {
     return ran(L, s, &r, status);
 }
 
-/* run(): until nothing is owed; how many callbacks ran. */
+/* run(): until no call is pending; how many callbacks ran. */
 static int executor_run(lua_State *L) { return run_until(L, -1); }
 static int executor_run_for(lua_State *L) { return run_until(L, check_timeout(L, 2)); }
 

@@ -29,7 +29,7 @@ static int graph_create(lua_State *L) {
     return 1;
 }
 
-/* The values of a graph that goes use their arrays no more. It is at `index`. */
+/* Ends the use of arrays by the values of the graph at `index`. */
 static void drop_values(lua_State *L, state *s, int index) {
     push_kept(L, index, GRAPH_VALUES);
     const int values = lua_gettop(L);
@@ -56,8 +56,8 @@ void destroy_graph(lua_State *L, state *s, object *o, int collected) {
 
 /* --- values --- */
 
-/* The parameter at `key`, a name or number, has the value at `value` from now on: an array is held in place of the one
- * before. */
+/* Holds an array at `value`, the new value of the parameter at `key` (a name or number), in place of the previous
+ * array. */
 static void hold_value(lua_State *L, state *s, graph_object *graph, int recipe, int key, int value) {
     if (type_of(L, recipe, key).kind != PARAMETER_POINTER) return;
     luaL_checkstack(L, 10, NULL);

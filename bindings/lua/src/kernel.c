@@ -1,5 +1,5 @@
 /* kernel.c: modules, kernels and their launch. A kernel has a signature, "u32 f32 ptr bytes:12": Lua's numbers have no
- * type, so it says how each argument is converted, and what it is checked against. */
+ * type, so the signature says how to convert and check each argument. */
 #include <stdio.h>
 #include <string.h>
 

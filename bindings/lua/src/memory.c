@@ -90,7 +90,7 @@ static array_object *check_piece(lua_State *L, state *s, int index) {
     return array;
 }
 
-/* What is freed by hand is closed. */
+/* An array that was freed explicitly is closed. */
 static int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
     if (status != GPO_SUCCESS) return failure(L, s, status);
     forget_array(L, s, array, index);
@@ -173,9 +173,9 @@ static int host_unregister(lua_State *L) {
 
 /* --- memory of a template --- */
 
-/* An array of the template at 1, or of what it is a body of, that closing frees nothing of: (type, count). It is gone
- * when the template is closed. Pushed above that template. The memory of a bucket's template may go at any time: NULL,
- * and the failure is pushed. */
+/* Pushes an array (type, count) of memory that the template at 1 owns, or, for a body, the template of the whole.
+ * Closing the array frees nothing; closing the template ends the array. The owning template is pushed below the array.
+ * The memory of a bucket's template may be freed at any time: NULL, with the failure pushed. */
 static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind) {
     const enum element type = check_element_type(L, 2);
     const uint64_t count = check_element_count(L, 3, type);
@@ -214,7 +214,7 @@ static int template_allocate(lua_State *L) {
     return status == GPO_SUCCESS ? owned(array, address) : failure(L, s, status);
 }
 
-/* allocate_host(type, count): the same of pinned memory. */
+/* allocate_host(type, count): a pinned array, for as long as the template is open. */
 static int template_allocate_host(lua_State *L) {
     state *s = the_state(L);
     const gpo_template_t t = CHECK_HANDLE(1, template);

@@ -1,5 +1,5 @@
-/* methods.h: methods of one shape, made of what differs. `call` is C's name without gpo_, and the function's here; `word`
- * that of the class whose method it is. */
+/* methods.h: macros for methods of the same shape. `call` is C's name without gpo_, and the function's name here;
+ * `word` is the name of the method's class. */
 #ifndef GPUORCH_LUA_METHODS_H
 #define GPUORCH_LUA_METHODS_H
 

@@ -9,7 +9,7 @@
 #define LIBRARY "libgpuorch.so.0"
 #define EXPORT __attribute__((visibility("default")))
 
-/* The table of the library's functions. Raises where there is none, or not one that this module can use. */
+/* The table of the library's functions. Raises if there is no library, or only an incompatible version. */
 static const gpo_api *open_library(lua_State *L) {
     const char *given = secure_getenv("GPUORCH_LIBRARY");
     const char *path = given && *given ? given : LIBRARY;
@@ -32,7 +32,7 @@ static const gpo_api *open_library(lua_State *L) {
     return api; /* the library stays loaded: it can't be unloaded with work in flight, and is marked so itself */
 }
 
-/* A callback may still be on its way out of this module when lua_close() would unload it. */
+/* A callback may still be returning through this module when lua_close() would unload the module. */
 static void stay_loaded(void) {
     Dl_info self;
     if (dladdr((const void *)(uintptr_t)stay_loaded, &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
@@ -43,7 +43,7 @@ static int version(lua_State *L) {
     return 1;
 }
 
-/* held_bytes(): of arrays that are alive, as the collector is told. */
+/* held_bytes(): of arrays that are alive, as accounted to the collector. */
 static int held_bytes(lua_State *L) {
     push_signed(L, the_state(L)->held_bytes);
     return 1;
@@ -57,16 +57,15 @@ static int now(lua_State *L) {
 
 void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text); }
 
-/* What on_error is at first: the message goes to standard error. */
+/* The default on_error: writes the message to standard error. */
 static int print_error(lua_State *L) {
     const char *text = lua_tostring(L, 1);
     print_text(text ? text : luaL_typename(L, 1));
     return 0;
 }
 
-/* The last of the module's finalizers. Some of the others may not have been called: if Lua had no memory for the call,
- * and in some Luas if the object was made by a finalizer while the Lua state was closed. What such objects hold is
- * released here. */
+/* The last of the module's finalizers. Releases the resources of objects whose finalizers weren't called: Lua had no
+ * memory for the call, or, in some Luas, a finalizer made the object while the Lua state was closed. */
 static int close_state(lua_State *L) {
     state *s = lua_touserdata(L, 1);
     if (!s->bridge) return 0;

@@ -1,5 +1,5 @@
-/* number.c: integers between Lua and the library, of which none is rounded. Lua 5.1 and 5.2 have doubles only, 5.3 and 5.4
- * 64-bit integers with a sign: what a number of the interpreter's can't hold exactly is a decimal string. */
+/* number.c: integers between Lua and the library, never rounded. Lua 5.1 and 5.2 have doubles only, 5.3 and 5.4 signed
+ * 64-bit integers: a value that the interpreter's numbers can't hold exactly is a decimal string. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #define EXACT_IN_DOUBLE 9007199254740992.0 /* 2^53 */
 
-/* What most integers are: a number that the interpreter holds exactly. */
+/* The common case: a number that the interpreter holds exactly. */
 static int read_plain(lua_State *L, int index, int64_t *out) {
 #if HAS_INTEGERS
     if (!lua_isinteger(L, index)) return 0;

@@ -119,13 +119,13 @@ static void destroy(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     if (o->id == CLASS_ARRAY && s->recorder && is_recorded(L, s, index)) return;
     lua_pushvalue(L, index);
-    /* Of what is another's only two have something to let go: an array its streams, and a template its recipe. */
+    /* Only two kinds of borrowed objects have something to release: an array its streams, and a template its recipe. */
     if (!o->borrowed || o->id == CLASS_ARRAY || o->id == CLASS_TEMPLATE) classes[o->id].destroy(L, s, o, collected);
     lua_pop(L, 1);
     o->handle = NULL;
 }
 
-/* A stream that arrays were used on goes at once if it is idle: then they need it no more. */
+/* Whether users still need the handle. Arrays need a stream only until the stream is idle. */
 static int is_needed(state *s, const object *o) {
     if (o->users == 0) return 0;
     return o->id != CLASS_STREAM || !is_idle(s, (const stream_object *)o);
@@ -136,7 +136,7 @@ void close_object(lua_State *L, state *s, int index, int collected) {
     if (o->closed || !o->handle) return;
     o->closed = 1;
     if (o->id == CLASS_ARRAY && !belongs_here(s)) free_in_child(s, (array_object *)o);
-    /* Once the state is closed, close_state has released whatever the object had. */
+    /* Once the state is closed, close_state has released the object's resources. */
     if (!belongs_here(s) || !s->bridge) o->handle = NULL;
     else if (!is_needed(s, o)) destroy(L, s, index, collected);
 }
@@ -262,7 +262,7 @@ void make_classes(lua_State *L, state *s, int state_index) {
         push_functions(L, state_index, metamethods);
         lua_pushfstring(L, "gpuorch.%s", classes[id].name);
         lua_setfield(L, -2, "__name");
-        /* Nobody gets at the metatable, and so at __gc, from Lua. */
+        /* Hides the metatable, and so __gc, from Lua. */
         lua_pushfstring(L, "gpuorch.%s", classes[id].name);
         lua_setfield(L, -2, "__metatable");
         lua_newtable(L);

@@ -1,8 +1,8 @@
 /* owned.c: memory of malloc's that userdata own, and what no shutdown of a runtime releases: queues and their descriptors.
  *
- * A finalizer frees such a block, but a finalizer may never run: if Lua finds no memory to call it, Lua counts it as run and
- * frees the userdata. So each state lists its blocks, and close_state frees those that are left. Only the thread that runs
- * the Lua state uses the list. */
+ * A finalizer frees such a block, but a finalizer may never run: if Lua finds no memory to call it, Lua counts it as
+ * run and frees the userdata. Therefore each state lists its blocks, and close_state frees the rest. Only the thread
+ * that runs the Lua state uses the list. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* peers.c: groups of devices, their collectives, and memory that their kernels use together. What a call has for each rank
- * is the list in its table: the first is for rank 0, or in a group of several processes for this process's rank. */
+/* peers.c: groups of devices, their collectives, and memory that their kernels use together. The list in a call's table
+ * has an entry for each rank: the first is for rank 0, or in a group of several processes for this process's rank. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int peers_create(lua_State *L) {
     return created(L, s, s->api->peers_create(devices, (uint32_t)count, &options, (gpo_peers_t *)&peers->handle));
 }
 
-/* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is what is at i + 1 of the list. */
+/* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is entry i + 1 of the list. */
 static int peers_split(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);

@@ -1,4 +1,4 @@
-/* pipeline.c: pipelines: what they are made of, their runs and their ends. What they call of Lua's is in callback.c. */
+/* pipeline.c: pipelines: creation, runs, destruction. The Lua functions that they call are in callback.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 /* --- the memory of runs --- */
 
-/* An array that a run may be using is held: though it is closed, or collected before its pipeline is, its memory stays.
- * `kept` is where a pipeline's own table is on the stack, or one in it. */
+/* Holds an array for a run: the memory stays even if the array is closed, or collected before the pipeline. `kept`:
+ * stack index of the pipeline's own table, or of a table in it. */
 static void hold(lua_State *L, state *s, int kept, int slot) {
     lua_rawgeti(L, kept, slot);
     if (test_object(L, s, lua_gettop(L), CLASS_ARRAY)) ++((array_object *)lua_touserdata(L, -1))->root->base.users;
@@ -53,7 +53,7 @@ static void release_arguments(lua_State *L, state *s, int kept) {
     lua_pop(L, 1);
 }
 
-/* A run's failure is forgotten; where no wait has given it to anybody, it will be reported. */
+/* Drops a run's failure; if no wait has returned it, it will be reported. */
 static void drop_failure(state *s, pipeline_context *p) {
     if (p->heard) owned_free(s, p->failure);
     else leave_unheard(s, p->failure);
@@ -76,7 +76,7 @@ static const field option_fields[] = {
     FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"),
     OTHER("devices"), FIELDS_END};
 
-/* What a word stands for in a kernel's arguments: the first four an address, the rest a number. */
+/* The words in a kernel's arguments: the first four stand for an address, the rest for a number. */
 static const char *const argument_words[] = {"", "input", "output", "scratch", "result",
                                              "input_bytes", "output_bytes", "index", "offset"};
 
@@ -100,7 +100,7 @@ static int fits(uint32_t kind, const parameter *p) {
     return kind <= GPO_STAGE_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64;
 }
 
-/* Gives, and pushes, what is wrong with a word that no parameter of this type can have: which words one can. */
+/* Returns, and pushes, the message for a word that doesn't fit the parameter's type, with the words that do. */
 static const char *wrong_word(lua_State *L, const parameter *p, const char *word) {
     luaL_Buffer words;
     int count = 0;
@@ -298,7 +298,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
                            gpo_pipeline_options *options) {
     pipeline_context *p = pipeline->context;
     const int index = lua_gettop(L);
-    lua_newtable(L); /* what arguments point to; the pipeline keeps it, for its kernels and arrays */
+    lua_newtable(L); /* the arguments' memory, kernels and arrays, kept by the pipeline */
     keep(L, index, PIPELINE_ARGUMENTS, index + 1);
     const uint32_t devices = read_devices(L, s, device, options);
     if (options->devices) keep(L, index, PIPELINE_DEVICES, index + 2);
@@ -358,7 +358,7 @@ static int pipeline_create(lua_State *L) {
     p->runtime = context;
     p->number = pipeline->number;
     p->next = context->pipelines;
-    context->pipelines = p; /* it goes with the pipeline, or with its runtime */
+    context->pipelines = p; /* freed with the pipeline, or with its runtime */
     pipeline->context = p;
     return create_pipeline(L, s, device, pipeline, &options);
 }
@@ -390,8 +390,8 @@ void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context) {
     }
 }
 
-/* A run is cancelled and waited for: it may be using memory of Lua's. What one that doesn't end uses
- * stays until its runtime is shut down. */
+/* Cancels a run and waits for its end, since the run may use memory of Lua's. If the run doesn't end, the values in use
+ * stay until the runtime is shut down. */
 void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     pipeline_object *pipeline = (pipeline_object *)o;
     pipeline_context *p = pipeline->context;
@@ -421,7 +421,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     if (!collected) report_unheard(L, s);
 }
 
-/* Whether somebody may call that a wait has to be woken for. */
+/* Whether a pipeline is running whose calls must wake a wait. */
 int has_callers(state *s) {
     for (const runtime_context *context = s->contexts; context; context = context->next)
         for (pipeline_context *p = context->pipelines; p; p = p->next) {
@@ -450,7 +450,7 @@ static int has_field(lua_State *L, int index, const char *name) {
     return !lua_isnil(L, -1);
 }
 
-/* Gives where on the stack the memory is that the run uses; 0: it has none. */
+/* Returns the stack index of the memory that the run reads; 0: none. */
 static int read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
     luaL_checktype(L, index, LUA_TTABLE);
     read_record(L, index, source_fields, source);
@@ -492,7 +492,7 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
     return memory;
 }
 
-/* The same for what the run writes to. */
+/* Returns the stack index of the memory that the run writes to; 0: none. */
 static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
     if (lua_isnoneornil(L, index)) return 0;
     luaL_checktype(L, index, LUA_TTABLE);
@@ -544,7 +544,7 @@ static int pipeline_start(lua_State *L) {
     release_source_and_sink(L, s, kept);
     release_string(L, p);
     if (read_from && lua_type(L, read_from) == LUA_TSTRING) hold_string(L, p, read_from);
-    /* The memory itself: the tables are the caller's to change. */
+    /* Keep the memory itself: the caller may change the tables. */
     keep(L, 1, PIPELINE_SOURCE, read_from ? read_from : 2);
     hold(L, s, kept, PIPELINE_SOURCE);
     keep(L, 1, PIPELINE_SINK, written_to ? written_to : 3);
@@ -584,8 +584,8 @@ static gpo_status notify_pipeline(state *s, void *source, gpo_cq_t cq, uint64_t 
     return s->api->pipeline_notify(HANDLE((object *)source, gpo_pipeline_t), cq, user_data);
 }
 
-/* wait([seconds]): what the run did, as a table; nil, message, name, table if it failed. What a callback raised is the message,
- * and with its traceback the table's `traceback`. */
+/* wait([seconds]): the run's results as a table; nil, message, name, table if it failed. After an error in a callback,
+ * the message is the error's, and the table's `traceback` adds the traceback. */
 static int pipeline_wait(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
@@ -627,7 +627,7 @@ static int pipeline_notify(lua_State *L) {
     return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
 }
 
-/* For await(): "closed", "calling" where this is inside one of its callbacks, else "open". */
+/* For await(): "closed"; "calling" inside a callback of the pipeline; else "open". */
 int pipeline_condition(lua_State *L) {
     state *s = the_state(L);
     const pipeline_object *pipeline = check_object_even_closed(L, s, 1, CLASS_PIPELINE);

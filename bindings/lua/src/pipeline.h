@@ -1,4 +1,4 @@
-/* pipeline.h: what a pipeline's own functions (pipeline.c) and those that C calls back (callback.c) share. */
+/* pipeline.h: shared by a pipeline's methods (pipeline.c) and C's callbacks (callback.c). */
 #ifndef GPUORCH_LUA_PIPELINE_H
 #define GPUORCH_LUA_PIPELINE_H
 
@@ -12,25 +12,25 @@
 enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_REST,
        PIPELINE_STAGES, PIPELINE_ARGUMENTS = PIPELINE_STAGES + MOST_STAGES, PIPELINE_DEVICES };
 
-/* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
+/* User data of C's callbacks; outlives the Lua object while the pipeline may still call. */
 typedef struct pipeline_context {
     struct pipeline_context *next;
     runtime_context *runtime; /* NULL: shut down */
     gpo_pipeline_t pipeline;
-    int held;           /* by its object, which frees it; else the runtime does when it is shut down */
+    int held;           /* the Lua object frees the context; 0: the runtime's shutdown does */
     int number;         /* the pipeline object is known by it */
     int calls;          /* it has callbacks in Lua, */
     int has_executor;   /* called in an executor of Lua's */
     int started;        /* and may be running */
     int busy;           /* depth of its callbacks in progress */
-    int reference;      /* registry reference to what a run uses that outlived its object; 0: none */
+    int reference;      /* registry reference to the values of a run that outlives the object; 0: none */
     int string;         /* registry reference to the string that a run reads; 0: none */
-    int closed;         /* they are answered with GPO_CANCELLED */
+    int closed;         /* callbacks are answered with GPO_CANCELLED */
     uint64_t result_bytes;
-    size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
+    size_t rest;        /* offset of the rest of a source's string that had no room; 0: none */
     char message[512];  /* of the error that a callback raised in this run */
     char *failure;      /* that error with its traceback, of owned_text; NULL: there was none */
-    int heard;          /* whether a wait has given it to somebody */
+    int heard;          /* a wait has returned it */
     struct stage_context {
         struct pipeline_context *pipeline;
         int number;

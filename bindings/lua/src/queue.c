@@ -1,6 +1,6 @@
-/* queue.c: completion queues, and operations: points that somebody waits for. An entry's user_data is a number under which
- * its queue keeps, until it is drained, whose it is: odd for an operation, even for a value of the caller's. Entries of
- * answers (device_queue.c) have numbers of the caller's. */
+/* queue.c: completion queues, and operations: points to wait for. An entry's user_data is a number, under which the
+ * queue keeps the entry's owner until the entry is drained: odd for an operation, even for a value of the caller's.
+ * Answers' entries (device_queue.c) have numbers of the caller's. */
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
 static const field cq_option_fields[] = {FIELD(gpo_cq_options, capacity, U32), FIELD(gpo_cq_options, label, STRING),
                                          FIELDS_END};
 
-/* What is left of a queue when its block is freed: after its finalizer the descriptor alone. */
+/* Releases the rest of a queue when its block is freed: after the finalizer, only the descriptor. */
 static void release_cq(state *s, void *block) {
     const cq_hold *hold = block;
     if (hold->handle && belongs_here(s)) s->api->cq_destroy(hold->handle);
@@ -87,7 +87,7 @@ static int push_home(lua_State *L, state *s, int index) {
     return queue && !queue->closed && queue->handle;
 }
 
-/* Tells those who wait for the operation on top of the stack, which is done now. */
+/* Calls the waiters of the operation on top of the stack, which is done now. */
 static void tell_waiters(lua_State *L, state *s) {
     push_kept(L, -1, OPERATION_WAITERS);
     if (lua_istable(L, -1)) {
@@ -147,11 +147,11 @@ static gpo_status take_entries(lua_State *L, state *s, int index) {
         }
         const gpo_status status =
             s->api->cq_drain(HANDLE(&queue->base, gpo_cq_t), entries, sizeof entries[0], BATCH, &count);
-        /* Of a queue whose runtime has ended: what was taken comes first, and the end is told by the next call. */
+        /* The runtime has ended: return the taken entries first; the next call reports the end. */
         if (status == GPO_SHUT_DOWN && taken) return GPO_SUCCESS;
         if (status != GPO_SUCCESS) return status;
         taken = 1;
-        /* Values first: who is told of an operation may drain this queue too, and use up the room that was made. */
+        /* Values first: a waiter of an operation may drain this queue too, and use up the room that was made. */
         for (uint64_t i = 0; i < count; ++i)
             if (!is_operation(&entries[i])) queue->stash[queue->stashed++] = entries[i];
         for (uint64_t i = 0; i < count; ++i)
@@ -160,14 +160,14 @@ static gpo_status take_entries(lua_State *L, state *s, int index) {
     return GPO_SUCCESS;
 }
 
-/* Requests are served behind the drain: what it takes of the queue may have been the wake for one. */
+/* Requests are served behind the drain, which may have taken the wake-up for a request. */
 gpo_status pump(lua_State *L, state *s, int index) {
     const gpo_status status = take_entries(L, s, index);
     serve(L, s);
     return status;
 }
 
-/* drain([max]): the entries of values, as a table; operations have been told by then. */
+/* drain([max]): completes operations, then returns the entries of values as a table. */
 static int cq_drain(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
@@ -197,8 +197,8 @@ static int cq_drain(lua_State *L) {
     return 1;
 }
 
-/* pump(): what an event loop calls when the descriptor is readable: operations and callbacks, no entries. A queue that is
- * closed, or whose runtime has ended, is readable for good: that is no mistake of the loop's. */
+/* pump(): for an event loop, when the descriptor is readable: operations and callbacks, no entries. The descriptor of a
+ * closed queue, or of an ended runtime, stays readable: pump() returns a failure, and doesn't raise. */
 static int cq_pump(lua_State *L) {
     state *s = the_state(L);
     const object *queue = check_object_even_closed(L, s, 1, CLASS_CQ);
@@ -223,7 +223,8 @@ static int cq_wait(lua_State *L) {
 
 PLAIN_METHOD(cq_wake, cq)
 
-/* The descriptor, which is asked for once. Somebody may have asked for a call here before there was one to tell it by. */
+/* The descriptor, requested from C once. Wakes the queue, since a request may have come before the descriptor was
+ * made. */
 static gpo_status get_fd(state *s, cq_object *queue) {
     if (queue->hold->fd >= 0) return GPO_SUCCESS;
     int32_t descriptor = -1;
@@ -262,9 +263,9 @@ static const field cq_statistics_fields[] = {
 
 RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
 
-/* Operations that were still under way will never be heard of: they end with GPO_CANCELLED. */
+/* Pending operations get no entry any more: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {
-    push_kept(L, index, QUEUE_OWNERS); /* nobody adds to it any more */
+    push_kept(L, index, QUEUE_OWNERS); /* no operation is added any more */
     lua_pushnil(L);
     while (lua_next(L, -2)) {
         operation_object *operation = test_object(L, s, -1, CLASS_OPERATION);
@@ -287,11 +288,11 @@ void destroy_cq(lua_State *L, state *s, object *o, int collected) {
     s->api->cq_destroy(HANDLE(o, gpo_cq_t));
     queue->hold->handle = NULL;
     queue->stashed = 0;
-    o->handle = NULL; /* who is told looks at it */
+    o->handle = NULL; /* the waiters look at it */
     if (!collected) cancel_operations(L, s, index);
 }
 
-/* The descriptor stays until the userdata goes: loops may not have stopped watching it when the queue is closed. */
+/* The descriptor stays until the userdata is collected: a loop may still watch it after the queue was closed. */
 void free_cq(state *s, object *o) {
     cq_object *queue = (cq_object *)o;
     owned_free(s, queue->hold);
@@ -366,7 +367,7 @@ static gpo_status wait_for_operation(lua_State *L, state *s, noted_hooks before,
     cq_object *queue = lua_touserdata(L, queue_index);
     const int64_t deadline = deadline_after(timeout_ns);
     for (;;) {
-        /* A queue that was collected tells nobody, and a finalizer may come even after that. */
+        /* A collected queue completes nothing, and a finalizer may wait even after that. */
         const gpo_status status = operation->done ? GPO_SUCCESS
                                   : is_open(s, &queue->base) ? pump(L, s, queue_index) : GPO_STALE_HANDLE;
         if (operation->done || status != GPO_SUCCESS) return status;
@@ -422,8 +423,8 @@ static int operation_cq(lua_State *L) {
     return 1;
 }
 
-/* when_done(f): f(operation) is called by whoever drains the queue; false if it is done already, and f isn't called. It
- * may not yield. */
+/* when_done(f): the code that drains the queue calls f(operation); false, and no call, if the operation is done
+ * already. f may not yield. */
 static int operation_when_done(lua_State *L) {
     state *s = the_state(L);
     operation_object *operation = check_object_even_closed(L, s, 1, CLASS_OPERATION);
@@ -442,7 +443,7 @@ static int operation_when_done(lua_State *L) {
     return 1;
 }
 
-/* Closing one forgets nothing: who waits for it is still told. */
+/* Closing an operation does nothing: its waiters are still called. */
 void destroy_operation(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
 
 void free_operation(state *s, object *o) {

@@ -48,7 +48,7 @@ void push_next_recipe(lua_State *L, int template_index) {
     push_kept(L, template_index, TEMPLATE_RECIPE);
     const int before = lua_gettop(L);
     share_field(L, before - 1, before, RECIPE_NUMBERS);
-    if (t->body) copy_types(L, before - 1, before); /* those of the whole, which its own have to agree with */
+    if (t->body) copy_types(L, before - 1, before); /* the types of the whole, with which the body's have to agree */
     lua_pop(L, 1);
 }
 
@@ -158,7 +158,7 @@ void begin_recording(state *s, template_object *t, stream_object *stream) {
     s->recorder = stream->recorder = t->number;
 }
 
-/* What a body recorded becomes part of the recipe of its conditional node's template. */
+/* Adds a body's recording to the recipe of its conditional node's template. */
 static void add_to_whole(lua_State *L, state *s, int index, int recorded) {
     push_kept(L, index, TEMPLATE_RECIPE);
     const int recipe = lua_gettop(L);

@@ -4,7 +4,7 @@
 
 #include "methods.h"
 
-#define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that nobody closed */
+#define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that wasn't closed */
 
 static const char *const levels[] = {"default", "error", "warning", "info", "debug", NULL};
 static const char *const modes[] = {"balanced", "latency", NULL};
@@ -76,7 +76,7 @@ static gpo_status shut_down(state *s, void *context, int64_t timeout_ns) {
     return status;
 }
 
-/* It is shut down and nobody calls any more: what was known of it outside Lua goes. */
+/* Frees the data outside Lua of a runtime that is shut down, and so makes no more calls. */
 static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index, int collected) {
     runtime_context *context = o->context;
     o->ended = 1;
@@ -129,7 +129,7 @@ void destroy_runtime(lua_State *L, state *s, object *o, int collected) {
         runtime->ended = 1;
 }
 
-/* Ends a runtime whose userdata is gone, though its finalizer wasn't called. */
+/* Ends a runtime whose userdata was collected without a call of the finalizer. */
 static void end_lost_runtime(lua_State *L, state *s, runtime_context *context) {
     close_calls(context, &context->closed);
     if (s->api->runtime_shutdown(context->runtime, COLLECTED_SHUTDOWN_NS) != GPO_SUCCESS) return;

@@ -78,7 +78,8 @@ static void read_graphs(lua_State *L, state *s, int table, int used, gpo_handler
     handler->graph_count = (uint32_t)count;
 }
 
-/* The handler on top of the stack, a name or a table. What it points to is appended to the list at `anchor`. */
+/* Reads the handler on top of the stack, a name or a table. The handler's memory is appended to the list at
+ * `anchor`. */
 static void read_handler(lua_State *L, state *s, int number, const queue_object *queue, int anchor, int used,
                          gpo_handler *handler) {
     const int index = lua_gettop(L);
@@ -153,7 +154,8 @@ static int scheduler_create(lua_State *L) {
     return 1;
 }
 
-/* The scheduler is on top of the stack. What a run that doesn't end uses stays until its runtime is shut down. */
+/* The scheduler is on top of the stack. If the run doesn't end, the values in use stay until the runtime is shut
+ * down. */
 void destroy_scheduler(lua_State *L, state *s, object *o, int collected) {
     const gpo_scheduler_t scheduler = HANDLE(o, gpo_scheduler_t);
     const int runs = s->api->scheduler_stop(scheduler, LONGEST_END_NS) == GPO_TIMEOUT;

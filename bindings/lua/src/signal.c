@@ -6,8 +6,8 @@
 
 static volatile sig_atomic_t newest; /* 0: none came */
 
-/* Comes once: then the signal does again what it does by itself. Interpreters handle SIGINT while a script runs, and not when
- * there is nothing to end, or when Ctrl-C was pressed before. */
+/* Runs once; then the signal has its default action again. Interpreters handle SIGINT while a script runs, but not with
+ * nothing to end, or after an earlier Ctrl-C. */
 static void as_interrupt(int number) {
     struct sigaction interrupt;
     newest = number;
@@ -32,7 +32,7 @@ int interrupt_on(lua_State *L) {
         const int number = numbers[check_word(L, i, NULL, names)];
         struct sigaction before, ours = {.sa_handler = as_interrupt, .sa_flags = SA_RESETHAND};
         sigemptyset(&ours.sa_mask);
-        /* One that is ignored, as nohup leaves SIGHUP, stays so. */
+        /* An ignored signal, such as SIGHUP under nohup, stays ignored. */
         if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &ours, NULL);
     }
     lua_pushcfunction(L, newest_signal);

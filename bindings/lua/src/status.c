@@ -1,4 +1,4 @@
-/* status.c: how Lua sees what the library returned, and what it says about failures. */
+/* status.c: the library's results and failures as Lua values. */
 #include <string.h>
 
 #include "binding.h"

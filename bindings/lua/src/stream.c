@@ -23,7 +23,7 @@ static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_i
         if (status != GPO_TIMEOUT) return result(L, s, status);
         const int results = notify(L, s, 0, 0, w->notify, w->source, 1, w->value);
         if (results == 1) return operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
-        lua_settop(L, -results - 1); /* it can't be marked (it is captured, or the queue is full): by sleeping, then */
+        lua_settop(L, -results - 1); /* no mark is possible (captured, or the queue is full): wait by sleeping */
     }
     return result(L, s, wait_by(L, s, before, attempt_wait, w, timeout_ns));
 }
@@ -197,7 +197,7 @@ static int stream_pool_acquire(lua_State *L) {
     if (status != GPO_SUCCESS) return failure(L, s, status);
     stream->pooled = 1;
     stream->base.handle = handle;
-    ++pool->users; /* a pool that is closed lets go of its streams when the last of them is given back */
+    ++pool->users; /* a closed pool releases its streams when the last one is given back */
     return 1;
 }
 

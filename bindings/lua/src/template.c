@@ -216,7 +216,7 @@ static int template_add_child(lua_State *L) {
 static const char *const whats[] = {"argument", "grid",   "block", "shared_bytes", "destination",
                                     "source",   "bytes", "value", "enabled",      NULL};
 
-/* Of a parameter of a signature. That of a queue is set by its device_handle(). */
+/* Type of a template's parameter, by the signature's. A queue's parameter is set by the queue's device_handle(). */
 static parameter plain_type(parameter in_signature) {
     const uint8_t kind = in_signature.kind == PARAMETER_QUEUE ? PARAMETER_BYTES : in_signature.kind;
     return (parameter){kind, in_signature.size, 0};
@@ -233,7 +233,8 @@ static int read_type(lua_State *L, int index, parameter *type) {
     return 1;
 }
 
-/* Of an argument for which the call gives none: what the signature says; UNKNOWN if Lua didn't launch the kernel. */
+/* Type of an argument by the kernel's signature, for a call that gives none; UNKNOWN if Lua didn't launch the
+ * kernel. */
 static parameter signature_type(lua_State *L, state *s, int recipe, uint32_t node, uint32_t argument) {
     parameter type = {PARAMETER_UNKNOWN, 0, 0};
     lua_rawgeti(L, recipe, RECIPE_NODES);
@@ -244,7 +245,7 @@ static parameter signature_type(lua_State *L, state *s, int recipe, uint32_t nod
     return type;
 }
 
-/* Of a fill: what the call says at `index`, else as the fill was made. */
+/* Type of a fill's value: given at `index`, else the fill's own. */
 static parameter value_type(lua_State *L, int recipe, uint32_t node, int index) {
     parameter type = pattern_type(ELEMENT_U32);
     if (!lua_isnoneornil(L, index)) return pattern_type(check_element_type(L, index));
@@ -282,7 +283,8 @@ static int find_parameter(lua_State *L, state *s, gpo_template_t t, const char *
     return 2;
 }
 
-/* What the arguments 4 to 6 name, its index in C, and its type: UNKNOWN if Lua doesn't know it. */
+/* Reads arguments 4 to 6: sets `*what`, and C's index of an argument. Returns the type: UNKNOWN if Lua doesn't know
+ * it. */
 static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *what, uint32_t *index) {
     parameter type;
     const int recipe = lua_gettop(L);
@@ -330,7 +332,7 @@ static int template_parameter(lua_State *L) {
     return result(L, s, status);
 }
 
-/* --- what it is --- */
+/* --- queries --- */
 
 static int template_find_node(lua_State *L) {
     state *s = the_state(L);

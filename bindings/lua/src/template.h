@@ -1,9 +1,9 @@
-/* template.h: what templates (template.c) and graphs (graph.c) share, and what those tell them that put work on a
- * stream in a recording, or add nodes (recipe.c).
+/* template.h: shared by templates (template.c), graphs (graph.c), and recipes (recipe.c), which note work put on a
+ * stream in a recording, and added nodes.
  *
- * A *recipe* is what Lua knows of a recording beyond C: which kernel a node launches, and so the types of its
- * arguments; the types of parameters; and the arrays and queues that nodes use, which it keeps, and whose memory it holds
- * even if they are closed. A template and its graphs share recipes, which count who uses them.
+ * A *recipe* is Lua's knowledge of a recording beyond C's: the kernel of each node, for the types of its arguments, and
+ * the types of parameters. A recipe keeps the arrays and queues of the nodes, and holds their memory even after they
+ * are closed. A template and its graphs share recipes, which count their users.
  */
 #ifndef GPUORCH_LUA_TEMPLATE_H
 #define GPUORCH_LUA_TEMPLATE_H
@@ -20,29 +20,30 @@ typedef struct template_object {
     int number;                  /* known by it */
     int recording;
     int outer;                   /* s->recorder before it was recorded */
-    int graphs;                  /* that are alive: they may be updated to its recipe even if it is closed */
+    int graphs;                  /* graphs alive; graphs of a closed template may still be updated to the recipe */
     int body;                    /* of a conditional node: its recipe is part of its parent's */
     const stream_object *marked; /* the recipe's arrays are known to be used on it; kept */
 } template_object;
 
 typedef struct graph_object {
     object base;
-    const stream_object *marked; /* likewise, with the values' arrays */
+    const stream_object *marked; /* the arrays of the recipe and the values are known to be used on it; kept */
 } graph_object;
 
 /* --- recipe.c --- */
 
-/* Fields of a recipe, a table: the number of its users; by node the kernel, or the type of a fill's value; by name the
- * type of a parameter; by number the name of one, for all recipes of a template; as keys the arrays; and as keys those
- * that were closed during the recording, which a free behind their streams would have spoilt; and as keys the queues. */
+/* Fields of a recipe, a table. USERS: number of users. NODES: by node, the kernel or the type of a fill's value. TYPES:
+ * by name, the type of a parameter. NUMBERS: by number, the name of a parameter, for all recipes of a template. ARRAYS:
+ * as keys, the arrays. WAITING: as keys, the arrays closed during the recording, whose free behind their streams would
+ * have spoilt the recording. QUEUES: as keys, the queues. */
 enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_NUMBERS, RECIPE_ARRAYS, RECIPE_WAITING, RECIPE_QUEUES };
 
 void push_first_recipe(lua_State *L);                   /* with one user */
 void push_next_recipe(lua_State *L, int template_index);
-void push_body_recipe(lua_State *L, int recipe);        /* of a body of a node of that one */
+void push_body_recipe(lua_State *L, int recipe);        /* for a body of a node of `recipe` */
 void share_recipe(lua_State *L, int recipe);
 void release_recipe(lua_State *L, state *s, int recipe);
-void push_recipe(lua_State *L, int template_index); /* the one to which nodes are added */
+void push_recipe(lua_State *L, int template_index); /* the recipe for new nodes */
 void hold_array(lua_State *L, state *s, int recipe, int array_index);
 void hold_queue(lua_State *L, int recipe, int queue_index);
 void hold_all_of(lua_State *L, state *s, int recipe, int other);
@@ -60,7 +61,7 @@ int added(lua_State *L, state *s, gpo_status status, const uint32_t *node);
 
 /* --- template.c --- */
 
-/* Pushes a template without a handle. It is made from the object at 1, and has the recipe at `recipe`. */
+/* Pushes a template without a handle, made from the object at 1, with the recipe at `recipe`. */
 template_object *new_template(lua_State *L, state *s, int recipe);
 
 /* --- parameters.c: values of parameters --- */
@@ -69,14 +70,15 @@ enum { PARAMETER_SHAPE = PARAMETER_BYTES + 1, PARAMETER_SWITCH, PARAMETER_PATTER
 /* The type of a parameter is its kind and size; of a PATTERN the type of its elements is `offset`. */
 void push_type(lua_State *L, const parameter *type); /* as a number */
 parameter type_at(lua_State *L, int index);          /* PARAMETER_UNKNOWN if it is nil */
-/* Of the parameter at `key`, a name or number; nil: there is none. */
+/* The name and the type of the parameter at `key`, a name or number; nil, or PARAMETER_UNKNOWN: there is none. */
 void push_parameter_name(lua_State *L, int recipe, int key);
 parameter type_of(lua_State *L, int recipe, int key);
 parameter pattern_type(enum element type);              /* of the value of a fill */
 int same_type(const parameter *a, const parameter *b);
-/* Settings of the table at `index`, or of none: `*count`. What they point to is on the stack or in the table. */
+/* Reads the settings in the table at `index`, `*count` of them; no table: none. Their pointers lead to the stack or to
+ * the table. */
 gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64_t *count);
-/* The same settings anew, by the types of another recipe. The table is that which they were read into before. */
+/* Reads the settings again, by the types of another recipe, from the table at `index` that read_settings has copied. */
 void read_settings_again(lua_State *L, state *s, int recipe, int index, gpo_setting *settings, uint64_t count);
 /* Before a launch: the arrays among the values of the table at `index` are used on the stream. */
 void use_settings(lua_State *L, state *s, int index, int stream_index, stream_object *stream);

@@ -24,8 +24,8 @@ noted_hooks note_hooks(lua_State *L, state *s) {
     return (noted_hooks){own, s->main ? lua_gethook(s->main) : own};
 }
 
-/* Whether the wait is to end. The hook raises when the C function returns; where it is only the main coroutine's, it is the
- * wait that has to raise in this one. */
+/* Whether the wait must end. A hook of this coroutine raises when the C function returns; for a hook of the main
+ * coroutine alone, this function raises. */
 int was_interrupted(lua_State *L, state *s, noted_hooks before) {
     const noted_hooks now = note_hooks(L, s);
     if (now.own && now.own != before.own) return 1;
@@ -62,7 +62,7 @@ static gpo_status wait_for_frees(state *s, void *context, int64_t timeout_ns) {
 void reclaim(lua_State *L, state *s, gpo_device_t device) {
     const noted_hooks before = note_hooks(L, s);
     lua_gc(L, LUA_GCCOLLECT, 0);
-    lua_gc(L, LUA_GCCOLLECT, 0); /* what the finalizers of the first let go of */
+    lua_gc(L, LUA_GCCOLLECT, 0); /* for objects that the first round's finalizers released */
     wait_by(L, s, before, wait_for_frees, device, FREES_NS);
 }
 
@@ -70,7 +70,7 @@ void account(lua_State *L, state *s, int64_t bytes) {
     s->held_bytes += bytes;
     if (bytes <= 0) return;
     s->unstepped += bytes;
-    /* As if Lua had allocated it; a step for each small array would only slow down. */
+    /* Steps as if Lua had allocated the bytes; a step for each small array would only slow down. */
     const int64_t kib = s->unstepped >> 10;
     if (kib < 64) return;
     s->unstepped = 0;

@@ -46,7 +46,7 @@
 ---@field progress fun(progress: table)?
 ---@field progress_ns integer?
 ---@field executor executor? runs the callbacks; without it they run while the script waits
----@field devices device[]? several devices that share the work; the first is the one whose method this is
+---@field devices device[]? several devices that share the work; the first is the device whose method is called
 ---@field label string?
 
 ---@class gpuorch.source one of path, descriptor, memory and fill
@@ -97,7 +97,7 @@
 ---@field host_calls integer
 ---@field reason string
 
---- What is known of one round: what the program does again and again. What isn't given is not known.
+--- A round of work that the program repeats. Fields that aren't given count as unknown.
 ---@class gpuorch.workload
 ---@field repeats? boolean
 ---@field shapes_vary? boolean
@@ -638,7 +638,7 @@ function cq:wait(seconds) end
 ---@return true?
 function cq:wake() end
 
---- a descriptor that is readable when there may be something; the queue closes it
+--- a descriptor, readable when pump() or drain() may have something to do; the queue closes it
 ---@return integer?
 function cq:fd() end
 
@@ -649,7 +649,7 @@ function cq:error(error_id) end
 ---@return table?
 function cq:statistics() end
 
---- A point in a stream that can be waited for. Closing it leaves the work as it is.
+--- A point in a stream that can be waited for. Closing the operation leaves the work unchanged.
 ---@class operation
 local operation = {}
 
@@ -835,8 +835,8 @@ function kernel:parameter(number) end
 ---@return integer?, integer?
 function kernel:suggest_shape(dynamic_shared_bytes, max_threads) end
 
---- A graph template: work that is recorded once, or built node by node, and launched many times. It keeps the arrays
---- that its nodes use.
+--- A graph template: work that is recorded once, or built node by node, and launched many times. The template keeps the
+--- arrays of its nodes.
 ---@class template: object
 local template = {}
 
@@ -936,8 +936,9 @@ function template:add_switch(after, condition, count) end
 ---@return true?
 function template:bind_condition(kernel_node, argument, conditional_in, conditional) end
 
---- names something of a node: an argument by its number from 1, with a type if not that of the signature; the value of a
---- fill, with a type in place of the number if not that of the array. With the name alone: its number and size in bytes
+--- names a parameter of a node. An argument has its number, from 1, and a type if that isn't the signature's. The value of a
+--- fill has a type in place of the number if that isn't the array's. With the name alone: returns the parameter's number and
+--- size in bytes
 ---@param name string
 ---@param node? integer
 ---@param what? "argument"|"grid"|"block"|"shared_bytes"|"destination"|"source"|"bytes"|"value"|"enabled"
@@ -966,7 +967,7 @@ function template:picture(format) end
 ---@return array?
 function template:allocate(type, count) end
 
---- the same of pinned memory
+--- a pinned array of memory that the template owns, as with allocate()
 ---@param type gpuorch.element
 ---@param count integer
 ---@return array?
@@ -1006,7 +1007,7 @@ function template:launch(stream, values) end
 ---@return true?
 function template:prepare(count, stream) end
 
---- An instance of a template, with values of its own, whose arrays it keeps.
+--- An instance of a template, with values of its own. The graph keeps arrays among the values.
 ---@class graph: object
 local graph = {}
 
@@ -1039,7 +1040,7 @@ function graph:update() end
 function graph:native() end
 
 --- how often the body of a while ran in the newest launch, and whether max_iterations ended it
----@param conditional_in template the one that the node was added to: the graph's, a body, a child or a body of a child
+---@param conditional_in template the template with the node: the graph's, a body, a child or a body of a child
 ---@param node integer
 ---@return integer? iterations, boolean? limited
 function graph:loop(conditional_in, node) end
@@ -1052,15 +1053,15 @@ function graph:device_handle() end
 ---@return string?
 function graph:device_status() end
 
---- What a function of buckets is to put on its stream, with the values of the request's parameters by their names.
---- `template` is there when the work is recorded, for the function to name its parameters. `phase` says why the function
---- is called: "warm_up", "recording", "eager" or "padding".
+--- The work that a function of buckets puts on its stream. `settings` has the values of the request's parameters by name.
+--- `template` is set when the work is recorded, for the function to name parameters. `phase` says why the function is
+--- called: "warm_up", "recording", "eager" or "padding".
 ---@alias gpuorch.bucket_work {phase: string, size: integer, shape: integer, settings: table<string, any>, template: template?}
 
---- `record` puts the work for work.shape elements on the stream, and `pad` writes the elements from work.size to
---- work.shape; or there are zeros written at `pad_address`, where an element is one of the array's, or has
---- `pad_element_bytes`. A warm-up leaves the arrays of `restored` as they were, or there is none with `no_warm_up`. With
---- `eager_fallback` requests run eagerly whose bucket can't be recorded.
+--- `record` puts the work for work.shape elements on the stream, and `pad` writes the elements from work.size to work.shape.
+--- With `pad_address`, zeros are written there; an element is one of the array's, or has `pad_element_bytes`. A warm-up
+--- restores the arrays of `restored`; `no_warm_up` omits the warm-up. With `eager_fallback`, a request runs eagerly if its
+--- bucket can't be recorded.
 ---@class gpuorch.buckets_options
 ---@field shapes integer[]
 ---@field record fun(stream: stream, work: gpuorch.bucket_work)
@@ -1088,7 +1089,7 @@ function graph:device_status() end
 ---@field fallbacks integer
 ---@field last_failure string
 
---- A template for each shape of a table, recorded when it is needed. They keep the arrays that their templates use.
+--- A template for each shape of a table, recorded when it is needed. Buckets keep the arrays of their templates.
 ---@class buckets: object
 local buckets = {}
 
@@ -1199,16 +1200,16 @@ function queue:info() end
 ---@field source? string CUDA C++ with the handlers' functions; not with the form "graphs"
 ---@field file_name? string of the source, in messages
 ---@field compile_options? string[]
----@field workers? "auto"|"thread"|"warp"|"block" who does a task
+---@field workers? "auto"|"thread"|"warp"|"block" the threads that do a task
 ---@field threads? integer of a block, a multiple of 32
 ---@field blocks_per_multiprocessor? integer
----@field multiprocessors? integer that the scheduler takes; else those that no other scheduler has
+---@field multiprocessors? integer how many to take; by default all that no other scheduler has
 ---@field leave_free? integer multiprocessors that are left to other work
 ---@field batch? integer while: tasks of a worker in a turn; graphs: tasks of a step
 ---@field max_errors? integer how many errors are stored
 ---@field argument? array|gpuorch.exact handlers get its address
 ---@field dynamic_shared_bytes? gpuorch.exact of each block
----@field idle_timeout_ns? gpuorch.exact the run ends when there was nothing to do for so long
+---@field idle_timeout_ns? gpuorch.exact the run ends after so long without a task
 ---@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted
 ---@field label? string
 
@@ -1221,8 +1222,8 @@ function queue:info() end
 ---@field position gpuorch.exact
 ---@field task string
 
---- Stays on the GPU and does the tasks of a queue. It keeps the queue, the graphs and the arrays that it was made with.
---- close() stops it, and waits for two seconds at most for tasks that have begun.
+--- A scheduler stays on the GPU and does the tasks of a queue. The scheduler keeps its queue, graphs and arrays. close()
+--- stops the scheduler, and waits for two seconds at most for tasks that have begun.
 ---@class scheduler: object
 local scheduler = {}
 
@@ -1230,8 +1231,8 @@ local scheduler = {}
 ---@return true?
 function scheduler:start() end
 
---- ends the run when all tasks are done that there are, with those that they push; false after a timeout: then the run
---- still drains. nil, with GPO_CANCELLED as the third result, if the run has ended with tasks left
+--- ends the run when all tasks, and the tasks that they push, are done; false after a timeout, while the run still drains.
+--- nil, with GPO_CANCELLED as the third result, if the run has ended with tasks left
 ---@param seconds? number
 ---@return boolean?
 function scheduler:drain(seconds) end
@@ -1263,7 +1264,7 @@ function scheduler:blocks() end
 ---@return {run: integer, time_ns: gpuorch.exact, depth: gpuorch.exact}[]?
 function scheduler:samples() end
 
---- the tasks that failed, the first ones that are stored
+--- the failed tasks that are stored: the first ones
 ---@return gpuorch.task_error[]?
 function scheduler:errors() end
 
@@ -1286,14 +1287,14 @@ function scheduler:errors() end
 ---@field rank? integer of this process, from 0; by MPI the communicator's
 ---@field ranks? integer by MPI the communicator's
 ---@field engine? "auto"|"nccl"|"host"
----@field timeout_ns? integer of joining, and of a collective whose other ranks don't come: 60 s by default; negative: for ever
+---@field timeout_ns? integer for joining, and for a collective whose other ranks don't come: 60 s by default; negative: no limit
 ---@field path? string of a file that needn't be there
 ---@field id? string of gpuorch.peers_make_id
 ---@field communicator? gpuorch.exact an MPI_Comm as an integer
 ---@field check_order? boolean whether ranks compare with NCCL too what they have submitted; the same for all
 ---@field label? string
 
---- What one rank brings. Arrays are checked to hold what the rank sends and receives.
+--- A rank's part of a collective. Arrays are checked to hold what the rank sends and receives.
 ---@class gpuorch.rank_part
 ---@field stream stream of the rank's device
 ---@field send? array|gpuorch.exact on the device
@@ -1304,15 +1305,15 @@ function scheduler:errors() end
 --- The list has a part for each rank, or in a group of several processes the part of this process.
 ---@class gpuorch.collective
 ---@field [integer] gpuorch.rank_part|stream
----@field type? gpuorch.collective_type without it that of the first array
----@field count? gpuorch.exact elements of a piece; without it as many as the first array has room for
+---@field type? gpuorch.collective_type by default the first array's
+---@field count? gpuorch.exact elements of a piece; by default as many as the first array has room for
 ---@field reduction? gpuorch.reduction of all_reduce, reduce and reduce_scatter
 ---@field root? integer a rank, of reduce and broadcast: 0 by default
 ---@field label? string
 
 ---@class gpuorch.rank_launch
 ---@field stream stream of the rank's device
----@field kernel kernel likewise
+---@field kernel kernel of the rank's device
 ---@field launch gpuorch.launch_options|launch
 ---@field arguments? any[] as those of launch_kernel; a null pointer is 0
 
@@ -1387,8 +1388,8 @@ function peers:launch(launches) end
 ---@return symmetric?
 function peers:allocate(bytes, options) end
 
---- Memory that the kernels of all devices of a group use together. Its close() doesn't wait: the memory is freed behind the
---- work that the streams have then. Templates don't keep it.
+--- Memory that the kernels of all devices of a group use together. close() doesn't wait: the memory is freed behind the
+--- streams' work at that time. Templates don't keep the memory.
 ---@class symmetric: object
 local symmetric = {}
 
@@ -1401,7 +1402,7 @@ function symmetric:address(rank) end
 ---@return string?
 function symmetric:device_handle(rank) end
 
---- memory of a rank as a device array, for all streams of the group; it is gone when the memory is closed
+--- memory of a rank as a device array, for all streams of the group; invalid once the memory is closed
 ---@param rank integer
 ---@param type gpuorch.element
 ---@param offset? gpuorch.exact in bytes, from 0
@@ -1449,8 +1450,8 @@ local pipeline = {}
 ---@return true?
 function pipeline:start(source, sink) end
 
---- returns what the run did. After a failure that is the fourth result, and its `traceback` has the error that a callback raised,
---- with its traceback
+--- returns the run's results. After a failure they are the fourth result; `traceback` there has a callback's error with its
+--- traceback
 ---@param seconds? number
 ---@return table|boolean?
 ---@return string? message
@@ -1523,7 +1524,7 @@ function gpuorch.unpack(types, bytes, position) end
 ---@return gpuorch.advice[]?, table? diagnosis
 function gpuorch.advise(workload) end
 
---- what a trace's time went to and what would change that; and the workload that was traced
+--- where a trace's time went and how to change that; and the traced workload
 ---@param path string
 ---@return string?, gpuorch.workload?
 function gpuorch.advise_trace(path) end

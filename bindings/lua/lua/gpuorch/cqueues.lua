@@ -6,8 +6,8 @@
 --     gpu.spawn(controller, function() stream:await() print "done" end)
 --     assert(controller:loop())
 --
--- In a coroutine that the controller's own wrap() made await() works as well; an error there is what loop() returns.
--- Each queue that coroutines of a controller wait for has one coroutine there that watches its descriptor and drains.
+-- In a coroutine that the controller's own wrap() made await() works as well; an error there is what loop() returns. For
+-- each queue that a controller's coroutines wait for, one more coroutine watches the descriptor and drains.
 local cqueues = require "cqueues"
 local condition = require "cqueues.condition"
 local gpuorch = require "gpuorch"
@@ -41,7 +41,7 @@ local function watch_of(controller, queue)
     return watch
 end
 
---- What await() calls in a coroutine of a controller. One that is closed meanwhile keeps the controller busy until its
+--- await() calls this in a coroutine of a controller. A coroutine closed meanwhile keeps the controller busy until the
 --- operation is done.
 function adapter.suspend(operation, timeout)
     local woken, watch = condition.new(), nil
@@ -65,7 +65,7 @@ function adapter.suspend(operation, timeout)
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
 end
 
---- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
+--- Gets an error in a coroutine: the message with its traceback, and the coroutine.
 function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
 
 --- Makes a coroutine of a function and its arguments, which the controller runs.
@@ -73,7 +73,7 @@ function adapter.spawn(controller, f, ...)
     local thread = coroutine.create(f)
     gpuorch.adopt(thread, adapter)
     local resume
-    local function go_on(good, ...) -- what it yields is the controller's
+    local function go_on(good, ...) -- yields go to the controller
         if coroutine.status(thread) ~= "dead" then return resume(coroutine.yield(...)) end
         if not good then
             if tostring((...)):find "interrupted!$" then error((...), 0) end -- Ctrl-C is not the coroutine's alone
@@ -81,13 +81,13 @@ function adapter.spawn(controller, f, ...)
         end
     end
     function resume(...)
-        if coroutine.status(thread) ~= "dead" then return go_on(coroutine.resume(thread, ...)) end -- else somebody has closed it
+        if coroutine.status(thread) ~= "dead" then return go_on(coroutine.resume(thread, ...)) end -- else it was closed
     end
     controller:wrap(resume, ...)
     return thread
 end
 
--- The coroutine that a controller resumed itself may yield to it; one inside it, a generator, may not.
+-- A coroutine may yield to the controller only if the controller resumed it; a generator inside may not.
 gpuorch.add_probe(function()
     local controller, own = cqueues.running()
     return controller and own and adapter

@@ -16,7 +16,7 @@ local watched = {}                  -- completion queue → how many tasks wait 
 local tasks = {}                    -- coroutine → task
 local alive = 0
 
--- Makes a task go on; what it is woken for a second time meanwhile counts once.
+-- Makes a task ready to go on; a second wake-up meanwhile has no effect.
 local function wake(task)
     if not task.parked then return end
     ready[last + 1] = task -- the one step that may fail comes first
@@ -31,7 +31,7 @@ local function park(task, timeout)
     coroutine.yield()
 end
 
---- What await() calls in a coroutine of the loop. One that is closed meanwhile counts until its operation is done.
+--- await() calls this in a coroutine of the loop. A coroutine closed meanwhile counts until the operation is done.
 function loop.suspend(operation, timeout)
     local task, queue = tasks[running()], operation:cq()
     local pending = true
@@ -69,14 +69,14 @@ function loop.sleep(seconds)
     park(task, seconds)
 end
 
---- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
+--- Gets an error in a coroutine: the message with its traceback, and the coroutine.
 function loop.on_error(message, thread) gpuorch.on_error(message, thread) end
 
 local unpack = table.unpack or unpack
 
 local function resume(task)
     local good, problem = true, nil
-    if coroutine.status(task.thread) ~= "dead" then -- else somebody has closed it
+    if coroutine.status(task.thread) ~= "dead" then -- else it was closed
         good, problem = coroutine.resume(task.thread, unpack(task.arguments or {}, 1, task.count or 0))
     end
     task.arguments, task.count = nil, nil
@@ -93,7 +93,7 @@ local function resume(task)
     end
 end
 
--- Wakes those whose time has come; how long until the next one's, or nil.
+-- Wakes the sleepers whose time has come. Returns the seconds until the next wake-up, or nil.
 local function wake_sleepers()
     local now, soonest, late = gpuorch.now(), nil, {}
     for task, deadline in pairs(sleepers) do

@@ -19,11 +19,11 @@ local ready, flush_timer = {}, nil
 local hook_timer                               -- has Lua run now and then while coroutines wait, so that Ctrl-C is seen
 local HOOK_MS = 50
 
---- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
+--- Gets an error in a coroutine: the message with its traceback, and the coroutine.
 function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
 
 local function resume(thread, ...)
-    if coroutine.status(thread) ~= "dead" then -- else somebody has closed it
+    if coroutine.status(thread) ~= "dead" then -- else it was closed
         local good, problem = coroutine.resume(thread, ...)
         if not good then
             if tostring(problem):find "interrupted!$" then error(problem, 0) end -- Ctrl-C is not the coroutine's alone
@@ -42,7 +42,7 @@ local function flush()
     for i = 1, #due do resume(due[i]) end
 end
 
--- Whoever drains a queue wakes; the coroutine goes on in a turn of the loop.
+-- Called while a queue is drained; the coroutine goes on in a turn of the loop.
 local function wake(thread)
     ready[#ready + 1] = thread
     flush_timer = flush_timer or uv.new_timer()
@@ -74,7 +74,8 @@ local function unwatch(queue)
     if not next(polls) then hook_timer:stop() end
 end
 
---- What await() calls in a coroutine that spawn() made. One that is closed meanwhile keeps the loop until its operation is done.
+--- await() calls this in a coroutine that spawn() made. A coroutine closed meanwhile keeps the loop until the operation is
+--- done.
 function adapter.suspend(operation, timeout)
     local thread, queue = running(), operation:cq()
     local timer = timers[thread]

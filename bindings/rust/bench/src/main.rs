@@ -1,10 +1,11 @@
-//! What the bindings cost over the same C calls: a query, a launch with three arguments, an await under tokio.
+//! Measures the cost of the bindings over the same C calls: a query, a launch with three arguments, an await under
+//! tokio.
 //!
 //!     cargo run --release -p gpuorch-overhead
 //!
-//! Both arms run in turn, 31 rounds each, in one process; a row has the medians, in nanoseconds a call, and what was
-//! allocated by the binding's arm. The C arm calls the library's table; that of the await is a oneshot channel which the
-//! same callback sends to. Launches go to a stream that is held, and run between the blocks.
+//! Both arms run in turn, 31 rounds each, in one process; a row has the medians, in nanoseconds a call, and the
+//! allocations of the binding's arm. The C arm calls the library's table; for the await it is a oneshot channel that
+//! the same callback sends to. Launches go to a held stream, and run between the blocks.
 
 use gpuorch::sys;
 use gpuorch::{DeviceBuffer, Launch, Result, Runtime, Stream};
@@ -15,12 +16,12 @@ use tokio::sync::oneshot;
 
 const ROUNDS: usize = 31;
 
-/// The system's allocator, and how often this thread has called it.
+/// The system's allocator; counts this thread's allocations.
 struct Counting;
 
 thread_local!(static ALLOCATIONS: Cell<usize> = const { Cell::new(0) });
 
-// SAFETY: the system's.
+// SAFETY: the system's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
@@ -42,7 +43,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Nanoseconds: of this thread on a processor, for what doesn't block, so that a busy machine counts less; else as they pass.
+/// A clock in nanoseconds: this thread's processor time for calls that don't block, since a busy machine disturbs it
+/// less; wall time for others.
 #[derive(Clone, Copy)]
 enum Clock {
     Thread,
@@ -94,7 +96,7 @@ fn compare(
             between();
             time
         };
-        // Who comes first has it as often easier as harder.
+        // Each arm comes first in every second round, since the order may matter.
         let (our_time, their_time) = if round % 2 == 0 {
             let ours = our_turn();
             (ours, their_turn())
@@ -102,7 +104,7 @@ fn compare(
             let theirs = their_turn();
             (our_turn(), theirs)
         };
-        // The first warms up.
+        // The first round is the warm-up.
         if round != 0 {
             of_ours.push(our_time);
             of_theirs.push(their_time);
@@ -171,7 +173,8 @@ fn main() -> Result<()> {
         let status = unsafe { launch(stream.as_raw(), kernel.as_raw(), &raw, arguments, sizes, 3) };
         assert_eq!(status, sys::GPO_SUCCESS);
     };
-    // The stream is held meanwhile: on the software GPU the kernels would have the processors, and the caches, of what is timed.
+    // The stream is held meanwhile: on the software GPU the kernels would take processors and caches from the timed
+    // calls.
     let gate = runtime.timeline(0)?;
     let turns = Cell::new(1);
     let hold = || {

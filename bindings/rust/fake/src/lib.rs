@@ -1,6 +1,6 @@
-//! A table of functions that stands where the library's would, for tests of the bindings: without a library, under Miri,
-//! and with a table that has gaps. What is put on a stream happens at once, callbacks come from threads. With `FAKE=broken`
-//! in the environment the table says that it is smaller than its own header.
+//! A table of functions in place of the library's, for tests of the bindings: without a library, under Miri, and with
+//! gaps in the table. Work on a stream happens at once, callbacks come from threads. With `FAKE=broken` in the
+//! environment the table states a size below its own header's.
 
 use gpuorch_sys::*;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -24,7 +24,7 @@ fn world() -> MutexGuard<'static, World> {
 
 fn allocate(bytes: u64, alignment: u64) -> *mut u8 {
     let layout = Layout::from_size_align(bytes as usize, alignment as usize).expect("a size");
-    // SAFETY: nobody asks for no bytes.
+    // SAFETY: callers never ask for 0 bytes.
     let block = unsafe { alloc_zeroed(layout) };
     world().blocks.insert(block as usize, layout);
     block
@@ -39,7 +39,7 @@ fn free(block: usize) -> gpo_status {
     GPO_SUCCESS
 }
 
-/// Handles are numbers, and one is as good as another.
+/// Handles are numbers: all objects get the same.
 fn handle<T>() -> *mut T {
     std::ptr::without_provenance_mut(8)
 }
@@ -89,7 +89,7 @@ unsafe extern "C" fn stream_wait(_: gpo_stream_t, _: i64) -> gpo_status {
 
 struct Call(gpo_completion_fn, *mut c_void);
 
-// SAFETY: the pointer is the callback's, for whatever thread it comes on.
+// SAFETY: the pointer is for the callback, which may run on any thread.
 unsafe impl Send for Call {}
 
 unsafe extern "C" fn stream_then(
@@ -188,7 +188,7 @@ fn table(broken: bool) -> gpo_api {
     table
 }
 
-/// What the bindings look for in a library.
+/// The symbol that the bindings look for in a library.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpo_get_api(_version: u32) -> *const gpo_api {
     static TABLE: OnceLock<Table> = OnceLock::new();

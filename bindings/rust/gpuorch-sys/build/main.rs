@@ -1,4 +1,4 @@
-//! Finds the library to link, or builds it; says what is missing where it can't.
+//! Finds the library to link, or builds it; otherwise says what is missing.
 
 #[cfg(feature = "vendored")]
 mod vendored;
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-/// Of the library that the bindings are made from: what stands behind the `+` of the package's version.
+/// The version of the library that the bindings are made from: the part behind the `+` of the package's version.
 #[cfg(not(feature = "vendored"))]
 fn library_version() -> &'static str {
     env!("CARGO_PKG_VERSION")

@@ -1,10 +1,10 @@
-//! Builds the library from the sources in this package, as one static object that exports `gpo_*` only.
+//! Builds the library from the sources in this package, as a static object that exports only `gpo_*`.
 
 use crate::fail;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the build calls, and the Debian package that has it.
+/// The tools that the build calls, each with its Debian package.
 const TOOLS: [(&str, &str); 4] = [("cmake", "cmake"), ("c++", "g++"), ("ld", "binutils"), ("objcopy", "binutils")];
 
 pub fn build_and_link() {

@@ -1,5 +1,5 @@
 //! Raw bindings to libgpuorch: its types and constants as bindgen makes them from the C headers, and its table of
-//! functions. The headers are the manual; the crate `gpuorch` is what programs use.
+//! functions. The headers are the manual; programs use the crate `gpuorch`.
 //!
 //! ```
 //! let api = gpuorch_sys::api()?;
@@ -12,7 +12,8 @@
 //! # Features
 //!
 //! Without any, the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it.
-//! `dynamic-loading` links nothing and opens it at run time; `vendored` builds it from the sources in this package.
+//! `dynamic-loading` links nothing and opens the library at run time; `vendored` builds the library from the sources in
+//! this package.
 
 mod loading;
 mod structs;

@@ -1,4 +1,4 @@
-//! How the table of functions is found, and what is said where it can't be.
+//! Finds the table of functions, or says why there is none.
 
 use crate::bindings::{GPO_VERSION, GPO_VERSION_MAJOR, GPO_VERSION_MINOR, GPO_VERSION_PATCH, gpo_api};
 use std::fmt;
@@ -9,19 +9,19 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// No library could be opened. With the file that was tried and the loader's reason.
+    /// No library could be opened.
     NotFound {
         /// The name or path that was tried.
         file: String,
-        /// What the dynamic loader said.
+        /// The dynamic loader's reason.
         reason: String,
     },
-    /// What was opened has no `gpo_get_api`: it is another library.
+    /// The opened library has no `gpo_get_api`: it isn't libgpuorch.
     NotGpuorch {
         /// The name or path that was opened.
         file: String,
     },
-    /// The library is there, and too old or too new for these bindings.
+    /// The library is too old or too new for these bindings.
     WrongVersion,
     /// The library's table is shorter than its own header.
     Broken,
@@ -44,9 +44,9 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// The library's functions. A member is `None` where the library is older than these bindings and lacks it.
+/// The library's functions. A member is `None` if the library is older than these bindings and lacks the function.
 ///
-/// The first call loads the library, if it isn't linked; the answer never changes. Any thread may call it.
+/// The first call loads the library, unless it is linked; the result never changes. Any thread may call this.
 #[inline]
 pub fn api() -> Result<&'static gpo_api, &'static LoadError> {
     static API: OnceLock<Result<gpo_api, LoadError>> = OnceLock::new();
@@ -70,7 +70,7 @@ fn load() -> Result<gpo_api, LoadError> {
     Ok(copy_of(table, bytes))
 }
 
-/// The members that both sides know; those that the library lacks are `None`.
+/// Copies the members that both sides know; members that the library lacks are `None`.
 fn copy_of(table: *const gpo_api, bytes: usize) -> gpo_api {
     // SAFETY: zero is a valid value of the two numbers, and `None` of the functions.
     let mut known: gpo_api = unsafe { std::mem::zeroed() };
@@ -112,8 +112,8 @@ fn open(file: &[u8]) -> Result<GetApi, LoadError> {
     let name = String::from_utf8_lossy(file).into_owned();
     let not_found = |reason: String| LoadError::NotFound { file: name.clone(), reason };
     let path = CString::new(file).map_err(|_| not_found("the name holds a NUL".into()))?;
-    // SAFETY: opening runs the library's initialisers; libgpuorch has none that do anything, and whoever names another
-    // file answers for it. It is never closed.
+    // SAFETY: opening runs the library's initialisers; libgpuorch's do nothing, and a user who names another file is
+    // responsible. The library is never closed.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         // SAFETY: dlerror's text is this thread's, and NUL-terminated.

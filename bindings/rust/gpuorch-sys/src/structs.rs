@@ -1,4 +1,4 @@
-//! A way to make each struct that begins with its size.
+//! Constructors for all structs that begin with their size.
 
 use crate::bindings::*;
 
@@ -6,7 +6,7 @@ macro_rules! structs {
     ($($name:ident),* $(,)?) => {
         $(
             impl $name {
-                /// Zeroed but for its size, which means the defaults.
+                /// Zeroed except for the size: the defaults.
                 pub const fn new() -> Self {
                     // SAFETY: its members are integers, pointers and optional functions: zero is a value of each.
                     let mut made: Self = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! The table as it is: what the crate `gpuorch` has no way to ask for.
+//! The raw table: calls that the crate `gpuorch` can't make.
 
 use gpuorch_sys::{
     GPO_BUFFER_TOO_SMALL, GPO_INVALID_ARGUMENT, GPO_SUCCESS, GPO_VERSION, GPO_VERSION_MAJOR, GPO_VERSION_MINOR,
@@ -43,7 +43,7 @@ fn what_has_no_size_or_no_room_is_refused() {
     let mut needed = 0;
     let mut room = [0; 1];
     let log = api.last_compile_log.expect("a member");
-    // SAFETY: the room is as large as is said: none.
+    // SAFETY: the capacity is 0: nothing is written.
     assert_eq!(unsafe { log(room.as_mut_ptr(), 0, &mut needed) }, GPO_BUFFER_TOO_SMALL);
     // SAFETY: one byte, for the terminator.
     assert_eq!(unsafe { log(room.as_mut_ptr(), 1, &mut needed) }, GPO_SUCCESS);

@@ -1,9 +1,9 @@
 //! Which form of work fits a workload, why, and how much faster the workload would be.
 //!
-//! A program describes a [`Workload`] by what it has measured. The answer is forms in which the workload could run, the
-//! best first: as it is, a graph template, more streams or fewer, a device queue, and so on. Each comes with the gain
-//! that is expected of it and a reason with the figures that it rests on. It is a prediction: measure the form that it
-//! advises.
+//! A program describes a [`Workload`] by what it has measured. The answer is a list of forms in which the workload
+//! could run, the best first: as it is, a graph template, more streams or fewer, a device queue, and so on. Each form
+//! comes with its expected gain and a reason with the figures behind it. The gain is a prediction: measure the advised
+//! form.
 //!
 //! ```
 //! use gpuorch::{advice::Workload, sys::GPO_FORM_GRAPH};
@@ -31,14 +31,14 @@ use std::ptr::null_mut;
 pub use crate::figures::{Advice, Costs, Diagnosis};
 
 impl Device {
-    /// What things cost on this device: an H200's costs, with the multiprocessors and the rates of memory and
-    /// arithmetic of this device.
+    /// The costs of launches, copies and the like on this device: an H200's, with the multiprocessors and the rates of
+    /// memory and arithmetic of this device.
     pub fn costs(&self) -> Result<Costs> {
         self.costs_by(0)
     }
 
-    /// The same, with launches, graphs and copies measured on the device, in about ten milliseconds. Serialises the
-    /// device. What else runs there meanwhile makes the costs greater.
+    /// Like [`costs`](Self::costs), with launches, graphs and copies measured on the device, in about ten milliseconds.
+    /// Serialises the device. Other work on the device meanwhile makes the costs greater.
     pub fn measured_costs(&self) -> Result<Costs> {
         self.costs_by(sys::GPO_COSTS_PROBE)
     }
@@ -51,15 +51,15 @@ impl Device {
 }
 
 impl Costs {
-    /// Costs of the program's own. What is 0 is the device's.
+    /// Costs of the program's own. A cost of 0 stands for the device's.
     pub fn of(mut raw: sys::gpo_costs) -> Self {
         raw.struct_size = size_of::<sys::gpo_costs>() as u32;
         Self(raw)
     }
 }
 
-/// A workload, by what is known of one *round*: what the program does again and again. What isn't said is not known.
-/// Its numbers are fields of [`gpo_workload`](sys::gpo_workload).
+/// A workload, described by one *round*: the work that the program repeats. A figure that isn't given is unknown. Its
+/// numbers are fields of [`gpo_workload`](sys::gpo_workload).
 #[derive(Clone, Copy)]
 #[must_use = "a workload is for `advise`"]
 pub struct Workload<'a> {
@@ -67,19 +67,19 @@ pub struct Workload<'a> {
     borrowed: PhantomData<&'a [f32]>,
 }
 
-// SAFETY: numbers, and pointers to what is borrowed and only read.
+// SAFETY: numbers, and pointers to borrowed values that are only read.
 unsafe impl Send for Workload<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for Workload<'_> {}
 
-/// What [`Workload::advise`] says.
+/// The answer of [`Workload::advise`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Advised {
-    /// What a round's time goes to now.
+    /// The use of a round's time now.
     pub diagnosis: Diagnosis,
-    /// The forms, the best first. To leave it as it is is always among them; forms behind that are expected to gain
-    /// nothing that would be worth it.
+    /// The forms, the best first. `GPO_FORM_LEAVE`, no change, is always in the list; forms behind it are expected to
+    /// gain too little.
     pub forms: Vec<Advice>,
 }
 
@@ -133,7 +133,7 @@ figures_of_workload! {
         round_ns: u64,
         /// GPU time of all kernels of a round together.
         kernel_ns: u64,
-        /// How often in a round the host waits for a result of the GPU to know how to go on.
+        /// How often in a round the host waits for a result of the GPU before it can go on.
         decisions: u64,
         /// Streams that the launches are spread over now.
         streams: u32,
@@ -149,7 +149,7 @@ figures_of_workload! {
         copy_in_bytes: u64,
         /// Bytes that a round copies from the device to the host.
         copy_out_bytes: u64,
-        /// Tasks of a round: pieces of work that don't depend on each other, and that one kernel has many of.
+        /// Tasks of a round: independent pieces of work, many in one kernel.
         tasks: u64,
         /// Time of a mean task on its worker while all workers work.
         task_ns: u64,
@@ -172,7 +172,7 @@ impl<'a> Workload<'a> {
         Self { raw: sys::gpo_workload::new(), borrowed: PhantomData }
     }
 
-    /// What each task costs, in any unit, in the tasks' order: a sample of neighbours will do.
+    /// The cost of each task, in any unit, in the tasks' order: a sample of neighbours will do.
     pub fn task_costs(mut self, costs: &'a [f32]) -> Self {
         self.raw.task_costs = if costs.is_empty() { std::ptr::null() } else { costs.as_ptr() };
         self.raw.cost_stride = size_of::<f32>() as u64;
@@ -180,7 +180,7 @@ impl<'a> Workload<'a> {
         self
     }
 
-    /// What launches, graphs and copies cost, in place of the device's.
+    /// The costs of launches, graphs and copies, in place of the device's.
     pub fn costs(mut self, costs: &'a Costs) -> Self {
         self.raw.costs = &costs.0;
         self
@@ -189,7 +189,7 @@ impl<'a> Workload<'a> {
     /// Says which forms fit. Without a device the costs are an H200's. Takes up to some microseconds for each task
     /// cost.
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a figure can't be; the message names it.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a figure is impossible; the message names it.
     pub fn advise(&self, device: Option<&Device>) -> Result<Advised> {
         const ROOM: usize = 16;
         let (stride, mut count) = (size_of::<sys::gpo_advice>() as u64, 0);
@@ -223,12 +223,12 @@ impl fmt::Debug for Workload<'_> {
     }
 }
 
-/// Reads a [trace](crate::Trace) that the library wrote, gzipped or not. The text says what each GPU's time went to and
-/// what would change that, with the expected gain. The workload is the traced work of the GPU that had the most to do,
-/// to be completed and [advised](Workload::advise) upon.
+/// Reads a [trace](crate::Trace) that the library wrote, gzipped or not. The text shows the use of each GPU's time, and
+/// possible improvements with their expected gain. The workload is the traced work of the GPU with the most work, to be
+/// completed and [advised](Workload::advise) upon.
 ///
-/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): there is no such file.
-/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): it is no trace of this library.
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): the file doesn't exist.
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the file is no trace of this library.
 pub fn advise_trace(path: impl AsRef<Path>) -> Result<(String, Workload<'static>)> {
     const FUNCTION: &str = "gpo_advise_trace";
     let path = c_path(path.as_ref(), FUNCTION)?;

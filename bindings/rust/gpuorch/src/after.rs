@@ -14,12 +14,12 @@ pub(crate) fn drop_after(stream: &Stream, value: Parcel) {
     drop_when(&Awaited::Stream(stream.clone()), value);
 }
 
-/// The same for anything that can be awaited.
+/// Drops `value` when `what`, anything that can be awaited, has ended. Doesn't block.
 pub(crate) fn drop_when(what: &Awaited, value: Parcel) {
     let runtime = &what.runtime().inner;
     let user = Box::into_raw(Box::new(value));
     if runtime.waking().and_then(|executor| what.then(executor, Some(passed), user.cast())).is_err() {
-        // SAFETY: from into_raw, and nobody was given it: the call was refused.
+        // SAFETY: from into_raw, and still this function's: the call was refused.
         runtime.keep(*unsafe { Box::from_raw(user) });
     }
 }

@@ -16,8 +16,8 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Hands out pinned memory, which it takes from the driver in large slabs. Clones are the same arena. Memory from the
-/// arena keeps the arena alive.
+/// Hands out pinned memory from large slabs of the driver. Clones are the same arena. Memory from the arena keeps the
+/// arena alive.
 #[derive(Clone)]
 pub struct Arena {
     inner: Arc<Owned<sys::gpo_arena_t, Device>>,
@@ -114,10 +114,10 @@ pub struct PinnedVec<T: Pod> {
     home: Option<Home>,
 }
 
-/// Whose the memory is.
+/// The owner of the memory.
 enum Home {
     Arena(Arena),
-    /// It is freed with the template, behind all that is on streams.
+    /// The template frees the memory with itself, behind all work on streams.
     Template(Template),
 }
 
@@ -136,7 +136,7 @@ unsafe impl<T: Pod + Send> Send for PinnedVec<T> {}
 unsafe impl<T: Pod + Sync> Sync for PinnedVec<T> {}
 
 impl<T: Pod> PinnedVec<T> {
-    /// The memory is there until the vector is dropped, so the runtime is until then.
+    /// Pins the runtime: the memory, and so the runtime, must last until the vector is dropped.
     fn allocated(
         len: usize,
         home: Home,
@@ -154,7 +154,7 @@ impl<T: Pod> PinnedVec<T> {
         }
     }
 
-    /// Of arbitrary contents. `allocate` isn't called for vectors without bytes.
+    /// A vector with arbitrary contents. `allocate` isn't called for vectors without bytes.
     pub(crate) fn of_template(
         len: usize,
         template: &Template,
@@ -241,7 +241,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for PinnedVec<T> {
     }
 }
 
-// SAFETY: the memory is the arena's, stays where it is, and is handed out to nobody else.
+// SAFETY: the memory is the arena's, stays at its address, and belongs to this vector alone.
 unsafe impl<T: Pod + Send> HostBuffer for PinnedVec<T> {
     type Element = T;
 

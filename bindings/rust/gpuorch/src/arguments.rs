@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// One or two parameters of a kernel, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for
+/// The type of one or two parameters of a kernel: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for
 /// two parameters, an address and a count. A [`Range`](crate::queue::Range), a [`Ring`](crate::queue::Ring) and a
 /// [`HostRing`](crate::queue::HostRing) stand for a `gpo::range`, a `gpo::ring` and a `gpo::host_ring`, and
 /// [`Symmetric`](crate::peers::Symmetric) memory for a `gpo::symmetric`.
@@ -16,7 +16,7 @@ use std::mem::size_of;
 ///
 /// `SIZES` has the sizes of the parts of `Value`, in order. `point_to` writes as many pointers, one to each part.
 pub unsafe trait Parameter {
-    /// What is passed to the kernel.
+    /// The value that is passed to the kernel.
     type Value: Copy;
     /// How many parameters of the kernel this type stands for.
     const COUNT: usize;
@@ -73,8 +73,9 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
     }
 }
 
-/// What a launch may pass for a parameter `P`: a value for a value; `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
-/// `DeviceBuffer<T>` or a [`Slice<T>`]; a reference to a queue for a queue; [`Symmetric::on`](crate::peers::Symmetric::on) for symmetric memory.
+/// An argument that a launch may pass for a parameter `P`: a value for a value; `&DeviceBuffer<T>` or a
+/// [`DeviceSlice<T>`] for a `DeviceBuffer<T>` or a [`Slice<T>`]; a reference to a queue for a queue;
+/// [`Symmetric::on`](crate::peers::Symmetric::on) for symmetric memory.
 ///
 /// # Safety
 ///
@@ -94,7 +95,7 @@ pub unsafe trait Argument<P: Parameter> {
     fn value(self, user: MemoryUser<'_>) -> Result<P::Value>;
 }
 
-// SAFETY: it gives no address of a buffer's.
+// SAFETY: the value is no address of a buffer.
 unsafe impl<T: Pod> Argument<T> for T {
     fn value(self, _: MemoryUser<'_>) -> Result<T> {
         Ok(self)
@@ -109,7 +110,7 @@ fn given<T: Pod>(slice: &DeviceSlice<'_, T>, user: MemoryUser<'_>) -> Result<()>
     }
 }
 
-// SAFETY: the address of what it borrows, which is told of the stream.
+// SAFETY: the address of a borrowed buffer, which is informed of the stream.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
     fn value(self, user: MemoryUser<'_>) -> Result<u64> {
         given(&self, user)?;
@@ -124,7 +125,7 @@ unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
     }
 }
 
-// SAFETY: likewise, with its length.
+// SAFETY: as above, with the length.
 unsafe impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
     fn value(self, user: MemoryUser<'_>) -> Result<Counted> {
         given(&self, user)?;
@@ -141,11 +142,11 @@ unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
 
 /// A kernel's parameters: a tuple of up to twelve [`Parameter`]s.
 pub trait Parameters {
-    /// The sizes of the kernel's parameters that they are, in order.
+    /// The sizes of the kernel's parameters, in order.
     const SIZES: &'static [u32];
 }
 
-/// What a launch may pass for the parameters `P`: a tuple of [`Argument`]s.
+/// The arguments that a launch may pass for the parameters `P`: a tuple of [`Argument`]s.
 ///
 /// # Safety
 ///
@@ -179,13 +180,13 @@ macro_rules! tuples {
             };
         }
 
-        // SAFETY: what its members give, in order.
+        // SAFETY: the members' values, in order.
         unsafe impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[inline]
             fn pass(self, user: MemoryUser<'_>, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
                 let ($($value,)*) = self;
                 $(let $value = $value.value(user)?;)*
-                // Room for two parameters of the kernel's for each of the tuple's.
+                // Room for two parameters of the kernel for each member of the tuple.
                 let mut pointers = [std::ptr::null(); $room];
                 let mut count = 0;
                 $(

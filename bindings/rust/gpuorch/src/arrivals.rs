@@ -1,4 +1,4 @@
-//! A queue: callbacks put in what has arrived, and an asynchronous stream takes it out in the same order.
+//! A queue: callbacks put items in as they arrive, and an asynchronous stream takes them out in the same order.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -8,15 +8,14 @@ use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(gpuorch_loom))]
 use std::sync::{Mutex, MutexGuard};
 
-/// There may be any number of callbacks, and there is one stream, which may be polled with changing wakers and may be
-/// dropped at any moment.
+/// Any number of callbacks may put items in. The stream may be polled with changing wakers and dropped at any moment.
 pub(crate) struct Arrivals<T> {
     state: Mutex<State<T>>,
 }
 
 struct State<T> {
     ready: VecDeque<T>,
-    /// Expected, and not here yet.
+    /// Items that are expected and haven't arrived.
     pending: usize,
     waker: Option<Waker>,
 }
@@ -28,12 +27,12 @@ impl<T> Default for Arrivals<T> {
 }
 
 impl<T> Arrivals<T> {
-    /// One more will arrive.
+    /// Expects one more item.
     pub(crate) fn expect(&self) {
         self.lock().pending += 1;
     }
 
-    /// One that was expected will not.
+    /// Expects one item less: its callback won't come.
     pub(crate) fn give_up(&self) {
         self.lock().pending -= 1;
     }
@@ -45,7 +44,7 @@ impl<T> Arrivals<T> {
         state.ready.push_back(item);
         let waker = state.waker.take();
         drop(state);
-        // Outside the lock: a waker is anybody's code.
+        // Outside the lock: a waker runs foreign code.
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -53,7 +52,7 @@ impl<T> Arrivals<T> {
 
     /// Called by the stream. `None` if nothing is expected.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
-        // Cloned outside the lock, like all that is a waker's.
+        // Cloned outside the lock: a waker runs foreign code.
         let waker = context.waker().clone();
         let mut state = self.lock();
         if let Some(item) = state.ready.pop_front() {

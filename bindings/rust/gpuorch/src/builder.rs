@@ -1,4 +1,5 @@
-//! How a builder comes about: it borrows the parent, fills the library's struct of options, and calls the function that creates.
+//! Defines builders: a builder borrows the parent, fills the library's struct of options, and calls the create
+//! function.
 
 /// ```text
 /// builder! {
@@ -9,7 +10,7 @@
 /// }
 /// ```
 ///
-/// Each field has a method that sets it, each flag one that adds it.
+/// A method is made for each field, to set it, and for each flag, to add it.
 macro_rules! builder {
     (
         $(#[$doc:meta])*

@@ -8,12 +8,12 @@ pub(crate) fn table() -> Result<&'static sys::gpo_api, Error> {
     sys::api().map_err(Error::not_loaded)
 }
 
-/// `status!(stream_query(stream))`: calls a function of the table and gives its status as it is, `Err` only where there
-/// is no such function.
+/// `status!(stream_query(stream))`: calls a function of the table and returns its status unchanged; `Err` only if the
+/// function is missing.
 ///
-/// What makes these calls safe: handles are numbers that the library checks, structs carry their sizes, and what a
-/// pointer leads to lives as long as the function's comment asks for. Where that is longer than the call, or the call
-/// does something to memory or code of the caller's, the place of the call says why it holds.
+/// Why these calls are safe: handles are numbers that the library checks, structs carry their sizes, and memory behind
+/// a pointer lives as long as the function's comment asks for. If it has to outlive the call, or the call affects
+/// memory or code of the caller, a comment at the call says why this holds.
 macro_rules! status {
     ($function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::table().and_then(|api| match api.$function {
@@ -25,7 +25,7 @@ macro_rules! status {
     };
 }
 
-/// The same, and every status but success is an error.
+/// Like `status!`, with every status but success as an error.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
         $crate::call::status!($function($($argument),*))
@@ -35,7 +35,7 @@ macro_rules! call {
 
 pub(crate) use {call, status};
 
-/// Calls a function that fills (buffer, capacity, needed) until the text fits: it may grow between two calls.
+/// Calls a function that fills (buffer, capacity, needed) until the text fits: the text may grow between two calls.
 pub(crate) fn text(
     ask: impl Fn(*mut std::ffi::c_char, usize, *mut usize) -> Result<i32, Error>,
     function: &'static str,
@@ -45,7 +45,7 @@ pub(crate) fn text(
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-/// The same for bytes.
+/// Like [`text`], for bytes.
 pub(crate) fn bytes(
     ask: impl Fn(*mut u8, usize, *mut usize) -> Result<i32, Error>,
     function: &'static str,
@@ -56,7 +56,7 @@ pub(crate) fn bytes(
         let status =
             ask(if buffer.is_empty() { std::ptr::null_mut() } else { buffer.as_mut_ptr() }, buffer.len(), &mut needed)?;
         match status {
-            // Asking with no buffer is a success, too.
+            // A call without a buffer succeeds, too.
             sys::GPO_SUCCESS if needed <= buffer.len() => {
                 buffer.truncate(needed);
                 return Ok(buffer);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs the caller's closure. A panic is caught here and returned as its text.
 ///
-/// Unwinding drops what the closure owned, so no other code sees it half done.
+/// Unwinding drops the closure's values, so no other code sees them half done.
 pub(crate) fn contained<R>(run: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let text = panic_text(&*payload);

@@ -17,7 +17,7 @@ pub struct Compiling {
     log: String,
 }
 
-/// What the thread leaves.
+/// The result that the thread leaves.
 struct Compiled {
     module: Result<Module>,
     log: String,
@@ -31,8 +31,8 @@ impl Compiling {
             let compile = move || {
                 let module = request.run();
                 let log = compile_log().unwrap_or_default();
-                drop(request); // whoever is woken finds nothing held here
-                // A waker is anybody's code, and may panic. So may what is dropped here.
+                drop(request); // the woken task finds nothing held here
+                // A waker runs foreign code and may panic, and so may the values dropped here.
                 let _ = contained(move || signal.set(Compiled { module, log }));
             };
             std::thread::Builder::new().name("gpuorch-compile".to_owned()).spawn(compile).map_err(|error| {

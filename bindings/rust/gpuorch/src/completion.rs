@@ -62,13 +62,13 @@ impl Runtime {
 
 impl CompletionQueue {
     /// Promises an entry when all work that is on the stream now is done.
-    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock) if the queue is full; no entry will come then.
+    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock) if the queue is full: no entry will come.
     pub fn notify(&self, stream: &Stream, user_data: u64) -> Result<()> {
         call!(stream_notify(stream.as_raw(), self.as_raw(), user_data))
     }
 
-    /// As [`notify`](Self::notify), and the entry's `gpu_ns` has the GPU time from the event, which must record times,
-    /// to that point of the stream.
+    /// Like [`notify`](Self::notify). The entry's `gpu_ns` has the GPU time from the event to this point of the stream.
+    /// The event must record times.
     pub fn notify_timed(&self, stream: &Stream, user_data: u64, since: &Event) -> Result<()> {
         call!(stream_notify_timed(stream.as_raw(), self.as_raw(), user_data, since.as_raw()))
     }
@@ -99,7 +99,7 @@ impl CompletionQueue {
             let count = match self.drain_into(&mut piece[..room]) {
                 Ok(count) => count,
                 Err(error) if taken.is_empty() => return Err(error),
-                // What was taken is nobody else's any more.
+                // Return the entries that were taken: no other caller can get them.
                 Err(_) => 0,
             };
             taken.extend(piece[..count].iter().map(|&entry| Completion(entry)));
@@ -109,7 +109,7 @@ impl CompletionQueue {
         }
     }
 
-    /// As [`drain`](Self::drain), into the caller's memory. Returns how many entries were written.
+    /// Like [`drain`](Self::drain), into the caller's memory. Returns how many entries were written.
     pub fn drain_into(&self, entries: &mut [sys::gpo_completion]) -> Result<usize> {
         let mut count = 0;
         let stride = size_of::<sys::gpo_completion>() as u64;
@@ -118,23 +118,23 @@ impl CompletionQueue {
     }
 
     /// Waits until there is an entry, or [`wake`](Self::wake) is called.
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) as [`drain`](Self::drain).
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) as for [`drain`](Self::drain).
     pub fn wait(&self) -> Result<()> {
         call!(cq_wait(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(cq_wait(self.as_raw(), nanoseconds(timeout)))
     }
 
-    /// Ends one wait, the one in progress or the next, and makes the descriptor readable.
+    /// Ends one wait, in progress or the next to begin, and makes the descriptor readable.
     pub fn wake(&self) -> Result<()> {
         call!(cq_wake(self.as_raw()))
     }
 
-    /// A descriptor that is readable when there may be entries to drain, for epoll and everything that is built on it.
-    /// One drain for each wake is enough. Never read or write the descriptor.
+    /// A descriptor for epoll and the event loops built on it. The descriptor is readable when there may be entries to
+    /// drain. A single drain for each wake-up is enough. Never read or write the descriptor.
     pub fn fd(&self) -> Result<OwnedFd> {
         let mut descriptor = -1;
         call!(cq_get_fd(self.as_raw(), &mut descriptor))?;

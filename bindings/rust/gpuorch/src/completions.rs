@@ -18,8 +18,8 @@ use std::task::{Context, Poll};
 
 /// Completions of many streams, events, timelines and pipelines, in the order in which they were done.
 ///
-/// Each `watch` function adds one item, which has the number given to it, and the failure if there was one. The stream
-/// ends when nothing is watched any more, and continues when something is watched again. It implements
+/// Each `watch` function adds one item, with the caller's number and the completion or failure. The stream ends when
+/// nothing is watched any more, and continues when something is watched again. It implements
 /// [`futures_core::Stream`](futures_core::Stream). Dropping it leaves the watched work as it is.
 ///
 /// ```
@@ -51,7 +51,7 @@ pub struct Completions {
 
 type Item = (u64, Result<Completion>);
 
-/// What a callback is given.
+/// The argument of a callback.
 struct Watched {
     arrivals: Arc<Arrivals<Item>>,
     number: u64,
@@ -104,7 +104,7 @@ impl Completions {
         }));
         let asked = what.then(executor, Some(arrived), user.cast());
         if asked.is_err() {
-            // SAFETY: from into_raw, and nobody was given it: the call was refused.
+            // SAFETY: from into_raw, and still this function's: the call was refused.
             drop(unsafe { Box::from_raw(user) });
             self.arrivals.give_up();
         }
@@ -119,7 +119,7 @@ unsafe extern "C" fn arrived(user: *mut c_void, completion: *const sys::gpo_comp
     let failure = completion_failure(completion.status, error, watched.function);
     let result = failure.map_or(Ok(Completion(completion)), Err);
     let Watched { arrivals, number, .. } = *watched;
-    // A waker is anybody's code, and may panic. So may what is dropped here.
+    // A waker runs foreign code and may panic, and so may the values dropped here.
     let _ = contained(move || arrivals.arrive((number, result)));
 }
 

@@ -65,8 +65,8 @@ impl Stream {
         }
     }
 
-    /// Copies elements to the device. They may be changed or dropped when this returns. It is slower than
-    /// [`copy_to_device`](Self::copy_to_device) from a pinned vector, and serialises: for small copies.
+    /// Copies elements to the device; the caller may change or drop them when this returns. For small copies: a copy is
+    /// slower than by [`copy_to_device`](Self::copy_to_device) from a pinned vector, and serialises.
     pub fn write<'a, T: Pod + Send>(
         &self,
         elements: &[T],
@@ -76,7 +76,7 @@ impl Stream {
         const FUNCTION: &str = "gpo_copy_to_device";
         same_length(elements.len(), destination.len(), FUNCTION)?;
         destination.given_to(self, FUNCTION)?;
-        // From pageable memory the library has taken the bytes when the call returns; from pinned memory the GPU does later.
+        // The library takes bytes of pageable memory before the call returns; the GPU reads pinned memory later.
         let address = elements.as_ptr() as u64;
         if self.device().describe_memory(address)?.kind != sys::GPO_MEMORY_PAGEABLE {
             drop(self.copy_to_device(elements.to_vec(), destination)?);
@@ -99,7 +99,7 @@ impl Stream {
         Ok(Enqueued { stream: self })
     }
 
-    /// Copies between two devices of one runtime, over the direct path where there is one.
+    /// Copies between two devices of one runtime, over the direct path if they have one.
     pub fn copy_peer<'a, T: Pod>(
         &self,
         from: &crate::Device,
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// Submits many copies within the device with one call of the driver. The copies have no order among themselves and
-    /// must not overlap. It pays for copies of 256 KiB and less.
+    /// must not overlap. Pays for copies of 256 KiB and less.
     pub fn copy_batch<T: Pod>(&self, pieces: &[(DeviceSlice<'_, T>, DeviceSlice<'_, T>)]) -> Result<Enqueued<'_>> {
         let mut copies = Vec::with_capacity(pieces.len());
         for (source, destination) in pieces {
@@ -185,7 +185,7 @@ impl Stream {
         Ok(Enqueued { stream: self })
     }
 
-    /// Of a copy that `function` is about to put on the stream.
+    /// Checks a copy that `function` is about to put on the stream, and informs both buffers.
     fn between<T: Pod>(
         &self,
         source: DeviceSlice<'_, T>,
@@ -198,7 +198,7 @@ impl Stream {
     }
 }
 
-/// A fill's value as the library takes it, which refuses elements of other sizes than 1, 2 and 4 bytes.
+/// A fill's value as the library takes it. The library refuses elements of other sizes than 1, 2 and 4 bytes.
 pub(crate) fn fill_bits<T: Pod>(value: T) -> u32 {
     let mut bits = [0; 4];
     let bytes = bytemuck::bytes_of(&value);

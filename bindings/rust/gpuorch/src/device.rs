@@ -29,7 +29,7 @@ pub struct DeviceBuilder<'a> {
     context: *mut c_void,
 }
 
-// SAFETY: the context is named, and used by `open` alone, which any thread may call.
+// SAFETY: only `open` uses the context, and any thread may call `open`.
 unsafe impl Send for DeviceBuilder<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for DeviceBuilder<'_> {}
@@ -120,7 +120,7 @@ impl Device {
         call!(device_wait(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(device_wait(self.as_raw(), nanoseconds(timeout)))
     }
@@ -166,7 +166,7 @@ impl Device {
         self.stream_builder().build()
     }
 
-    /// For a stream with options, or one of another library's.
+    /// For a stream with options, or for a stream of another library.
     pub fn stream_builder(&self) -> StreamBuilder<'_> {
         StreamBuilder::new(self)
     }
@@ -196,7 +196,7 @@ impl Device {
         self.pool_builder().build()
     }
 
-    /// Its `CUcontext` and `CUdevice`, for use with other libraries.
+    /// The device's `CUcontext` and `CUdevice`, for use with other libraries.
     pub fn native(&self) -> Result<(*mut c_void, i32)> {
         let (mut context, mut ordinal) = (std::ptr::null_mut(), 0);
         call!(device_get_native(self.as_raw(), &mut context, &mut ordinal))?;

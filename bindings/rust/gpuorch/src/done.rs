@@ -47,7 +47,7 @@ impl fmt::Debug for Completion {
 
 type Ended = Result<Completion>;
 
-/// A future that is ready when work is done or has failed. It begins to wait when it is first polled.
+/// A future that is ready when work is done or has failed. The wait begins at the first poll.
 ///
 /// Futures are woken by callbacks of one executor with two threads, which the runtime makes at the first await.
 /// Dropping a future leaves the work as it is.
@@ -57,13 +57,13 @@ pub struct Done {
     asked: Option<Arc<Asked>>,
 }
 
-/// What a callback is given.
+/// The argument of a callback.
 struct Asked {
     signal: Signal<Ended>,
     function: &'static str,
 }
 
-/// What can be awaited. Each keeps what it needs alive.
+/// An object that can be awaited. Each keeps alive the objects that it needs.
 pub(crate) enum Awaited {
     Stream(Stream),
     Event(Event),
@@ -81,7 +81,7 @@ impl Awaited {
         }
     }
 
-    /// What [`then`](Self::then) calls.
+    /// The function that [`then`](Self::then) calls.
     pub(crate) fn function(&self) -> &'static str {
         match self {
             Self::Stream(_) => "gpo_stream_then",
@@ -91,7 +91,7 @@ impl Awaited {
         }
     }
 
-    /// Asks for a callback, once and whatever happens.
+    /// Asks for exactly one callback, on success or failure.
     pub(crate) fn then(
         &self,
         executor: sys::gpo_executor_t,
@@ -114,7 +114,7 @@ impl Done {
         Self { what, asked: None }
     }
 
-    /// Whether a callback has been asked for. If so, and it has come, all that was on the stream has ended.
+    /// Whether a callback was requested. After the callback all work that was on the stream has ended.
     pub(crate) fn has_begun(&self) -> bool {
         self.asked.is_some()
     }
@@ -124,7 +124,7 @@ impl Done {
         let asked = Arc::new(Asked { signal: Signal::new(), function: self.what.function() });
         let user = Arc::into_raw(Arc::clone(&asked));
         if let Err(error) = self.what.then(executor, Some(ended), user.cast_mut().cast()) {
-            // SAFETY: from into_raw, and nobody was given it: the call was refused.
+            // SAFETY: from into_raw, and still this function's: the call was refused.
             drop(unsafe { Arc::from_raw(user) });
             return Err(error);
         }
@@ -140,7 +140,7 @@ unsafe extern "C" fn ended(user: *mut c_void, completion: *const sys::gpo_comple
         None => Ok(Completion(completion)),
         Some(failure) => Err(failure),
     };
-    // Wakers are the runtime's that the future is polled by, and may panic. So may what is dropped here.
+    // Wakers are code of the async runtime and may panic, and so may the values dropped here.
     let _ = contained(move || asked.signal.set(ended));
 }
 
@@ -175,8 +175,8 @@ impl fmt::Debug for Done {
     }
 }
 
-/// Work that was put on a stream. The work goes on whether or not this is awaited. Awaiting it waits for all work that
-/// is on the stream when it is first polled.
+/// Work that was put on a stream. The work goes on whether or not this is awaited. The await waits for all work on the
+/// stream at the first poll.
 #[derive(Clone, Copy)]
 pub struct Enqueued<'s> {
     pub(crate) stream: &'s Stream,

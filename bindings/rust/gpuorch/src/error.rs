@@ -7,7 +7,7 @@ use std::fmt;
 /// The result of `gpuorch` functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: its kind, the function and the object that it came from, and a sentence.
+/// A failure: kind, function, object, and a sentence.
 ///
 /// ```
 /// let error = gpuorch::Runtime::builder().device("toaster").build().unwrap_err();
@@ -46,7 +46,7 @@ pub enum NativeCode {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $status:ident),* $(,)?) => {
-        /// What went wrong. The C header `status.h` says of each what has to be done about it.
+        /// What went wrong. The C header `status.h` says what the caller has to do about each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorKind {
@@ -65,7 +65,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The status of the C interface for this kind, if there is one.
+            /// The status of the C interface for this kind; `None` for [`NoLibrary`](Self::NoLibrary).
             pub fn status(self) -> Option<i32> {
                 match self {
                     $(Self::$name => Some(sys::$status),)*
@@ -88,17 +88,17 @@ kinds! {
     End = GPO_END,
     /// A value out of range.
     InvalidArgument = GPO_INVALID_ARGUMENT,
-    /// Of a runtime that isn't there any more.
+    /// The handle's runtime no longer exists.
     InvalidHandle = GPO_INVALID_HANDLE,
-    /// Of something that has been destroyed.
+    /// The handle's object has been destroyed.
     StaleHandle = GPO_STALE_HANDLE,
-    /// Right call, wrong time: the message says what it is in.
+    /// The object is in a state that forbids the call: the message names the state.
     InvalidState = GPO_INVALID_STATE,
-    /// Not by this device, driver, library or kind of object.
+    /// Not supported by this device, driver, library or kind of object.
     NotSupported = GPO_NOT_SUPPORTED,
     /// No kernel, symbol or file of that name.
     NotFound = GPO_NOT_FOUND,
-    /// From inside a callback: waiting would wait for itself.
+    /// A wait inside a callback, for that callback; or a call inside a host node.
     WouldDeadlock = GPO_WOULD_DEADLOCK,
     /// Too small a buffer.
     BufferTooSmall = GPO_BUFFER_TOO_SMALL,
@@ -118,13 +118,13 @@ kinds! {
     InvalidImage = GPO_INVALID_IMAGE,
     /// A file or pipe.
     Io = GPO_IO_ERROR,
-    /// On request, or because what it needed is gone.
+    /// On request, or because a needed object was destroyed or shut down.
     Cancelled = GPO_CANCELLED,
-    /// A timeline or a host call was failed with it, or a failed timeline signalled.
+    /// The program failed a timeline or host call with this kind, or signals a failed timeline.
     Failed = GPO_FAILED,
     /// A callback returned an error, or panicked.
     CallbackFailed = GPO_CALLBACK_FAILED,
-    /// A kernel crashed or the context was destroyed: for good, on every device of that driver.
+    /// A kernel crashed or the context was destroyed: all devices of that driver are lost.
     DeviceLost = GPO_DEVICE_LOST,
     /// In a child process that was forked after the library's first call.
     Forked = GPO_FORKED,
@@ -132,15 +132,14 @@ kinds! {
     ShutDown = GPO_SHUT_DOWN,
     /// A process of a group has died, left, hangs or can't go on: the message names its rank.
     PeerLost = GPO_PEER_LOST,
-    /// An error of the driver's that is none of the above.
+    /// Another error of the driver.
     Driver = GPO_DRIVER_ERROR,
     /// A defect of the library.
     Internal = GPO_INTERNAL,
 }
 
 impl ErrorKind {
-    /// Whether this failure means that the work which was waited for has ended, so that nothing uses its memory any
-    /// more.
+    /// Whether the work has ended, and no longer uses its memory, if a wait for it fails with `self`.
     pub(crate) fn ends_work(self) -> bool {
         use ErrorKind::*;
         matches!(self, Cancelled | Failed | CallbackFailed | DeviceLost | ShutDown | InvalidHandle)
@@ -179,7 +178,7 @@ impl Error {
         &self.details.message
     }
 
-    /// A failure that the library hasn't seen.
+    /// A failure found by this crate, not the library.
     pub(crate) fn new(kind: ErrorKind, function: &str, message: impl Into<String>) -> Self {
         Self {
             details: Box::new(Details {
@@ -222,7 +221,7 @@ impl Error {
         }
     }
 
-    /// The same failure, and where the library names no function, this one: what was called to hear of it.
+    /// Adds the function that was called for the failure, if the library names none.
     pub(crate) fn heard_by(mut self, function: &'static str) -> Self {
         if self.details.function.is_empty() {
             function.clone_into(&mut self.details.function);
@@ -230,7 +229,7 @@ impl Error {
         self
     }
 
-    /// The same failure with what a callback has said.
+    /// Adds the text of a callback's failure.
     pub(crate) fn with_note(mut self, note: &str) -> Self {
         self.details.message = format!("{}: {note}", self.details.message);
         self
@@ -293,7 +292,7 @@ pub(crate) fn check(status: i32, function: &'static str) -> Result<()> {
     if status == sys::GPO_SUCCESS { Ok(()) } else { Err(failure(status, function)) }
 }
 
-/// The failure that a call has just returned, with what the library says of it.
+/// The failure that a call has just returned, with the library's details.
 #[cold]
 pub(crate) fn failure(status: i32, function: &'static str) -> Error {
     let mut last = sys::gpo_error::new();
@@ -304,10 +303,10 @@ pub(crate) fn failure(status: i32, function: &'static str) -> Error {
     Error::new(ErrorKind::of(status), function, status_text(status))
 }
 
-/// The failure that came with a completion, and with `error` where the library has details. `function`: what was called for
-/// the completion.
+/// The failure of a completion, with the details in `error` if the library has some. `function` is the function that
+/// asked for the completion.
 pub(crate) fn completion_failure(status: i32, error: *const sys::gpo_error, function: &'static str) -> Option<Error> {
-    // SAFETY: the library's details live during the callback in which they are read.
+    // SAFETY: the library's details live during the callback that reads them.
     match (status, unsafe { error.as_ref() }) {
         (sys::GPO_SUCCESS, _) => None,
         (_, Some(details)) => Some(Error::from_sys(details).heard_by(function)),

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of what a process exports for others: [`Event::export`] and
+/// Size of an export for other processes, in bytes: [`Event::export`] and
 /// [`DeviceBuffer::export`](crate::memory::DeviceBuffer::export).
 pub const EXPORT_BYTES: usize = sys::GPO_EXPORT_BYTES as usize;
 
@@ -37,8 +37,8 @@ builder! {
         blocking_sync: GPO_EVENT_BLOCKING_SYNC,
         /// Other processes can import the event ([`Event::export`]). Not with `timing` or `external`.
         interprocess: GPO_EVENT_INTERPROCESS,
-        /// Recorded or waited for on a stream in a recording, the event becomes a node of the graph: each launch records
-        /// it, or waits for it. It marks no point in the recording, and no stream joins the recording by it.
+        /// Recorded or waited for on a stream in a recording, the event becomes a node of the graph: each launch
+        /// records it, or waits for it. The event marks no point in the recording, and adds no stream to the recording.
         external: GPO_EVENT_EXTERNAL,
     }
 }
@@ -54,9 +54,10 @@ impl Device {
         EventBuilder::new(self)
     }
 
-    /// An event that another process of this host has exported ([`Event::export`]). Both processes may record it and
-    /// wait for it; a process tells the other one, by means of its own, that it has recorded the event.
-    /// [`ErrorKind::PeerLost`]: that process has ended, or ends before its recording is complete.
+    /// An event that another process of this host has exported ([`Event::export`]). Both processes may record the event
+    /// and wait for it. After a recording the program has to inform the other process by its own means.
+    /// [`ErrorKind::PeerLost`]: the exporting process has ended. Waits fail with it if a process ends before its
+    /// recording is complete.
     pub fn import_event(&self, exported: &[u8], label: Option<&str>) -> Result<Event> {
         const FUNCTION: &str = "gpo_event_import";
         let label = optional_c_string(label, FUNCTION)?;
@@ -89,7 +90,7 @@ impl Event {
         }
     }
 
-    /// A future that is ready when the recording is complete that is the newest when the future is first polled.
+    /// A future that is ready when the newest recording, at the first poll, is complete.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Event(self.clone()))
     }
@@ -99,7 +100,7 @@ impl Event {
         call!(event_wait(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(event_wait(self.as_raw(), nanoseconds(timeout)))
     }
@@ -114,8 +115,8 @@ impl Event {
         u64::try_from(elapsed).map(Duration::from_nanos).map_err(later)
     }
 
-    /// What another process of this host needs to import the event, which was made with
-    /// [`interprocess`](EventBuilder::interprocess). The event has to live for as long as the others'.
+    /// The bytes with which another process of this host imports the event. The event must have been made with
+    /// [`interprocess`](EventBuilder::interprocess), and must outlive the imported events.
     pub fn export(&self) -> Result<[u8; EXPORT_BYTES]> {
         let mut exported = [0; EXPORT_BYTES];
         call!(event_export(self.as_raw(), exported.as_mut_ptr().cast(), EXPORT_BYTES, std::ptr::null_mut()))?;

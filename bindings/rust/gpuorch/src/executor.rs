@@ -19,9 +19,9 @@ use std::time::Duration;
 
 /// Calls closures, on threads of its own or on the threads that run the executor. Clones are the same executor.
 ///
-/// An accepted closure is called exactly once, whatever happens to the work. Closures of one stream run one at a time,
-/// in order. They may block and call anything; a call that would wait for the closure itself returns
-/// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock). The executor catches and counts panics.
+/// An accepted closure is called exactly once, on success, failure or cancellation of the work. Closures of one stream
+/// run one at a time, in order. Closures may block and call anything; a call that would wait for the closure itself
+/// returns [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock). The executor catches and counts panics.
 ///
 /// When the last clone is dropped, closures that are still pending are called with
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
@@ -47,7 +47,7 @@ builder! {
     fields {
         /// How many threads the executor has; by default 2.
         threads: u32,
-        /// How many closures may be accepted and not run; by default 65536. Beyond that calls return
+        /// How many accepted closures may be waiting to run; by default 65536. Beyond that calls return
         /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
         capacity: u32,
     }
@@ -73,8 +73,8 @@ impl Runtime {
         ExecutorBuilder::new(self)
     }
 
-    /// Lets the log closure be called on this executor from now on, in order. With `None` it is called on the thread on
-    /// which a line arises, as at the beginning.
+    /// Lets the log closure be called on this executor from now on, in order. With `None`, the initial state, the
+    /// closure is called on the thread that logs the line.
     pub fn set_log_executor(&self, executor: Option<&Executor>) -> Result<()> {
         let executor = executor.map_or(std::ptr::null_mut(), Executor::as_raw);
         call!(runtime_set_log_executor(self.as_raw(), executor))
@@ -82,7 +82,7 @@ impl Runtime {
 }
 
 impl Executor {
-    /// The runtime that it was made from.
+    /// The runtime that the executor was made from.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
     }
@@ -94,8 +94,8 @@ impl Executor {
         Ok(count)
     }
 
-    /// As [`run`](Self::run), with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still
-    /// pending then.
+    /// Like [`run`](Self::run), with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still
+    /// pending when it passes.
     pub fn run_for(&self, timeout: Duration) -> Result<u64> {
         let mut count = 0;
         call!(executor_run_for(self.as_raw(), nanoseconds(timeout), &mut count))?;
@@ -126,7 +126,7 @@ impl Executor {
         self.inner.raw
     }
 
-    /// What counts panics, for closures that mustn't keep the executor alive: it ends with its last clone.
+    /// The panic counter, for closures that mustn't keep the executor alive.
     pub(crate) fn panic_count(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.panics)
     }
@@ -135,7 +135,7 @@ impl Executor {
         let (callback, user) = into_callback(self, what.function(), closure);
         let asked = what.then(self.as_raw(), callback.function, user);
         if asked.is_err() {
-            // SAFETY: nobody was given it: the call was refused.
+            // SAFETY: `user` is still this function's: the call was refused.
             unsafe { (callback.refused)(user) };
         }
         asked
@@ -145,7 +145,7 @@ impl Executor {
 /// A closure, for one call.
 struct Callback<F> {
     closure: F,
-    /// What was called for it.
+    /// The function that was called to submit the closure.
     function: &'static str,
     panics: Arc<AtomicU64>,
 }

@@ -1,4 +1,4 @@
-//! What the library reports about itself and about devices: its C structs, with their texts as `&str`.
+//! The library's reports about itself and about devices: its C structs, with their texts as `&str`.
 
 use gpuorch_sys as sys;
 use std::ffi::CStr;
@@ -38,7 +38,7 @@ macro_rules! figures {
 figures! {
     /// The properties of a device. The numbers are fields of [`gpo_device_properties`](sys::gpo_device_properties).
     DeviceProperties(gpo_device_properties) {
-        /// As the driver has it.
+        /// The driver's name for the device.
         name,
         /// `0000:1b:00.0`.
         pci_address
@@ -55,107 +55,108 @@ figures! {
     /// How two devices reach each other.
     PeerProperties(gpo_peer_properties) {}
 
-    /// What a group of devices is, and what it was given: fields of [`gpo_peers_info`](sys::gpo_peers_info).
+    /// The properties and counters of a group of devices: fields of [`gpo_peers_info`](sys::gpo_peers_info).
     PeersInfo(gpo_peers_info) {}
 
-    /// What symmetric memory is: fields of [`gpo_symmetric_info`](sys::gpo_symmetric_info).
+    /// The properties of symmetric memory: fields of [`gpo_symmetric_info`](sys::gpo_symmetric_info).
     SymmetricInfo(gpo_symmetric_info) {}
 
-    /// What memory is in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
+    /// The memory in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
     MemoryStatistics(gpo_memory_statistics) {}
 
     /// A device's part of a pipeline's run: fields of [`gpo_pipeline_share`](sys::gpo_pipeline_share).
     RunShare(gpo_pipeline_share) {}
 
-    /// What kind of memory an address points to: fields of [`gpo_memory_info`](sys::gpo_memory_info).
+    /// The kind of memory at an address: fields of [`gpo_memory_info`](sys::gpo_memory_info).
     MemoryInfo(gpo_memory_info) {}
 
     /// The state of a queue that kernels take their work from: fields of [`gpo_queue_info`](sys::gpo_queue_info).
     QueueInfo(gpo_queue_info) {}
 
-    /// What a scheduler is and has done: fields of [`gpo_scheduler_info`](sys::gpo_scheduler_info).
+    /// The properties and counters of a scheduler: fields of [`gpo_scheduler_info`](sys::gpo_scheduler_info).
     SchedulerInfo(gpo_scheduler_info) {}
 
-    /// What a handler of a scheduler has done: fields of [`gpo_handler_info`](sys::gpo_handler_info).
+    /// The counters of a scheduler's handler: fields of [`gpo_handler_info`](sys::gpo_handler_info).
     HandlerInfo(gpo_handler_info) {}
 
-    /// What a block of a scheduler has done: fields of [`gpo_scheduler_block`](sys::gpo_scheduler_block).
+    /// The counters of a scheduler's block: fields of [`gpo_scheduler_block`](sys::gpo_scheduler_block).
     BlockInfo(gpo_scheduler_block) {}
 
-    /// How many tasks waited at a time: fields of [`gpo_depth_sample`](sys::gpo_depth_sample).
+    /// The number of waiting tasks at one time: fields of [`gpo_depth_sample`](sys::gpo_depth_sample).
     DepthSample(gpo_depth_sample) {}
 
     /// A task that failed: fields of [`gpo_task_error`](sys::gpo_task_error).
     TaskError(gpo_task_error) {}
 
-    /// What a completion queue has accepted and delivered: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
+    /// The counters of a completion queue: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
     QueueStatistics(gpo_cq_statistics) {}
 
-    /// What an executor has accepted and called: fields of [`gpo_executor_statistics`](sys::gpo_executor_statistics).
+    /// The counters of an executor: fields of [`gpo_executor_statistics`](sys::gpo_executor_statistics).
     ExecutorStatistics(gpo_executor_statistics) {}
 
-    /// What a runtime is doing: fields of [`gpo_metrics`](sys::gpo_metrics).
+    /// The metrics of a runtime: fields of [`gpo_metrics`](sys::gpo_metrics).
     Metrics(gpo_metrics) {}
 
-    /// What a device says of itself: fields of [`gpo_device_metrics`](sys::gpo_device_metrics). A number that isn't
+    /// The metrics of a device: fields of [`gpo_device_metrics`](sys::gpo_device_metrics). A number that isn't
     /// available is -1.
     DeviceMetrics(gpo_device_metrics) {
         /// Why NVML isn't used; "" if it is.
         reason
     }
 
-    /// What a trace has recorded: fields of [`gpo_trace_info`](sys::gpo_trace_info).
+    /// The extent of a trace: fields of [`gpo_trace_info`](sys::gpo_trace_info).
     TraceInfo(gpo_trace_info) {}
 
-    /// How far the run of a pipeline is: fields of [`gpo_pipeline_progress`](sys::gpo_pipeline_progress).
+    /// The progress of a pipeline's run: fields of [`gpo_pipeline_progress`](sys::gpo_pipeline_progress).
     Progress(gpo_pipeline_progress) {}
 
-    /// What the run of a pipeline has done: fields of [`gpo_pipeline_result`](sys::gpo_pipeline_result).
+    /// The result of a pipeline's run: fields of [`gpo_pipeline_result`](sys::gpo_pipeline_result).
     RunSummary(gpo_pipeline_result) {}
 
-    /// What a template has and what became of its graphs: fields of
+    /// The size of a template, and counters of its graphs: fields of
     /// [`gpo_template_statistics`](sys::gpo_template_statistics).
     TemplateStatistics(gpo_template_statistics) {
-        /// Why the last graph was rebuilt: the node, and what differs; "" if none was.
+        /// Why the last graph was rebuilt: the node, and the difference; "" if none was.
         last_rebuild,
-        /// The parameter of the last value that a new recording had no place for, and why; "" if there was none.
+        /// The parameter of the last value that a new recording dropped, and why; "" if none was.
         last_dropped
     }
 
-    /// What became of the requests of buckets: fields of [`gpo_buckets_statistics`](sys::gpo_buckets_statistics).
+    /// The counters of buckets and their requests: fields of [`gpo_buckets_statistics`](sys::gpo_buckets_statistics).
     BucketsStatistics(gpo_buckets_statistics) {
-        /// Why the last recording that failed did, with its bucket; "" if none has.
+        /// Why the last failed recording failed, with its bucket; "" if none failed.
         last_failure
     }
 
-    /// How a graph came to the newest recording: fields of [`gpo_graph_update_report`](sys::gpo_graph_update_report).
+    /// How a graph was updated to the newest recording: fields of
+    /// [`gpo_graph_update_report`](sys::gpo_graph_update_report).
     UpdateReport(gpo_graph_update_report) {
-        /// Why the graph was rebuilt: the node, and what it was and is; "" if it was updated in place.
+        /// Why the graph was rebuilt: the node before and now; "" if the graph was updated in place.
         reason,
-        /// The first parameter whose value the new recording has no place for; "" if there is none.
+        /// The first parameter whose value the new recording drops; "" if there is none.
         dropped_parameter,
-        /// Why: what the parameter was and is; "" likewise.
+        /// Why the value is dropped: the parameter before and now; "" if none is.
         dropped_reason
     }
 
-    /// What a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
+    /// The resources that a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
     KernelAttributes(gpo_kernel_attributes) {}
 
     /// Counters since a runtime was created: fields of [`gpo_statistics`](sys::gpo_statistics).
     Statistics(gpo_statistics) {}
 
-    /// What a stream has accepted and completed: fields of [`gpo_stream_info`](sys::gpo_stream_info).
+    /// The properties and counters of a stream: fields of [`gpo_stream_info`](sys::gpo_stream_info).
     StreamInfo(gpo_stream_info) {}
 
-    /// What things cost on a device: fields of [`gpo_costs`](sys::gpo_costs).
+    /// The costs of launches, copies and the like on a device: fields of [`gpo_costs`](sys::gpo_costs).
     Costs(gpo_costs) {}
 
-    /// What the time of a workload's round goes to: fields of [`gpo_diagnosis`](sys::gpo_diagnosis).
+    /// The use of the time of a workload's round: fields of [`gpo_diagnosis`](sys::gpo_diagnosis).
     Diagnosis(gpo_diagnosis) {}
 
     /// A form in which a workload could run: fields of [`gpo_advice`](sys::gpo_advice).
     Advice(gpo_advice) {
-        /// One or two sentences, with the figures that the advice rests on.
+        /// The reason in a sentence or two, with the figures behind the advice.
         reason
     }
 }

@@ -14,7 +14,7 @@ macro_rules! raw {
     ($($handle:ident: $destroy:ident),* $(,)?) => {
         $(impl Raw for sys::$handle {
             fn destroy(self) {
-                // What fails here has gone with its runtime.
+                // Fails only if the object was destroyed with its runtime.
                 let _ = status!($destroy(self));
             }
         })*
@@ -30,7 +30,7 @@ raw! {
     gpo_scheduler_t: scheduler_destroy, gpo_peers_t: peers_destroy, gpo_symmetric_t: symmetric_destroy,
 }
 
-/// A handle that is destroyed with its owner, before the parent that it keeps alive.
+/// A handle that keeps its parent alive, and is destroyed before the parent.
 pub(crate) struct Owned<R: Raw, P> {
     pub(crate) raw: R,
     pub(crate) parent: P,
@@ -53,10 +53,9 @@ pub(crate) mod sealed {
     }
 }
 
-/// What every object has: a label, which names it in errors, logs, statistics and traces; and the failure that it
-/// carries.
+/// Every object has a label, its name in errors, logs, statistics and traces; and carries a failure.
 pub trait Object: sealed::Sealed {
-    /// Sets the label, of which at most 63 bytes are stored. "" removes it.
+    /// Sets the label; at most 63 bytes are stored. "" removes it.
     fn set_label(&self, label: &str) -> Result<()> {
         let label = c_string(label, "gpo_object_set_label")?;
         call!(object_set_label(self.object(), label.as_ptr()))
@@ -122,7 +121,7 @@ objects! {
     [T: bytemuck::Pod] crate::peers::Symmetric<T> = "Symmetric",
 }
 
-/// What is shown of builders and the like: their name.
+/// Implements `Debug` for builders and the like: shows their name.
 macro_rules! shown_by_name {
     ($([$($generics:tt)*] $type:ty = $name:literal),* $(,)?) => {$(
         impl<$($generics)*> std::fmt::Debug for $type {
@@ -155,7 +154,7 @@ shown_by_name! {
     [K] crate::pipeline::Sink<K> = "Sink",
 }
 
-/// Text as the library takes it.
+/// A text as a C string.
 pub(crate) fn c_string(text: &str, function: &'static str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL")))
 }
@@ -164,12 +163,12 @@ pub(crate) fn optional_c_string(text: Option<&str>, function: &'static str) -> R
     text.map(|text| c_string(text, function)).transpose()
 }
 
-/// What the library takes for a text that may be missing.
+/// The pointer to a text; NULL for `None`.
 pub(crate) fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
     text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// A timeout as the library has it: more than 292 years is for ever.
+/// A timeout in nanoseconds; -1, no bound, for more than 292 years.
 pub(crate) fn nanoseconds(timeout: std::time::Duration) -> i64 {
     i64::try_from(timeout.as_nanos()).unwrap_or(-1)
 }

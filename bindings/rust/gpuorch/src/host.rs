@@ -5,7 +5,7 @@ use bytemuck::Pod;
 /// A buffer in host memory that an [`Operation`](crate::Operation) can own.
 ///
 /// A [`PinnedVec`](crate::PinnedVec) is copied from and to while other work runs. A `Vec` or a boxed slice works too,
-/// but is slower and serialises. Borrowed memory is not accepted: its owner could take it back while the GPU uses it.
+/// but is slower and serialises. Borrowed memory is not accepted: its owner could reuse it during the copy.
 ///
 /// ```compile_fail,E0277
 /// # fn copy(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
@@ -29,7 +29,7 @@ pub unsafe trait HostBuffer: Send + 'static {
     fn as_mut_slice(&mut self) -> &mut [Self::Element];
 }
 
-// SAFETY: a Vec's elements are in an allocation of its own, which doesn't move with it.
+// SAFETY: a Vec's elements are in a separate allocation, which doesn't move with the Vec.
 unsafe impl<T: Pod + Send> HostBuffer for Vec<T> {
     type Element = T;
 

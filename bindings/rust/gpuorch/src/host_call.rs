@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Stream {
-    /// Puts a closure on the stream. It runs on the executor when all work before it is done. Work behind it is held on
-    /// the host until the closure has returned. If the closure fails or panics, the stream fails with
-    /// [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed) and its text. If work before it has failed or
-    /// was cancelled, the closure is dropped and not called.
+    /// Puts a closure on the stream. The closure runs on the executor when all earlier work is done. Later work is held
+    /// on the host until the closure has returned. If the closure fails or panics, the stream fails with
+    /// [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed) and the closure's text. If earlier work has
+    /// failed or was cancelled, the closure is dropped and not called.
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;
@@ -39,7 +39,7 @@ impl Stream {
             if result.is_err() {
                 panics.fetch_add(1, Ordering::Relaxed);
             }
-            // Fails where it was cancelled meanwhile, which the stream has been told.
+            // Fails only if the call was cancelled meanwhile: then the stream has failed already.
             let _ = call.finish(result.unwrap_or_else(Err));
         })
     }
@@ -56,7 +56,7 @@ impl Stream {
         let function = function_of(user);
         let put = call!(stream_host_call(self.as_raw(), executor.as_raw(), function, user.cast()));
         if put.is_err() {
-            // SAFETY: from into_raw, and nobody was given it: the call was refused.
+            // SAFETY: from into_raw, and still this function's: the call was refused.
             drop(unsafe { Box::from_raw(user) });
         }
         put.map(|()| Enqueued { stream: self })
@@ -100,7 +100,7 @@ unsafe extern "C" fn called<F: FnOnce(HostCall) + Send + 'static>(
     sys::GPO_NOT_READY
 }
 
-/// A host call that is under way: its stream waits until it is finished.
+/// A host call under way: its stream waits for [`finish`](Self::finish).
 #[must_use = "a call that is dropped fails the stream"]
 pub struct HostCall {
     executor: ExecutorHandle,
@@ -114,7 +114,7 @@ impl HostCall {
     ///
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the call was cancelled or its executor was destroyed.
     pub fn finish<E: fmt::Display>(mut self, result: Result<(), E>) -> Result<()> {
-        // The text is the caller's to make, and may panic: then the call is dropped unfinished.
+        // The caller's `Display` may panic: then the call is dropped unfinished.
         let failure = result.err().map(|error| error.to_string());
         self.finished = true;
         match failure {

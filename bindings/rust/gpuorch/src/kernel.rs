@@ -15,7 +15,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A kernel whose parameters aren't known yet: [`bind`](Self::bind) says what they are. Clones are the same kernel.
+/// A kernel whose parameters aren't known yet: see [`bind`](Self::bind). Clones are the same kernel.
 #[derive(Clone)]
 pub struct Kernel {
     inner: Arc<Owned<sys::gpo_kernel_t, Module>>,
@@ -31,24 +31,24 @@ impl Kernel {
         &self.inner.parent
     }
 
-    /// Says what the kernel's parameters are, so that launching it is safe. Their number and sizes are checked if the
-    /// driver knows them (CUDA 12.4 or newer, and the software GPU).
+    /// Declares the types of the kernel's parameters, which makes launches safe. The number and sizes of the parameters
+    /// are checked if the driver knows them (CUDA 12.4 or newer, and the software GPU).
     ///
     /// # Safety
     ///
-    /// Whatever the arguments, of these types, and whatever the launch's shape, the kernel
-    /// - takes them as its parameters: in this order and of these sizes; an address for a
+    /// For all arguments of these types, and for all shapes of the launch, the kernel
+    /// - takes the arguments as its parameters, in this order and of these sizes: an address for a
     ///   [`DeviceBuffer<T>`](crate::DeviceBuffer), an address and an `unsigned long long` for a
     ///   [`Slice<T>`](crate::Slice);
-    /// - touches no memory but that of the buffers it is given, within their lengths, and its own: whatever the numbers
-    ///   are that a [`Range`](crate::queue::Range) hands out, and the bytes of a ring's tasks;
-    /// - leaves values of their types in them: any bytes, since `T` is `Pod`;
-    /// - uses queues by the functions of `gpuorch/device/queue.cuh` alone, with tasks and answers of the sizes that the
-    ///   queues' types have;
+    /// - accesses no memory but its own and the given buffers, within their lengths: for all numbers of a
+    ///   [`Range`](crate::queue::Range), and all bytes of a ring's tasks;
+    /// - leaves values of the right types in the buffers: any bytes, since `T` is `Pod`;
+    /// - uses queues by the functions of `gpuorch/device/queue.cuh` alone, with tasks and answers of the sizes in the
+    ///   queues' types;
     /// - uses [symmetric memory](crate::peers::Symmetric) within its length, on all ranks, and otherwise by the functions
     ///   of `gpuorch/device/peer.cuh` and `gpuorch/device/steal.cuh` alone.
     ///
-    /// Without that promise nothing is bound, and nothing launched:
+    /// Without this promise nothing can be bound or launched:
     ///
     /// ```compile_fail,E0133
     /// # fn bind(kernel: gpuorch::Kernel) {
@@ -72,17 +72,17 @@ impl Kernel {
 
     /// Offset and size, in bytes, of a parameter of the kernel. Parameters count from 0.
     ///
-    /// [`ErrorKind::InvalidArgument`]: it has no such parameter. [`ErrorKind::NotSupported`]: the driver can't tell, or the
-    /// library that was found is older than this.
+    /// [`ErrorKind::InvalidArgument`]: the kernel has no such parameter. [`ErrorKind::NotSupported`]: the driver
+    /// doesn't know, or the library is older than this function.
     pub fn parameter(&self, index: u32) -> Result<(u64, u64)> {
         let (mut offset, mut bytes) = (0, 0);
         call!(kernel_get_parameter(self.as_raw(), index, &mut offset, &mut bytes))?;
         Ok((offset, bytes))
     }
 
-    /// The sizes of all parameters; `None` if the driver can't tell.
+    /// The sizes of all parameters; `None` if the driver doesn't know them.
     fn parameter_sizes(&self) -> Result<Option<Vec<u64>>> {
-        // 0 is none, too, where the driver can't tell: then the first is asked for.
+        // The count is 0 also if the driver doesn't know it: then ask for the first parameter.
         let count = self.attributes()?.parameter_count;
         let sizes = (0..count.max(1)).map(|index| self.parameter(index).map(|(_, bytes)| bytes));
         match sizes.collect::<Result<_>>() {
@@ -93,14 +93,14 @@ impl Kernel {
         }
     }
 
-    /// What the kernel needs of the device.
+    /// The resources that the kernel needs.
     pub fn attributes(&self) -> Result<KernelAttributes> {
         let mut attributes = KernelAttributes::empty();
         call!(kernel_get_attributes(self.as_raw(), &mut attributes.0))?;
         Ok(attributes)
     }
 
-    /// Its name in the image.
+    /// The kernel's name in the image.
     pub fn name(&self) -> Result<String> {
         text(
             |buffer, room, needed| status!(kernel_get_name(self.as_raw(), buffer, room, needed)),
@@ -129,7 +129,7 @@ impl Kernel {
         Ok((threads, blocks))
     }
 
-    /// Its `CUfunction`.
+    /// The kernel's `CUfunction`.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut function = std::ptr::null_mut();
         call!(kernel_get_native(self.as_raw(), &mut function))?;
@@ -152,7 +152,7 @@ fn listed(sizes: &[u64]) -> String {
     }
 }
 
-/// A kernel whose parameters are known, so it can be launched. See [`Kernel::bind`].
+/// A kernel with known parameters, which can be launched. See [`Kernel::bind`].
 pub struct BoundKernel<P: Parameters> {
     kernel: Kernel,
     parameters: PhantomData<fn(P)>,
@@ -180,7 +180,7 @@ impl<P: Parameters> BoundKernel<P> {
         arguments: impl Arguments<P>,
     ) -> Result<Enqueued<'s>> {
         arguments.pass(MemoryUser::Stream(stream), |pointers| {
-            // Whoever bound the kernel has said that these are its parameters.
+            // By the promise of `bind` these are the kernel's parameters.
             let (pointers, sizes, count) = (pointers.as_ptr(), P::SIZES.as_ptr(), P::SIZES.len() as u32);
             call!(stream_launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))
         })?;
@@ -230,14 +230,14 @@ impl From<[u32; 3]> for Dim3 {
     }
 }
 
-/// The shape of a launch: made once and used as often as wanted.
+/// The shape of a launch; reusable.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
     raw: sys::gpo_launch,
     label: PhantomData<&'a CStr>,
 }
 
-// SAFETY: its one pointer leads to a label that any thread may read.
+// SAFETY: the only pointer leads to a label, which any thread may read.
 unsafe impl Send for Launch<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for Launch<'_> {}

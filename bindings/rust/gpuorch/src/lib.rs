@@ -1,7 +1,7 @@
 //! Keeps every engine of a GPU busy: streams, kernels, copies and pipelines, which can be awaited under any async
 //! runtime.
 //!
-//! It runs on NVIDIA GPUs, and on machines without one on a software GPU inside the library. `GPUORCH_DEVICE` or
+//! The library runs on NVIDIA GPUs, and on machines without one on a software GPU of its own. `GPUORCH_DEVICE` or
 //! [`RuntimeBuilder::device`] chooses.
 //!
 //! ```
@@ -30,16 +30,17 @@
 //! # Rules
 //!
 //! - Handles ([`Runtime`], [`Device`], [`Stream`], …) are counted references: `Clone`, `'static`, `Send` and `Sync`. A
-//!   handle keeps the object alive that it was made from. Dropping the last handle of a runtime waits for running work.
+//!   handle keeps its parent object alive. Dropping the last handle of a runtime waits for running work.
 //! - Functions that put work on a stream return at once. Work that moves bytes from or to host memory is an
-//!   [`Operation`]: it owns that memory until it is done, and gives it back, also if it fails.
-//! - Work that is launched again and again can be recorded, with names for what changes: see [`template`].
+//!   [`Operation`]. An operation owns the memory until the work is done, and then gives the memory back, also after a
+//!   failure.
+//! - Work that is launched repeatedly can be recorded, with named parameters: see [`template`].
 //! - Kernels whose tasks differ in length, or make tasks, take them from queues: see [`queue`].
-//! - Tasks that make tasks can be done by a kernel of the library's, which calls functions of the program's: see
+//! - Tasks that make tasks can be done by a kernel of the library, which calls functions of the program: see
 //!   [`scheduler`].
 //! - Devices that work together exchange data by collectives, and by kernels that use each other's memory: see
 //!   [`peers`].
-//! - Which form of work fits a workload, and what it would gain: see [`advice`].
+//! - To find the form of work for a workload, with its expected gain: see [`advice`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
 //!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
 //!   [`Device::compile_async`]. A future that isn't polled costs nothing. Dropping or forgetting a future leaves its
@@ -51,10 +52,10 @@
 //! # Where the library comes from
 //!
 //! By default the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it. With the
-//! feature `dynamic-loading` it is opened when it is first needed: the file that `GPUORCH_LIBRARY` names, else
-//! `libgpuorch.so.0`. A machine without it gets [`ErrorKind::NoLibrary`]. With the feature `vendored` it is built from
-//! sources in the package `gpuorch-sys` and linked statically. If the library is older than this crate and lacks a
-//! function, a call of that function returns [`ErrorKind::NotSupported`].
+//! feature `dynamic-loading` the library is opened at its first use: the file in `GPUORCH_LIBRARY`, else
+//! `libgpuorch.so.0`. On a machine without the library, calls return [`ErrorKind::NoLibrary`]. With the feature
+//! `vendored` the library is built from sources in the package `gpuorch-sys` and linked statically. If the library is
+//! older than this crate and lacks a function, a call of that function returns [`ErrorKind::NotSupported`].
 
 #![deny(missing_debug_implementations)]
 

@@ -21,30 +21,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements in the memory of a device.
 ///
-/// Dropping it blocks on nothing. The memory is freed once every stream on which it was used has done that work.
+/// Dropping it blocks on nothing. The memory is freed when the work that uses it is done on every stream.
 pub struct DeviceBuffer<T: Pod> {
     memory: Memory,
     len: usize,
     element: PhantomData<T>,
 }
 
-/// A piece of device memory, and which streams may still use it.
+/// A piece of device memory, and the streams that may still use it.
 pub(crate) struct Memory {
     address: u64,
-    /// `None` for buffers without bytes, and for what not everything may use.
+    /// `None` for buffers without bytes, and for memory with restricted users.
     piece: Option<Piece>,
     users: Users,
-    /// Those that the library's own free doesn't wait for.
+    /// Streams that the library's own free doesn't wait for.
     elsewhere: Mutex<Vec<Stream>>,
 }
 
-/// What may use memory.
+/// The users that memory may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Users {
     All,
-    /// A chunk's: its stage's stream, whose handle this is; 0 where none may.
+    /// For a chunk's memory: the stage's stream alone, by its handle; 0: no stream.
     StageStream(usize),
-    /// Of memory that a graph allocates: nodes.
+    /// For memory that a graph allocates: nodes.
     Nodes,
 }
 
@@ -53,27 +53,28 @@ struct Piece {
     home: Home,
 }
 
-/// What is about to use memory.
+/// The next user of memory.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub enum MemoryUser<'a> {
     /// The next operation of a stream.
     Stream(&'a Stream),
-    /// A node of a template on this device. The memory doesn't wait for its graphs: whoever adds the node answers for that.
+    /// A node of a template on this device. The memory doesn't wait for the template's graphs: the node's adder is
+    /// responsible.
     Node(&'a Device),
 }
 
-/// Symmetric memory, which has a piece on each of these devices.
+/// Symmetric memory, with a piece on each of these devices.
 type SymmetricOwner = Owned<sys::gpo_symmetric_t, Vec<Device>>;
 
 enum Home {
-    /// Freed behind all that is on the device's streams, but for resident ones.
+    /// Freed behind all work on the device's streams, resident streams excepted.
     Device(Device),
-    /// Freed as a point in this stream.
+    /// Freed in the order of this stream.
     Pool(Pool, Stream),
-    /// Freed with the template, behind all that is on streams.
+    /// Freed with the template, behind all work on streams.
     Template(Template),
-    /// Freed with its last piece, behind all that is on streams, but for resident ones. The device is the piece's.
+    /// Freed with its last piece, behind all work on streams, resident streams excepted. The device is the piece's.
     Symmetric(Device, Arc<SymmetricOwner>),
 }
 
@@ -90,7 +91,8 @@ impl Drop for Piece {
 }
 
 impl Memory {
-    /// What a pipeline owns, and gives to the next chunk when `stream` has passed; without one, in a sink, it has done so.
+    /// Memory that a pipeline owns, and reuses for the next chunk when the work on `stream` is done. `None`: in a sink,
+    /// after this work.
     pub(crate) fn of_chunk(address: u64, stream: Option<&Stream>) -> Self {
         let users = Users::StageStream(stream.map_or(0, |stream| stream.as_raw() as usize));
         Self { address, piece: None, users, elsewhere: Mutex::default() }
@@ -101,7 +103,7 @@ impl Memory {
         Self { address, piece: Some(piece), users: Users::All, elsewhere: Mutex::default() }
     }
 
-    /// Remembers that `stream` uses the memory from now on.
+    /// Records that `stream` uses the memory from now on.
     #[inline]
     fn used_on(&self, stream: &Stream) {
         let known = match &self.piece {
@@ -118,8 +120,8 @@ impl Memory {
         }
     }
 
-    /// The same for what `function` is about to put on the stream. Refuses what can't be waited for before the memory goes: a
-    /// chunk's on another stream than its stage's, and another runtime's, which may have gone with it.
+    /// Records the use by work that `function` is about to put on the stream. Refuses uses that a free couldn't wait
+    /// for: a chunk's memory on another stream than the stage's, and memory of another runtime.
     #[inline]
     pub(crate) fn given_to(&self, stream: &Stream, function: &'static str) -> Result<()> {
         if self.piece.is_none() {
@@ -130,7 +132,8 @@ impl Memory {
         Ok(())
     }
 
-    /// The same for a node that `function` is about to add to a template. A chunk's memory goes on to the next chunk.
+    /// Checks memory for a node that `function` is about to add to a template. Refuses a chunk's memory: the next chunk
+    /// reuses it.
     pub(crate) fn given_to_node(&self, device: &Device, function: &'static str) -> Result<()> {
         if let Users::StageStream(_) = self.users {
             let message = "a chunk's device memory is for its stage's work, and not for the nodes of a template";
@@ -195,13 +198,12 @@ impl Drop for Memory {
 }
 
 impl Device {
-    /// Memory for `len` elements with arbitrary contents. Serialises the device, so it is meant for memory that lives
-    /// long.
+    /// Memory for `len` elements with arbitrary contents. Serialises the device: for long-lived memory.
     pub fn buffer<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.allocate(len, None)
     }
 
-    /// As [`buffer`](Self::buffer), with a name for errors, logs, statistics and traces.
+    /// Like [`buffer`](Self::buffer), with a name for errors, logs, statistics and traces.
     pub fn labelled_buffer<T: Pod>(&self, len: usize, label: &str) -> Result<DeviceBuffer<T>> {
         self.allocate(len, Some(label))
     }
@@ -217,14 +219,14 @@ impl Device {
         Ok(DeviceBuffer::new(len, address, || Home::Device(self.clone())))
     }
 
-    /// Memory that another process of this host has exported ([`DeviceBuffer::export`]), for as long as the buffer lives.
-    /// [`ErrorKind::InvalidArgument`] also where the memory isn't whole elements; [`ErrorKind::PeerLost`]: that process
-    /// has ended.
+    /// Memory that another process of this host has exported ([`DeviceBuffer::export`]), for as long as the buffer
+    /// lives. [`ErrorKind::InvalidArgument`] also if the memory's size is no multiple of the element's.
+    /// [`ErrorKind::PeerLost`]: the exporting process has ended.
     ///
     /// # Safety
     ///
-    /// The other process may write the memory at any time: the program orders what both do, by events for example. That
-    /// process must not free the memory before the buffer is dropped.
+    /// The other process may write the memory at any time: the program must order the accesses of both processes, by
+    /// events for example. The other process must not free the memory before the buffer is dropped.
     pub unsafe fn import_memory<T: Pod>(&self, exported: &[u8], label: Option<&str>) -> Result<DeviceBuffer<T>> {
         const FUNCTION: &str = "gpo_memory_import";
         let label = label.map(|label| c_string(label, FUNCTION)).transpose()?;
@@ -240,16 +242,16 @@ impl Device {
         Err(Error::new(ErrorKind::InvalidArgument, FUNCTION, message))
     }
 
-    /// Says what kind of memory an address points to. The address may be of host or device memory, whoever allocated
-    /// it.
+    /// Says what kind of memory an address points to. The address may be of any host or device memory, allocated by the
+    /// library or not.
     pub fn describe_memory(&self, address: u64) -> Result<MemoryInfo> {
         let mut info = MemoryInfo::empty();
         call!(memory_describe(self.as_raw(), address, &mut info.0))?;
         Ok(info)
     }
 
-    /// Pins memory of the caller, so that copies from and to it run beside other work. Takes about 0.1 ms for each MiB,
-    /// and serialises.
+    /// Pins memory of the caller. Copies from and to the memory then run beside other work. Takes about 0.1 ms for each
+    /// MiB, and serialises.
     ///
     /// # Safety
     ///
@@ -276,8 +278,9 @@ pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    /// What another process of this host needs to import the memory ([`Device::import_memory`]). It must be a buffer of
-    /// [`Device::buffer`], and live for as long as the others'. [`ErrorKind::InvalidArgument`]: it is none, or empty.
+    /// The bytes with which another process of this host imports the memory ([`Device::import_memory`]). The buffer
+    /// must be from [`Device::buffer`], and must outlive the imported buffers. [`ErrorKind::InvalidArgument`]: the
+    /// buffer is of another origin, or empty.
     pub fn export(&self) -> Result<[u8; EXPORT_BYTES]> {
         const FUNCTION: &str = "gpo_memory_export";
         let Some(Piece { address, home: Home::Device(device) }) = &self.memory.piece else {
@@ -319,12 +322,12 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len == 0
     }
 
-    /// All of it.
+    /// The whole buffer.
     pub fn all(&self) -> DeviceSlice<'_, T> {
         DeviceSlice { memory: &self.memory, start: 0, len: self.len, element: PhantomData }
     }
 
-    /// A part of it. Panics if the range isn't within the buffer, as for slices.
+    /// A part of the buffer. Panics if the range isn't within the buffer, as for slices.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
         self.all().slice(range)
     }
@@ -339,8 +342,8 @@ impl<T: Pod> DeviceBuffer<T> {
         &self.memory
     }
 
-    /// Tells the buffer that `stream` uses it in a way that the buffer can't see. When the buffer is dropped, its
-    /// memory is then freed behind the work that is on the stream.
+    /// Informs the buffer of uses on `stream` that the buffer can't see. When the buffer is dropped, its memory is
+    /// freed behind the work on the stream.
     pub fn used_on(&self, stream: &Stream) {
         self.memory.used_on(stream);
     }
@@ -353,7 +356,7 @@ impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     }
 }
 
-/// A part of a [`DeviceBuffer`]. It can't outlive the buffer:
+/// A part of a [`DeviceBuffer`]. The slice can't outlive the buffer:
 ///
 /// ```compile_fail,E0505
 /// # fn part(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
@@ -393,7 +396,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         self.len == 0
     }
 
-    /// A part of it. Panics if the range isn't within it.
+    /// A part of the slice. Panics if the range isn't within the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
         let start = match range.start_bound() {
             Bound::Included(&at) => at,
@@ -414,7 +417,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         self.memory.address + (self.start * size_of::<T>()) as u64
     }
 
-    /// Its size.
+    /// The slice's size in bytes.
     pub fn bytes(&self) -> u64 {
         (self.len * size_of::<T>()) as u64
     }

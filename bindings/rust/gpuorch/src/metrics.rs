@@ -1,4 +1,4 @@
-//! What the library and its GPUs are doing, as numbers for monitoring.
+//! Numbers for monitoring: the activity of the library and its GPUs.
 
 use crate::call::{call, status, text};
 use crate::device::Device;
@@ -24,7 +24,7 @@ impl Runtime {
 }
 
 impl Device {
-    /// What the device says of itself, on CUDA devices through NVML. The software GPU has only the numbers about
+    /// The metrics of the device; on CUDA devices they come from NVML. The software GPU has only the numbers about
     /// memory.
     pub fn metrics(&self) -> Result<DeviceMetrics> {
         let mut metrics = DeviceMetrics::empty();

@@ -66,7 +66,7 @@ impl<'a> Compile<'a> {
         self
     }
 
-    /// A header that the source may include: its name as in the `#include` line, and its text.
+    /// A header for the source's includes: the name as in the `#include` line, and the text.
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
         self
@@ -112,7 +112,7 @@ impl<'a> Compile<'a> {
         Compiling::begin(self.request())
     }
 
-    /// All of it in C's strings, owned.
+    /// All options as owned C strings.
     fn request(self) -> Result<Request> {
         let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
         let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
@@ -127,7 +127,7 @@ impl<'a> Compile<'a> {
 
 const FUNCTION: &str = "gpo_module_compile";
 
-/// What a compilation takes, for any thread.
+/// The inputs of a compilation, for any thread.
 pub(crate) struct Request {
     device: Device,
     source: CString,
@@ -160,7 +160,7 @@ impl Request {
     }
 }
 
-/// Texts as the library takes them, for as long as they are there.
+/// Pointers to the texts, valid for as long as `texts` is.
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).collect()
 }
@@ -235,7 +235,7 @@ impl Module {
         Ok((address, bytes))
     }
 
-    /// The image that the module was made from, so that it can be stored and loaded again.
+    /// The module's image, to be stored and loaded again.
     pub fn image(&self) -> Result<Vec<u8>> {
         bytes(
             |buffer, room, needed| status!(module_get_image(self.as_raw(), buffer.cast(), room, needed)),

@@ -10,12 +10,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// A copy under way, which owns its host buffer and gives it back when it has ended.
+/// A copy under way. The operation owns the host buffer, and gives it back when the copy has ended.
 ///
-/// The copy is on the stream when this is returned. Awaiting it, or [`wait`](Self::wait), waits for all work that is on
-/// the stream by then, and gives the buffer back; if the copy has failed, as a part of [`Failed`]. Dropping the
-/// operation doesn't stop the copy: the buffer is dropped when the stream has done it. Forgetting the operation leaks
-/// the buffer and does nothing else.
+/// The copy is on the stream when this is returned. An await, or [`wait`](Self::wait), waits for all work on the stream
+/// at that time and gives the buffer back: after a failure as a part of [`Failed`]. Dropping the operation doesn't stop
+/// the copy: the buffer is dropped when the stream has done the copy. Forgetting the operation leaks the buffer and
+/// does nothing else.
 ///
 /// Until then the buffer can't be accessed:
 ///
@@ -29,7 +29,7 @@ use std::time::Duration;
 #[must_use = "the buffer comes back when this is awaited or waited for"]
 pub struct Operation<B: Send + 'static> {
     stream: Stream,
-    /// `None` once it was given back.
+    /// `None` once the buffer was given back.
     buffer: Option<B>,
     done: Option<Done>,
 }
@@ -54,8 +54,8 @@ impl<B> Failed<B> {
         &self.error
     }
 
-    /// The buffer. It is `None` only if the work goes on and could not be waited for ([`ErrorKind`](crate::ErrorKind)s
-    /// like `WouldDeadlock` and `WouldBlock`); the buffer is then dropped when the stream has done the work.
+    /// The buffer. `None` only if the work goes on and could not be waited for ([`ErrorKind`](crate::ErrorKind)s like
+    /// `WouldDeadlock` and `WouldBlock`); the buffer is then dropped when the stream has done the work.
     pub fn into_buffer(self) -> Option<B> {
         self.buffer
     }
@@ -113,7 +113,7 @@ impl<B: Send + 'static> Operation<B> {
     }
 
     /// Waits with a timeout: `Err` with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if the timeout passes first.
-    /// It can be called again. [`wait`](Self::wait) gives the buffer back.
+    /// Can be called repeatedly. [`wait`](Self::wait) gives the buffer back.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         self.stream.wait_for(timeout)
     }
@@ -127,7 +127,7 @@ impl<B: Send + 'static> Operation<B> {
         }
     }
 
-    /// The buffer goes when the stream has passed.
+    /// Drops the buffer when the work on the stream has ended.
     fn detach(&mut self) -> Option<B> {
         if let Some(buffer) = self.buffer.take() {
             drop_after(&self.stream, Box::new(buffer));
@@ -143,7 +143,7 @@ impl<B: Send + Unpin + 'static> Future for Operation<B> {
         let this = &mut *self;
         let done = this.done.get_or_insert_with(|| this.stream.done());
         let result = ready!(Pin::new(&mut *done).poll(context));
-        // Where the callback came, it came behind the copy, whatever it says.
+        // After the callback the copy has ended, with success or failure.
         let ended = done.has_begun();
         Poll::Ready(this.end(result.map(drop), ended))
     }

@@ -66,8 +66,8 @@ impl Pool {
         self.inner.raw
     }
 
-    /// Frees a piece behind what is on `stream`. One that has failed takes no free: then it happens when what was on it has
-    /// ended.
+    /// Frees a piece behind the work on `stream`. A failed stream refuses the free: then the piece is freed when the
+    /// work on the stream has ended.
     pub(crate) fn free(&self, stream: &Stream, address: u64) {
         if call!(pool_free(self.as_raw(), stream.as_raw(), address)).is_err() {
             drop_after(stream, Box::new(Leftover { pool: self.clone(), address }));
@@ -75,7 +75,7 @@ impl Pool {
     }
 }
 
-/// A piece that nothing uses any more and whose own stream has failed.
+/// A piece that nothing uses any more, and whose stream has failed.
 struct Leftover {
     pool: Pool,
     address: u64,
@@ -83,7 +83,7 @@ struct Leftover {
 
 impl Drop for Leftover {
     fn drop(&mut self) {
-        // Refused only where the device is lost, and its memory with it.
+        // Refused only if the device is lost, and with it the memory.
         if let Ok(stream) = self.pool.inner.parent.stream() {
             let _ = status!(pool_free(self.pool.as_raw(), stream.as_raw(), self.address));
         }

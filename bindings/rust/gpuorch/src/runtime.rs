@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// The root object. Clones are the same runtime.
 ///
-/// The runtime is shut down when its last clone and the last object made from it are dropped. That waits for running
-/// work. [`shutdown`](Self::shutdown) does the same with a timeout and reports the result.
+/// The runtime is shut down when its last clone and the last object made from it are dropped. This drop waits for
+/// running work. [`shutdown`](Self::shutdown) shuts down with a timeout and reports the result.
 #[derive(Clone)]
 pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
@@ -25,24 +25,25 @@ pub struct Runtime {
 
 pub(crate) struct Inner {
     pub(crate) raw: sys::gpo_runtime_t,
-    /// Whose callbacks wake futures; made by the first of them. The runtime's shutdown ends it.
+    /// The executor whose callbacks wake futures; made by the first future, ended by the runtime's shutdown.
     waking: OnceLock<Waking>,
     making_waking: Mutex<()>,
-    /// How many pieces of the library's host memory Rust code can reach: they would go with the runtime.
+    /// Pieces of the library's host memory that Rust code can reach: a shutdown would free them.
     pinned: AtomicUsize,
-    /// How many shutdowns are on their way or have begun: while there are any, no piece is handed out. Raised before `pinned`
-    /// is read, and read after that is raised: one sees the other.
+    /// Shutdowns that are about to begin or have begun: while there are any, no piece is handed out. A shutdown raises
+    /// this before it reads `pinned`; `pin` raises `pinned` before it reads this. At least one side therefore sees the
+    /// other.
     closing: AtomicUsize,
     kept: Kept,
 }
 
 struct Waking(sys::gpo_executor_t);
 
-/// What has to stay until all work of the runtime has ended.
+/// Values that must live until all work of the runtime has ended.
 #[derive(Default)]
 struct Kept {
     _log: Option<Box<Logger>>,
-    /// What GPU work may still use and no callback could be had for.
+    /// Values that GPU work may still use, and for which no callback was possible.
     values: Mutex<Vec<Box<dyn Any + Send>>>,
 }
 
@@ -52,7 +53,7 @@ struct Logger {
 
 type LogFunction = dyn Fn(LogLevel, &str) + Send + Sync;
 
-// SAFETY: the raw members are handles, which are numbers that any thread may use; the rest is Send and Sync.
+// SAFETY: the raw members are handles: numbers for any thread. The rest is Send and Sync.
 unsafe impl Send for Inner {}
 // SAFETY: likewise.
 unsafe impl Sync for Inner {}
@@ -67,9 +68,9 @@ unsafe impl Sync for Waking {}
 pub enum LogLevel {
     /// Something has failed.
     Error,
-    /// Something does not work as it was meant to.
+    /// Something does not work as intended.
     Warning,
-    /// What the library has chosen, and why.
+    /// A choice of the library, and the reason.
     Info,
     /// Everything else.
     Debug,
@@ -116,7 +117,7 @@ pub struct RuntimeBuilder {
 
 impl RuntimeBuilder {
     /// Which driver and devices: `any`, `soft`, `cuda`, `cuda:N` or `soft:N`. Overrides `GPUORCH_DEVICE`, which has the
-    /// same values. With `any` the software GPU stands in only where there is no NVIDIA GPU.
+    /// same values. With `any` the software GPU stands in only if there is no NVIDIA GPU.
     pub fn device(mut self, device: impl Into<String>) -> Self {
         self.device = Some(device.into());
         self
@@ -134,7 +135,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Lines up to `level` go to `log`. It may be called on any thread, also on several at once, and may call the
+    /// Lines up to `level` go to `log`, which may be called on any thread, also on several at once, and may call the
     /// library.
     pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.log = Some((level, Box::new(Logger { write: Box::new(log) })));
@@ -148,7 +149,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Says nothing on stderr where the software GPU stands in for a GPU that isn't there.
+    /// Prints nothing on stderr if the software GPU stands in for a missing GPU.
     pub fn quiet_fallback(mut self) -> Self {
         self.quiet_fallback = true;
         self
@@ -257,11 +258,11 @@ impl Runtime {
         DeviceBuilder::new(self, ordinal)
     }
 
-    /// Ends the runtime: it accepts no new work, held work is cancelled, running work is waited for. After that
-    /// everything that was made from it fails with [`ErrorKind::InvalidHandle`], except completion queues, which keep
-    /// their entries.
+    /// Ends the runtime: it accepts no new work, held work is cancelled, running work is waited for. Afterwards every
+    /// object of the runtime fails with [`ErrorKind::InvalidHandle`], except completion queues, which keep their
+    /// entries.
     ///
-    /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned
+    /// [`ErrorKind::Timeout`]: something still runs; call again to go on waiting. [`ErrorKind::InvalidState`]: pinned
     /// vectors exist whose memory would be freed with the runtime. [`ErrorKind::WouldDeadlock`]: called from inside a
     /// callback.
     pub fn shutdown(&self, timeout: Duration) -> Result<()> {
@@ -277,7 +278,7 @@ impl Runtime {
             let kept = std::mem::take(&mut *self.inner.kept.values.lock().unwrap_or_else(PoisonError::into_inner));
             drop(kept);
         }
-        // Where it hasn't begun, the runtime goes on.
+        // If the shutdown hasn't begun, the runtime goes on.
         if ended.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::InvalidState | ErrorKind::WouldDeadlock))
         {
             self.inner.closing.fetch_sub(1, Ordering::SeqCst);
@@ -309,7 +310,8 @@ impl Inner {
         Ok(self.waking.get_or_init(|| Waking(raw)).0)
     }
 
-    /// To be called before a piece of host memory is handed out; then [`unpin`](Self::unpin) when it isn't reached any more.
+    /// Call before a piece of host memory is handed out, and [`unpin`](Self::unpin) when the piece can't be reached any
+    /// more.
     pub(crate) fn pin(&self, function: &str) -> Result<()> {
         self.pinned.fetch_add(1, Ordering::SeqCst);
         if self.closing.load(Ordering::SeqCst) != 0 {
@@ -331,10 +333,10 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Whatever the shutdown can't end may still use it.
+        // Work that the shutdown can't end may still use these values.
         let kept = ManuallyDrop::new(std::mem::take(&mut self.kept));
         let runtime = Waited { raw: self.raw, kept };
-        // In a callback of the runtime's own, which dropped the last handle: it has to return first.
+        // The last handle was dropped in a callback of this runtime, which has to return first.
         if let Err((runtime, sys::GPO_WOULD_DEADLOCK)) = runtime.shut_down() {
             let thread = std::thread::Builder::new().name("gpuorch-shutdown".to_owned());
             let _ = thread.spawn(move || runtime.shut_down().is_ok());
@@ -342,19 +344,19 @@ impl Drop for Inner {
     }
 }
 
-/// A runtime without handles, on its way out.
+/// A runtime without handles, before its shutdown.
 struct Waited {
     raw: sys::gpo_runtime_t,
     kept: ManuallyDrop<Kept>,
 }
 
-// SAFETY: a handle and what is Send.
+// SAFETY: a handle, and values that are Send.
 unsafe impl Send for Waited {}
 
 impl Waited {
     fn shut_down(self) -> std::result::Result<(), (Self, i32)> {
         match status!(runtime_shutdown(self.raw, FOR_EVER)) {
-            // Or it was shut down before.
+            // InvalidHandle: the runtime was shut down before.
             Ok(sys::GPO_SUCCESS | sys::GPO_INVALID_HANDLE) => {
                 drop(ManuallyDrop::into_inner(self.kept));
                 Ok(())

@@ -27,7 +27,7 @@ impl<T> Signal<T> {
     /// Called by the callback. Wakes the task that polled last.
     pub(crate) fn set(&self, value: T) {
         let before = std::mem::replace(&mut *self.lock(), State::Ended(value));
-        // Outside the lock: a waker is anybody's code.
+        // Outside the lock: a waker runs foreign code.
         if let State::Waiting(Some(waker)) = before {
             waker.wake();
         }
@@ -47,7 +47,7 @@ impl<T> Signal<T> {
                         drop(stale);
                         return Poll::Pending;
                     }
-                    // Cloned outside the lock, like all that is a waker's.
+                    // Cloned outside the lock: a waker runs foreign code.
                     None => drop(state),
                 },
                 State::Ended(_) => {

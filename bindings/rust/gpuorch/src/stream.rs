@@ -12,8 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of GPU work. Operations on it run in their order, and beside those of other streams. Clones are the same
-/// stream.
+/// A queue of GPU work. Operations on it run in order, beside those of other streams. Clones are the same stream.
 ///
 /// Once an operation has failed, everything behind it fails with the same failure, and new work is refused. Dropping
 /// the last clone leaves the stream's work as it is.
@@ -29,13 +28,13 @@ struct Inner {
     resident: bool,
 }
 
-/// What becomes of a stream when its last clone goes.
+/// The owner of a stream, which decides what the drop of the last clone does.
 enum Owner {
-    /// It is destroyed.
+    /// The last clone destroys the stream.
     Us,
-    /// It goes back.
+    /// The last clone gives the stream back to the pool.
     Pool(StreamPool),
-    /// Nothing: it is somebody else's.
+    /// The stream has another owner: the last clone does nothing.
     Nobody,
 }
 
@@ -76,32 +75,33 @@ impl<'a> StreamBuilder<'a> {
         self
     }
 
-    /// The priority: 0 is the default, lower numbers run first. It is clamped to [`Device::stream_priorities`].
+    /// The priority: 0 is the default, lower numbers run first. The priority is clamped to
+    /// [`Device::stream_priorities`].
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// This stream and the legacy default stream wait for each other's work, for programs that need that.
+    /// The stream and the legacy default stream wait for each other's work: for programs that rely on it.
     pub fn blocking(mut self) -> Self {
         self.flags |= sys::GPO_STREAM_BLOCKING;
         self
     }
 
-    /// Experimental: the stream launches sequences of launches, copies and fills that come again and again as one graph
-    /// each. [`StreamInfo`]'s `learned` and `replayed` tell of that. Such a stream can't be
-    /// [`blocking`](Self::blocking), nor [`wrap`](Self::wrap) a `CUstream`.
+    /// Experimental: the stream launches repeated sequences of launches, copies and fills as one graph each.
+    /// [`StreamInfo`] counts them: `learned` and `replayed`. A learning stream can't be [`blocking`](Self::blocking),
+    /// nor [`wrap`](Self::wrap) a `CUstream`.
     pub fn learns(mut self) -> Self {
         self.flags |= sys::GPO_STREAM_LEARNS;
         self
     }
 
-    /// For kernels that stay on the GPU until they are told to end: those that serve a queue, for example. Waits for
-    /// everything ([`Device::wait`], frees of memory) leave such a stream out; waits for the stream itself are as with
-    /// any stream. Such a stream can't be [`blocking`](Self::blocking), [`learn`](Self::learns), nor
+    /// For kernels that stay on the GPU until the program ends them, such as kernels that serve a queue. Waits for
+    /// everything ([`Device::wait`], frees of memory) leave the stream out; waits for the stream itself are as with any
+    /// stream. A resident stream can't be [`blocking`](Self::blocking), [`learn`](Self::learns), nor
     /// [`wrap`](Self::wrap) a `CUstream`.
     ///
-    /// Dropping the last handle of a runtime waits for resident work too, so end it before. The library ends the
+    /// Dropping the last handle of a runtime waits for resident work too: end this work before. The library ends the
     /// kernels of queues that were made [`resident_on`](crate::queue::QueueBuilder::resident_on) the stream.
     pub fn resident(mut self) -> Self {
         self.flags |= sys::GPO_STREAM_RESIDENT;
@@ -158,7 +158,7 @@ impl Stream {
         &self.inner.device
     }
 
-    /// A stream of somebody else's, while it lasts; then calls on it fail.
+    /// A stream with another owner. After the owner has destroyed the stream, calls on it fail.
     pub(crate) fn borrowed(raw: sys::gpo_stream_t, device: &Device) -> Self {
         let mut info = sys::gpo_stream_info::new();
         let told = status!(stream_get_info(raw, &mut info));
@@ -180,7 +180,7 @@ impl Stream {
         }
     }
 
-    /// A future that is ready when all work is done that is on the stream when the future is first polled.
+    /// A future that is ready when all work that is on the stream at the first poll is done.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Stream(self.clone()))
     }
@@ -190,7 +190,7 @@ impl Stream {
         call!(stream_wait(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(stream_wait(self.as_raw(), nanoseconds(timeout)))
     }
@@ -209,7 +209,7 @@ impl Stream {
         Ok(count)
     }
 
-    /// What the stream has accepted and completed.
+    /// The stream's properties, and counters of accepted and completed operations.
     pub fn info(&self) -> Result<StreamInfo> {
         let mut info = StreamInfo::empty();
         call!(stream_get_info(self.as_raw(), &mut info.0))?;
@@ -248,8 +248,8 @@ builder! {
 }
 
 impl StreamPool {
-    /// Acquires a stream of the priority nearest to `priority`: the one with the fewest users, and among these the one
-    /// with the least work. Several users may get the same stream. Dropping it gives it back.
+    /// Acquires a stream of the priority nearest to `priority`: the stream with the fewest users, or, if several have
+    /// equally few, the least busy of them. Several users may get the same stream. Dropping the stream gives it back.
     pub fn acquire(&self, priority: i32) -> Result<Stream> {
         let mut raw = std::ptr::null_mut();
         call!(stream_pool_acquire(self.as_raw(), priority, &mut raw))?;

@@ -1,4 +1,4 @@
-//! Numbers that only rise, on which the host and streams of any device wait for one another.
+//! Numbers that only rise, for waits between the host and streams of any device.
 
 use crate::call::call;
 use crate::done::{Awaited, Done, Enqueued};
@@ -10,8 +10,8 @@ use gpuorch_sys as sys;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A number that only rises. A signal raises it to a value. A wait for a value ends when the number is that value or
-/// higher; it may come before the signal. Clones are the same timeline.
+/// A number that only rises. A signal raises it to a value. A wait for a value ends when the number is this value or
+/// higher; a wait may be submitted before the signal. Clones are the same timeline.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -33,7 +33,7 @@ impl Runtime {
         self.make_timeline(value, None)
     }
 
-    /// As [`timeline`](Self::timeline), with a name for errors, logs, statistics and traces.
+    /// Like [`timeline`](Self::timeline), with a name for errors, logs, statistics and traces.
     pub fn labelled_timeline(&self, value: u64, label: &str) -> Result<Timeline> {
         self.make_timeline(value, Some(label))
     }
@@ -50,19 +50,19 @@ impl Runtime {
 }
 
 impl Timeline {
-    /// The runtime that it was made from.
+    /// The runtime that the timeline was made from.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
     }
 
-    /// Raises the timeline to `value` from the host, and releases what waited for that.
+    /// Raises the timeline to `value` from the host, and releases the waits for it.
     pub fn signal(&self, value: u64) -> Result<()> {
         call!(timeline_signal(self.as_raw(), value))
     }
 
-    /// Fails the timeline for ever: waits for values that are not reached fail with this. `kind` must be a failure of
-    /// work: [`Cancelled`](ErrorKind::Cancelled), [`Failed`](ErrorKind::Failed), … If the timeline has failed before,
-    /// the first failure stays.
+    /// Fails the timeline permanently: waits for values that are not reached fail with this failure. `kind` must be a
+    /// failure of work: [`Cancelled`](ErrorKind::Cancelled), [`Failed`](ErrorKind::Failed), … If the timeline has
+    /// failed before, the first failure stays.
     pub fn fail(&self, kind: ErrorKind, message: &str) -> Result<()> {
         const FUNCTION: &str = "gpo_timeline_fail";
         let message = c_string(message, FUNCTION)?;
@@ -87,7 +87,7 @@ impl Timeline {
         call!(timeline_wait(self.as_raw(), value, FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
     pub fn wait_for(&self, value: u64, timeout: Duration) -> Result<()> {
         call!(timeline_wait(self.as_raw(), value, nanoseconds(timeout)))
     }

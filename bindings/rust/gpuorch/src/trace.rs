@@ -49,7 +49,7 @@ impl Trace<'_> {
         self
     }
 
-    /// Shows only the submission of GPU work, which costs the GPU nothing.
+    /// Leaves out GPU times: the trace shows only the submission of GPU work, and costs the GPU nothing.
     pub fn without_gpu_times(mut self) -> Self {
         self.flags |= sys::GPO_TRACE_NO_GPU_TIMES;
         self
@@ -81,7 +81,7 @@ impl Runtime {
         call!(trace_stop(self.as_raw()))
     }
 
-    /// What the running trace, or the last one, has recorded.
+    /// The extent of the running trace, or of the last trace.
     pub fn trace_info(&self) -> Result<TraceInfo> {
         let mut info = TraceInfo::empty();
         call!(trace_get_info(self.as_raw(), &mut info.0))?;
@@ -97,7 +97,7 @@ impl Runtime {
     }
 }
 
-/// A path as the library takes it.
+/// A path as a C string.
 pub(crate) fn c_path(path: &Path, function: &'static str) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| Error::new(ErrorKind::InvalidArgument, function, format!("{path:?} holds a NUL")))

@@ -1,4 +1,4 @@
-//! Futures under several runtimes, dropped and forgotten wherever they may be, and woken by wakers that panic.
+//! Futures under several runtimes, dropped and forgotten at any point, and woken by wakers that panic.
 
 mod world;
 
@@ -29,7 +29,7 @@ async fn round(w: &World) -> Result<()> {
     let host = w.stream.copy_to_host(&x, host)?.await?;
     assert!(host.iter().all(|&x| x == 3.0));
     w.stream.done().await?;
-    // SAFETY: it has no elements to fill.
+    // SAFETY: the kernel has no elements to fill.
     let fill = unsafe { w.device.builtin_module()?.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
     let pipeline = w.device.pipeline().stage(Stage::kernel(&fill, (Input, 1, 0))).chunk_bytes(4096).build()?;
     let finished =
@@ -38,7 +38,7 @@ async fn round(w: &World) -> Result<()> {
     Ok(())
 }
 
-/// A failure that was awaited names a function, as one that was waited for does.
+/// A failure names a function, whether the work was awaited or waited for.
 #[test]
 fn an_awaited_failure_reads_as_a_sentence_with_its_function() -> Result<()> {
     let w = world();
@@ -230,7 +230,7 @@ fn a_future_can_be_dropped_or_forgotten_at_every_await() -> Result<()> {
                     std::mem::forget(future);
                 }
             }
-            // The work goes on, and nobody is harmed.
+            // The work goes on.
             w.stream.wait()?;
             drop(waker);
         }

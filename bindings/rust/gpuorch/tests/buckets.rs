@@ -1,4 +1,4 @@
-//! Shape buckets: which bucket a request runs in, how it is padded, and what closures may do.
+//! Shape buckets: the choice of a bucket, padding, and the closures' rights.
 
 mod world;
 
@@ -11,8 +11,7 @@ use world::{World, world};
 
 const LEN: usize = 64;
 
-/// Work that makes `x * factor + 1` of as many elements as the shape has, with 2 as the factor where a request gives
-/// none.
+/// Work that makes `x * factor + 1` of as many elements as the shape has; the factor is 2 if the request sets none.
 #[derive(Clone)]
 struct Scaler {
     x: Arc<DeviceBuffer<u32>>,
@@ -220,7 +219,7 @@ fn settings_are_of_parameters_of_buckets_and_of_their_sizes() -> Result<()> {
     let foreign = launch(value.value(1)).unwrap_err();
     assert_eq!((foreign.kind(), foreign.function()), (ErrorKind::InvalidArgument, "gpo_buckets_launch"));
     assert_eq!(kind(buckets.launch(&w.stream, 0, &[])), ErrorKind::InvalidArgument);
-    // A template takes such a setting by its name.
+    // A template takes a bucket parameter's setting by its name.
     template.launch(&w.stream, &[scaler.factor.value(6)])?;
     assert_eq!(read(&w, &scaler.x)?, [6; LEN]);
     Ok(())
@@ -291,7 +290,7 @@ fn a_request_of_a_closure_runs_eagerly_and_its_failure_is_its_own() -> Result<()
     let scaler = Scaler::new(&w)?;
     let (inner, asked) = (scaler.build(w.device.buckets([4]))?, Arc::new(AtomicBool::new(false)));
     let (other, seen) = (w.device.stream()?, Arc::clone(&asked));
-    // SAFETY: it uses no memory of its own.
+    // SAFETY: the closure uses no memory.
     let failing = unsafe { w.device.buckets([4]).build(|_| Err("never"))? };
     // SAFETY: likewise.
     let outer = unsafe {
@@ -311,7 +310,8 @@ fn a_request_of_a_closure_runs_eagerly_and_its_failure_is_its_own() -> Result<()
 
 // --- work that updates memory in place ---
 
-/// Appends a digit to a number in device memory, and notes why it was called. It fails its recordings where it is to.
+/// Appends a digit to a number in device memory, and notes the phases of its calls. Fails its recordings if `fails` is
+/// set.
 struct Steps {
     x: Arc<DeviceBuffer<u32>>,
     digit: BucketParameter<u32>,

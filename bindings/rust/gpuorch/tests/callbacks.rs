@@ -1,4 +1,4 @@
-//! Closures that the library calls: exactly once, in order, and with an end to their panics.
+//! Closures that the library calls: exactly once, in order, with their panics caught.
 
 mod world;
 
@@ -62,7 +62,7 @@ fn a_caller_runs_its_own() -> Result<()> {
     assert_eq!(executor.run()?, 1);
     assert_eq!(receiver.recv(), Ok(here));
     assert_eq!(executor.run_for(Duration::ZERO)?, 0);
-    // What it still owes when it goes is told so.
+    // A closure that is pending when the executor is dropped gets Cancelled.
     timeline.then(2, &executor, move |result| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
         sender.send(std::thread::current().id()).expect("somebody listens");
@@ -182,7 +182,7 @@ fn a_closure_may_drop_its_own_stream_timeline_queue_and_executor() -> Result<()>
     let x = w.device.buffer::<u8>(1 << 20)?;
     stream.fill(&x, 1)?;
     stream.signal_timeline(&timeline, 1)?;
-    // One entry is there, or about to be; the other will never come.
+    // The first entry is there, or about to be; the second will never come.
     let queue = w.runtime.completion_queue()?;
     queue.notify(&stream, 1)?;
     queue.notify_timeline(&timeline, 2, 2)?;
@@ -194,7 +194,7 @@ fn a_closure_may_drop_its_own_stream_timeline_queue_and_executor() -> Result<()>
     })?;
     stream.then(&executor, move |result| sender.send(result.map(drop)).expect("somebody listens"))?;
     drop((stream, executor, timeline));
-    // The executor may have gone before the stream was seen done: then its closure is told that.
+    // The executor may have been dropped before the stream was seen done: then the stream's closure gets Cancelled.
     let mut told = 0;
     for result in receiver {
         told += 1;
@@ -234,7 +234,7 @@ fn a_failure_whose_text_panics_doesnt_leave_the_stream_waiting() -> Result<()> {
     w.stream.host_call_under_way(&executor, |call| drop(call.finish(Err(Unspeakable))))?;
     let error = w.stream.wait_for(Duration::from_secs(10)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CallbackFailed);
-    // The stream is told while the panic unwinds, which is counted behind that.
+    // The stream fails while the panic unwinds; the panic is counted afterwards.
     while executor.panics() < 1 {
         std::thread::yield_now();
     }

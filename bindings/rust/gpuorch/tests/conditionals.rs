@@ -45,7 +45,7 @@ impl Built {
 
     /// Adds a kernel that adds to a word.
     fn adds(&self, to: &Template, after: &[Node], word: usize, value: u32) -> Result<Node> {
-        // SAFETY: the buffer outlives the launches: what is read waits for them.
+        // SAFETY: the buffer outlives the launches: reads wait for them.
         unsafe { to.add_kernel(after, &self.add, &one(), (self.words.slice(word..), value)) }
     }
 
@@ -207,7 +207,7 @@ fn a_conditional_takes_its_place_in_a_recording_and_its_body_is_recorded() -> Re
 fn what_can_not_be_decided_or_be_in_a_body_is_refused() -> Result<()> {
     let built = Built::new()?;
     let (template, pageable) = (&built.template, [0u32; 1]);
-    // SAFETY: all but one is refused, and its word outlives the launches.
+    // SAFETY: all nodes but one are refused, and its word outlives the launches.
     let (body, node) = unsafe {
         for condition in [
             Condition::equal(built.at(0) + 2, 0),

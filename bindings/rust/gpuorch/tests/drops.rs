@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use world::{SOURCE, world};
 
-/// Numbers that follow from a seed, so that a failure can be had again.
+/// Pseudo-random numbers from a seed, to make failures reproducible.
 struct Numbers(u64);
 
 impl Numbers {
@@ -46,7 +46,7 @@ fn any_order_will_do() -> Result<()> {
         other.then(&executor, |_| {})?;
         let completions = Completions::new();
         completions.watch_stream(&other, 1)?;
-        // SAFETY: it has no elements to fill.
+        // SAFETY: the kernel has no elements to fill.
         let fill =
             unsafe { w.device.builtin_module()?.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
         let stage = Stage::kernel(&fill, (w.device.buffer::<u32>(10)?, 1, 0));
@@ -98,7 +98,7 @@ fn a_buffer_that_is_dropped_while_its_streams_are_held_is_freed_behind_them() ->
     w.stream.fill(&x, 8)?.wait()?;
     w.stream.wait_timeline(&timeline, 1)?;
     let operation = w.stream.copy_to_host(&x, vec![0; 1 << 16])?;
-    // It doesn't wait for the stream, which goes on only below.
+    // The drop doesn't wait for the stream, which goes on only below.
     drop(x);
     let later: Vec<_> = (0..8).map(|_| w.device.buffer::<u32>(1 << 16)).collect::<Result<_>>()?;
     for y in &later {
@@ -120,7 +120,7 @@ fn a_pools_buffer_outlives_its_use_on_another_stream() -> Result<()> {
     other.wait_timeline(&timeline, 1)?;
     let operation = other.copy_to_host(&x, vec![0; 1 << 16])?;
     drop(x);
-    // It isn't handed out again while the other stream is held.
+    // The pool doesn't reuse the memory while the other stream is held.
     let y = pool.buffer::<u32>(&w.stream, 1 << 16)?;
     w.stream.fill(&y, 9)?.wait()?;
     assert_eq!(pool.statistics()?.in_use, 2 << 18);
@@ -154,13 +154,13 @@ fn in_use_no_more(pool: &gpuorch::Pool) -> Result<()> {
     Ok(())
 }
 
-/// A buffer that says when it goes.
+/// A buffer whose drop can be observed.
 struct Watched {
     bytes: Vec<u8>,
     _alive: Arc<()>,
 }
 
-// SAFETY: the elements are the vector's, which is nobody else's.
+// SAFETY: the elements are the vector's, which only the buffer can access.
 unsafe impl HostBuffer for Watched {
     type Element = u8;
 
@@ -177,11 +177,12 @@ unsafe impl HostBuffer for Watched {
 fn what_a_shutdown_has_outlasted_goes_with_it() -> Result<()> {
     let w = world();
     let (x, held) = (w.device.buffer::<u8>(4096)?, Arc::new(()));
-    // SAFETY: it reads an address, that of the flag, until there is something else than 0.
+    // SAFETY: the kernel reads the flag's address until the flag isn't 0.
     let wait = unsafe { w.device.compile(SOURCE)?.kernel("wait_for")?.bind::<(u64, u64)>()? };
     let flag: Vec<AtomicU32> = (0..1024).map(|_| AtomicU32::new(0)).collect();
     let mut host = Watched { bytes: vec![0; 4096], _alive: Arc::clone(&held) };
-    // SAFETY: both outlive the runtime's work, and are written by nobody meanwhile. (A pageable copy would wait for the kernel.)
+    // SAFETY: both outlive the runtime's work, and the host doesn't write them meanwhile, except for the atomic flag.
+    // (A pageable copy would wait for the kernel.)
     unsafe {
         w.device.register_memory(flag.as_ptr().cast_mut().cast(), 4096, false)?;
         w.device.register_memory(host.bytes.as_mut_ptr().cast(), 4096, false)?;
@@ -189,7 +190,7 @@ fn what_a_shutdown_has_outlasted_goes_with_it() -> Result<()> {
     wait.launch(&w.stream, &Launch::new(1, 1), (flag.as_ptr() as u64, 1))?;
     let copy = w.stream.copy_to_host(&x, host)?;
     assert_eq!(w.runtime.shutdown(Duration::from_millis(20)).unwrap_err().kind(), ErrorKind::Timeout);
-    // Nobody can be asked any more to say when the stream has passed.
+    // No callback can be requested any more.
     drop(copy);
     assert_eq!(Arc::strong_count(&held), 2);
     flag[0].store(1, Ordering::SeqCst);
@@ -202,7 +203,7 @@ fn what_a_shutdown_has_outlasted_goes_with_it() -> Result<()> {
 fn rounds_leave_nothing_behind() -> Result<()> {
     let w = world();
     let objects = |w: &world::World| w.runtime.statistics().map(|statistics| statistics.live_objects);
-    // The first await makes what wakes futures.
+    // The first await makes the executor that wakes futures.
     pollster::block_on(w.stream.done())?;
     let before = objects(&w)?;
     for _ in 0..50 {

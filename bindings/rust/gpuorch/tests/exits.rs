@@ -12,7 +12,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 use world::{SOURCE, World, world};
 
-/// A stream on which a kernel runs until this is dropped, with a copy behind it that somebody awaits.
+/// A stream with a kernel, which runs until this is dropped, and an awaited copy behind the kernel.
 struct InFlight {
     _copy: Operation<PinnedVec<u32>>,
     gate: DeviceBuffer<u32>,
@@ -25,7 +25,7 @@ impl InFlight {
         let world = world();
         let (gate, other) = (world.device.buffer::<u32>(1 << 16)?, world.device.stream()?);
         world.stream.fill(&gate, 0)?;
-        // SAFETY: it reads its first element.
+        // SAFETY: the kernel reads its first element.
         let wait = unsafe { world.device.compile(SOURCE)?.kernel("wait_for")?.bind::<(Slice<u32>,)>()? };
         wait.launch(&world.stream, &Launch::new(1, 1), (&gate,))?;
         let mut copy = world.stream.copy_to_host(&gate, world.device.arena()?.zeroed::<u32>(1 << 16)?)?;
@@ -55,7 +55,7 @@ extern "C" fn at_exit() {
     work.world.stream.wait().expect("it is done");
 }
 
-/// What a process of its own does; the number is the exit code that it is to have.
+/// The actions of a child process. The number is the expected exit code.
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(how) = std::env::var("GPUORCH_TEST_CHILD") else { return };
@@ -88,7 +88,7 @@ fn in_a_process_of_its_own() {
         }
         "atexit" => {
             STATIC.get_or_init(|| work);
-            // SAFETY: the function takes nothing, and is there until the end.
+            // SAFETY: the function takes nothing, and exists until the end.
             assert_eq!(unsafe { libc::atexit(at_exit) }, 0);
             exit(7);
         }
@@ -103,7 +103,7 @@ fn in_a_process_of_its_own() {
                 0 => {
                     let refused = work.world.stream.wait().map_err(|error| error.kind()) == Err(ErrorKind::Forked);
                     if how != "fork" {
-                        // What the library and others registered for the end runs, with the work's owners still there.
+                        // Exit handlers of the library and others run while the work's owners still exist.
                         STATIC.get_or_init(|| work);
                         exit(if refused { 7 } else { 1 });
                     }

@@ -1,4 +1,4 @@
-//! What there is to ask and to set: runtimes, devices, streams, events, timelines, kernels, memory.
+//! Queries and settings: runtimes, devices, streams, events, timelines, kernels, memory.
 
 mod world;
 
@@ -21,7 +21,7 @@ use gpuorch::{
 use std::time::Duration;
 use world::world;
 
-/// Compiles only where the type is not the trait's: else the compiler can't tell which of two implementations is meant.
+/// Compiles only if the type doesn't implement the trait: otherwise two implementations are ambiguous.
 macro_rules! is_not {
     ($type:ty: $trait:ident) => {{
         trait Known<Which> {
@@ -67,7 +67,7 @@ fn handles_go_from_thread_to_thread() {
     sent::<(gpuorch::RuntimeBuilder, Stage, Source<Vec<u8>>, Sink<Vec<u8>>)>();
 }
 
-/// Whose closures or memory one thread at a time may use, or the library's callback alone.
+/// Types whose closures or memory may be used by one thread at a time, or only by the library's callback.
 #[test]
 fn what_is_one_threads_is_not_shared() {
     is_not!(Stage: Sync);
@@ -111,7 +111,7 @@ fn a_runtime_and_its_devices_say_what_they_are() -> Result<()> {
 fn a_device_is_opened_on_a_context_of_somebody_elses() -> Result<()> {
     let w = world();
     let (context, ordinal) = w.device.native()?;
-    // SAFETY: it is this device's, which outlives what is made here.
+    // SAFETY: the context is this device's, which outlives the objects made here.
     let other =
         unsafe { w.runtime.device(ordinal as u32).label("another library's").native_context(context) }.open()?;
     assert_eq!(other.native()?, (context, ordinal));
@@ -247,7 +247,7 @@ fn kernels_say_what_they_need() -> Result<()> {
     let again = unsafe { w.device.load_module(&image, Some("again"))? };
     assert_eq!(again.label()?, "again");
     let builtin = w.device.builtin_module()?;
-    // SAFETY: module.h has its parameters: what is filled, with what, and how much.
+    // SAFETY: module.h has the kernel's parameters: address, value and count.
     let fill = unsafe { builtin.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
     let y = w.device.buffer::<u32>(100)?;
     fill.launch(&w.stream, &Launch::each(100, 32), (&y, 6, 100))?;

@@ -1,11 +1,11 @@
-//! Libraries that are missing, another's, older, newer or broken: a message, never a crash.
+//! Libraries that are missing, foreign, older, newer or broken: a message, never a crash.
 #![cfg(feature = "dynamic-loading")]
 
 use gpuorch::Runtime;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What a process with this library says, of its runtime and of a function that newer libraries have.
+/// In the child process: reports on a runtime of this library, and on a function that only newer libraries have.
 #[test]
 fn in_a_process_of_its_own() {
     if std::env::var_os("GPUORCH_TEST_CHILD").is_none() {
@@ -31,7 +31,7 @@ fn said(library: &str, settings: &[(&str, &str)]) -> String {
     line.unwrap_or_else(|| panic!("it said nothing: {text}")).1.to_owned()
 }
 
-/// Beside the test program's folder, if it has been built: `cargo build -p gpuorch-fake`.
+/// The fake library in the folder above the test program's, if it was built: `cargo build -p gpuorch-fake`.
 fn fake() -> Option<String> {
     let program = std::env::current_exe().ok()?;
     let library: PathBuf = program.parent()?.parent()?.join("libgpuorch_fake.so");
@@ -50,7 +50,7 @@ fn another_library_is_a_message() {
     assert!(text.starts_with("NoLibrary: ") && text.contains("libm.so.6 is not libgpuorch"), "{text}");
 }
 
-/// The library that `tests/bindings/odd` puts before the real one: an older, a newer one, one that serves no such version.
+/// `tests/bindings/odd` makes a library in front of the real one: older, newer, or without this version.
 #[test]
 fn an_older_library_does_what_it_can_and_a_newer_one_what_is_known() {
     let Ok(odd) = std::env::var("GPUORCH_TEST_ODD") else {

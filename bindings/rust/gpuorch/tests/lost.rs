@@ -1,4 +1,4 @@
-//! A kernel that crashes: it takes every device of the process with it, so this is alone in its own.
+//! A kernel that crashes. All devices of the process are lost, hence the process of its own.
 
 mod world;
 
@@ -9,7 +9,7 @@ use world::{SOURCE, world};
 fn a_lost_device_gives_the_buffers_back() -> Result<()> {
     let w = world();
     let crash = w.device.compile(SOURCE)?.kernel("crash")?;
-    // SAFETY: it takes one address, and does nothing but trap.
+    // SAFETY: the kernel takes one address, and only traps.
     let crash = unsafe { crash.bind::<(gpuorch::DeviceBuffer<u32>,)>()? };
     let x = w.device.buffer::<u32>(4)?;
     crash.launch(&w.stream, &Launch::new(1, 1), (&x,))?;

@@ -1,4 +1,4 @@
-//! A group of four processes that `mpirun` starts: `GPUORCH_TEST_MPIRUN` has its words.
+//! A group of four processes that `mpirun` starts: `GPUORCH_TEST_MPIRUN` has its command line.
 
 mod world;
 
@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 use std::time::Duration;
 use world::world;
 
-/// What each of the processes does.
+/// The test in each of the processes.
 #[test]
 fn one_of_the_processes() -> Result<()> {
     if std::env::var_os("GPUORCH_TEST_RANK").is_none() {

@@ -39,7 +39,7 @@ impl Pair {
         Ok(self.streams[rank].copy_to_host(buffer, vec![T::zeroed(); buffer.len()])?.wait()?)
     }
 
-    /// What the ranks receive, in buffers of so many elements that are 9 before.
+    /// The buffers of both ranks after a collective: `lens` elements, all 9 before.
     fn exchanged(&self, collective: &Collective<'_>, send: [&[i32]; 2], lens: [usize; 2]) -> Result<[Vec<i32>; 2]> {
         let send = [self.buffer(0, send[0])?, self.buffer(1, send[1])?];
         let receive = [self.buffer(0, &vec![9; lens[0]])?, self.buffer(1, &vec![9; lens[1]])?];
@@ -49,7 +49,7 @@ impl Pair {
     }
 }
 
-/// A test that needs two devices ends here where there is one.
+/// Skips a test for two devices on a machine with one.
 macro_rules! pair {
     ($test:ident) => {
         if Runtime::new()?.device_count()? < 2 {
@@ -116,7 +116,7 @@ fn elements_have_the_types_of_the_library() -> Result<()> {
 fn each_collective_moves_its_elements() -> Result<()> {
     let pair = pair!(each_collective_moves_its_elements);
     let (a, b): ([i32; 4], [i32; 4]) = ([1, 2, 3, 4], [10, 20, 30, 40]);
-    // What a rank has no use for is left as it is.
+    // Unused buffers of a rank are left unchanged.
     assert_eq!(
         pair.exchanged(&Collective::reduce(Reduction::Sum, 1), [&a, &b], [4, 4])?,
         [vec![9; 4], vec![11, 22, 33, 44]]
@@ -130,7 +130,7 @@ fn each_collective_moves_its_elements() -> Result<()> {
     let (from_x, to_y) = (Part::sending(&pair.streams[0], &x).to(1), Part::receiving(&pair.streams[1], &y).from(0));
     pair.peers.submit(&Collective::send_receive(), &[from_x, to_y])?;
     assert_eq!((pair.read(0, &x)?, pair.read(1, &y)?), (a.to_vec(), a.to_vec()));
-    // Its own piece of what is received, and of what is sent.
+    // In place: a rank's own piece of the received buffer, and of the sent buffer.
     let (x, y) = (pair.buffer(0, &[1, 2, 0, 0])?, pair.buffer(1, &[0, 0, 3, 4])?);
     let (own_x, own_y) = (x.slice(..2), y.slice(2..));
     let parts = [Part::new(&pair.streams[0], own_x, &x), Part::new(&pair.streams[1], own_y, &y)];
@@ -196,7 +196,7 @@ fn what_does_not_fit_together_is_refused_and_named() -> Result<()> {
     let error = pair.peers.submit(&all_reduce, &[whole]).map(drop).unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains("has 2 ranks"), "{error}");
     assert_eq!(pair.peers.info()?.collectives, 0);
-    // Nothing has happened.
+    // The refused calls had no effect.
     pair.peers.submit(&all_reduce, &[whole, part_of(4)])?.wait()?;
     assert_eq!(pair.read(0, &x[0])?, [3; 4]);
     Ok(())
@@ -291,7 +291,7 @@ fn what_can_not_be_a_group_is_refused() -> Result<()> {
     let error = w.device.join_by_id(&id, 0, 2).timeout(Duration::from_millis(50)).join().unwrap_err();
     assert!(error.kind() == ErrorKind::PeerLost && error.message().contains("rank 1"), "{error}");
     let (api, mut room) = (gpuorch::sys::api().expect("the library"), [0u8; 1]);
-    // SAFETY: the room is as large as is said.
+    // SAFETY: the buffer has the stated size.
     let status = unsafe { api.peers_make_id.expect("a member")(room.as_mut_ptr().cast(), 1, std::ptr::null_mut()) };
     assert_eq!(status, gpuorch::sys::GPO_BUFFER_TOO_SMALL);
     Ok(())
@@ -317,7 +317,7 @@ fn a_group_of_one_is_joined_by_an_id() -> Result<()> {
     Ok(())
 }
 
-/// Runs `each` on a thread for each of two ranks, which have joined by a file: they stand for processes.
+/// Runs `each` on two threads, which stand for processes: two ranks that have joined by a file.
 fn joined(name: &str, each: impl Fn(&World, Peers) -> Result<()> + Sync) -> Result<()> {
     let w = world();
     let path = std::env::temp_dir().join(format!("gpuorch-rust-{}-{name}", std::process::id()));
@@ -342,7 +342,7 @@ fn ranks_that_joined_by_a_file_sum_and_say_where_they_differ() -> Result<()> {
         w.stream.fill(&x, own)?;
         peers.submit(&all_reduce, &[Part::in_place(&w.stream, &x)])?;
         assert_eq!(w.stream.copy_to_host(&x, vec![0; 100])?.wait()?, [3; 100]);
-        // The stream that fails is another one.
+        // The failing stream is a separate one.
         let fails = w.device.stream()?;
         let error = peers.submit(&all_reduce, &[Part::in_place(&fails, x.slice(..50 * own as usize))])?.wait();
         let error = error.unwrap_err();
@@ -355,7 +355,7 @@ fn ranks_that_joined_by_a_file_sum_and_say_where_they_differ() -> Result<()> {
 fn a_rank_that_has_gone_is_lost_to_the_other() -> Result<()> {
     joined("lost", |w, peers| {
         if peers.rank() == 1 {
-            return Ok(()); // dropped, as the process were gone
+            return Ok(()); // dropped, as if the process had died
         }
         let x = w.device.buffer::<u32>(100)?;
         let submitted = peers.submit(&Collective::broadcast(1), &[Part::receiving(&w.stream, &x)]);
@@ -365,7 +365,7 @@ fn a_rank_that_has_gone_is_lost_to_the_other() -> Result<()> {
     })
 }
 
-/// Of a process of its own: the library looks for MPI once.
+/// In a child process: the library looks for MPI once.
 #[test]
 fn without_mpi_no_group_is_joined_by_it() -> Result<()> {
     const TEST: &str = "without_mpi_no_group_is_joined_by_it";
@@ -402,7 +402,7 @@ fn symmetric_memory_has_an_address_on_each_device_and_outlives_its_group() -> Re
     }
     assert_eq!(kind(memory.reset(1, &pair.streams[0])), ErrorKind::InvalidArgument);
     memory.reset(1, &pair.streams[1])?.wait()?;
-    // It is zeroed, and memory for collectives and copies.
+    // The memory is zeroed, and can be used in collectives and copies.
     let Pair { streams, peers, .. } = pair;
     streams[0].fill(memory.on(0).slice(1..), 5)?;
     let parts = [Part::in_place(&streams[0], memory.on(0)), Part::in_place(&streams[1], memory.on(1))];
@@ -415,7 +415,8 @@ fn symmetric_memory_has_an_address_on_each_device_and_outlives_its_group() -> Re
     Ok(())
 }
 
-/// Each rank writes a number for the other one, at its own place, and adds what it got after the barrier.
+/// Each rank writes a number into the other rank's memory, at its own place. After the barrier it adds up the received
+/// numbers.
 const MEET: &str = r#"
 #include <gpuorch/device/peer.cuh>
 extern "C" __global__ void meet(gpo::symmetric memory, unsigned number, unsigned *sum, unsigned long long *status) {

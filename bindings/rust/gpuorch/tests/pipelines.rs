@@ -1,4 +1,4 @@
-//! Runs of pipelines: what they read and write, what they give back, and how they fail.
+//! Runs of pipelines: their input, output, results and failures.
 
 mod world;
 
@@ -69,7 +69,7 @@ fn memory_goes_in_and_comes_back() -> Result<()> {
     assert_eq!(finished.sink[..], inverted()[..]);
     assert_eq!(finished.source[..], data()[..]);
     assert_eq!((finished.summary.bytes_in, finished.summary.chunks), (BYTES as u64, 16));
-    // Under any runtime, again with what came back.
+    // Under any async runtime, and with the buffers that came back.
     let run = pipeline.start(Source::memory(finished.source), Sink::memory(finished.sink))?;
     assert_eq!(pollster::block_on(run)?.summary.bytes_out, BYTES as u64);
     Ok(())
@@ -346,7 +346,7 @@ fn a_closure_that_fails_or_panics_ends_the_run_with_its_text() -> Result<()> {
     fails(broken.start(memory(), Sink::none())?.wait(), "no words for it");
     fails(pipeline.start(Source::callback(|_| Err(Unspeakable)), Sink::none())?.wait(), "no words for it");
     fails(pipeline.start(memory(), Sink::callback(|_| Err(Unspeakable)))?.wait(), "no words for it");
-    // Progress is only told of.
+    // A panic in the progress closure has no effect on the run.
     let told = inverting(&w)?.progress(Duration::ZERO, |_| panic!("no progress")).build()?;
     told.start(memory(), Sink::none())?.wait()?;
     Ok(())
@@ -403,7 +403,7 @@ fn a_run_is_cancelled_dropped_or_somebody_elses() -> Result<()> {
     assert_eq!(run.wait().unwrap_err().error().kind(), ErrorKind::Cancelled);
     queue.wait()?;
     assert_eq!(queue.drain(1)?[0].failed(), Some(ErrorKind::Cancelled));
-    // Dropped, it goes on; what it owns goes with its end.
+    // A dropped run goes on; its source and sink are dropped when it ends.
     let held = Arc::new(());
     let owned = Arc::clone(&held);
     let sink = Sink::callback(move |_| {

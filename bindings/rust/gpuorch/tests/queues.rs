@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use world::recorded::kind;
 use world::{World, world};
 
-/// Each number is counted, and when it was handed out; a queue as the words that it is.
+/// Kernels that count each number, write the order of the numbers, and copy a queue's words.
 const SOURCE: &str = r#"
 #include <gpuorch/device/queue.cuh>
 
@@ -44,7 +44,7 @@ extern "C" __global__ void ring_words(gpo::ring from, unsigned long long *to, un
 type Counting = BoundKernel<(Range, Slice<u32>)>;
 
 fn counting(w: &World, name: &str) -> Result<Counting> {
-    // SAFETY: a range, an address and a count, which `count` and `order` stay below whatever the numbers are.
+    // SAFETY: a range, an address and a count, which `count` and `order` stay below for all numbers.
     unsafe { w.device.compile(SOURCE)?.kernel(name)?.bind() }
 }
 
@@ -546,7 +546,7 @@ fn a_queue_of_another_device_or_runtime_is_refused() -> Result<()> {
     let error = unsafe { template.add_kernel(&[], &count, &Launch::new(1, 32), (&rows, &seen)) }.unwrap_err();
     assert!(error.message().contains("of another device"), "{error}");
     assert_eq!(kind(rows.reset(&w.stream)), ErrorKind::InvalidHandle);
-    // The same device once more is no other.
+    // A second handle of the device is accepted.
     let rows = w.runtime.open_device()?.range(10).build()?;
     w.stream.fill(&seen, 0)?;
     count.launch(&w.stream, &Launch::new(1, 32), (&rows, &seen))?;

@@ -1,4 +1,4 @@
-//! Callbacks of every kind call every function: that works as it does elsewhere, or says that it would wait for itself.
+//! Callbacks of every kind call every function: the calls work as elsewhere, or return WouldDeadlock.
 
 mod world;
 
@@ -15,10 +15,10 @@ use world::{World, world};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What makes the calls, once.
+/// A closure that makes all calls, once.
 type Every = Box<dyn FnOnce() + Send>;
 
-/// What became of each call.
+/// The outcome of each call.
 type Outcomes = Vec<(&'static str, Option<ErrorKind>)>;
 
 fn outcomes(w: &World) -> Outcomes {
@@ -26,7 +26,7 @@ fn outcomes(w: &World) -> Outcomes {
     calls.every().into_iter().map(|(name, result)| (name, result.err().map(|error| error.kind()))).collect()
 }
 
-/// The calls are made by a callback of `w`'s, which `begin` starts and hands what makes them.
+/// Makes the calls in a callback of `w`: `begin` starts the callback and passes it the closure that makes them.
 fn inside(what: &str, w: World, begin: impl FnOnce(&World, Every)) {
     let wanted = outcomes(&world());
     let (sender, receiver) = mpsc::channel();
@@ -89,7 +89,7 @@ fn a_host_call_calls_every_function() {
     });
 }
 
-/// One callback of a pipeline's, by name, makes the calls.
+/// Makes the calls in the callback of a pipeline with this name.
 fn inside_pipeline(which: &'static str) {
     inside(which, world(), |w, calls| {
         let calls = Arc::new(Mutex::new(Some(calls)));
@@ -150,7 +150,7 @@ fn a_log_closure_calls_every_function() {
     let device = runtime.open_device().expect("a device");
     inside("log", World { stream: device.stream().expect("a stream"), device, runtime }, |w, every| {
         *calls.lock().expect("no panic") = Some(every);
-        // That the cache can't be used is said by the first compilation.
+        // The first compilation logs that the cache can't be used.
         drop(w.scale().expect("it compiles"));
     });
 }

@@ -1,4 +1,4 @@
-//! Every call that can be refused, is, once the runtime has gone; and what is wrong is named before that.
+//! After the shutdown every call that can be refused is refused. Before it, failures name the culprit.
 
 mod world;
 
@@ -15,11 +15,11 @@ fn everything_is_refused_after_a_shutdown() -> Result<()> {
     assert_eq!(kind(w.runtime.shutdown(Duration::from_millis(1))), ErrorKind::InvalidHandle);
     for (name, result) in calls.every() {
         let wanted = match name {
-            // They need no runtime.
+            // Functions without a runtime.
             "last_compile_log" | "peers_make_id" => continue,
-            // No piece may come about once a shutdown has begun.
+            // No piece of host memory is handed out once a shutdown has begun.
             "arena_allocate" | "arena_free_after" | "template_allocate_host" => ErrorKind::ShutDown,
-            // A queue outlives its runtime, with the entries that came; there are none.
+            // A queue, here empty, outlives its runtime with its entries.
             "cq_wait" | "cq_drain" => ErrorKind::ShutDown,
             "cq_wake" | "cq_get_fd" | "cq_get_statistics" => {
                 assert!(result.is_ok(), "{name}: {result:?}");
@@ -59,7 +59,7 @@ fn what_is_wrong_is_named() -> Result<()> {
     assert_eq!(kind(w.device.pipeline().build()), ErrorKind::InvalidArgument);
     let x = w.device.buffer::<u32>(10)?;
     assert_eq!(kind(w.stream.copy_rows(&x, 4, &x, 4, (4, 3))), ErrorKind::InvalidArgument);
-    // One row, or none, has its elements whatever the pitch.
+    // A single row, or none, fits with any pitch: the library refuses pitches that are too large in bytes.
     assert_eq!(kind(w.stream.copy_rows(&x, usize::MAX, &x, 4, (4, 1))), ErrorKind::InvalidArgument);
     assert_eq!(kind(w.stream.copy_rows(&x, 4, &x, usize::MAX, (4, 0))), ErrorKind::InvalidArgument);
     assert_eq!(kind(w.stream.fill(&w.device.buffer::<u64>(1)?, 1)), ErrorKind::InvalidArgument);
@@ -68,7 +68,8 @@ fn what_is_wrong_is_named() -> Result<()> {
     Ok(())
 }
 
-/// The types are refused whose sizes aren't those of the kernel's parameters, though their count, or all their bytes, are.
+/// Types whose sizes differ from the kernel's parameters are refused, even if their count, or their total size, is
+/// right.
 #[test]
 fn types_that_are_not_a_kernels_parameters_are_refused_by_their_sizes() -> Result<()> {
     let w = world();
@@ -87,7 +88,7 @@ fn types_that_are_not_a_kernels_parameters_are_refused_by_their_sizes() -> Resul
     let error = mixed.parameter(3).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.message().contains("kernel `mixed` has 3 parameters"), "{error}");
-    // SAFETY: those that are right are, and nothing is launched.
+    // SAFETY: these types are right, and nothing is launched.
     unsafe {
         mixed.bind::<(DeviceBuffer<f32>, f32, u64)>()?;
         none.bind::<()>()?;
@@ -135,7 +136,7 @@ fn log_lines_come_to_the_closure() -> Result<()> {
     let executor = runtime.executor()?;
     runtime.set_log_executor(Some(&executor))?;
     runtime.set_log_executor(None)?;
-    // What is still there when the runtime ends is said.
+    // Objects that exist when the runtime ends are logged.
     let stream = runtime.open_device()?.stream_builder().label("left behind").build()?;
     runtime.shutdown(Duration::from_secs(10))?;
     assert!(lines.try_iter().any(|(level, text)| level <= LogLevel::Warning && text.contains("left behind")));

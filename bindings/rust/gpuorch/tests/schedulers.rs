@@ -16,7 +16,7 @@ use world::{World, world};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 gpuorch::task! {
-    /// For a handler: what it makes of the number is its own.
+    /// A task with a number for its handler.
     struct Number { handler: u32, number: u32, more: [u32; 2] }
 }
 
@@ -38,12 +38,12 @@ __device__ int visit(gpo::task_context &at, const Number &node) {
 __device__ int fail(gpo::task_context &at, const Number &task) { return at.thread() == 0 ? (int)task.number : 0; }
 "#;
 
-/// Of a tree with so many leaves the sum of its nodes' numbers.
+/// A tree with `LEAVES` leaves: its number of nodes, and the sum of the nodes' numbers.
 const LEAVES: u32 = 128;
 const NODES: u32 = 2 * LEAVES - 1;
 const SUM: u32 = NODES * (NODES + 1) / 2;
 
-/// Fewer blocks and threads than there could be: the tests run beside others.
+/// Fewer blocks and threads than possible: the tests run beside others.
 fn small(builder: SchedulerBuilder<'_, Resident>) -> SchedulerBuilder<'_, Resident> {
     builder.declaration(Number::declaration()).threads(64).multiprocessors(2)
 }
@@ -228,7 +228,7 @@ impl Gate {
     }
 }
 
-/// What a word is once it isn't 0.
+/// Waits until a word isn't 0, and returns the word.
 fn awaited(w: &World, words: &DeviceBuffer<u32>, index: usize) -> Result<u32> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -423,7 +423,7 @@ fn what_can_not_be_a_scheduler_is_refused_and_named() -> Result<()> {
     assert_eq!(refused(tree.builder().multiprocessors(1 << 20)).0, ErrorKind::LimitExceeded);
     assert_eq!(refused(tree.builder().handler("nobody")).0, ErrorKind::CompileFailed);
     assert!(gpuorch::compile_log()?.contains("nobody"));
-    // What is in the source has the lines and the name that the program has for it.
+    // Compiler messages have the program's lines and file name for the source.
     let source = TREE.replace("__device__ int fail", "wrong");
     let line = source.lines().position(|line| line.starts_with("wrong")).expect("the line") + 1;
     assert_eq!(

@@ -126,7 +126,7 @@ fn an_operation_that_is_refused_fails_the_recording_and_is_named() -> Result<()>
     names("gpo_stream_host_call", &|| w.stream.host_call(&executor, || Ok::<_, Error>(())).map(drop));
     // SAFETY: likewise.
     names("gpo_template_begin", &|| unsafe { w.device.template()?.record(&w.stream, |_| Ok(())) });
-    // A copy that owns its buffer waits for the stream before it gives the buffer back.
+    // Copies with an owned buffer wait for the stream before they give the buffer back.
     let pinned = w.device.arena()?.zeroed::<u32>(LEN)?;
     // SAFETY: likewise.
     let ended = unsafe {
@@ -186,7 +186,7 @@ fn pinned_memory_is_copied_by_each_launch() -> Result<()> {
             work.affine.launch(stream, &Launch::each(LEN, 32), (&work.x, 10, 1))?;
             let out = rec.copy_to_host(stream, &work.x, &mut to)?;
             assert_eq!((into.number(), out.number()), (1, 3));
-            // Nothing is recorded of what isn't a copy, or would be done at once.
+            // Copies that would be done at once, have two lengths, or have no bytes are refused and not recorded.
             assert_eq!(kind(rec.copy_to_device(&outside, &from, &work.x)), ErrorKind::InvalidState);
             assert_eq!(kind(rec.copy_to_device(stream, &from[1..], &work.x)), ErrorKind::InvalidArgument);
             let nothing: &mut [u32] = &mut [];
@@ -474,7 +474,7 @@ fn a_templates_own_memory_stays_for_its_graphs_and_its_buffers_keep_the_template
     assert_eq!(work.run(&graph)?, (31, 31));
     assert_eq!(host[..], [31; LEN]);
     drop(template);
-    // As any memory, while the template lives, which these keep.
+    // The template's memory can be used like any other, and keeps the template alive.
     w.stream.fill(&memory, 4)?;
     let host = w.stream.copy_to_host(&memory, host)?.wait()?;
     assert_eq!(host[..], [4; LEN]);

@@ -1,4 +1,4 @@
-//! What awaiting costs in threads. In a program of its own, where nobody else starts any.
+//! The number of threads for awaits. In a program of its own, where no other test starts threads.
 #![cfg(target_os = "linux")]
 
 mod world;
@@ -17,7 +17,7 @@ fn threads() -> usize {
 fn a_thousand_awaits_start_one_executors_threads_and_no_others() -> Result<()> {
     let w = world();
     let timeline = w.runtime.timeline(0)?;
-    // What sees work done is there from now on.
+    // From now on the library's completion thread exists.
     let queue = w.runtime.completion_queue()?;
     queue.notify(&w.stream, 1)?;
     queue.wait()?;

@@ -1,4 +1,4 @@
-//! The library closed while it works and opened again, and another copy of it beside.
+//! The library is closed while it works, and opened again; and a second copy runs beside it.
 #![cfg(feature = "dynamic-loading")]
 
 mod world;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use world::world;
 
-/// The library itself: closing one that stands before it would take that away under its callers.
+/// The path of the library itself. A library in front of it would really be unloaded by a close, under its callers.
 fn library() -> String {
     let named = std::env::var("GPUORCH_COUNTED_LIBRARY").or_else(|_| std::env::var("GPUORCH_LIBRARY"));
     named.unwrap_or_else(|_| "libgpuorch.so.0".into())
@@ -47,7 +47,7 @@ fn in_a_process_of_its_own() -> Result<()> {
     }
 }
 
-/// Nobody holds the library any more, and its runtime works on.
+/// All handles of the library are closed, and its runtime works on.
 fn closed() -> Result<()> {
     let w = world();
     let gate = w.runtime.timeline(0)?;
@@ -55,7 +55,7 @@ fn closed() -> Result<()> {
     let path = library();
     let first = open(&path);
     let api: *const sys::gpo_api = table(first);
-    // SAFETY: the second is what the crate has opened: this is what the test is about.
+    // SAFETY: the second close undoes the crate's own open, which is the test's point.
     assert_eq!(unsafe { (libc::dlclose(first), libc::dlclose(first)) }, (0, 0));
     let turns = if std::env::var_os("GPUORCH_TEST_FULL").is_some() { 1000 } else { 50 };
     let mut before = (0, 0);
@@ -87,7 +87,7 @@ fn twice() -> Result<()> {
     assert!(!std::ptr::eq(api, sys::api().expect("the library")));
     let (mut runtime, mut device, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
     let mut address = 0;
-    // SAFETY: each gets what the one before has made.
+    // SAFETY: each call gets the previous call's object.
     unsafe {
         let created = api.runtime_create.expect("a member")(std::ptr::null(), &mut runtime);
         let opened = api.device_open.expect("a member")(runtime, std::ptr::null(), &mut device);

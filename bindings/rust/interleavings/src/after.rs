@@ -1,4 +1,4 @@
-//! Letting go of something once the stream has passed.
+//! Drops a value once the work on the stream has ended.
 
 use crate::stream::Stream;
 use std::any::Any;

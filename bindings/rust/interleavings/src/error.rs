@@ -1,4 +1,4 @@
-//! Failures, as far as an operation tells them apart.
+//! Failures, as far as an operation distinguishes them.
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -34,7 +34,7 @@ fn a_future_that_waits_is_always_woken() {
     });
 }
 
-/// Counts wakes; of loom's, so that it sees who reads them.
+/// Counts wakes, with loom's atomics, so that loom sees the reads.
 struct Counted(AtomicUsize);
 
 impl Wake for Counted {
@@ -84,7 +84,7 @@ fn a_future_that_goes_leaves_no_waker_behind() {
 
 #[test]
 fn a_stream_gets_all_that_arrives_and_then_ends() {
-    // Three threads: as far as a thread is interrupted twice.
+    // Three threads: limited to two preemptions.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {

@@ -1,4 +1,4 @@
-//! Every interleaving of a copy and of what its owner does with the operation: the buffer is given back or freed once, and never
+//! Every interleaving of a copy and its owner's use of the operation: the buffer is given back or freed once, and never
 //! while the GPU writes.
 
 use crate::error::{Error, ErrorKind, Result};
@@ -9,14 +9,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
-/// Runs `owner` on every operation there can be, beside the GPU; says what is in the memory when both have ended.
+/// Runs `owner` on an operation beside the GPU, in every interleaving; checks that the buffer is freed when both have
+/// ended.
 fn beside_the_gpu(result: Result<()>, takes_callbacks: bool, owner: fn(Operation<Buffer>)) {
     loom::model(move || {
         let memory = Memory::new();
         let (stream, gpu) = Stream::copying(&memory, result.clone(), takes_callbacks);
         owner(Operation::new(&stream, Buffer(Arc::clone(&memory))));
         gpu.join().unwrap();
-        drop(stream); // and with it what the runtime kept
+        drop(stream); // and with it the values that the runtime kept
         assert!(memory.is_freed(), "the buffer is left behind");
     });
 }
@@ -47,7 +48,7 @@ fn the_buffer_of_an_operation_that_is_dropped_goes_when_the_gpu_is_done_with_it(
 #[test]
 fn so_does_that_of_one_that_was_polled() {
     beside_the_gpu(Ok(()), true, |mut operation| {
-        // Where it has ended the buffer came back, and is freed here.
+        // If the operation has ended, the buffer came back and is freed here.
         let _ = poll_once(&mut operation);
         drop(operation);
     });

@@ -1,5 +1,5 @@
-//! A stream with one copy on it, as far as an operation sees it: the copy writes into a buffer, on a thread that stands for the
-//! GPU, then the stream has passed and whoever asked for that is called.
+//! A stream with one copy, as far as an operation sees it. The copy writes into a buffer, on a thread that stands for
+//! the GPU. Then the stream is done, and the requested callbacks are called.
 
 use crate::done::Done;
 use crate::error::{Error, Result};
@@ -8,14 +8,14 @@ use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::time::Duration;
 
-/// What the GPU writes, and what whoever frees memory leaves in it.
+/// The value that the GPU writes, and the value that a free leaves in the memory.
 const WRITTEN: u32 = 7;
 const FREED: u32 = 99;
 
-/// Memory of the host's. Loom ends the test where somebody touches it while another writes.
+/// Host memory. Loom fails the test if a thread accesses the memory while another writes it.
 pub(crate) struct Memory(UnsafeCell<u32>);
 
-// SAFETY: that nobody does is what the tests are about.
+// SAFETY: exclusive access is what the tests check.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -24,7 +24,7 @@ impl Memory {
     }
 
     fn put(&self, fresh: u32) {
-        // SAFETY: loom lets nobody else in.
+        // SAFETY: loom checks that no other thread accesses the memory.
         self.0.with_mut(|value| unsafe {
             assert_ne!(*value, FREED, "it was freed before");
             *value = fresh;
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-/// A buffer that the copy writes into. When it goes its memory is somebody else's.
+/// A buffer that the copy writes into. Its drop marks the memory as freed.
 pub(crate) struct Buffer(pub(crate) Arc<Memory>);
 
 impl Drop for Buffer {
@@ -64,7 +64,7 @@ struct State {
 pub(crate) struct Stream {
     state: Arc<Mutex<State>>,
     passed: Arc<Condvar>,
-    /// Whether it has room for one callback more.
+    /// Whether the stream has room for another callback.
     takes_callbacks: bool,
 }
 
@@ -92,7 +92,7 @@ impl Stream {
         (stream, thread)
     }
 
-    /// Calls back once, from the GPU's thread or, where the stream has passed, at once. `Err` where there is no room.
+    /// Calls back once, from the GPU's thread or, if the stream is done, at once. `Err` if there is no room.
     pub(crate) fn then(&self, callback: Callback) -> Result<(), Callback> {
         if !self.takes_callbacks {
             return Err(callback);
@@ -108,7 +108,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Holds what is never called until the stream itself goes, as the runtime holds what nobody can call back for.
+    /// Keeps a callback that is never called until the stream is dropped, as the runtime keeps values for which no
+    /// callback is possible.
     pub(crate) fn keep(&self, callback: Callback) {
         self.state.lock().unwrap().kept.push(callback);
     }

@@ -1,5 +1,5 @@
 //! `cargo run -p xtask -- bindings` makes `gpuorch-sys/src/bindings.rs` from the C headers;
-//! `cargo run -p xtask -- bindings --check` says whether the committed file is what they give.
+//! `cargo run -p xtask -- bindings --check` says whether the committed file is up to date.
 //!
 //! Needs a libclang with its own headers (Debian's `libclang1-N` and `libclang-common-N-dev`): 14 and 19 give the same text.
 
@@ -16,7 +16,8 @@ fn bindings() -> Result<String, bindgen::BindgenError> {
         .header(include.join("gpuorch/gpuorch.h").to_string_lossy())
         .clang_arg(format!("-I{}", include.display()))
         .clang_arg("-std=c11")
-        // No functions: they are members of the table gpo_api, and lib.rs declares the one that gives it.
+        // No functions: they are members of the table gpo_api. loading.rs declares gpo_get_api, which returns the
+        // table.
         .allowlist_type("gpo_.*")
         .allowlist_var("GPO_.*")
         .blocklist_item("GPO_API")

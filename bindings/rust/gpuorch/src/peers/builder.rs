@@ -8,12 +8,12 @@ use crate::handle::{optional_c_string, pointer};
 use gpuorch_sys as sys;
 use std::ptr::null_mut;
 
-/// What exchanges the data of a group.
+/// The mechanism that exchanges the data of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {
     /// The library's own kernels and copies, which use memory of other devices directly. Reductions combine the ranks
-    /// in their order: all ranks get the same bits, and every run does. For groups of one process.
+    /// in their order: all ranks and all runs get the same bits. For groups of one process.
     Direct,
     /// NVIDIA's library, which is loaded when it is first needed.
     Nccl,
@@ -68,11 +68,11 @@ impl<'a> PeersBuilder<'a> {
         self
     }
 
-    /// Makes the group. Devices that can reach each other get access to each other's memory, for good. Serialises the
-    /// devices. The part of a group of several processes is made when all of its processes are there.
+    /// Makes the group. Devices that can reach each other get permanent access to each other's memory. Serialises the
+    /// devices. With several processes, a part of a group is made when all processes of the part have called this.
     ///
     /// - [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): there are no devices, or more than 32; a
-    ///   device or a rank is in the list twice; there is no such rank, or this process's isn't in the list.
+    ///   device or a rank is in the list twice; a rank doesn't exist, or this process's rank isn't in the list.
     /// - [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle): a device is of another runtime than the first.
     /// - [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the engine can't be used; the message says why.
     /// - [`ErrorKind::PeerLost`](crate::ErrorKind::PeerLost): processes were missing until the timeout passed.
@@ -102,7 +102,7 @@ impl<'a> PeersBuilder<'a> {
     }
 }
 
-/// More than the library has room for is refused by it, whatever the number is.
+/// The length as the library takes it. The library refuses lists that are too long, so the exact length doesn't matter.
 pub(super) fn count_of(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -39,8 +39,8 @@ impl Reduction {
     }
 }
 
-/// One operation of all ranks of a group: made once and submitted as often as wanted. The number of elements is that of
-/// the buffers in the [parts](Part). n is the number of ranks:
+/// An operation of all ranks of a group; reusable. The buffers in the [parts](Part) give the number of elements. n is
+/// the number of ranks:
 ///
 /// | collective | each rank sends | each rank receives |
 /// |---|---|---|
@@ -57,7 +57,7 @@ pub struct Collective<'a> {
     label: PhantomData<&'a CStr>,
 }
 
-// SAFETY: its one pointer leads to a label that any thread may read.
+// SAFETY: the only pointer leads to a label, which any thread may read.
 unsafe impl Send for Collective<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for Collective<'_> {}
@@ -121,7 +121,7 @@ impl<'a> Collective<'a> {
         self
     }
 
-    /// How many times as many elements as `count` the part of a rank sends and receives.
+    /// The elements that a rank's part sends and receives, in multiples of `count`.
     fn shares<T: Element>(&self, part: &Part<'_, T>, rank: u32, ranks: u32) -> (usize, usize) {
         let (n, root) = (ranks as usize, usize::from(rank == self.raw.root));
         match self.raw.kind {
@@ -145,8 +145,8 @@ impl fmt::Debug for Collective<'_> {
     }
 }
 
-/// What one rank brings to a collective: a stream of its device, and memory of its device. A buffer that the collective
-/// has no use for at this rank may be there all the same, and is left as it is.
+/// A rank's part in a collective: a stream and memory of the rank's device. A buffer that the collective doesn't use at
+/// this rank is allowed, and is left unchanged.
 pub struct Part<'a, T: Element> {
     stream: &'a Stream,
     send: Option<DeviceSlice<'a, T>>,
@@ -156,8 +156,8 @@ pub struct Part<'a, T: Element> {
 }
 
 impl<'a, T: Element> Part<'a, T> {
-    /// Sends the elements of `send`, and receives into `receive`. They don't overlap, except where
-    /// [`in_place`](Self::in_place) says so.
+    /// Sends the elements of `send`, and receives into `receive`. The buffers must not overlap, except as in
+    /// [`in_place`](Self::in_place).
     pub fn new(
         stream: &'a Stream,
         send: impl Into<DeviceSlice<'a, T>>,
@@ -174,12 +174,12 @@ impl<'a, T: Element> Part<'a, T> {
         Self::new(stream, buffer, buffer)
     }
 
-    /// Sends alone.
+    /// Only sends.
     pub fn sending(stream: &'a Stream, send: impl Into<DeviceSlice<'a, T>>) -> Self {
         Self { send: Some(send.into()), ..Self::none(stream) }
     }
 
-    /// Receives alone.
+    /// Only receives.
     pub fn receiving(stream: &'a Stream, receive: impl Into<DeviceSlice<'a, T>>) -> Self {
         Self { receive: Some(receive.into()), ..Self::none(stream) }
     }
@@ -196,7 +196,7 @@ impl<'a, T: Element> Part<'a, T> {
         self
     }
 
-    /// The rank of which elements are received, in a [`send_receive`](Collective::send_receive).
+    /// The rank whose elements are received, in a [`send_receive`](Collective::send_receive).
     #[must_use]
     pub fn from(mut self, rank: u32) -> Self {
         self.from = Some(rank);
@@ -225,14 +225,14 @@ fn refused<R>(message: String) -> Result<R> {
 }
 
 impl Peers {
-    /// Puts a collective on the streams of its ranks, on all or on none: `parts[r]` is that of rank r. In a group of
-    /// several processes there is one, the part of this process.
+    /// Puts a collective on the streams of its ranks, on all or on none: `parts[r]` is the part of rank r. In a group
+    /// of several processes, `parts` has only the part of this process.
     ///
-    /// - [`ErrorKind::InvalidArgument`]: the buffers of the ranks don't have the numbers of elements that belong
-    ///   together, or a rank has no buffer where it needs one; a stream or a buffer is of another device than the rank;
-    ///   or a root or partner is no rank. The message names it.
+    /// - [`ErrorKind::InvalidArgument`]: the numbers of elements in the ranks' buffers don't fit together, or a rank
+    ///   lacks a buffer. A stream or a buffer is of another device than the rank. Or a root or partner is no rank. The
+    ///   message names the culprit.
     /// - [`ErrorKind::InvalidHandle`]: a stream is of another runtime.
-    /// - [`ErrorKind::WouldBlock`]: a stream holds as much as it may.
+    /// - [`ErrorKind::WouldBlock`]: a stream holds as many operations as it may.
     /// - [`ErrorKind::PeerLost`], [`ErrorKind::Cancelled`]: the group is broken, or was aborted.
     /// - [`ErrorKind::CaptureRefused`]: some of the streams are being captured and others are not.
     /// - [`ErrorKind::NotSupported`]: a stream is resident; or the collective would have to be held on a wrapped stream.
@@ -246,7 +246,7 @@ impl Peers {
         self.submit_raw(collective, raw, parts)
     }
 
-    /// No stream goes on before all streams are there: `streams[r]` is that of rank r. Failures as those of
+    /// No stream goes on before all streams have reached the barrier: `streams[r]` is the stream of rank r. Fails like
     /// [`submit`](Self::submit).
     pub fn barrier<'s>(&self, streams: &[&'s Stream]) -> Result<EnqueuedOnAll<'s>> {
         let barrier = Collective::new(sys::GPO_COLLECTIVE_BARRIER);
@@ -271,7 +271,7 @@ impl Peers {
         Ok(EnqueuedOnAll::new(parts.iter().map(|part| part.stream)))
     }
 
-    /// `count`: the rank that was the first to have elements, and the collective's count by these.
+    /// `count`: the first rank with elements, and the collective's count according to this rank.
     fn raw_part<T: Element>(
         &self,
         collective: &Collective<'_>,

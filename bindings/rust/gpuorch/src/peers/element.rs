@@ -10,8 +10,9 @@ mod sealed {
 }
 pub(super) use sealed::Sealed;
 
-/// What collectives exchange and reduce: integers of 8, 32 and 64 bits, floating point of 32 and 64 bits, and the small
-/// floating point types [`F16`], [`BF16`], [`F8E4M3`] and [`F8E5M2`]. Integers wrap; an average of integers is truncated.
+/// The types that collectives exchange and reduce: integers of 8, 32 and 64 bits, floating point of 32 and 64 bits, and
+/// the small floating point types [`F16`], [`BF16`], [`F8E4M3`] and [`F8E5M2`]. Integers wrap; an average of integers
+/// is truncated.
 pub trait Element: Pod + Sealed {}
 
 macro_rules! elements {

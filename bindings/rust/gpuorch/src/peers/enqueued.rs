@@ -8,8 +8,8 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Work that is on a stream of each rank. It goes on whether or not this is awaited. Awaiting it waits for all work that
-/// is on these streams when it is first polled.
+/// Work on a stream of each rank. The work goes on whether or not this is awaited. The await waits for all work on
+/// these streams at the first poll.
 #[derive(Clone)]
 pub struct EnqueuedOnAll<'s> {
     streams: Vec<&'s Stream>,
@@ -23,7 +23,7 @@ impl<'s> EnqueuedOnAll<'s> {
     /// Waits for the work, and for everything that was put on the streams since. The failure is that of the first rank
     /// whose stream has failed.
     pub fn wait(self) -> Result<()> {
-        // For each, also behind one that has failed.
+        // Wait for each stream, also after a failed one.
         self.streams.iter().map(|stream| stream.wait()).fold(Ok(()), Result::and)
     }
 }
@@ -43,7 +43,7 @@ impl fmt::Debug for EnqueuedOnAll<'_> {
     }
 }
 
-/// A future that is ready when work is done on the streams of all ranks. It begins to wait when it is first polled.
+/// A future that is ready when work is done on the streams of all ranks. The wait begins at the first poll.
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct AllDone {

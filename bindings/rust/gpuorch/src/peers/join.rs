@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const BYTES: usize = sys::GPO_PEERS_ID_BYTES as usize;
 
-/// The id of one group. One process makes it and passes its bytes to the others, by any means of its own.
+/// The id of one group. A process makes the id and passes the bytes to the others by its own means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PeersId([u8; BYTES]);
 
@@ -32,7 +32,7 @@ impl PeersId {
         Self(bytes)
     }
 
-    /// What is passed to the other processes.
+    /// The bytes for the other processes.
     pub fn as_bytes(&self) -> &[u8; BYTES] {
         &self.0
     }
@@ -63,14 +63,14 @@ enum By<'a> {
     Id(&'a PeersId),
 }
 
-// SAFETY: the communicator is named, and used by `join` alone, which any thread may call.
+// SAFETY: only `join` uses the communicator, and any thread may call `join`.
 unsafe impl Send for JoinBuilder<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for JoinBuilder<'_> {}
 
 impl Device {
     /// For rank `rank`, from 0, of a group of `ranks` processes of this host, which find each other by the name of a
-    /// file. Nothing has to be there. The file is made, and removed when all have joined.
+    /// file. The file needn't exist: joining creates it, and removes it when all have joined.
     pub fn join_by_file(&self, path: impl Into<PathBuf>, rank: u32, ranks: u32) -> JoinBuilder<'_> {
         JoinBuilder::new(self, By::File(path.into()), rank, ranks)
     }
@@ -92,14 +92,14 @@ impl Device {
     }
 
     /// For a group of the processes of an MPI communicator, with its ranks. `communicator` is an `MPI_Comm`, cast to a
-    /// pointer; null for `MPI_COMM_WORLD`. The library of MPI is loaded when it is first needed, and initialised if the
-    /// program hasn't done that.
+    /// pointer; null for `MPI_COMM_WORLD`. The MPI library is loaded when it is first needed, and initialised unless
+    /// the program has done so.
     ///
     /// # Safety
     ///
     /// `communicator` is null, or a communicator of the MPI that the library finds, which lives until the group's last
-    /// handle is dropped. If the program calls MPI itself, it has initialised it for `MPI_THREAD_MULTIPLE`, or makes no
-    /// call as long as the group exists; and it finalises MPI after the group was dropped.
+    /// handle is dropped. If the program calls MPI itself, MPI is initialised for `MPI_THREAD_MULTIPLE`, or the program
+    /// makes no call as long as the group exists; and the program finalises MPI after the group was dropped.
     pub unsafe fn join_by_mpi(&self, communicator: *mut c_void) -> JoinBuilder<'_> {
         JoinBuilder::new(self, By::Mpi(communicator), 0, 0)
     }
@@ -123,31 +123,32 @@ impl<'a> JoinBuilder<'a> {
         self
     }
 
-    /// How long joining may take, and how long a rank may keep a collective waiting once this process's stream has come
-    /// to it; by default a minute. [`Duration::MAX`]: for ever.
+    /// How long joining may take, and how long a rank may keep a collective waiting that this process's stream has
+    /// reached; by default a minute. [`Duration::MAX`]: no bound.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// For programs that are being developed: with NCCL too the ranks tell each other what they have submitted before it
-    /// is carried out, and a collective that differs fails with the rank's number. All ranks ask for it, or none.
-    /// Collectives can't be recorded then.
+    /// For development: with NCCL, too, the ranks compare each collective before it runs. If one differs, the
+    /// collective fails with the rank's number. All ranks set this option, or none. With it, collectives can't be
+    /// recorded.
     pub fn check_order(mut self) -> Self {
         self.checks_order = true;
         self
     }
 
-    /// Joins the group. All of its processes do that; it blocks until all are there.
+    /// Joins the group. Each process of the group calls this; the call blocks until all have joined.
     ///
-    /// - [`ErrorKind::InvalidArgument`]: an option is wrong, or differs from what rank 0 has; or the path is that of
-    ///   another file.
-    /// - [`ErrorKind::InvalidState`]: this rank is there already; another group is joining by the same file; MPI is
+    /// - [`ErrorKind::InvalidArgument`]: an option is wrong, or differs from rank 0's; or the path is that of another
+    ///   file.
+    /// - [`ErrorKind::InvalidState`]: this rank has joined already; another group is joining by the same file; MPI is
     ///   finalised, or was initialised for fewer threads.
-    /// - [`ErrorKind::PeerLost`]: until the timeout passed ranks were missing, which the message names; or a rank has
-    ///   died or given up.
+    /// - [`ErrorKind::PeerLost`]: the timeout passed with ranks missing, which the message names; or a rank has died or
+    ///   given up.
     /// - [`ErrorKind::NotSupported`]: MPI or NCCL is needed and can't be used; or the runtime is deterministic.
-    /// - [`ErrorKind::Io`], [`ErrorKind::NotFound`]: a file can't be made, opened or mapped; or there is no such folder.
+    /// - [`ErrorKind::Io`], [`ErrorKind::NotFound`]: a file can't be made, opened or mapped; or the folder doesn't
+    ///   exist.
     ///
     /// [`ErrorKind::InvalidArgument`]: crate::ErrorKind::InvalidArgument
     /// [`ErrorKind::InvalidState`]: crate::ErrorKind::InvalidState
@@ -166,7 +167,7 @@ impl<'a> JoinBuilder<'a> {
         options.label = pointer(&label);
         options.path = pointer(&path);
         options.engine = self.engine.map_or(sys::GPO_AUTO, Engine::raw);
-        // 0 would be the default.
+        // 0 stands for the default.
         options.timeout_ns = self.timeout.map_or(0, |timeout| nanoseconds(timeout.max(Duration::from_nanos(1))));
         (options.rank, options.ranks) = (self.rank, self.ranks);
         options.flags = if self.checks_order { sys::GPO_JOIN_CHECK_ORDER } else { 0 };

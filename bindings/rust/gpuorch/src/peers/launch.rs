@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::fmt;
 
 /// A rank's part of a launch on all ranks: a stream and a kernel of its device, the launch's shape and values for the
-/// kernel's parameters. What the values borrow, it borrows too:
+/// kernel's parameters. The part borrows the values' buffers:
 ///
 /// ```compile_fail,E0505
 /// # use gpuorch::{BoundKernel, DeviceBuffer, Launch, Stream, peers::{Peers, RankLaunch}};
@@ -45,7 +45,7 @@ impl<'a> RankLaunch<'a> {
         let mut values = Vec::with_capacity(P::SIZES.iter().map(|&size| size as usize).sum());
         arguments.pass(MemoryUser::Stream(stream), |pointers| {
             for (&pointer, &size) in pointers.iter().zip(P::SIZES) {
-                // SAFETY: it points to a value of this size.
+                // SAFETY: the pointer leads to a value of this size.
                 values.extend_from_slice(unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), size as usize) });
             }
             Ok(())
@@ -71,19 +71,19 @@ impl fmt::Debug for RankLaunch<'_> {
 }
 
 impl Peers {
-    /// Puts one kernel on a stream of each rank, on all or on none: `launches[r]` is that of rank r. The kernels may
-    /// wait for each other: each is launched as a [cooperative](Launch::cooperative) one, and none begins before all of
-    /// the streams have done what was put on them before. They may differ. If one of the streams is held, the launch is
+    /// Puts one kernel on a stream of each rank, on all or on none: `launches[r]` is the launch of rank r. The kernels
+    /// may wait for each other: each launch is [cooperative](Launch::cooperative), and no kernel begins before all of
+    /// the streams have done their earlier work. The kernels may differ. If one of the streams is held, the launch is
     /// held on all of them.
     ///
-    /// - [`ErrorKind::InvalidArgument`]: there aren't as many launches as ranks, or one is wrong: the message names its
-    ///   rank.
+    /// - [`ErrorKind::InvalidArgument`]: there aren't as many launches as ranks, or a launch is wrong: the message
+    ///   names the rank.
     /// - [`ErrorKind::InvalidHandle`]: a stream or a kernel is of another runtime.
     /// - [`ErrorKind::LimitExceeded`]: not all blocks of a kernel fit on its device at the same time. The message has the
     ///   numbers.
     /// - [`ErrorKind::NotSupported`]: a device has no cooperative launches; a stream is resident; or the launch would
     ///   have to be held on a wrapped stream.
-    /// - [`ErrorKind::WouldBlock`], [`ErrorKind::CaptureRefused`]: as [`submit`](Self::submit).
+    /// - [`ErrorKind::WouldBlock`], [`ErrorKind::CaptureRefused`]: as for [`submit`](Self::submit).
     ///
     /// [`ErrorKind::InvalidArgument`]: crate::ErrorKind::InvalidArgument
     /// [`ErrorKind::InvalidHandle`]: crate::ErrorKind::InvalidHandle
@@ -105,7 +105,7 @@ impl Peers {
             parts.push(part);
         }
         let stride = size_of::<sys::gpo_rank_launch>() as u64;
-        // Whoever bound the kernels has said that these are their parameters.
+        // By the promise of `bind` these are the kernels' parameters.
         call!(peers_launch(self.as_raw(), parts.as_ptr(), stride, count_of(parts.len())))?;
         Ok(EnqueuedOnAll::new(launches.iter().map(|launch| launch.stream)))
     }

@@ -1,8 +1,8 @@
 //! Groups of devices that work together, in one process or in several.
 //!
 //! A group ([`Peers`]) is a list of devices. The device at place r of the list has *rank* r. A [`Collective`] is one
-//! operation of all ranks: each rank brings a [`Part`], which is a stream and buffers on its device, and the data is
-//! exchanged between the devices in the order of these streams.
+//! operation of all ranks. Each rank has a [`Part`] in it: a stream and buffers of the rank's device. The devices
+//! exchange the data in the order of these streams.
 //!
 //! ```
 //! use gpuorch::peers::{Collective, Part, Peers, Reduction};
@@ -25,24 +25,24 @@
 //!
 //! # Order
 //!
-//! A collective is put on all of its streams at once, or on none. Each stream does its part behind what was put on it
-//! before; work that is put on it later finds the rank's result, and may change the rank's buffers. If one of the
-//! streams is held, the collective is held on all of them. If a held collective is cancelled or fails on one stream, it
-//! fails on all of them, and so do these streams.
+//! A collective is put on all of its streams at once, or on none. Each stream does its part after its earlier work.
+//! Later work on the stream finds the rank's result, and may change the rank's buffers. If one of the streams is held,
+//! the collective is held on all of them. If a held collective is cancelled or fails on one stream, the collective and
+//! all of its streams fail.
 //!
 //! # Several processes
 //!
-//! Each process of such a group has one rank, with one device. It joins the group by a file, by an id or by MPI:
-//! [`Device::join_by_file`], [`Device::join_by_id`], [`Device::join_by_mpi`]. All processes submit the same collectives
-//! in the same order, each with the part of its own rank. If what they have submitted differs, the collective fails in
-//! all processes with [`ErrorKind::InvalidState`]; with NCCL it isn't noticed.
+//! A group of several processes has one rank, with one device, in each. A process joins the group by a file, by an id
+//! or by MPI: [`Device::join_by_file`], [`Device::join_by_id`], [`Device::join_by_mpi`]. All processes submit the same
+//! collectives in the same order, each with the part of its own rank. If their collectives differ, the collective fails
+//! in all processes with [`ErrorKind::InvalidState`]; with NCCL the difference isn't noticed.
 //!
-//! A group is *broken* when one of its processes has died, has left, has aborted, or keeps the others waiting for longer
-//! than their [timeout](JoinBuilder::timeout). Then all that is submitted fails with [`ErrorKind::PeerLost`].
+//! A group is *broken* when one of its processes has died, has left, has aborted, or keeps the others waiting for
+//! longer than their [timeout](JoinBuilder::timeout). Then all submitted collectives fail with [`ErrorKind::PeerLost`].
 //!
 //! # Kernels of several devices
 //!
-//! [`Symmetric`] memory is as many elements on each device, which the kernels of all devices use.
+//! [`Symmetric`] memory has the same number of elements on each device, for the kernels of all devices.
 //! [`Peers::launch`] puts kernels that wait for each other on a stream of each rank.
 //!
 //! [`Device::join_by_file`]: crate::Device::join_by_file
@@ -78,8 +78,8 @@ use std::sync::Arc;
 
 /// A group of devices. Clones are the same group.
 ///
-/// Dropping the last clone leaves collectives that were submitted as they are. Then the process leaves a group of
-/// several processes, which is broken for the others as soon as they need this one.
+/// Submitted collectives go on when the last clone is dropped. After this drop the process has left a group of several
+/// processes: the group is broken for the others as soon as they need this process.
 #[derive(Clone)]
 pub struct Peers {
     inner: Arc<Inner>,
@@ -103,8 +103,8 @@ impl Peers {
         PeersBuilder::of_devices(devices.into_iter().collect())
     }
 
-    /// For a group of some ranks of this one: rank i of the new group is rank `ranks[i]` of this one. The two groups
-    /// don't depend on each other.
+    /// For a group of some ranks of this group: rank i of the new group is rank `ranks[i]` here. The two groups don't
+    /// depend on each other.
     ///
     /// If the group is of several processes, all processes whose ranks are in the list build it, with the same list,
     /// and the others don't.
@@ -127,14 +127,14 @@ impl Peers {
         self.inner.first
     }
 
-    /// What the group is, and what it was given.
+    /// The properties and counters of the group.
     pub fn info(&self) -> Result<PeersInfo> {
         info(self.as_raw())
     }
 
     /// How rank `from` reaches the memory of rank `to`.
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): there is no such rank.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a rank doesn't exist.
     /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the rank is of another process.
     pub fn link(&self, from: u32, to: u32) -> Result<PeerProperties> {
         let mut link = PeerProperties::empty();
@@ -142,12 +142,12 @@ impl Peers {
         Ok(link)
     }
 
-    /// Ends what waits in a group of several processes, and breaks it: what is submitted fails with
+    /// Ends the waits in a group of several processes, and breaks the group: submitted collectives fail with
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) here, and with
     /// [`ErrorKind::PeerLost`](crate::ErrorKind::PeerLost) in the other processes.
     ///
     /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the group is of one process.
-    /// [`Stream::cancel_held`](crate::Stream::cancel_held) cancels what is held of it.
+    /// [`Stream::cancel_held`](crate::Stream::cancel_held) cancels the held operations of a group in one process.
     pub fn abort(&self) -> Result<()> {
         call!(peers_abort(self.as_raw()))
     }

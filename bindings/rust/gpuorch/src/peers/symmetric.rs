@@ -19,10 +19,10 @@ use std::ops::RangeBounds;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// As many elements on each device of a group. A kernel takes the memory as an argument, by value: a `gpo::symmetric` of
-/// `gpuorch/device/peer.cuh`, and moves data between the devices itself. In Rust the parameter is of the type
-/// `Symmetric<T>`, and the argument is the rank's: [`Symmetric::on`]. Made by [`Peers::symmetric`]. Clones are the same
-/// memory.
+/// Memory with the same number of elements on each device of a group. A kernel takes the memory as an argument, by
+/// value: a `gpo::symmetric` of `gpuorch/device/peer.cuh`. The kernel moves data between the devices itself. In Rust
+/// the parameter is of the type `Symmetric<T>`, and the argument is the rank's: [`Symmetric::on`]. Made by
+/// [`Peers::symmetric`]. Clones are the same memory.
 ///
 /// ```
 /// use gpuorch::Launch;
@@ -57,8 +57,8 @@ use std::sync::Arc;
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 ///
-/// The memory stays when the group is dropped. Dropping the last clone blocks on nothing: the memory is freed behind all
-/// work that was put on streams of the runtime before. A template doesn't keep the memory alive that its nodes use.
+/// The memory stays when the group is dropped. Dropping the last clone blocks on nothing: the memory is freed behind
+/// all earlier work on streams of the runtime. A template doesn't keep alive the memory of its nodes.
 pub struct Symmetric<T: Pod> {
     inner: Arc<Inner>,
     element: PhantomData<fn() -> T>,
@@ -66,7 +66,7 @@ pub struct Symmetric<T: Pod> {
 
 struct Inner {
     owned: Arc<Owned<sys::gpo_symmetric_t, Vec<Device>>>,
-    /// Of each rank; nothing of one that this process has no address of.
+    /// Memory of each rank; `None` if this process has no address of it.
     memories: Vec<Option<Memory>>,
     len: usize,
 }
@@ -98,30 +98,29 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         self
     }
 
-    /// What the address on each device is a multiple of: a power of two from 256, which is the default, to 2097152.
+    /// The alignment of the address on each device: a power of two from 256, the default, to 2097152.
     pub fn alignment(mut self, bytes: u64) -> Self {
         self.alignment = bytes;
         self
     }
 
-    /// [`Engine::Nvshmem`] for a group of several processes, which all of them build with; or [`Engine::Direct`], as by
-    /// default.
+    /// [`Engine::Nvshmem`], for a group of several processes, set in all of them; or [`Engine::Direct`], the default.
     pub fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine.raw();
         self
     }
 
-    /// Kernels that get the memory are compiled with NVSHMEM's device library, and reach ranks of other hosts by it.
+    /// Kernels with this memory are compiled with NVSHMEM's device library, by which they reach ranks of other hosts.
     pub fn remote(mut self) -> Self {
         self.flags |= sys::GPO_SYMMETRIC_REMOTE;
         self
     }
 
-    /// Allocates the memory, zeroed. Any stream of the devices may use it then. Blocks on the GPUs while it is zeroed.
-    /// Serialises the devices. In a group of several processes all of them call it, with the same size and alignment, and
-    /// a failure is that of all.
+    /// Allocates the memory and zeroes it. Afterwards any stream of the devices may use it. Blocks on the GPUs for the
+    /// zeroing. Serialises the devices. In a group of several processes all of them call this, with the same size and
+    /// alignment; the call succeeds or fails in all of them.
     ///
-    /// - [`ErrorKind::InvalidArgument`]: there are no bytes, or more than 2^48; or the alignment is none of these.
+    /// - [`ErrorKind::InvalidArgument`]: the size is 0 or above 2^48 bytes, or the alignment is not allowed.
     /// - [`ErrorKind::NotSupported`]: two devices can't reach each other's memory; or NVSHMEM can't be used.
     /// - [`ErrorKind::OutOfMemory`]: a device has too little memory. The message names its rank.
     pub fn build(self) -> Result<Symmetric<T>> {
@@ -138,7 +137,7 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         let owned = Arc::new(Owned { raw, parent: self.peers.devices().to_vec() });
         let mut info = sys::gpo_symmetric_info::new();
         call!(symmetric_get_info(raw, &mut info))?;
-        // A rank of another process has its memory here, too.
+        // A rank of another process has memory here, too.
         let memories = (0..info.ranks).map(|rank| {
             let device = owned.parent.get(rank as usize).unwrap_or(&owned.parent[0]);
             match address_of(raw, rank) {
@@ -165,7 +164,7 @@ fn address_of(raw: sys::gpo_symmetric_t, rank: u32) -> Result<u64> {
 }
 
 impl<T: Pod> Symmetric<T> {
-    /// The memory on the device of a rank. Panics if there is no such rank, as for slices.
+    /// The memory on the device of a rank. Panics if the rank doesn't exist, as for slices.
     pub fn on(&self, rank: u32) -> SymmetricRank<'_, T> {
         let ranks = self.inner.memories.len();
         assert!((rank as usize) < ranks, "there is no rank {rank} of {ranks}");
@@ -177,28 +176,28 @@ impl<T: Pod> Symmetric<T> {
         self.inner.len
     }
 
-    /// Whether there are none. There are always some.
+    /// False: the memory is never empty.
     pub fn is_empty(&self) -> bool {
         self.inner.len == 0
     }
 
     /// The address on the device of a rank. The memory doesn't know about uses of the address.
     ///
-    /// [`ErrorKind::InvalidArgument`]: there is no such rank.
+    /// [`ErrorKind::InvalidArgument`]: the rank doesn't exist.
     pub fn address(&self, rank: u32) -> Result<u64> {
         address_of(self.as_raw(), rank)
     }
 
-    /// Puts a rank's barriers back to their begin, as work of a stream of its device: for kernels that have come to
-    /// different numbers of barriers. It has to be done for all ranks, while no kernel uses the memory. May be recorded.
+    /// Resets a rank's barriers, as work of a stream of the rank's device: for use after kernels that passed different
+    /// numbers of barriers. Reset all ranks, while no kernel uses the memory. May be recorded.
     ///
-    /// [`ErrorKind::InvalidArgument`]: there is no such rank; or the stream is of another device than the rank.
+    /// [`ErrorKind::InvalidArgument`]: the rank doesn't exist, or the stream is of another device than the rank.
     pub fn reset<'s>(&self, rank: u32, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(symmetric_reset(self.as_raw(), rank, stream.as_raw()))?;
         Ok(Enqueued { stream })
     }
 
-    /// What the memory is.
+    /// The properties of the memory.
     pub fn info(&self) -> Result<SymmetricInfo> {
         let mut info = SymmetricInfo::empty();
         call!(symmetric_get_info(self.as_raw(), &mut info.0))?;
@@ -225,7 +224,8 @@ pub struct SymmetricRank<'a, T: Pod> {
 }
 
 impl<'a, T: Pod> SymmetricRank<'a, T> {
-    /// All of it, as memory of the rank's device. Panics if this process has no address of it (NVSHMEM's, of another host).
+    /// The whole memory of the rank's device. Panics if this process has no address of the memory (NVSHMEM's, of
+    /// another host).
     pub fn all(&self) -> DeviceSlice<'a, T> {
         let inner = &*self.memory.inner;
         let Some(memory) = &inner.memories[self.rank as usize] else {
@@ -234,7 +234,7 @@ impl<'a, T: Pod> SymmetricRank<'a, T> {
         DeviceSlice::of(memory, inner.len)
     }
 
-    /// A part of it. Panics if the range isn't within it.
+    /// A part of the memory. Panics if the range isn't within the memory.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
         self.all().slice(range)
     }
@@ -273,7 +273,7 @@ unsafe impl<T: Pod> Parameter for Symmetric<T> {
     }
 }
 
-// SAFETY: memory that lives on, or is freed behind the launch, on all ranks.
+// SAFETY: memory that is freed behind the launch, if at all, on all ranks.
 unsafe impl<T: Pod> Argument<Symmetric<T>> for SymmetricRank<'_, T> {
     fn value(self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
         let inner = &*self.memory.inner;

@@ -7,7 +7,7 @@ use gpuorch_sys as sys;
 use std::fmt;
 use std::mem::size_of;
 
-/// A piece of the input with its buffers. It is valid only during the closure's call:
+/// A piece of the input with its buffers. The chunk is valid only during the closure's call:
 ///
 /// ```compile_fail,E0521
 /// use gpuorch::pipeline::Stage;
@@ -26,7 +26,7 @@ pub struct Chunk<'a> {
     result: Memory,
 }
 
-/// How large the blocks are that every chunk has, in bytes.
+/// Sizes of every chunk's blocks, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) result: usize,
@@ -43,7 +43,7 @@ pub enum Flow {
 }
 
 impl<'a> Chunk<'a> {
-    /// `raw` is the library's, for the length of a callback. `stream` is what a stage's is given.
+    /// `raw` is the library's, valid during a callback. `stream` is the stream of a stage's callback.
     pub(super) fn new(raw: &'a sys::gpo_chunk, sizes: Sizes, stream: Option<&Stream>) -> Self {
         let [input, output, scratch, result] =
             [raw.input_address, raw.output_address, raw.scratch_address, raw.result_address]
@@ -51,12 +51,12 @@ impl<'a> Chunk<'a> {
         Self { raw, sizes, input, output, scratch, result }
     }
 
-    /// Which it is, from 0.
+    /// The chunk's number, from 0.
     pub fn index(&self) -> u64 {
         self.raw.index
     }
 
-    /// Which of the pipeline's devices it is on, from 0.
+    /// The chunk's device, by its place among the pipeline's devices, from 0.
     pub fn device(&self) -> u32 {
         self.raw.device
     }
@@ -81,14 +81,14 @@ impl<'a> Chunk<'a> {
         self.raw.output_offset
     }
 
-    /// How many bytes of output it has.
+    /// How many bytes of output the chunk has.
     pub fn output_bytes(&self) -> u64 {
         self.raw.output_bytes
     }
 
-    /// In a sink: the output in host memory; empty if it is not copied there.
+    /// In a sink: the output in host memory; empty if the output is not copied there.
     pub fn output(&self) -> &[u8] {
-        // SAFETY: the library gives so many bytes, for the length of the callback that `self` can't leave.
+        // SAFETY: the library gives this many bytes, valid during the callback, which `self` can't outlive.
         unsafe { bytes(self.raw.output, self.raw.output_bytes as usize) }
     }
 
@@ -103,9 +103,9 @@ impl<'a> Chunk<'a> {
         bytemuck::pod_read_unaligned(self.result())
     }
 
-    /// In a stage: the input in device memory. It can be used only on the stream that the stage's closure gets. Another
-    /// stream is refused with [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState), since the next chunk gets
-    /// the memory once the stage's stream has done its work.
+    /// In a stage: the input in device memory. Only the stream of the stage's closure can use it. Other streams are
+    /// refused with [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState), since the next chunk gets the memory
+    /// once the stage's stream has done its work.
     pub fn device_input<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.input, self.raw.bytes as usize / size_of::<T>().max(1))
     }
@@ -128,7 +128,7 @@ impl<'a> Chunk<'a> {
 
 /// # Safety
 ///
-/// NULL, or so many bytes that nobody writes while the slice lives.
+/// `start` is NULL, or leads to `len` bytes, which are not written while the slice lives.
 unsafe fn bytes<'a>(start: *const std::ffi::c_void, len: usize) -> &'a [u8] {
     if start.is_null() {
         return &[];

@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Cuts data into chunks. While kernels work on one chunk, the chunk before is copied out and the chunk behind is
-/// copied in. Clones are the same pipeline.
+/// Cuts data into chunks. While kernels work on a chunk, the previous chunk is copied out and the next chunk is copied
+/// in. Clones are the same pipeline.
 ///
 /// ```
 /// use gpuorch::{pipeline::*, Slice};
@@ -61,15 +61,16 @@ struct Inner {
     raw: sys::gpo_pipeline_t,
     devices: Vec<Device>,
     sizes: Sizes,
-    /// A [`Run`] that nobody has waited for or dropped: what would be told of two at once, nobody could tell apart.
+    /// Set while a [`Run`] exists that was neither waited for nor dropped: there may be only one, since the reports of
+    /// two runs couldn't be distinguished.
     taken: AtomicBool,
-    /// What the library calls, until the last run has ended: a run keeps the pipeline.
+    /// The closures that the library calls, until the last run has ended: a run keeps the pipeline alive.
     _stages: Vec<StageCall>,
-    /// What a stage's closure has said of its failure.
+    /// The text of a failure of a stage's closure.
     stage_failure: Arc<Mutex<Option<String>>>,
     _progress: Option<Box<ProgressCall>>,
     _executor: Option<Executor>,
-    /// What kernels are given for every chunk. They go behind the handle: no run is left then.
+    /// The buffers that kernels get for every chunk. Dropped after the handle: then no run is left.
     _buffers: Vec<Arc<dyn StageBuffer>>,
 }
 
@@ -130,8 +131,8 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// Several devices that share the work; the first is the one whose pipeline this is. A chunk goes to the device that
-    /// is likely to be done with it first. Stages have a kernel for each ([`Stage::kernels`]).
+    /// Several devices that share the work; the first must be the pipeline's device. A chunk goes to the device that is
+    /// likely to finish it first. Stages have a kernel for each device ([`Stage::kernels`]).
     pub fn devices<'d>(mut self, devices: impl IntoIterator<Item = &'d Device>) -> Self {
         self.devices = devices.into_iter().cloned().collect();
         self
@@ -149,7 +150,7 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// All chunks except the last are multiples of it; by default 4096.
+    /// The sizes of all chunks except the last are multiples of the granule; by default 4096.
     pub fn granule(mut self, bytes: u64) -> Self {
         self.options.granule = bytes;
         self
@@ -227,7 +228,7 @@ impl PipelineBuilder<'_> {
             stages.push(stage.raw(arguments, kernels));
             calls.extend(stage.take_call(&devices, sizes, &stage_failure));
         }
-        // Their addresses stay what they are: nothing is added any more.
+        // The addresses are final: no call is added any more.
         for (raw, call) in stages.iter_mut().filter(|stage| stage.kind == sys::GPO_STAGE_CALLBACK).zip(&mut calls) {
             raw.user = (&raw mut *call).cast();
         }
@@ -262,17 +263,17 @@ impl PipelineBuilder<'_> {
 }
 
 impl Pipeline {
-    /// The device that it runs on; of several the first.
+    /// The device that the pipeline runs on; the first of several.
     pub fn device(&self) -> &Device {
         &self.inner.devices[0]
     }
 
-    /// The devices that it runs on.
+    /// The devices that the pipeline runs on.
     pub fn devices(&self) -> &[Device] {
         &self.inner.devices
     }
 
-    /// What a device did in the run that ended last; `device` is its place in [`devices`](Self::devices).
+    /// A device's part of the run that ended last; `device` is its place in [`devices`](Self::devices).
     pub fn share(&self, device: usize) -> Result<RunShare> {
         let mut share = RunShare::empty();
         call!(pipeline_get_share(self.as_raw(), u32::try_from(device).unwrap_or(u32::MAX), &mut share.0))?;
@@ -297,12 +298,12 @@ impl Pipeline {
         self.inner.raw
     }
 
-    /// False if a run of it is still somebody's.
+    /// False if a [`Run`] of the pipeline still exists.
     fn take(&self) -> bool {
         !self.inner.taken.swap(true, Ordering::AcqRel)
     }
 
-    /// What a stage's closure has said of its failure, once.
+    /// Takes the text of a failure of a stage's closure.
     fn stage_failure(&self) -> Option<String> {
         self.inner.stage_failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

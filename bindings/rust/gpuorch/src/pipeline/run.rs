@@ -1,4 +1,4 @@
-//! A run of a pipeline, which owns what it reads and writes.
+//! A run of a pipeline, which owns its source and sink.
 
 use super::Pipeline;
 use super::sink::{Sink, SinkCall};
@@ -18,30 +18,30 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// A run under way. It goes on whether or not it is waited for. Dropping this doesn't end the run; source and sink are
-/// dropped when it has ended. Awaiting it, or [`wait`](Self::wait), gives source and sink back; if the run has failed,
+/// A run under way. The run goes on whether or not it is waited for. Dropping this doesn't end the run; source and sink
+/// are dropped when the run has ended. An await, or [`wait`](Self::wait), gives source and sink back: after a failure
 /// as a part of [`Failed`].
 #[must_use = "source and sink come back when this is awaited or waited for"]
 pub struct Run<S: Send + 'static, K: Send + 'static> {
     pipeline: Pipeline,
-    /// `None` once they were given back.
+    /// `None` once source and sink were given back.
     parts: Option<Parts<S, K>>,
     done: Option<Done>,
 }
 
-/// What a run gives back.
+/// The result of a successful run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finished<S, K> {
-    /// What it has done.
+    /// The run's counters and times.
     pub summary: RunSummary,
-    /// What was read.
+    /// The source.
     pub source: S,
-    /// What was written.
+    /// The sink.
     pub sink: K,
 }
 
-/// What the library uses until the run has ended.
+/// Values that the library uses until the run has ended.
 struct Parts<S, K> {
     source: S,
     sink: K,
@@ -49,16 +49,16 @@ struct Parts<S, K> {
     pipeline: Pipeline,
 }
 
-/// The closures. Not a `Box`: while the run lasts they are the library's alone.
+/// The closures. Not a `Box`: during the run only the library may access them.
 struct Calls(NonNull<(SourceCall, SinkCall)>);
 
 // SAFETY: the closures are `Send`, and reached by one thread at a time.
 unsafe impl Send for Calls {}
 
 impl Calls {
-    /// What the callbacks have said of their failure. Only when the run has ended.
+    /// The text of a callback's failure. Call only when the run has ended.
     fn failure(&self) -> Option<String> {
-        // SAFETY: from Box::into_raw, and freed with `self`; the run has ended, so nobody else reaches them.
+        // SAFETY: from Box::into_raw, and freed with `self`; the run has ended, so the library doesn't use them.
         let (source, sink) = unsafe { self.0.as_ref() };
         source.failure.as_ref().or(sink.failure.as_ref()).cloned()
     }
@@ -66,7 +66,7 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        // SAFETY: from Box::into_raw; the run has ended, so nobody else reaches them.
+        // SAFETY: from Box::into_raw; the run has ended, so the library doesn't use them.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -118,7 +118,7 @@ impl<S, K> Parts<S, K> {
             use std::ptr::read;
             (read(&this.source), read(&this.sink), read(&this.calls), read(&this.pipeline))
         };
-        // First, since closures are the caller's, and may panic when they go.
+        // First, since dropping the caller's closures may panic.
         pipeline.give_back();
         drop(calls);
         (source, sink)
@@ -131,17 +131,17 @@ impl<S: Send + 'static, K: Send + 'static> Run<S, K> {
         &self.pipeline
     }
 
-    /// Ends it early: see [`Pipeline::cancel`].
+    /// Ends the run early: see [`Pipeline::cancel`].
     pub fn cancel(&self) -> Result<()> {
         self.pipeline.cancel()
     }
 
-    /// How far it is.
+    /// The run's progress.
     pub fn progress(&self) -> Result<Progress> {
         self.pipeline.progress()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the run.
     pub fn wait(mut self) -> Result<Finished<S, K>, Failed<(S, K)>> {
         self.collect(FOR_EVER)
     }
@@ -184,7 +184,7 @@ impl<S: Send + 'static, K: Send + 'static> Run<S, K> {
         }
     }
 
-    /// What it owns goes when it has ended.
+    /// Drops source and sink when the run has ended.
     fn detach(&mut self) {
         if let Some(parts) = self.parts.take() {
             drop_when(&Awaited::Pipeline(self.pipeline.clone()), Box::new(parts));
@@ -204,7 +204,7 @@ impl<S: Send + Unpin + 'static, K: Send + Unpin + 'static> Future for Run<S, K> 
                 this.detach();
                 Poll::Ready(Err(Failed::of(error, None)))
             }
-            // It has ended: this doesn't block.
+            // The run has ended: this doesn't block.
             _ => Poll::Ready(this.collect(FOR_EVER)),
         }
     }

@@ -13,7 +13,7 @@ use std::mem::size_of_val;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Where the output of a run goes. The run owns it, and gives `K` back when it has ended.
+/// Where the output of a run goes. The run owns the sink, and gives `K` back at its end.
 pub struct Sink<K> {
     pub(super) value: K,
     target: Target,
@@ -28,7 +28,7 @@ enum Target {
     Host,
 }
 
-// SAFETY: the pointer is to a `HostBuffer`'s memory, which is `Send` and stays where it is.
+// SAFETY: the pointer leads to a `HostBuffer`'s memory, which is `Send` and doesn't move.
 unsafe impl<K: Send> Send for Sink<K> {}
 
 type TakeFunction = Box<dyn FnMut(&Chunk<'_>) -> Result<Flow, String> + Send>;
@@ -45,7 +45,7 @@ impl<B: HostBuffer> Sink<B> {
 }
 
 impl Sink<OwnedFd> {
-    /// An open file or pipe. It is not closed; the run gives it back.
+    /// An open file or pipe. Never closed: the run gives the descriptor back.
     pub fn descriptor(descriptor: OwnedFd) -> Self {
         let target = Target::Descriptor(descriptor.as_raw_fd());
         Self { value: descriptor, target, take: None }
@@ -58,14 +58,13 @@ impl Sink<()> {
         Self { value: (), target: Target::None, take: None }
     }
 
-    /// A file. It is written under a temporary name and renamed when the run has succeeded; after a failure nothing is
-    /// left.
+    /// A file, written under a temporary name and renamed when the run has succeeded; after a failure nothing is left.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { value: (), target: Target::File(path.into()), take: None }
     }
 
-    /// A closure that takes the chunks, in order, with their output and result. It may block. An error or a panic ends the
-    /// run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    /// A closure that takes the chunks, in order, with their output and result, and may block. An error or a panic ends
+    /// the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(take: impl FnMut(&Chunk<'_>) -> Result<Flow, E> + Send + 'static) -> Self {
         Self { value: (), target: Target::Host, take: None }.take(take)
     }
@@ -84,7 +83,7 @@ impl<K> Sink<K> {
         self
     }
 
-    /// What the library is told, without the closure's address; and the path that it points to.
+    /// The library's description of the sink, without the closure's address; and the path behind its pointer.
     pub(super) fn raw(&self) -> Result<(sys::gpo_sink, Option<CString>)> {
         let mut raw = sys::gpo_sink::new();
         let mut path = None;
@@ -116,14 +115,14 @@ impl<K> Sink<K> {
     }
 }
 
-/// What the library's sink calls, and what became of it.
+/// The closure that the library's sink calls, and the text of its failure.
 pub(super) struct SinkCall {
     function: Option<TakeFunction>,
     sizes: Sizes,
     pub(super) failure: Option<String>,
 }
 
-/// `user` is the run's `SinkCall`, which nobody else touches while the run lasts; calls come one at a time.
+/// `user` is the run's `SinkCall`, used only here during the run; calls come one at a time.
 unsafe extern "C" fn take(user: *mut c_void, chunk: *const sys::gpo_chunk) -> sys::gpo_status {
     // SAFETY: see above; the chunk is valid during the call.
     let (call, chunk) = unsafe { (&mut *user.cast::<SinkCall>(), &*chunk) };

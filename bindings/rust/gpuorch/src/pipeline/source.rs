@@ -12,7 +12,7 @@ use std::mem::size_of_val;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Where the data of a run comes from. The run owns it, and gives `S` back when it has ended.
+/// Where the data of a run comes from. The run owns the source, and gives `S` back at its end.
 pub struct Source<S> {
     pub(super) value: S,
     origin: Origin,
@@ -28,17 +28,17 @@ enum Origin {
     Callback(FillFunction),
 }
 
-// SAFETY: the pointer is to a `HostBuffer`'s memory, which is `Send` and stays where it is.
+// SAFETY: the pointer leads to a `HostBuffer`'s memory, which is `Send` and doesn't move.
 unsafe impl<S: Send> Send for Source<S> {}
 
 type FillFunction = Box<dyn FnMut(&mut [u8]) -> Result<Fill, String> + Send>;
 
-/// What a source's closure has done.
+/// The result of a call of a source's closure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fill {
-    /// It has written so many bytes, and more may come.
+    /// The closure has written this many bytes; more may come.
     More(usize),
-    /// It has written so many bytes, and this was the end.
+    /// The closure has written this many bytes, the last ones.
     End(usize),
 }
 
@@ -52,7 +52,7 @@ impl<B: HostBuffer> Source<B> {
 }
 
 impl Source<OwnedFd> {
-    /// An open file or pipe. It is not closed; the run gives it back.
+    /// An open file or pipe. Never closed: the run gives the descriptor back.
     pub fn descriptor(descriptor: OwnedFd) -> Self {
         let origin = Origin::Descriptor(descriptor.as_raw_fd());
         Self { value: descriptor, origin, offset: 0, most: 0, flags: 0 }
@@ -65,8 +65,8 @@ impl Source<()> {
         Self { value: (), origin: Origin::File(path.into()), offset: 0, most: 0, flags: 0 }
     }
 
-    /// A closure that fills the slice it gets, from its start. It is called until a whole chunk is there, and may
-    /// block. An error or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    /// A closure that fills a slice from its start. The closure is called until a whole chunk is there, and may block.
+    /// An error or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(mut fill: impl FnMut(&mut [u8]) -> Result<Fill, E> + Send + 'static) -> Self {
         let fill: FillFunction = Box::new(move |room| fill(room).map_err(|error| error.to_string()));
         Self { value: (), origin: Origin::Callback(fill), offset: 0, most: 0, flags: 0 }
@@ -106,7 +106,7 @@ impl<S> Source<S> {
         self
     }
 
-    /// What the library is told, without the closure's address; and the path that it points to.
+    /// The library's description of the source, without the closure's address; and the path behind its pointer.
     pub(super) fn raw(&self) -> Result<(sys::gpo_source, Option<CString>)> {
         let mut raw = sys::gpo_source::new();
         raw.offset = self.offset;
@@ -146,13 +146,13 @@ impl<S> Source<S> {
     }
 }
 
-/// What the library's source calls, and what became of it.
+/// The closure that the library's source calls, and the text of its failure.
 pub(super) struct SourceCall {
     function: Option<FillFunction>,
     pub(super) failure: Option<String>,
 }
 
-/// `user` is the run's `SourceCall`, which nobody else touches while the run lasts; calls come one at a time.
+/// `user` is the run's `SourceCall`, used only here during the run; calls come one at a time.
 unsafe extern "C" fn fill(user: *mut c_void, buffer: *mut c_void, capacity: u64, bytes: *mut u64) -> sys::gpo_status {
     // SAFETY: see above; the buffer has `capacity` bytes, which are this call's.
     let (call, room, bytes) = unsafe {

@@ -1,4 +1,4 @@
-//! Stages: what is done with each chunk on the device.
+//! Stages: the work on each chunk on the device.
 
 use super::chunk::{Chunk, Sizes};
 use crate::arguments::{Parameter, Parameters, Slice};
@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is done with each chunk on the device: a kernel, or work that a closure enqueues.
+/// The work on each chunk on the device: a kernel, or work that a closure enqueues.
 pub struct Stage {
     raw: sys::gpo_stage,
     arguments: Vec<Passed>,
@@ -23,13 +23,13 @@ pub struct Stage {
 
 type EnqueueFunction = Box<dyn FnMut(&Stream, &Chunk<'_>) -> Result<(), String> + Send>;
 
-/// What the library puts in the place of a parameter: its kind, the bytes of a value or of one for each device, and the
-/// buffers whose addresses those are.
+/// An argument in the library's terms: its kind, the bytes of a value or of a value for each device, and the buffers
+/// behind values that are addresses.
 #[doc(hidden)]
 pub struct Passed {
     kind: u32,
     value: Vec<u8>,
-    /// Values; 1 if it is the same on every device.
+    /// Number of values; 1: the same value on every device.
     values: usize,
     buffers: Vec<Arc<dyn StageBuffer>>,
 }
@@ -79,8 +79,8 @@ impl Stage {
         Self { raw, arguments: arguments.list(), kernels: vec![kernel.kernel().clone()], enqueue: None }
     }
 
-    /// For a pipeline over several devices ([`PipelineBuilder::devices`](super::PipelineBuilder::devices)): a kernel for
-    /// each of them, in their order. An argument that is another one on each device is a [`PerDevice`].
+    /// For a pipeline over several devices ([`PipelineBuilder::devices`](super::PipelineBuilder::devices)): a kernel
+    /// for each of them, in their order. An argument that differs between the devices is a [`PerDevice`].
     pub fn kernels<'a, P: Parameters + 'a>(
         kernels: impl IntoIterator<Item = &'a BoundKernel<P>>,
         arguments: impl StageArguments<P>,
@@ -91,8 +91,8 @@ impl Stage {
         Self { raw, arguments: arguments.list(), kernels, enqueue: None }
     }
 
-    /// A closure that puts the chunk's work on the stream it gets, and returns. It must not wait for the work. An error
-    /// or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    /// A closure that puts the chunk's work on the given stream, and returns without waiting for the work. An error or
+    /// a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(
         mut enqueue: impl FnMut(&Stream, &Chunk<'_>) -> Result<(), E> + Send + 'static,
     ) -> Self {
@@ -138,7 +138,8 @@ impl Stage {
         self
     }
 
-    /// The buffers that its kernels get whatever the chunk. Refused if they aren't of the pipeline's runtime.
+    /// The buffers that the stage's kernels get for every chunk. Fails if a buffer is of another runtime than the
+    /// pipeline.
     pub(super) fn buffers(&self, device: &Device) -> crate::Result<Vec<Arc<dyn StageBuffer>>> {
         let buffers: Vec<_> = self.arguments.iter().flat_map(|passed| passed.buffers.iter().cloned()).collect();
         for buffer in &buffers {
@@ -163,7 +164,7 @@ impl Stage {
         self.arguments.iter().map(raw).collect()
     }
 
-    /// The handles of its kernels, one for each device.
+    /// The handles of the stage's kernels, one for each device.
     pub(super) fn raw_kernels(&self, devices: usize) -> crate::Result<Vec<sys::gpo_kernel_t>> {
         if self.enqueue.is_none() && self.kernels.len() != devices {
             return Err(refused(format!("a stage has {} kernels for {devices} devices", self.kernels.len())));
@@ -171,7 +172,7 @@ impl Stage {
         Ok(self.kernels.iter().map(Kernel::as_raw).collect())
     }
 
-    /// What the library is told, while `arguments`, `kernels` and this live.
+    /// The library's description of the stage, valid while `arguments`, `kernels` and the stage live.
     pub(super) fn raw(&self, arguments: &[sys::gpo_stage_argument], kernels: &[sys::gpo_kernel_t]) -> sys::gpo_stage {
         let mut raw = self.raw;
         if !kernels.is_empty() {
@@ -199,7 +200,7 @@ fn refused(message: String) -> crate::Error {
     crate::Error::new(crate::ErrorKind::InvalidArgument, "gpo_pipeline_create", &message)
 }
 
-/// What the library's stage calls: as long as the pipeline.
+/// The closure that the library's stage calls; lives as long as the pipeline.
 pub(super) struct StageCall {
     function: EnqueueFunction,
     devices: Vec<Device>,
@@ -207,7 +208,7 @@ pub(super) struct StageCall {
     failure: Arc<Mutex<Option<String>>>,
 }
 
-/// `user` is a `StageCall` that lives as long as the pipeline, and that nobody else touches; calls come one at a time.
+/// `user` is a `StageCall`, which lives as long as the pipeline and is used only here; calls come one at a time.
 unsafe extern "C" fn enqueue(
     user: *mut c_void,
     stream: sys::gpo_stream_t,
@@ -226,8 +227,8 @@ unsafe extern "C" fn enqueue(
     }
 }
 
-/// What a stage may pass for a parameter `P` of its kernel: a value, a part of the chunk, or a buffer that the pipeline
-/// owns.
+/// An argument that a stage may pass for a parameter `P` of its kernel: a value, a part of the chunk, or a buffer that
+/// the pipeline owns.
 pub trait StageArgument<P: Parameter> {
     #[doc(hidden)]
     fn add_to(self, list: &mut Vec<Passed>);
@@ -240,8 +241,8 @@ impl<T: Pod> StageArgument<T> for T {
     }
 }
 
-/// The same memory for all chunks: a table, weights, a sum. The pipeline owns the buffer. Its kernels see what is in
-/// the buffer when a run starts. A program that has a clone of the `Arc` can read the buffer afterwards.
+/// A shared buffer for all chunks: a table, weights, a sum. The pipeline owns the buffer. Its kernels see the buffer's
+/// contents at the start of a run. A program that has a clone of the `Arc` can read the buffer afterwards.
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let value = self.address().to_ne_bytes().to_vec();
@@ -249,7 +250,7 @@ impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T
     }
 }
 
-/// Likewise, with its length.
+/// A shared buffer for all chunks, with its length.
 impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for Arc<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let len = self.len() as u64;
@@ -258,21 +259,21 @@ impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for Arc<DeviceBuffer<T>> {
     }
 }
 
-/// Likewise, the pipeline's alone.
+/// A buffer for all chunks, which only the pipeline owns.
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for DeviceBuffer<T> {
     fn add_to(self, list: &mut Vec<Passed>) {
         StageArgument::<DeviceBuffer<T>>::add_to(Arc::new(self), list);
     }
 }
 
-/// Likewise, with its length.
+/// A buffer for all chunks, which only the pipeline owns, with its length.
 impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for DeviceBuffer<T> {
     fn add_to(self, list: &mut Vec<Passed>) {
         StageArgument::<Slice<T>>::add_to(Arc::new(self), list);
     }
 }
 
-/// An argument that is another one on each of the pipeline's devices: a value for each, in their order, or a buffer.
+/// An argument that differs between the pipeline's devices: a value or a buffer for each, in their order.
 ///
 /// ```
 /// use gpuorch::{DeviceBuffer, Slice, pipeline::*};
@@ -295,7 +296,7 @@ impl<T: Pod> StageArgument<T> for PerDevice<T> {
     }
 }
 
-/// A buffer on each device, which the pipeline owns.
+/// A shared buffer on each device.
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<Arc<DeviceBuffer<T>>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let addresses: Vec<u64> = self.0.iter().map(|buffer| buffer.address()).collect();
@@ -306,7 +307,7 @@ impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<Arc<Devi
     }
 }
 
-/// Likewise, with the length of each.
+/// A shared buffer on each device, with its length.
 impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for PerDevice<Arc<DeviceBuffer<T>>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let lengths = self.0.iter().map(|buffer| buffer.len() as u64).collect();
@@ -315,7 +316,7 @@ impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for PerDevice<Arc<DeviceBuffe
     }
 }
 
-/// Likewise, the pipeline's alone.
+/// A buffer on each device, which only the pipeline owns.
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let shared = PerDevice(self.0.into_iter().map(Arc::new).collect());
@@ -323,7 +324,7 @@ impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for PerDevice<DeviceBu
     }
 }
 
-/// Likewise, with the length of each.
+/// A buffer on each device, which only the pipeline owns, with its length.
 impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for PerDevice<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let shared = PerDevice(self.0.into_iter().map(Arc::new).collect());
@@ -350,7 +351,7 @@ numbers! {
     InputBytes: GPO_STAGE_INPUT_BYTES;
     /// `unsigned long long`: how many bytes of output the chunk has.
     OutputBytes: GPO_STAGE_OUTPUT_BYTES;
-    /// `unsigned long long`: which chunk it is, from 0.
+    /// `unsigned long long`: the chunk's number, from 0.
     Index: GPO_STAGE_INDEX;
     /// `unsigned long long`: position of the chunk's first byte in the input.
     Offset: GPO_STAGE_OFFSET;
@@ -373,11 +374,11 @@ macro_rules! buffers {
 buffers! {
     /// The address of the chunk's input; for a [`Slice<u8>`], with its bytes.
     Input: GPO_STAGE_INPUT;
-    /// The address of its output; for a [`Slice<u8>`], with its bytes.
+    /// The address of the chunk's output; for a [`Slice<u8>`], with its bytes.
     Output: GPO_STAGE_OUTPUT;
-    /// The address of its scratch memory.
+    /// The address of the chunk's scratch memory.
     Scratch: GPO_STAGE_SCRATCH;
-    /// The address of its result.
+    /// The address of the chunk's result.
     ResultBlock: GPO_STAGE_RESULT;
 }
 
@@ -395,7 +396,7 @@ impl StageArgument<Slice<u8>> for Output {
     }
 }
 
-/// What a stage may pass for the parameters `P`: a tuple of [`StageArgument`]s.
+/// The arguments that a stage may pass for the parameters `P`: a tuple of [`StageArgument`]s.
 pub trait StageArguments<P: Parameters> {
     #[doc(hidden)]
     fn list(self) -> Vec<Passed>;

@@ -96,8 +96,8 @@ impl QueueBuilder<'_, Range> {
         self
     }
 
-    /// A worker claims a batch when it asks for the batch, and not already when it begins the batch before. For tasks
-    /// so uneven, or so few for each worker, that a batch behind a long one would be the last to begin.
+    /// A worker claims a batch when it asks for the batch, and not already when it begins the previous one. For tasks
+    /// so uneven, or so few for each worker, that a batch behind a long batch would begin last.
     pub fn late_claims(mut self) -> Self {
         self.options.flags |= sys::GPO_QUEUE_LATE_CLAIMS;
         self
@@ -113,7 +113,7 @@ impl QueueBuilder<'_, Range> {
 }
 
 impl<T: Task> QueueBuilder<'_, Ring<T>> {
-    /// How many tasks fit, for each priority; by default 65536. It is rounded up to a power of two from 64 on.
+    /// How many tasks fit, for each priority; by default 65536. Rounded up to a power of two, at least 64.
     pub fn capacity(mut self, tasks: u64) -> Self {
         self.options.capacity = tasks;
         self
@@ -125,9 +125,8 @@ impl<T: Task> QueueBuilder<'_, Ring<T>> {
         self
     }
 
-    /// A push or a pop takes a place first and then waits for it, which is three times as fast as asking for room
-    /// first. Kernels have no calls that give up at once then, and a wait that is longer than its bound aborts the
-    /// ring.
+    /// A push or a pop takes a place first and then waits for it. This is two to three times as fast as asking for room
+    /// first. With tickets, kernels have no calls that give up at once, and a wait beyond its bound aborts the ring.
     pub fn tickets(mut self) -> Self {
         self.options.flags |= sys::GPO_QUEUE_TICKETS;
         self
@@ -143,8 +142,8 @@ impl<T: Task> QueueBuilder<'_, Ring<T>> {
 }
 
 impl<T: Task, A: Answer> QueueBuilder<'_, HostRing<T, A>> {
-    /// How many tasks fit that have no answer yet, or whose answers aren't taken; by default 4096. It is rounded up to
-    /// a power of two from 64 on.
+    /// How many tasks fit that have no answer yet, or whose answers aren't taken; by default 4096. Rounded up to a
+    /// power of two, at least 64.
     pub fn capacity(mut self, tasks: u64) -> Self {
         self.options.capacity = tasks;
         self

@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Tasks of the type `T` from the host to a kernel that stays on the GPU, and an answer of the type `A` to each. A
-/// kernel takes it as a `gpo::host_ring`. Made by [`Device::host_ring`]. Clones are the same ring.
+/// kernel takes the ring as a `gpo::host_ring`. Made by [`Device::host_ring`]. Clones are the same ring.
 ///
-/// The ring is used as one of its *tenants*: by itself as tenant 0. [`tenant`](Self::tenant) gives the others, each of
-/// which posts and takes answers under a number of its own, and none gets another's answers.
+/// The users of a ring are its *tenants*. The ring itself is used as tenant 0; [`tenant`](Self::tenant) gives the
+/// others. A tenant posts and takes answers under its own number, and never gets another tenant's answers.
 ///
 /// ```
 /// use gpuorch::{Launch, queue::HostRing};
@@ -69,11 +69,11 @@ pub struct HostRing<T: Task, A: Answer> {
     first: Tenant<T, A>,
 }
 
-/// One of the users of a [`HostRing`]. Any thread may post and take for any tenant. Clones are the same tenant. A
-/// tenant keeps the ring alive.
+/// A user of a [`HostRing`]. Any thread may post and take for any tenant. Clones are the same tenant. A tenant keeps
+/// the ring alive.
 ///
-/// A place in the ring is taken from the post until the answer has been taken: who posts and never takes gets
-/// [`ErrorKind::WouldBlock`].
+/// A task occupies a place in the ring from its post until its answer has been taken: a tenant that posts and never
+/// takes gets [`ErrorKind::WouldBlock`].
 pub struct Tenant<T: Task, A: Answer> {
     shared: Arc<Shared>,
     number: u32,
@@ -85,13 +85,13 @@ pub struct Tenant<T: Task, A: Answer> {
 pub struct Answered<A> {
     /// The task's number: see [`Tenant::post`].
     pub user_data: u64,
-    /// What the kernel answered.
+    /// The kernel's answer.
     pub value: A,
     status: sys::gpo_status,
 }
 
 impl<A> Answered<A> {
-    /// The status that the kernel gave, if it is no success.
+    /// The kernel's status, unless it is a success.
     pub fn failed(&self) -> Option<ErrorKind> {
         (self.status != sys::GPO_SUCCESS).then(|| ErrorKind::of(self.status))
     }
@@ -117,7 +117,7 @@ unsafe impl<T: Task, A: Answer> Parameter for HostRing<T, A> {
     }
 }
 
-// SAFETY: a queue that lives on, or whose memory is freed behind the launch.
+// SAFETY: a queue whose memory is freed behind the launch, if at all.
 unsafe impl<T: Task, A: Answer> Argument<HostRing<T, A>> for &HostRing<T, A> {
     fn value(self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
         self.first.shared.given_to(user)
@@ -138,17 +138,17 @@ impl<T: Task, A: Answer> HostRing<T, A> {
         self.shared.device()
     }
 
-    /// A tenant of the ring. If there is none of this number, calls of it return [`ErrorKind::InvalidArgument`].
+    /// A tenant of the ring. If the number is out of range, calls of the tenant return [`ErrorKind::InvalidArgument`].
     pub fn tenant(&self, number: u32) -> Tenant<T, A> {
         Tenant { number, ..self.first.clone() }
     }
 
-    /// Ends posting: the kernel gets what was posted, and then its end.
+    /// Ends posting: the kernel gets the posted tasks, and then the end of the ring.
     pub fn close(&self) -> Result<()> {
         call!(queue_close(self.as_raw()))
     }
 
-    /// Ends all at once: what the kernel hasn't answered is not answered any more.
+    /// Ends the ring at once: unanswered tasks stay unanswered.
     pub fn abort(&self) -> Result<()> {
         call!(queue_abort(self.as_raw()))
     }
@@ -164,7 +164,7 @@ impl<T: Task, A: Answer> HostRing<T, A> {
     }
 }
 
-/// As tenant 0.
+/// The ring as tenant 0.
 impl<T: Task, A: Answer> Deref for HostRing<T, A> {
     type Target = Tenant<T, A>;
 
@@ -180,17 +180,17 @@ impl<T: Task, A: Answer> Clone for HostRing<T, A> {
 }
 
 impl<T: Task, A: Answer> Tenant<T, A> {
-    /// Its number.
+    /// The tenant's number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
     /// How many places of the ring the tenant may take at a time, and the completion queue that gets an entry for each
-    /// answer, with the task's number and the answer's status. `None`: all, and no queue, as at first. Answers that
-    /// have bytes are still to be [taken](Self::take); an answer of the type `()` is taken with its entry.
+    /// answer, with the task's number and the answer's status. `None`, the initial state: all places, and no queue.
+    /// Answers that have bytes are still to be [taken](Self::take); an answer of the type `()` is taken with its entry.
     ///
-    /// [`ErrorKind::InvalidArgument`]: the limit is above the ring's capacity. [`ErrorKind::InvalidState`]: tasks of
-    /// the tenant are not answered, or answers not taken. [`ErrorKind::NotSupported`]: the ring was made without
+    /// [`ErrorKind::InvalidArgument`]: the limit is above the ring's capacity. [`ErrorKind::InvalidState`]: the tenant
+    /// has unanswered tasks, or answers that weren't taken. [`ErrorKind::NotSupported`]: the ring was made without
     /// answers.
     pub fn set(&self, limit: Option<u64>, completions: Option<&CompletionQueue>) -> Result<()> {
         let mut options = sys::gpo_tenant_options::new();
@@ -200,10 +200,10 @@ impl<T: Task, A: Answer> Tenant<T, A> {
     }
 
     /// Posts tasks to the kernel. Task i comes back with `user_data` + i. Returns how many were posted, from the first
-    /// on: fewer if the ring or the tenant's share is full. Blocks on nothing.
+    /// on: not all if the ring or the tenant's share gets full. Blocks on nothing.
     ///
-    /// [`ErrorKind::WouldBlock`]: none was posted, for there is no room. [`ErrorKind::InvalidState`]: the ring is
-    /// closed or aborted.
+    /// [`ErrorKind::WouldBlock`]: no task was posted: there is no room. [`ErrorKind::InvalidState`]: the ring is closed
+    /// or aborted.
     pub fn post(&self, tasks: &[T], user_data: u64) -> Result<usize> {
         let (first, count, mut posted) = (tasks.as_ptr().cast(), tasks.len() as u64, 0);
         call!(queue_post(self.raw(), self.number, first, count, user_data, &mut posted))?;
@@ -220,7 +220,7 @@ impl<T: Task, A: Answer> Tenant<T, A> {
             let count = match self.take_into(&mut entries[..room], &mut values[..room]) {
                 Ok(count) => count,
                 Err(error) if taken.is_empty() => return Err(error),
-                // What was taken is nobody else's any more.
+                // Return the answers that were taken: no other caller can get them.
                 Err(_) => 0,
             };
             taken.extend(entries.iter().zip(values).take(count).map(|(entry, value)| Answered {
@@ -234,8 +234,8 @@ impl<T: Task, A: Answer> Tenant<T, A> {
         }
     }
 
-    /// As [`take`](Self::take), into the caller's memory: as many as fit into the shorter slice. Returns how many
-    /// answers were written.
+    /// Like [`take`](Self::take), into the caller's memory: as many answers as fit into the shorter slice. Returns how
+    /// many answers were written.
     pub fn take_into(&self, entries: &mut [sys::gpo_answer], values: &mut [A]) -> Result<usize> {
         let (stride, room, mut count) = (size_of::<sys::gpo_answer>() as u64, entries.len().min(values.len()), 0);
         let values = if size_of::<A>() == 0 { null_mut() } else { values.as_mut_ptr().cast() };
@@ -244,16 +244,16 @@ impl<T: Task, A: Answer> Tenant<T, A> {
         Ok(count as usize)
     }
 
-    /// Waits until there is an answer to be taken.
+    /// Waits until there is an answer to take.
     ///
-    /// [`ErrorKind::End`]: none will come any more, for the ring is closed and all tasks of the tenant are answered.
-    /// [`ErrorKind::Cancelled`]: there is none, and the ring was aborted. [`ErrorKind::InvalidState`]: nothing is ever
-    /// to be taken, for the answers go to a completion queue.
+    /// [`ErrorKind::End`]: no answer will come any more: the ring is closed and all tasks of the tenant are answered.
+    /// [`ErrorKind::Cancelled`]: no answer is there, and the ring was aborted. [`ErrorKind::InvalidState`]: there is
+    /// never an answer to take: the answers go to a completion queue.
     pub fn wait(&self) -> Result<()> {
         call!(queue_wait(self.raw(), self.number, FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(queue_wait(self.raw(), self.number, nanoseconds(timeout)))
     }

@@ -1,14 +1,14 @@
 //! Queues that kernels take their work from: the GPU hands out its own work.
 //!
-//! - [`Range`] hands out the numbers below a count in batches: whoever is done early takes more. For tasks that exist
-//!   before the launch and differ in length.
+//! - [`Range`] hands out the numbers below a count in batches: a worker that is done early takes more. For tasks that
+//!   exist before the launch and differ in length.
 //! - [`Ring`] is a bounded queue of tasks in device memory. Kernels push and pop, and tasks may push tasks.
-//! - [`HostRing`] takes tasks from the host to a kernel that stays on the GPU, and its answers back.
+//! - [`HostRing`] carries tasks from the host to a kernel that stays on the GPU, and its answers back.
 //!
-//! A [`scheduler`](crate::scheduler) does the tasks of a ring or a host ring by functions of the program's.
+//! A [`scheduler`](crate::scheduler) does the tasks of a ring or a host ring by functions of the program.
 //!
 //! A kernel takes a queue as an argument, by value: a `gpo::range` or a `gpo::ring` of `gpuorch/device/queue.cuh`,
-//! which says what kernels do with them. [`Device::compile`] finds that header by itself. In Rust the parameter is of
+//! which documents their use in kernels. [`Device::compile`] finds that header by itself. In Rust the parameter is of
 //! the queue's own type, and the argument is a reference to the queue.
 //!
 //! ```
@@ -41,17 +41,16 @@
 //!
 //! # Ownership
 //!
-//! A queue owns its memory. Dropping a queue blocks on nothing: its memory is freed behind all work that was put on the
-//! device's streams before.
+//! A queue owns its memory. Dropping a queue blocks on nothing: its memory is freed behind all earlier work on the
+//! device's streams.
 //!
-//! A kernel that stays on the GPU runs on a [resident](crate::StreamBuilder::resident) stream, which such a free
-//! doesn't wait for. So a launch on a resident stream takes only queues that were made for that stream:
-//! [`QueueBuilder::resident_on`]. When such a queue is dropped, and when the runtime shuts down, it is aborted, so that
-//! its kernel ends; its memory stays until then.
+//! A kernel that stays on the GPU runs on a [resident](crate::StreamBuilder::resident) stream, which this free doesn't
+//! wait for. Therefore a launch on a resident stream takes only queues made for that stream:
+//! [`QueueBuilder::resident_on`]. Queues of a resident stream are aborted when they are dropped and when the runtime
+//! shuts down. The abort ends the kernel; the memory stays until its end.
 //!
-//! A template doesn't keep the queues alive that its nodes use: see the safety of [`Template::record`]. The
-//! value that a kernel gets stays the same for as long as the queue lives, but for the first
-//! [`Range::set_costs`].
+//! A template doesn't keep alive the queues of its nodes: see the safety of [`Template::record`]. The value that a
+//! kernel gets stays the same for as long as the queue lives; only the first [`Range::set_costs`] changes it.
 //!
 //! [`Template::record`]: crate::Template::record
 
@@ -80,10 +79,10 @@ use crate::memory::MemoryUser;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 
-/// What is known of a queue of any kind.
+/// The common part of all kinds of queues.
 pub(crate) struct Shared {
     owned: Owned<sys::gpo_queue_t, Device>,
-    /// The handle of the resident stream that it was made for; 0: of none.
+    /// The handle of the resident stream that the queue was made for; 0: none.
     resident_on: usize,
 }
 
@@ -96,7 +95,7 @@ impl Shared {
         &self.owned.parent
     }
 
-    /// As kernels take it: `WORDS` is what its kind has.
+    /// The value that kernels take: `WORDS` words, by the queue's kind.
     fn device_handle<const WORDS: usize>(&self) -> Result<[u64; WORDS]> {
         let mut words = [0; WORDS];
         let bytes = size_of_val(&words);
@@ -104,7 +103,7 @@ impl Shared {
         Ok(words)
     }
 
-    /// The same, for a launch by `user`.
+    /// The value for a launch by `user`, after checks.
     #[inline]
     fn given_to<const WORDS: usize>(&self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
         match user {
@@ -132,7 +131,8 @@ impl Shared {
         Err(Error::new(ErrorKind::InvalidArgument, function, message))
     }
 
-    /// Its memory would be freed while the kernel runs.
+    /// Refuses a resident stream that the queue wasn't made for: the queue's memory would be freed while the kernel
+    /// runs.
     fn check_residence(&self, stream: &Stream) -> Result<()> {
         if !stream.is_resident() || stream.as_raw() as usize == self.resident_on {
             return Ok(());

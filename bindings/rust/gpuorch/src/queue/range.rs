@@ -13,13 +13,13 @@ use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Hands out the numbers from 0 to a count to the threads, warps or blocks of a kernel, which takes it as a
-/// `gpo::range`: whoever is done early takes more. Made by [`Device::range`]. Clones are the same range.
+/// Hands out the numbers from 0 to a count to the threads, warps or blocks of a kernel: a worker that is done early
+/// takes more. A kernel takes the range as a `gpo::range`. Made by [`Device::range`]. Clones are the same range.
 ///
-/// Launches that use a range must not overlap. They need no reset in between: the range is as new when all of its
-/// numbers are handed out and each worker has been told so.
+/// Launches that use a range must not overlap. No reset is needed in between: the range begins anew when all numbers
+/// are handed out and each worker has got the end.
 ///
-/// Workers may get any numbers if launches overlap, and while the order changes.
+/// If launches overlap, and while the order changes, workers may get any numbers.
 #[derive(Clone)]
 pub struct Range {
     pub(super) shared: Arc<Shared>,
@@ -38,7 +38,7 @@ unsafe impl Parameter for Range {
     }
 }
 
-// SAFETY: a queue that lives on, or whose memory is freed behind the launch.
+// SAFETY: a queue whose memory is freed behind the launch, if at all.
 unsafe impl Argument<Range> for &Range {
     fn value(self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
         self.shared.given_to(user)
@@ -52,15 +52,15 @@ impl Range {
     }
 
     /// Later work on `stream` gets the numbers with the greatest costs first: uneven work takes the least time if the
-    /// longest tasks begin first. `costs[i]` is what number i is expected to take, in any unit. Equal costs keep the
-    /// order of their numbers. The new order is copied as work of `stream`; no other work that uses the range may run
-    /// at that time. A launch or node from before the first call keeps the numbers' own order.
+    /// longest tasks begin first. `costs[i]` is the expected cost of number i, in any unit. Equal costs keep the order
+    /// of their numbers. The new order is copied as work of `stream`; no other work that uses the range may run at that
+    /// time. A launch or node from before the first call keeps the numbers' own order.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): there aren't as many costs as the range has
-    /// numbers; one is NaN; or the stream is of another device.
+    /// numbers; a cost is NaN; or the stream is of another device.
     /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the range has more than 2^32 numbers.
     pub fn set_costs<'s>(&self, stream: &'s Stream, costs: &[f32]) -> Result<Enqueued<'s>> {
-        // Of none the address is no memory's; the count is refused.
+        // Without costs the pointer is dangling, but the library refuses the count 0.
         let (first, count) = (costs.as_ptr(), costs.len() as u64);
         call!(queue_set_costs(self.as_raw(), stream.as_raw(), first, count))?;
         Ok(Enqueued { stream })
@@ -72,7 +72,7 @@ impl Range {
         Ok(Enqueued { stream })
     }
 
-    /// Has the range begin anew although workers of the launch before left it early, as work of `stream`. No other work
+    /// Lets the range begin anew after workers of the previous launch left it early, as work of `stream`. No other work
     /// that uses the range may run at that time. May be recorded.
     pub fn reset<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
         self.shared.reset(stream)?;

@@ -50,7 +50,7 @@ unsafe impl<T: Task> Parameter for Ring<T> {
     }
 }
 
-// SAFETY: a queue that lives on, or whose memory is freed behind the launch.
+// SAFETY: a queue whose memory is freed behind the launch, if at all.
 unsafe impl<T: Task> Argument<Ring<T>> for &Ring<T> {
     fn value(self, user: MemoryUser<'_>) -> Result<[u64; WORDS]> {
         self.shared.given_to(user)
@@ -71,15 +71,15 @@ impl<T: Task> Ring<T> {
         self.shared.device()
     }
 
-    /// Pushes tasks as work of `stream`, in their order, with priority 0. Tasks that don't fit when the GPU comes to
-    /// this, or come when the ring is closed or aborted, are left out and counted ([`QueueInfo`]'s `refused`).
+    /// Pushes tasks as work of `stream`, in their order, with priority 0. Tasks are dropped and counted
+    /// ([`QueueInfo`]'s `refused`) if they don't fit when the GPU does the push, or if the ring is closed or aborted.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the stream is of another device.
     pub fn push<'s>(&self, stream: &'s Stream, tasks: &[T]) -> Result<Enqueued<'s>> {
         self.push_with_priority(stream, tasks, 0)
     }
 
-    /// The same with a priority. 0 is popped first.
+    /// Pushes like [`push`](Self::push), with a priority: 0 is popped first.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the ring has no such priority.
     pub fn push_with_priority<'s>(&self, stream: &'s Stream, tasks: &[T], priority: u32) -> Result<Enqueued<'s>> {
@@ -94,8 +94,8 @@ impl<T: Task> Ring<T> {
         call!(queue_close(self.as_raw()))
     }
 
-    /// Aborts the ring at once, also one that is closed: pushes and pops in kernels return that it was aborted. The
-    /// tasks that are left stay where they are.
+    /// Aborts the ring at once, even if it is closed: pushes and pops in kernels report the abort. The remaining tasks
+    /// stay in the ring.
     pub fn abort(&self) -> Result<()> {
         call!(queue_abort(self.as_raw()))
     }
@@ -107,7 +107,7 @@ impl<T: Task> Ring<T> {
         Ok(Enqueued { stream })
     }
 
-    /// The ring's state, and how many tasks were pushed and popped. These are the numbers of one moment only if no
+    /// The ring's state, and how many tasks were pushed and popped. The numbers are a consistent snapshot only if no
     /// kernel uses the ring. Blocks on the GPU for some microseconds.
     pub fn info(&self) -> Result<QueueInfo> {
         self.shared.info()

@@ -3,8 +3,8 @@
 use bytemuck::Pod;
 use std::mem::size_of;
 
-/// What a [`Ring`](super::Ring) holds: any `Pod` type of 16 to 256 bytes, a multiple of 16. A kernel pushes and pops
-/// structs of the same layout.
+/// The type of a [`Ring`](super::Ring)'s tasks: any `Pod` type of 16 to 256 bytes, a multiple of 16. A kernel pushes
+/// and pops structs of the same layout.
 ///
 /// [`task!`](crate::task) makes such a type, and the declaration of the same struct for kernels.
 ///
@@ -16,7 +16,7 @@ use std::mem::size_of;
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 pub trait Task: Pod + Send {
-    /// Fails to compile where a ring has no room for such a task.
+    /// Fails to compile if a ring can't hold such a task.
     #[doc(hidden)]
     const FITS: () = {
         assert!(size_of::<Self>() >= 16 && size_of::<Self>() <= 256, "a ring's task has 16 to 256 bytes");
@@ -26,8 +26,8 @@ pub trait Task: Pod + Send {
 
 impl<T: Pod + Send> Task for T {}
 
-/// What a kernel answers to a task of a [`HostRing`](super::HostRing): any `Pod` type of up to 256 bytes, a multiple
-/// of 4. `()` is an answer that has a status alone.
+/// The type of a kernel's answers to tasks of a [`HostRing`](super::HostRing): any `Pod` type of up to 256 bytes, a
+/// multiple of 4. `()` is an answer with a status alone.
 ///
 /// ```compile_fail,E0080
 /// # let device = gpuorch::Runtime::new()?.open_device()?;
@@ -35,7 +35,7 @@ impl<T: Pod + Send> Task for T {}
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 pub trait Answer: Pod + Send {
-    /// Fails to compile where a host ring has no room for such an answer.
+    /// Fails to compile if a host ring can't hold such an answer.
     #[doc(hidden)]
     const FITS: () = {
         assert!(size_of::<Self>() <= 256, "an answer has up to 256 bytes");
@@ -45,7 +45,7 @@ pub trait Answer: Pod + Send {
 
 impl<A: Pod + Send> Answer for A {}
 
-/// What a field of a [`task!`](crate::task) can be: a number of 8 to 64 bits, or an array of such.
+/// The type of a field of a [`task!`](crate::task): a number of 8 to 64 bits, or an array of numbers.
 ///
 /// # Safety
 ///
@@ -58,7 +58,7 @@ pub unsafe trait DeviceType: Pod {
 
 macro_rules! device_types {
     ($($type:ty = $name:literal),* $(,)?) => {$(
-        // SAFETY: so they are on every platform of CUDA's.
+        // SAFETY: these types correspond on every platform of CUDA.
         unsafe impl DeviceType for $type {
             fn declare(name: &str) -> String {
                 format!(concat!($name, " {}"), name)
@@ -82,12 +82,12 @@ where
     }
 }
 
-/// Makes a type for the tasks of a [`Ring`](crate::queue::Ring), and the same struct for kernels: `declaration()` is
-/// its declaration in CUDA C++, with assertions that its size and the places of its fields are those of Rust's. A
-/// kernel whose source includes it works on the same layout, or doesn't compile.
+/// Makes a type for the tasks of a [`Ring`](crate::queue::Ring), and the same struct for kernels: `declaration()`
+/// returns a declaration in CUDA C++, with assertions that size and field offsets are as in Rust. A kernel whose source
+/// includes the declaration has the same layout, or doesn't compile.
 ///
-/// Fields are numbers, and arrays of numbers. The struct is `#[repr(C)]`, `Copy` and `Pod`. It must have no padding:
-/// put the largest fields first, and fill what is left with an array.
+/// Fields are numbers, and arrays of numbers. The struct is `#[repr(C)]`, `Copy` and `Pod`. The struct must have no
+/// padding: put the largest fields first, and fill the rest with an array.
 ///
 /// ```
 /// gpuorch::task! {
@@ -147,13 +147,13 @@ macro_rules! task {
             assert!(fields == ::core::mem::size_of::<$name>(), "a task has no padding");
         };
 
-        // SAFETY: its fields are `Pod` (`declaration` needs that), and there is nothing between them.
+        // SAFETY: the fields are `Pod` (`declaration` requires it), without padding between them.
         unsafe impl $crate::queue::Zeroable for $name {}
         // SAFETY: likewise.
         unsafe impl $crate::queue::Pod for $name {}
 
         impl $name {
-            /// The same struct in CUDA C++.
+            /// The declaration of this struct in CUDA C++.
             $visibility fn declaration() -> ::std::string::String {
                 $crate::queue::declared(
                     stringify!($name),
@@ -169,7 +169,7 @@ macro_rules! task {
     };
 }
 
-/// The declaration of a struct of so many bytes, with fields (name, declaration, offset).
+/// The declaration of a struct of `bytes` bytes, with fields (name, declaration, offset).
 #[doc(hidden)]
 pub fn declared(name: &str, bytes: usize, fields: &[(&str, String, usize)]) -> String {
     let members: String = fields.iter().map(|(_, declaration, _)| format!("    {declaration};\n")).collect();

@@ -16,17 +16,17 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The form of a scheduler that is one kernel, which stays on the GPU. The least time from a push to its handler; the
-/// multiprocessors are taken meanwhile. See [`Ring::scheduler`] and [`HostRing::scheduler`].
+/// The form of a scheduler of one kernel, which stays on the GPU. The time from a push to its handler is the shortest,
+/// but the run keeps its multiprocessors. See [`Ring::scheduler`] and [`HostRing::scheduler`].
 #[derive(Debug)]
 pub enum Resident {}
 
-/// The form of a scheduler that is a graph with a while, whose body does up to [`batch`](SchedulerBuilder::batch) tasks
+/// The form of a scheduler as a graph with a while node. The body does up to [`batch`](SchedulerBuilder::batch) tasks
 /// for each worker. The multiprocessors are free for other work between two turns. See [`Ring::while_scheduler`].
 #[derive(Debug)]
 pub enum While {}
 
-/// The form of a scheduler that launches for each task, of the type `T`, a graph of the program's. See
+/// The form of a scheduler that launches a graph of the program for each task, of the type `T`. See
 /// [`Ring::graph_scheduler`].
 #[derive(Debug)]
 pub struct Graphs<T> {
@@ -34,13 +34,13 @@ pub struct Graphs<T> {
 }
 
 mod sealed {
-    /// What a scheduler is.
+    /// A form of a scheduler.
     pub trait Form {
         const FORM: u32;
     }
-    /// Its handlers are functions.
+    /// A form whose handlers are functions.
     pub trait Functions: Form {}
-    /// It does a batch of tasks at a time.
+    /// A form that does a batch of tasks at a time.
     pub trait Turns: Form {}
 }
 use sealed::{Form, Functions, Turns};
@@ -59,14 +59,14 @@ impl Functions for While {}
 impl Turns for While {}
 impl<T> Turns for Graphs<T> {}
 
-/// Who does a task: all threads of a worker call its handler together.
+/// The worker that does a task: all threads of a worker call the task's handler together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Workers {
-    /// Each thread is one.
+    /// Each thread is a worker.
     Threads,
-    /// Each warp is one. This is the default.
+    /// Each warp is a worker. This is the default.
     Warps,
-    /// Each block is one.
+    /// Each block is a worker.
     Blocks,
 }
 
@@ -87,7 +87,7 @@ pub struct SchedulerBuilder<'a, F> {
 struct Handler<'a> {
     name: String,
     graphs: Vec<&'a Graph>,
-    /// The address, and for how many tasks there is room.
+    /// The address of the tasks' memory, and its capacity in tasks.
     tasks: Option<(u64, usize)>,
 }
 
@@ -103,20 +103,21 @@ impl<T: Task> Ring<T> {
         SchedulerBuilder::new(self.shared(), Some(source))
     }
 
-    /// For a scheduler that is a while, whose handlers are functions of `source`.
+    /// For a scheduler as a while node, whose handlers are functions of `source`.
     pub fn while_scheduler<'a>(&'a self, source: &'a str) -> SchedulerBuilder<'a, While> {
         SchedulerBuilder::new(self.shared(), Some(source))
     }
 
-    /// For a scheduler whose tasks are graphs. One thread takes tasks and launches a graph for each: that is a step.
-    /// When these graphs are done it launches itself again.
+    /// For a scheduler whose tasks are graphs. A *step* takes tasks and launches a graph for each. When these graphs
+    /// are done, the step launches itself again.
     pub fn graph_scheduler(&self) -> SchedulerBuilder<'_, Graphs<T>> {
         SchedulerBuilder::new(self.shared(), None)
     }
 }
 
 impl<T: Task, A: Answer> HostRing<T, A> {
-    /// For a scheduler whose handlers, functions of `source`, answer what the host posts. It runs on the ring's stream.
+    /// For a scheduler whose handlers, functions of `source`, answer what the host posts. The scheduler runs on the
+    /// ring's stream.
     pub fn scheduler<'a>(&'a self, source: &'a str) -> SchedulerBuilder<'a, Resident> {
         SchedulerBuilder::new(self.shared(), Some(source))
     }
@@ -151,7 +152,7 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
         self
     }
 
-    /// A run ends when there was nothing to do for so long; by default never.
+    /// A run ends after this time with nothing to do; by default never.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.options.idle_timeout_ns = count_of(timeout);
         self
@@ -163,7 +164,7 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
         self
     }
 
-    /// Makes the scheduler: compiles its handlers, and loads and allocates all that its runs need. Blocks on the
+    /// Makes the scheduler: compiles its handlers, and loads and allocates everything for its runs. Blocks on the
     /// compiler for milliseconds to seconds, and on the GPU for some microseconds.
     ///
     /// - [`ErrorKind::InvalidArgument`]: an option is out of range, and the message names it; a handler has a name that
@@ -172,22 +173,22 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
     /// - [`ErrorKind::InvalidState`]: the queue has a scheduler already, which the message names; or a graph was made
     ///   without [`device_launch`](crate::template::GraphBuilder::device_launch).
     /// - [`ErrorKind::NotSupported`]: the ring has tickets.
-    /// - [`ErrorKind::CompileFailed`]: the source has errors; or a handler isn't there, isn't of the form
+    /// - [`ErrorKind::CompileFailed`]: the source has errors; or a handler is missing, isn't of the form
     ///   `int (gpo::task_context &, const task &)`, or its task is larger than the queue's.
     ///   [`compile_log`](crate::compile_log) has the whole text.
-    /// - [`ErrorKind::LimitExceeded`]: other schedulers have the multiprocessors, or so many blocks with these handlers
-    ///   don't fit on a multiprocessor at a time. The message has the numbers.
+    /// - [`ErrorKind::LimitExceeded`]: other schedulers have the multiprocessors, or `blocks_per_multiprocessor` blocks
+    ///   with these handlers don't fit on a multiprocessor at a time. The message has the numbers.
     ///
     /// # Safety
     ///
-    /// Whatever bytes a task has, its handler, or the nodes of its graph,
-    /// - touches no memory but what was given to it for that: what [`argument`](Self::argument) leads to, a graph's own
-    ///   arguments, within their lengths. This memory stays until the last run has ended: dropping the scheduler asks a
-    ///   run to end, and doesn't wait for that. [`Scheduler::stop`] does;
-    /// - leaves values of their types in that memory;
+    /// For all bytes of a task, its handler, or the nodes of its graph,
+    /// - accesses only memory that was given for it, within its length: memory behind [`argument`](Self::argument), and
+    ///   a graph's own arguments. This memory stays until the last run has ended. Dropping the scheduler asks the run
+    ///   to end, without waiting; [`Scheduler::stop`] waits;
+    /// - leaves values of the right types in this memory;
     /// - uses the queue by the functions of `gpuorch/device/scheduler.cuh` and `gpuorch/device/queue.cuh` alone.
     ///
-    /// Graphs are not [updated](Graph::update) while the scheduler is there.
+    /// Graphs are not [updated](Graph::update) while the scheduler exists.
     pub unsafe fn build(mut self) -> Result<Scheduler> {
         let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
         let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
@@ -256,8 +257,8 @@ impl<F: Functions> SchedulerBuilder<'_, F> {
         self
     }
 
-    /// Text in front of the source, such as the `declaration()` of a [task](crate::task): then handlers have the layout
-    /// that Rust has, or don't compile.
+    /// Text in front of the source, such as the `declaration()` of a [task](crate::task): with it, handlers have Rust's
+    /// layout or don't compile.
     pub fn declaration(mut self, text: impl AsRef<str>) -> Self {
         self.declarations.push_str(text.as_ref());
         self.declarations.push('\n');
@@ -276,13 +277,13 @@ impl<F: Functions> SchedulerBuilder<'_, F> {
         self
     }
 
-    /// The address that handlers get by `argument<T>()`: of a buffer, or any number.
+    /// The value that handlers get by `argument<T>()`: the address of a buffer, or any number.
     pub fn argument(mut self, address: u64) -> Self {
         self.options.argument = address;
         self
     }
 
-    /// Who does a task.
+    /// The kind of workers; by default warps.
     pub fn workers(mut self, workers: Workers) -> Self {
         self.options.workers = match workers {
             Workers::Threads => sys::GPO_WORKER_THREAD,
@@ -298,13 +299,13 @@ impl<F: Functions> SchedulerBuilder<'_, F> {
         self
     }
 
-    /// By default 1.
+    /// Blocks on each multiprocessor; by default 1.
     pub fn blocks_per_multiprocessor(mut self, blocks: u32) -> Self {
         self.options.blocks_per_multiprocessor = blocks;
         self
     }
 
-    /// How many multiprocessors the scheduler's blocks take; by default those that no other scheduler has, but for
+    /// How many multiprocessors the scheduler's blocks take; by default all that no other scheduler has, less
     /// [`leave_free`](Self::leave_free).
     pub fn multiprocessors(mut self, multiprocessors: u32) -> Self {
         self.options.multiprocessors = multiprocessors;
@@ -334,8 +335,8 @@ impl<F: Turns> SchedulerBuilder<'_, F> {
 }
 
 impl<'a, T: Task> SchedulerBuilder<'a, Graphs<T>> {
-    /// A handler: a launch of any of these graphs does a task. One graph has one launch at a time, so a step does as
-    /// many of the handler's tasks as there are graphs. The graphs were made with
+    /// A handler: a launch of any of these graphs does a task. A graph has one launch at a time, so a step does at most
+    /// as many of the handler's tasks as there are graphs. The graphs were made with
     /// [`device_launch`](crate::template::GraphBuilder::device_launch), and stay while the scheduler needs them. The
     /// name is for messages.
     ///

@@ -3,7 +3,7 @@
 //! A scheduler takes tasks out of a [`Ring`](crate::queue::Ring) or a [`HostRing`](crate::queue::HostRing) and calls
 //! for each task a *handler*, without the host. The first four bytes of a task are the number of its handler. Handlers
 //! are device functions, which the library compiles together with its own loop; or graphs.
-//! `gpuorch/device/scheduler.cuh` says what handlers may do. A handler returns a status: 0, or a failure, which is
+//! `gpuorch/device/scheduler.cuh` says what handlers may do. A handler returns a status. A status other than 0 is
 //! stored with the task ([`Scheduler::errors`]), and the scheduler goes on.
 //!
 //! ```
@@ -45,7 +45,7 @@
 //! - there was nothing to do for the [idle timeout](SchedulerBuilder::idle_timeout);
 //! - the queue was closed and all tasks are done, or the queue was aborted.
 //!
-//! Then the scheduler may be started again, and goes on with what the queue has.
+//! The scheduler may then be started again, and goes on with the queue's tasks.
 
 mod builder;
 
@@ -65,9 +65,9 @@ use std::time::Duration;
 /// Does the tasks of a queue, on the GPU. Made by [`Ring::scheduler`](crate::queue::Ring::scheduler) and the like.
 /// Clones are the same scheduler.
 ///
-/// A scheduler keeps its queue. When the last clone is dropped, and when the runtime shuts down, a run is stopped: that
-/// waits for no handler. A handler that never returns keeps [`Runtime::shutdown`](crate::Runtime::shutdown) from
-/// succeeding.
+/// A scheduler keeps its queue alive. When the last clone is dropped, and when the runtime shuts down, a run is
+/// stopped: dropping waits for no handler. A handler that never returns keeps
+/// [`Runtime::shutdown`](crate::Runtime::shutdown) from succeeding.
 #[derive(Clone)]
 pub struct Scheduler {
     inner: Arc<Owned<sys::gpo_scheduler_t, Arc<Shared>>>,
@@ -90,8 +90,8 @@ impl Scheduler {
         call!(scheduler_start(self.as_raw()))
     }
 
-    /// Asks the run to end when all tasks are done that were posted or pushed before, with those that they push, and
-    /// waits for that. Tasks that others push or post meanwhile may be done or left in the queue.
+    /// Asks the run to end when all earlier posted or pushed tasks are done, with the tasks that they push, and waits
+    /// for the end. Tasks that others push or post meanwhile may be done or left in the queue.
     ///
     /// [`ErrorKind::Cancelled`]: the run has ended with tasks left: the queue was aborted, or the scheduler stopped.
     /// [`ErrorKind::InvalidState`]: the scheduler was never started.
@@ -99,18 +99,18 @@ impl Scheduler {
         call!(scheduler_drain(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes first. Then the run still drains.
+    /// Drains with a timeout: [`ErrorKind::Timeout`] if it passes first. After a timeout the run still drains.
     pub fn drain_for(&self, timeout: Duration) -> Result<()> {
         call!(scheduler_drain(self.as_raw(), nanoseconds(timeout)))
     }
 
-    /// Asks the run to end, and waits for that: handlers that have begun return, and no other begins. Tasks that are
-    /// left stay in the queue. A scheduler that doesn't run is stopped already.
+    /// Asks the run to end, and waits for the end: handlers that have begun return, and no other begins. The remaining
+    /// tasks stay in the queue. A scheduler that doesn't run is stopped already.
     pub fn stop(&self) -> Result<()> {
         call!(scheduler_stop(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes, and a handler has still not returned. The run ends
+    /// Stops with a timeout: [`ErrorKind::Timeout`] if it passes, and a handler has still not returned. The run ends
     /// when the handler does.
     pub fn stop_for(&self, timeout: Duration) -> Result<()> {
         call!(scheduler_stop(self.as_raw(), nanoseconds(timeout)))
@@ -121,36 +121,36 @@ impl Scheduler {
         call!(scheduler_wait(self.as_raw(), FOR_EVER))
     }
 
-    /// The same with a timeout: [`ErrorKind::Timeout`] if it passes first.
+    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(scheduler_wait(self.as_raw(), nanoseconds(timeout)))
     }
 
-    /// What the scheduler is and has done. While it runs, the numbers are not those of one moment. Blocks on the GPU
-    /// for some microseconds, as the functions below do.
+    /// The scheduler's properties and counters. During a run the numbers are not a consistent snapshot. Blocks on the
+    /// GPU for some microseconds, as the functions below do.
     pub fn info(&self) -> Result<SchedulerInfo> {
         let mut info = SchedulerInfo::empty();
         call!(scheduler_get_info(self.as_raw(), &mut info.0))?;
         Ok(info)
     }
 
-    /// What the handler of a number has done.
+    /// The counters of the handler with this number.
     ///
-    /// [`ErrorKind::InvalidArgument`]: there is no such handler.
+    /// [`ErrorKind::InvalidArgument`]: the handler doesn't exist.
     pub fn handler(&self, number: u32) -> Result<HandlerInfo> {
         let mut info = HandlerInfo::empty();
         call!(scheduler_get_handler(self.as_raw(), number, &mut info.0))?;
         Ok(info)
     }
 
-    /// What each of the scheduler's blocks has done.
+    /// The counters of each of the scheduler's blocks.
     pub fn blocks(&self) -> Result<Vec<BlockInfo>> {
         all(BlockInfo::empty(), |first, stride, room, count| {
             call!(scheduler_get_blocks(self.as_raw(), first.cast(), stride, room, count))
         })
     }
 
-    /// How many tasks waited in the queue at a time: the newest samples, at most 1024, oldest first.
+    /// Samples of the number of waiting tasks in the queue: the newest samples, at most 1024, oldest first.
     pub fn samples(&self) -> Result<Vec<DepthSample>> {
         all(DepthSample::empty(), |first, stride, room, count| {
             call!(scheduler_get_samples(self.as_raw(), first.cast(), stride, room, count))
@@ -171,7 +171,7 @@ impl Scheduler {
     }
 }
 
-/// All elements that a function writes, which has to be told for how many there is room.
+/// All elements that a function of the library writes: grows the array until they fit.
 fn all<R: Copy>(empty: R, read: impl Fn(*mut R, u64, u64, &mut u64) -> Result<()>) -> Result<Vec<R>> {
     let mut rows = vec![empty; 256];
     loop {

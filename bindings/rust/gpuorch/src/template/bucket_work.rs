@@ -1,4 +1,4 @@
-//! What the closures of buckets are called with, and what becomes of their failures.
+//! The arguments of buckets' closures, and the texts of their failures.
 
 use super::recording::{put_copy_to_device, put_copy_to_host};
 use super::{Field, Node, Recording, Setting, Template};
@@ -17,15 +17,15 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, size_of};
 use std::sync::Arc;
 
-/// A name that all templates of buckets have for something that changes from request to request, and the type of its
-/// values. Clones are the same parameter.
+/// A name, in all templates of some buckets, of a value that changes from request to request, and the value's type.
+/// Clones are the same parameter.
 pub struct BucketParameter<T> {
     name: Arc<CString>,
     value: PhantomData<fn(T) -> T>,
 }
 
 impl<T: Pod> BucketParameter<T> {
-    /// A name that the closure which records gives by [`BucketWork::name`].
+    /// Makes a name for [`BucketWork::name`], by which the recording closure assigns it.
     ///
     /// [`ErrorKind::InvalidArgument`]: there is a NUL in the name.
     pub fn new(name: &str) -> Result<Self> {
@@ -65,16 +65,16 @@ pub enum BucketPhase {
     Padding,
 }
 
-/// What a closure of [`Buckets`](super::Buckets) is to put on a stream.
+/// The work that a closure of [`Buckets`](super::Buckets) has to put on a stream.
 pub struct BucketWork<'a> {
     raw: &'a sys::gpo_bucket_work,
     stream: &'a Stream,
-    /// Where the work is recorded. It is the library that ends it.
+    /// The recording, if the work is recorded. The library ends it.
     recording: Option<&'a Recording<'a>>,
 }
 
 impl BucketWork<'_> {
-    /// Where the work goes. It may be used only during the call.
+    /// The stream for the work, usable only during the call.
     pub fn stream(&self) -> &Stream {
         self.stream
     }
@@ -84,12 +84,12 @@ impl BucketWork<'_> {
         self.raw.size as usize
     }
 
-    /// How many elements the work is for: of a bucket, or [`size`](Self::size) if the request runs eagerly.
+    /// How many elements the work is for: the bucket's shape, or [`size`](Self::size) if the request runs eagerly.
     pub fn shape(&self) -> usize {
         self.raw.shape as usize
     }
 
-    /// Why the closure is called. Work that updates memory in place may leave that out where it is a
+    /// Why the closure is called. Work that updates memory in place may leave out the update in a
     /// [`BucketPhase::WarmUp`].
     pub fn phase(&self) -> BucketPhase {
         match self.raw.phase {
@@ -105,16 +105,17 @@ impl BucketWork<'_> {
         self.recording
     }
 
-    /// What the request sets the parameter to; `None` if the request doesn't, and in a warm-up and a recording.
+    /// The value that the request sets the parameter to; `None` if the request doesn't, and in a warm-up and a
+    /// recording.
     ///
-    /// [`ErrorKind::InvalidArgument`]: the request sets it to a value of another size.
+    /// [`ErrorKind::InvalidArgument`]: the request's value has another size than `T`.
     pub fn value<T: Pod>(&self, parameter: &BucketParameter<T>) -> Result<Option<T>> {
         let mut found = None;
         for setting in self.settings().filter(|setting| is_named(setting, &parameter.name)) {
             if setting.bytes != size_of::<T>() as u64 {
                 return Err(another_size::<T>(&parameter.name, setting.bytes));
             }
-            // SAFETY: a value has as many bytes as its setting says, and is there during the call. Any bytes are a `T`.
+            // SAFETY: a value has as many bytes as its setting says, and is valid during the call. Any bytes are a `T`.
             found = Some(unsafe { setting.value.cast::<T>().read_unaligned() });
         }
         Ok(found)
@@ -125,7 +126,7 @@ impl BucketWork<'_> {
     ///
     /// # Safety
     ///
-    /// As [`Template::parameter`].
+    /// The requirements of [`Template::parameter`] hold.
     pub unsafe fn name<T: Pod>(
         &self,
         parameter: &BucketParameter<T>,
@@ -133,15 +134,15 @@ impl BucketWork<'_> {
     ) -> Result<()> {
         let Some(recording) = self.recording else { return Ok(()) };
         let field = field(recording.last_node(self.stream)?);
-        // SAFETY: it was from new, of a `str`. The rest is the caller's promise.
+        // SAFETY: the caller promises it.
         unsafe { recording.parameter(&parameter.name.to_string_lossy(), field).map(drop) }
     }
 
-    /// A copy from pinned host memory to the device. Each launch of what was recorded reads what the memory has then.
+    /// A copy from pinned host memory to the device. If recorded, each launch reads the memory's contents at that time.
     ///
     /// # Safety
     ///
-    /// As [`BucketsBuilder::build`](super::BucketsBuilder::build).
+    /// The requirements of [`BucketsBuilder::build`](super::BucketsBuilder::build) hold.
     pub unsafe fn copy_to_device<'a, T: Pod>(
         &self,
         host: &[T],
@@ -150,11 +151,11 @@ impl BucketWork<'_> {
         put_copy_to_device(self.stream, host, &destination.into())
     }
 
-    /// A copy from the device to pinned host memory. Each launch of what was recorded writes the memory.
+    /// A copy from the device to pinned host memory. If recorded, each launch writes the memory.
     ///
     /// # Safety
     ///
-    /// As [`BucketsBuilder::build`](super::BucketsBuilder::build).
+    /// The requirements of [`BucketsBuilder::build`](super::BucketsBuilder::build) hold.
     pub unsafe fn copy_to_host<'a, T: Pod>(&self, source: impl Into<DeviceSlice<'a, T>>, host: &mut [T]) -> Result<()> {
         put_copy_to_host(self.stream, &source.into(), host)
     }
@@ -162,7 +163,7 @@ impl BucketWork<'_> {
     fn settings(&self) -> impl Iterator<Item = &sys::gpo_setting> {
         let sys::gpo_bucket_work { settings, setting_stride, setting_count, .. } = *self.raw;
         (0..setting_count).map(move |index| {
-            // SAFETY: there are so many, so far apart, during the call.
+            // SAFETY: the array has `setting_count` structs, `setting_stride` bytes apart, during the call.
             unsafe { &*settings.cast::<u8>().add((index * setting_stride) as usize).cast::<sys::gpo_setting>() }
         })
     }
@@ -177,7 +178,7 @@ impl fmt::Debug for BucketWork<'_> {
 }
 
 fn is_named(setting: &sys::gpo_setting, name: &CStr) -> bool {
-    // SAFETY: a name is a string, which is there during the call.
+    // SAFETY: a name is a string that is valid during the call.
     !setting.name.is_null() && unsafe { CStr::from_ptr(setting.name) } == name
 }
 
@@ -191,7 +192,7 @@ fn another_size<T>(name: &CStr, bytes: u64) -> Error {
 
 pub(super) type BucketFunction = Box<dyn Fn(&BucketWork<'_>) -> Result<(), String> + Send + Sync>;
 
-/// What the library's buckets call: as long as they are there.
+/// The closures that the library's buckets call; live as long as the buckets.
 pub(super) struct Calls {
     pub(super) device: Device,
     pub(super) record: BucketFunction,
@@ -219,7 +220,7 @@ pub(super) unsafe extern "C" fn record(
     status_of(contained(|| (calls.record)(&work)))
 }
 
-/// Likewise. The template that comes with it isn't recorded any more.
+/// `user` as for [`record`]. The template in `work` isn't being recorded.
 pub(super) unsafe extern "C" fn pad(
     user: *mut c_void,
     stream: sys::gpo_stream_t,
@@ -233,7 +234,7 @@ pub(super) unsafe extern "C" fn pad(
 }
 
 thread_local! {
-    /// What a closure has said of its failure. The library calls closures on the thread of the call that then fails.
+    /// The text of a closure's failure. The library calls closures on the thread of the call that then fails.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -247,7 +248,7 @@ fn status_of(called: Result<Result<(), String>, String>) -> sys::gpo_status {
     }
 }
 
-/// A failure of a call of buckets, with what the closure has said that it comes from.
+/// Adds the text of the closure's failure to a failure of a call of buckets.
 pub(super) fn with_what_was_said(error: Error) -> Error {
     if error.kind() != ErrorKind::CallbackFailed {
         return error;

@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// Templates for requests of any size. A table has *shapes*, numbers of elements, and each shape has a *bucket*, which
 /// is a template. A request of a size runs in the smallest bucket that it fits into. Clones are the same buckets.
 ///
-/// One closure puts the work on a stream. Of a bucket it is called twice: in the first call, the warm-up, the work
-/// runs; in the second call the same work is recorded, and the closure names what may change. A request that no bucket
-/// has room for, or whose bucket can't be recorded now, runs eagerly: then the closure is called with the caller's
-/// stream, for exactly the request's size. [`BucketWork::phase`] tells these calls apart.
+/// The program's closure puts the work on a stream. For a bucket it is called twice. In the first call, the warm-up,
+/// the work runs. In the second call the same work is recorded, and the closure names the parameters. A request that
+/// fits into no bucket, or whose bucket can't be recorded now, runs eagerly: the closure is called with the caller's
+/// stream, for exactly the request's size. [`BucketWork::phase`] distinguishes these calls.
 ///
-/// Work that updates memory in place would do so once more in the warm-up: name that memory by
+/// Work that updates memory in place would update it once more in the warm-up: name the memory by
 /// [`restore`](BucketsBuilder::restore), or leave the warm-up out ([`no_warm_up`](BucketsBuilder::no_warm_up)).
 ///
 /// ```
@@ -63,8 +63,9 @@ use std::sync::Arc;
 ///
 /// # Threads
 ///
-/// Any thread may launch. One bucket is recorded at a time, and no launch waits for that. Closures run on the thread
-/// that launches or prepares; for eager requests and for padding several threads may be in them at once.
+/// Any thread may launch. Buckets are recorded one at a time, and no launch waits for another thread's recording.
+/// Closures run on the thread that launches or prepares; for eager requests and for padding several threads may be in
+/// them at once.
 #[derive(Clone)]
 pub struct Buckets {
     inner: Arc<Owned<sys::gpo_buckets_t, Arc<Calls>>>,
@@ -79,7 +80,7 @@ pub struct BucketsBuilder<'a> {
     options: sys::gpo_buckets_options,
     restored: Vec<sys::gpo_memory_range>,
     pad: Option<BucketFunction>,
-    /// Of the memory that is padded with zeros.
+    /// Size in bytes of the memory that is padded with zeros.
     room: u64,
 }
 
@@ -89,7 +90,7 @@ unsafe impl Send for BucketsBuilder<'_> {}
 unsafe impl Sync for BucketsBuilder<'_> {}
 
 impl Device {
-    /// For buckets of these shapes: 1 to 4096 numbers of elements, in any order, none of which is 0 or comes twice.
+    /// For buckets of these shapes: 1 to 4096 different numbers of elements, in any order, none 0.
     pub fn buckets(&self, shapes: impl IntoIterator<Item = usize>) -> BucketsBuilder<'_> {
         let shapes = shapes.into_iter().map(|shape| shape as u64).collect();
         let options = sys::gpo_buckets_options::new();
@@ -111,8 +112,8 @@ impl BucketsBuilder<'_> {
         self
     }
 
-    /// The most buckets that are recorded at a time; by default all. Beyond that the bucket is evicted that was not
-    /// used for the longest time.
+    /// The most buckets that are recorded at a time; by default all. Beyond it the least recently used bucket is
+    /// evicted.
     pub fn max_buckets(mut self, count: u32) -> Self {
         self.options.max_buckets = count;
         self
@@ -124,16 +125,16 @@ impl BucketsBuilder<'_> {
         self
     }
 
-    /// The closure isn't called for a warm-up: then whatever the work needs has to be there when it is recorded. Not
-    /// with [`restore`](Self::restore).
+    /// The closure isn't called for a warm-up: everything that the work needs must exist when it is recorded. Not with
+    /// [`restore`](Self::restore).
     pub fn no_warm_up(mut self) -> Self {
         self.options.flags |= sys::GPO_BUCKETS_NO_WARM_UP;
         self
     }
 
-    /// Memory that a warm-up leaves as it was: it is copied before and copied back after it, in the order of the
-    /// streams. May be called for several pieces of memory. The copies take as much device memory again while a bucket
-    /// is recorded.
+    /// Memory that a warm-up leaves unchanged: the library copies it before the warm-up and back afterwards, in the
+    /// order of the streams. May be called for several pieces of memory. The copies take as much device memory again
+    /// while a bucket is recorded.
     pub fn restore<'m, T: Pod>(mut self, memory: impl Into<DeviceSlice<'m, T>>) -> Self {
         let (memory, mut range) = (memory.into(), sys::gpo_memory_range::new());
         (range.address, range.bytes) = (memory.address(), memory.bytes());
@@ -159,8 +160,8 @@ impl BucketsBuilder<'_> {
         self
     }
 
-    /// Zeros are written there from a request's size to its bucket's shape. An element of a request is `each` elements
-    /// of the memory, which has room for the largest shape: else [`build`](Self::build) fails.
+    /// Writes zeros to `memory` from a request's size to its bucket's shape. An element of a request is `each` elements
+    /// of the memory. If the memory is too small for the largest shape, [`build`](Self::build) fails.
     pub fn pad_with_zeros<'m, T: Pod>(mut self, memory: impl Into<DeviceSlice<'m, T>>, each: usize) -> Self {
         let memory = memory.into();
         self.options.pad_address = memory.address();
@@ -170,17 +171,17 @@ impl BucketsBuilder<'_> {
     }
 
     /// Makes buckets without recording any. `record` puts the work for [`BucketWork::shape`] elements on
-    /// [`BucketWork::stream`], and must not wait for the work. It may use other streams only if that stream waits for
-    /// them again. An error or a panic fails the request that it was called for.
+    /// [`BucketWork::stream`], and must not wait for the work. `record` may use other streams only if this stream waits
+    /// for them again. An error or a panic fails the request.
     ///
     /// [`ErrorKind::InvalidArgument`]: there are no shapes, a shape is 0 or comes twice, both ways to pad were given, or
     /// memory to be restored is empty, or was given without a warm-up.
     ///
     /// # Safety
     ///
-    /// As for [`Template::record`](super::Template::record): whenever a request runs, the memory that its work uses
-    /// - is allocated, also that of [`pad_with_zeros`](Self::pad_with_zeros) and [`restore`](Self::restore): what
-    ///   `record` owns lasts as long as the buckets,
+    /// Whenever a request runs, as for [`Template::record`](super::Template::record), the memory that its work uses
+    /// - is allocated, also the memory of [`pad_with_zeros`](Self::pad_with_zeros) and [`restore`](Self::restore):
+    ///   values that `record` owns last as long as the buckets,
     /// - is not written by the host if the work reads it, and not accessed by the host if the work writes it.
     pub unsafe fn build<E: Display>(
         mut self,
@@ -188,7 +189,7 @@ impl BucketsBuilder<'_> {
     ) -> Result<Buckets> {
         let label = optional_c_string(self.label.as_deref(), "gpo_buckets_create")?;
         self.check_room()?;
-        // The library calls it as long as the handle is there, which goes before it.
+        // The library uses the closures only while the handle exists, and the handle is dropped first.
         let calls = Arc::new(Calls { device: self.device.clone(), record: boxed(record), pad: self.pad });
         self.options.label = pointer(&label);
         self.options.shapes = self.shapes.as_ptr();
@@ -216,7 +217,7 @@ impl BucketsBuilder<'_> {
 }
 
 impl Buckets {
-    /// The device that their graphs run on.
+    /// The device that the buckets' graphs run on.
     pub fn device(&self) -> &Device {
         &self.inner.parent.device
     }
@@ -225,8 +226,8 @@ impl Buckets {
     /// [`max_bytes`](BucketsBuilder::max_bytes) and [`max_buckets`](BucketsBuilder::max_buckets) allow. The warm-ups
     /// come after what is on `stream`.
     ///
-    /// [`ErrorKind::CallbackFailed`]: the closure has failed or panicked; the message says of which bucket, and how.
-    /// [`ErrorKind::CaptureRefused`]: a recording has failed, or `stream` is being recorded.
+    /// [`ErrorKind::CallbackFailed`]: the closure has failed or panicked; the message has the bucket and the closure's
+    /// text. [`ErrorKind::CaptureRefused`]: a recording has failed, or `stream` is being recorded.
     /// [`ErrorKind::InvalidState`]: a bucket is being recorded, by another thread or around this call; or `stream` is
     /// held.
     pub fn prepare<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
@@ -235,15 +236,15 @@ impl Buckets {
     }
 
     /// Runs a request of `size` elements on `stream`: pads, and launches the graph of the smallest bucket that it fits
-    /// into, with the values of `settings`, and what was recorded for all other parameters. If the bucket isn't
+    /// into, with the values of `settings`, and the recorded values of all other parameters. If the bucket isn't
     /// recorded, it is recorded now. Gives the bucket's shape; `None`: the request ran eagerly. Doesn't wait for the
     /// GPU.
     ///
     /// [`ErrorKind::NotFound`]: the bucket has no parameter of a setting's name.
     /// [`ErrorKind::InvalidArgument`]: `size` is 0, a value is of another size than the parameter, or a setting isn't
     /// of a [`BucketParameter`](super::BucketParameter).
-    /// [`ErrorKind::CallbackFailed`], [`ErrorKind::CaptureRefused`]: as [`prepare`](Self::prepare). What was put on the
-    /// stream before stays, and the next request for the bucket tries again. Memory of
+    /// [`ErrorKind::CallbackFailed`], [`ErrorKind::CaptureRefused`]: as for [`prepare`](Self::prepare). Work that was
+    /// put on the stream before the failure stays, and the next request for the bucket tries again. Memory of
     /// [`restore`](BucketsBuilder::restore) is as before the warm-up.
     pub fn launch(&self, stream: &Stream, size: usize, settings: &[Setting]) -> Result<Option<usize>> {
         const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
@@ -255,7 +256,7 @@ impl Buckets {
         Ok(Some(shape as usize).filter(|&shape| shape != 0))
     }
 
-    /// What became of the requests.
+    /// Counters of the buckets and their requests.
     pub fn statistics(&self) -> Result<BucketsStatistics> {
         let mut statistics = BucketsStatistics::empty();
         call!(buckets_get_statistics(self.as_raw(), &mut statistics.0))?;

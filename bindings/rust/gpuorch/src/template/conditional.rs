@@ -10,7 +10,7 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// What decides a conditional node: a comparison of a 32-bit word with a constant, or a kernel.
+/// The condition of a conditional node: a comparison of a 32-bit word with a constant, or a kernel's decision.
 ///
 /// A word is given by its address, a multiple of 4, in device or pinned memory. Comparisons are unsigned.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Condition {
         greater_equal: GPO_COMPARE_GREATER_EQUAL;
     }
 
-    /// The word itself: which body of a switch, or whether it isn't 0.
+    /// The word itself: the number of a switch's body, or whether the word isn't 0.
     pub fn value(word: u64) -> Self {
         Self::new(sys::GPO_COMPARE_VALUE, word, 0)
     }
@@ -58,7 +58,7 @@ impl Condition {
         condition
     }
 
-    /// A while ends after its body ran so often: at most, and by default, 2^32 - 1 times.
+    /// A while ends after its body ran this many times: at most, and by default, 2^32 - 1.
     pub fn max_iterations(mut self, count: u64) -> Self {
         self.0.max_iterations = count;
         self
@@ -85,10 +85,10 @@ pub struct LoopRuns {
 
 /// # Decisions on the GPU
 ///
-/// A conditional node has *bodies*: templates of their own, which are recorded or built like any other and belong to
-/// the node. A body may have kernels, copies, fills, empty nodes, child templates and conditional nodes. Anything else
-/// is refused when it is added, or, of what was recorded, when the recording ends. No graph can be made of a body
-/// alone. Parameters of bodies become parameters of the template when it gets its first graph: find them there by
+/// A conditional node has *bodies*: templates of their own, which belong to the node and are recorded or built like any
+/// other. A body may have kernels, copies, fills, empty nodes, child templates and conditional nodes. Other nodes are
+/// refused when they are added, or, if they were recorded, when the recording ends. A body alone can't have a graph.
+/// Parameters of bodies become parameters of the template when it gets its first graph: find them there by
 /// [`find_parameter`](Template::find_parameter).
 ///
 /// ```
@@ -116,9 +116,9 @@ pub struct LoopRuns {
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 ///
-/// For all that add a node, besides what is said [above](#building-node-by-node):
-/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the condition can't be: its word is in pageable
-/// memory, or no multiple of 4, or a limit is given and the node is no while;
+/// Functions that add a conditional node fail as [above](#building-node-by-node), and with:
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the condition is invalid: its word is in
+/// pageable memory, or its address is no multiple of 4, or it has a limit and the node is no while.
 /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported) if the driver has no such nodes (before CUDA 12.3; a
 /// switch or an otherwise: before 12.8).
 impl Template {
@@ -126,7 +126,7 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// The condition's word is allocated, and not written by the host, whenever a graph runs that has the node: as
+    /// Whenever a graph with the node runs, the condition's word is allocated, and not written by the host: as for
     /// [`record`](Template::record).
     pub unsafe fn add_if(&self, after: &[Node], condition: Condition) -> Result<(Template, Node)> {
         let mut body = null_mut();
@@ -138,36 +138,35 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// As [`add_if`](Self::add_if).
+    /// The requirements of [`add_if`](Self::add_if) hold.
     pub unsafe fn add_if_else(&self, after: &[Node], condition: Condition) -> Result<(Template, Template, Node)> {
         let (mut body, mut otherwise) = (null_mut(), null_mut());
         let node = add!(self, after, template_add_if(&condition.0, &mut body, &mut otherwise))?;
         Ok((self.body(body), self.body(otherwise), node))
     }
 
-    /// Adds a while: its body runs again and again as long as the condition isn't 0, which is evaluated when the graph
-    /// gets to the node and at the end of each run of the body. [`Graph::loop_runs`] says how often it ran.
+    /// Adds a while: its body runs repeatedly as long as the condition isn't 0. The condition is evaluated when the
+    /// graph gets to the node and at the end of each run of the body. [`Graph::loop_runs`] says how often the body ran.
     ///
-    /// A graph that loops for ever can't be stopped, and dropping it blocks until the loop ends: see
-    /// [`Condition::max_iterations`].
+    /// A looping graph can't be stopped, and dropping it blocks until the loop ends: see [`Condition::max_iterations`].
     ///
     /// # Safety
     ///
-    /// As [`add_if`](Self::add_if).
+    /// The requirements of [`add_if`](Self::add_if) hold.
     pub unsafe fn add_while(&self, after: &[Node], condition: Condition) -> Result<(Template, Node)> {
         let mut body = null_mut();
         let node = add!(self, after, template_add_while(&condition.0, &mut body))?;
         Ok((self.body(body), node))
     }
 
-    /// Adds a switch with `count` bodies, 1 to 1024: the body runs whose number, from 0, the condition is; none if
-    /// there is no such body.
+    /// Adds a switch with `count` bodies, 1 to 1024: the body whose number, from 0, equals the condition runs; no body
+    /// if the condition is `count` or more.
     ///
     /// # Safety
     ///
-    /// As [`add_if`](Self::add_if).
+    /// The requirements of [`add_if`](Self::add_if) hold.
     pub unsafe fn add_switch(&self, after: &[Node], condition: Condition, count: u32) -> Result<(Vec<Template>, Node)> {
-        // No more than there can be: more are refused before any is written.
+        // At most 1024: the library refuses more before it writes any.
         let mut bodies = vec![null_mut(); count.min(1024) as usize];
         let node = add!(self, after, template_add_switch(&condition.0, bodies.as_mut_ptr(), count))?;
         Ok((bodies.into_iter().map(|body| self.body(body)).collect(), node))
@@ -179,14 +178,14 @@ impl Template {
     /// two arguments.
     ///
     /// The kernel must come before the conditional node, or be in the body of the while that it decides. Both templates
-    /// are of one template and its bodies.
+    /// are one template or bodies of it.
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a node isn't what it has to be, or the kernel
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a node is of the wrong kind, or the kernel
     /// has no such argument of 8 bytes.
     ///
     /// # Safety
     ///
-    /// The kernel takes a `gpo::condition` there.
+    /// The kernel's argument `index` is a `gpo::condition`.
     pub unsafe fn bind_condition(&self, conditional: Node, kernel_in: &Self, kernel: Node, index: u32) -> Result<()> {
         let (kernel, conditional) = (kernel.number(), conditional.number());
         call!(template_bind_condition(kernel_in.as_raw(), kernel, index, self.as_raw(), conditional))
@@ -199,8 +198,8 @@ impl Template {
 
 impl Graph {
     /// How often the body of a while ran in the newest launch that is done. `node` is the while, and `conditional_in`
-    /// what it was added to: the graph's template, a body, a child or a body of a child. Blocks until work that is on
-    /// all blocking streams is done.
+    /// the template that it was added to: the graph's template, a body, a child or a body of a child. Blocks for a copy
+    /// from the device.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the node is no while, or the graph's template
     /// has the child more than once.

@@ -9,7 +9,7 @@ use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::mem::size_of;
 
-/// What kernels launch a graph by: an argument of a kernel that takes a `gpo::device_graph`
+/// The handle by which kernels launch a graph: the argument for a kernel's `gpo::device_graph`
 /// (`gpuorch/device/graph.cuh`), 16 bytes. See [`Graph::device_handle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
@@ -21,7 +21,7 @@ pub struct DeviceGraph {
 const _: () = assert!(size_of::<DeviceGraph>() == 16);
 
 impl DeviceGraph {
-    /// The name of the graph: a `CUgraphExec`.
+    /// The graph: a `CUgraphExec`.
     pub fn native(self) -> u64 {
         self.native
     }
@@ -43,7 +43,7 @@ unsafe impl Parameter for DeviceGraph {
     }
 }
 
-// SAFETY: it gives no address of a buffer's.
+// SAFETY: the value is no address of a buffer.
 unsafe impl Argument<DeviceGraph> for DeviceGraph {
     fn value(self, _: MemoryUser<'_>) -> Result<Self> {
         Ok(self)
@@ -52,7 +52,7 @@ unsafe impl Argument<DeviceGraph> for DeviceGraph {
 
 /// # Launches by kernels
 ///
-/// A kernel that is itself in a graph can launch graphs that were made for that:
+/// A kernel in a graph can launch other graphs that were made with
 /// [`device_launch`](super::GraphBuilder::device_launch).
 ///
 /// ```
@@ -79,15 +79,15 @@ unsafe impl Argument<DeviceGraph> for DeviceGraph {
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 impl Graph {
-    /// What kernels launch the graph by. Values that are set, and updates, reach launches by kernels with
-    /// [`upload`](Self::upload) or a [`launch`](Self::launch).
+    /// The handle by which kernels launch the graph. Set values and updates reach launches by kernels with the next
+    /// [`upload`](Self::upload) or [`launch`](Self::launch).
     ///
     /// [`ErrorKind::InvalidState`]: the graph was made without [`device_launch`](super::GraphBuilder::device_launch).
     ///
     /// # Safety
     ///
-    /// The graph is neither dropped nor rebuilt by [`update`](Self::update) before the last kernel is done that has the
-    /// handle.
+    /// The graph is neither dropped nor rebuilt by [`update`](Self::update) before the last kernel with the handle is
+    /// done.
     pub unsafe fn device_handle(&self) -> Result<DeviceGraph> {
         let mut handle = DeviceGraph { native: 0, status: 0 };
         call!(graph_get_device_handle(self.as_raw(), &mut handle.native, &mut handle.status))?;
@@ -96,11 +96,10 @@ impl Graph {
 
     /// The last failure of a launch by a kernel since the last call; `None` if there was none.
     ///
-    /// [`ErrorKind::LimitExceeded`]: one launch too many: of the 120 fire-and-forget or 255 tail launches that one run
-    /// of a graph may make, or of this graph, which can be launched once at a time. [`ErrorKind::InvalidArgument`]:
-    /// anything else.
+    /// [`ErrorKind::LimitExceeded`]: a launch too many: a run of a graph may make 120 fire-and-forget and 255 tail
+    /// launches, and this graph can be launched once at a time. [`ErrorKind::InvalidArgument`]: anything else.
     ///
-    /// As an error, [`ErrorKind::InvalidState`]: the graph was made without
+    /// `Err` with [`ErrorKind::InvalidState`]: the graph was made without
     /// [`device_launch`](super::GraphBuilder::device_launch).
     pub fn device_status(&self) -> Result<Option<ErrorKind>> {
         let mut status = sys::GPO_SUCCESS;

@@ -27,14 +27,15 @@ builder! {
     GraphBuilder of Graph: graph_create(Template, gpo_graph_options);
     fields {}
     flags {
-        /// The graph is uploaded to the device when it is made, so that its first launch is as fast as others.
-        /// [`build`](Self::build) then waits for the upload.
+        /// [`build`](Self::build) uploads the graph to the device and waits for the upload. The first launch is then as
+        /// fast as others.
         upload: GPO_GRAPH_UPLOAD,
-        /// Kernels may launch the graph: [`Graph::device_handle`]. It is uploaded to the device as well.
+        /// Kernels may launch the graph: [`Graph::device_handle`]. [`build`](Self::build) uploads the graph to the
+        /// device, too.
         ///
         /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels,
         /// copies and fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument):
-        /// it is empty.
+        /// the template is empty.
         device_launch: GPO_GRAPH_DEVICE_LAUNCH,
     }
 }
@@ -59,8 +60,8 @@ impl Graph {
         &self.inner.parent
     }
 
-    /// Sets a parameter for later launches. It costs no call of the driver: the next launch gives the driver what has
-    /// changed since the last.
+    /// Sets a parameter for later launches. Costs no call of the driver, except for an address in memory that isn't the
+    /// library's: the next launch gives the driver the changes since the last.
     ///
     /// ```compile_fail,E0308
     /// # fn set(graph: gpuorch::Graph, factor: gpuorch::template::Parameter<u32>) {
@@ -68,16 +69,17 @@ impl Graph {
     /// # }
     /// ```
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the parameter is of another template; or the value
-    /// can't be: a grid or block beyond the device's limits, a length of 0, an address of another kind of memory.
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): the graph was updated to a recording without the parameter.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the parameter is of another template; or the
+    /// value is impossible: a grid or block beyond the device's limits, a length of 0, an address of another kind of
+    /// memory. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): the graph was updated to a recording without the
+    /// parameter.
     pub fn set<T: Pod>(&self, parameter: &Parameter<T>, value: T) -> Result<()> {
         let number = parameter.number_in(self.template(), "gpo_graph_set_parameter")?;
         let bytes = size_of::<T>() as u64;
         call!(graph_set_parameter(self.as_raw(), number, (&raw const value).cast(), bytes))
     }
 
-    /// The same by the parameter's name, which takes longer.
+    /// Like [`set`](Self::set), by the parameter's name, which takes longer.
     pub fn set_by_name<T: Pod>(&self, name: &str, value: T) -> Result<()> {
         let name = c_string(name, "gpo_graph_set")?;
         let bytes = size_of::<T>() as u64;
@@ -114,15 +116,15 @@ impl Graph {
         Ok(Enqueued { stream })
     }
 
-    /// Uploads the graph in stream order, so that the next launch needn't.
+    /// Uploads the graph in stream order, in advance of the next launch.
     pub fn upload<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(graph_upload(self.as_raw(), stream.as_raw()))?;
         Ok(Enqueued { stream })
     }
 
-    /// Brings the graph to the template's newest recording: in place if the recording has the same shape, else by
-    /// instantiating the graph anew. Values that were set stay for parameters that mean the same: the same field of the
-    /// same kind of node, and of kernels the same argument of a kernel of that name. The report counts the others. If
+    /// Updates the graph to the template's newest recording: in place if the recording has the same shape, else by
+    /// instantiating the graph anew. Set values stay for parameters with the same meaning: the same field of the same
+    /// kind of node, and for kernels the same argument of a kernel of the same name. The report counts the others. If
     /// this fails, the graph can be launched as before.
     pub fn update(&self) -> Result<UpdateReport> {
         let mut report = UpdateReport::empty();
@@ -130,8 +132,8 @@ impl Graph {
         Ok(report)
     }
 
-    /// The `CUgraphExec` behind the graph, with all values that were set in it. The library owns it. It is valid until the
-    /// graph is updated or dropped.
+    /// The `CUgraphExec` behind the graph, with all set values. The library owns it. The `CUgraphExec` is valid until
+    /// the graph is updated or dropped.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut native = std::ptr::null_mut();
         call!(graph_get_native(self.as_raw(), &mut native))?;

@@ -11,9 +11,9 @@ use std::ptr::NonNull;
 
 /// # Memory of a template
 ///
-/// A template can own memory, whose addresses stay what they are for as long as the template, a graph of it or of a
-/// template that has it as a child, or a launch of such a graph is there. The memory is freed with the last of them,
-/// when all work on streams is done; buffers and vectors of it keep the template.
+/// A template can own memory, which keeps its addresses. The memory is freed with the last of: the template, the graphs
+/// of the template and of templates that have it as a child, and the launches of these graphs; and when all work on
+/// streams is done. Buffers and vectors of the memory keep the template alive.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -30,8 +30,8 @@ use std::ptr::NonNull;
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
 ///
-/// For both: [`ErrorKind::OutOfMemory`] if there is not as much left; [`ErrorKind::InvalidState`] for the template of a
-/// bucket, which is the library's and goes when the bucket is evicted.
+/// For both: [`ErrorKind::OutOfMemory`] if too little memory is left; [`ErrorKind::InvalidState`] for the template of a
+/// bucket, which the library destroys when it evicts the bucket.
 impl Template {
     /// Device memory for `len` elements with arbitrary contents. Serialises the device.
     pub fn buffer<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
@@ -61,13 +61,13 @@ impl Template {
         Ok(vec)
     }
 
-    /// Adds an allocation: device memory for `len` elements that exists while the graph runs, from this node to that of
-    /// [`add_free`](Self::add_free), at the same address in every launch. Graphs that don't run at once may share it
-    /// physically. Only nodes that are added one by one can use it; work on streams is refused.
+    /// Adds an allocation: device memory for `len` elements that exists while the graph runs, from this node to the
+    /// node of [`add_free`](Self::add_free), at the same address in every launch. Graphs that don't run at once may
+    /// share the physical memory. Only nodes that are added one by one can use the memory; work on streams is refused.
     ///
-    /// Until each allocation has a free, graphs are refused with [`ErrorKind::InvalidState`]. A template with such
-    /// nodes has one graph at a time, which all streams of [`launch`](Self::launch) share. It can't be a child, and
-    /// kernels can't launch its graphs.
+    /// Until each allocation has a free, graphs are refused with [`ErrorKind::InvalidState`]. A template with
+    /// allocations has one graph at a time, shared by all streams of [`launch`](Self::launch). The template can't be a
+    /// child, and kernels can't launch its graphs.
     ///
     /// [`ErrorKind::NotSupported`]: the device has no memory pools, or the template is a body.
     /// [`ErrorKind::InvalidArgument`]: `len` is 0, or too much.
@@ -79,12 +79,12 @@ impl Template {
 
     /// Adds the end of the memory of [`add_allocation`](Self::add_allocation).
     ///
-    /// [`ErrorKind::InvalidArgument`]: no node of this template has allocated it, a node frees it already, or the new
-    /// node would not come after the allocation.
+    /// [`ErrorKind::InvalidArgument`]: no node of this template allocates the memory, a node frees it already, or the
+    /// new node would not come after the allocation.
     ///
     /// # Safety
     ///
-    /// All nodes that use the memory come before this one.
+    /// All nodes that use the memory come before the new node.
     pub unsafe fn add_free<T: Pod>(&self, after: &[Node], memory: &DeviceBuffer<T>) -> Result<Node> {
         add!(self, after, template_add_free(memory.address()))
     }

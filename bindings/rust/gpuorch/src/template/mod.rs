@@ -1,6 +1,6 @@
 //! Graph templates: work that is recorded once, patched by name, and launched for little.
 //!
-//! A [`Template`] is a graph of nodes: kernels, copies, fills and more, and what has to be done before what. It is
+//! A [`Template`] is a graph of nodes (kernels, copies, fills and more) with the order between them. Templates are
 //! recorded from streams, or built node by node. A [`Graph`] is an instance of a template. A launch of a graph puts all
 //! of its nodes on a stream with one call.
 //!
@@ -43,29 +43,29 @@
 //!
 //! # Memory
 //!
-//! A template and its graphs keep the kernels and events alive that their nodes use, and closures. Rust can't see which
-//! memory nodes use: a buffer can be dropped while there is a graph that writes to it. So recording work, adding
-//! kernels, copies and fills, and naming parameters are unsafe. Launching a graph is safe: whoever has recorded its
-//! work answers for it.
+//! A template and its graphs keep alive the kernels, events and closures of their nodes. Rust can't see which memory
+//! nodes use: a buffer can be dropped while a graph that writes to it exists. Recording work, adding kernels, copies
+//! and fills, and naming parameters are therefore unsafe. Launching a graph is safe: the code that recorded its work is
+//! responsible.
 //!
-//! Memory that has to be there as long as the graphs can be a template's own: [`Template::buffer`],
+//! For memory that must live as long as the graphs, a template can own memory: [`Template::buffer`],
 //! [`Template::pinned`].
 //!
 //! # Decisions
 //!
-//! A template can have conditional nodes, which run bodies or don't, or again and again: [`Template::add_if`],
+//! A template can have conditional nodes, which run bodies once, repeatedly or not at all: [`Template::add_if`],
 //! [`Template::add_while`], [`Template::add_switch`]. Kernels can launch graphs: [`Graph::device_handle`].
 //!
 //! # Shapes
 //!
-//! A graph has the sizes that were recorded. [`Buckets`] have a template for each shape of a table, and run a request
-//! of any size in the smallest one that it fits into.
+//! A graph has the recorded sizes. [`Buckets`] have a template for each shape of a table, and run a request of any size
+//! in the smallest shape that it fits into.
 //!
 //! # Threads
 //!
 //! Only the thread that began a recording may use the streams of a recording, add to the template, and end it; calls of
 //! other threads are refused. A graph may be set and launched by any thread. Launches of one graph run one after the
-//! other, on whichever streams. Make several graphs, or use [`Template::launch`], to have several run at the same time.
+//! other, on all streams. To run several at the same time, make several graphs, or use [`Template::launch`].
 
 mod bucket_work;
 mod buckets;
@@ -99,9 +99,9 @@ use std::ffi::c_void;
 use std::mem::size_of;
 use std::sync::Arc;
 
-/// A graph of nodes that is recorded, or built, and then launched as often as wanted. Clones are the same template.
+/// A graph of nodes that is recorded, or built, and then launched any number of times. Clones are the same template.
 ///
-/// Dropping the last clone discards a recording. Graphs of the template keep it.
+/// Dropping the last clone discards a recording. Graphs of the template keep it alive.
 #[derive(Clone)]
 pub struct Template {
     inner: Arc<Owned<Handle, Device>>,
@@ -123,7 +123,7 @@ impl From<sys::gpo_template_t> for Handle {
 impl Raw for Handle {
     fn destroy(self) {
         if !self.lent {
-            // What fails here has gone with its runtime.
+            // Fails only if the template was destroyed with its runtime.
             let _ = status!(template_destroy(self.raw));
         }
     }
@@ -140,14 +140,14 @@ builder! {
 }
 
 impl TemplateBuilder<'_> {
-    /// Makes a template of a `CUgraph` of the program or of another library. The graph is copied: it stays its owner's,
-    /// and later changes of it don't change the template. Nodes have numbers in the order in which `cuGraphGetNodes`
-    /// lists them: [`Node::nth`]. A kernel node's label is the kernel's name ([`Template::find_node`]).
+    /// Makes a template of a `CUgraph` of the program or of another library. The `CUgraph` is copied and stays its
+    /// owner's; later changes to it don't change the template. Nodes have numbers in the order in which
+    /// `cuGraphGetNodes` lists them: [`Node::nth`]. A kernel node's label is the kernel's name
+    /// ([`Template::find_node`]).
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): `native` is NULL, or the driver doesn't know
-    /// it.
-    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the graph has a node with which the driver copies
-    /// no graph; the message says which.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): `native` is NULL or unknown to the driver.
+    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the graph has a node that the driver can't copy;
+    /// the message names the node.
     ///
     /// # Safety
     ///
@@ -180,12 +180,12 @@ impl Device {
 pub enum PictureFormat {
     /// Text for Graphviz.
     Dot,
-    /// A picture that needs no other file, in dark or light as the viewer prefers.
+    /// A picture that needs no other file, and follows the viewer's preference for dark or light.
     Svg,
 }
 
 impl Template {
-    /// A bucket's, while it lasts; then calls on it fail.
+    /// A bucket's template. After the bucket was evicted, calls on it fail.
     fn lent(raw: sys::gpo_template_t, device: &Device) -> Self {
         Self { inner: Arc::new(Owned { raw: Handle { raw, lent: true }, parent: device.clone() }) }
     }
@@ -207,7 +207,7 @@ impl Template {
         Node::of(node, FUNCTION)
     }
 
-    /// Removes all nodes and parameters, so that the template can be built anew. Its graphs keep what they have until
+    /// Removes all nodes and parameters, so that the template can be built anew. Its graphs keep their nodes until
     /// [`Graph::update`].
     ///
     /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
@@ -215,16 +215,16 @@ impl Template {
         call!(template_clear(self.as_raw()))
     }
 
-    /// What the template has, and what became of its graphs.
+    /// The size of the template, and counters of its graphs.
     pub fn statistics(&self) -> Result<TemplateStatistics> {
         let mut statistics = TemplateStatistics::empty();
         call!(template_get_statistics(self.as_raw(), &mut statistics.0))?;
         Ok(statistics)
     }
 
-    /// Draws the template: its nodes with their labels, what they do, and their parameters; what comes after what;
-    /// bodies inside of their conditional nodes; and how often its graphs were launched. Values are those that were
-    /// recorded.
+    /// Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies
+    /// inside of their conditional nodes. The picture also has the number of launches of the template's graphs. Values
+    /// are the recorded ones.
     ///
     /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template, or a body, is being recorded.
     pub fn picture(&self, format: PictureFormat) -> Result<String> {
@@ -238,8 +238,8 @@ impl Template {
         )
     }
 
-    /// The `CUgraph` behind the template, to be read, copied and instantiated. The library owns it: don't change it. It
-    /// is valid until the template is recorded anew, cleared or dropped.
+    /// The `CUgraph` behind the template, to be read, copied and instantiated. The library owns it: don't change it.
+    /// The `CUgraph` is valid until the template is recorded anew, cleared or dropped.
     ///
     /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
     pub fn native(&self) -> Result<*mut c_void> {
@@ -248,13 +248,13 @@ impl Template {
         Ok(native)
     }
 
-    /// Launches the template on `stream`, with the values of `settings`, and what was recorded for all other
+    /// Launches the template on `stream`, with the values of `settings`, and the recorded values of all other
     /// parameters.
     ///
-    /// Each stream gets a graph of its own, made at the first launch there. So launches on different streams run beside
-    /// each other, and any number of them can be in flight. Streams beyond
-    /// [`max_instances`](TemplateBuilder::max_instances) share graphs. These graphs are updated to the newest recording
-    /// by themselves. Doesn't wait for the GPU.
+    /// Each stream gets a graph of its own, made at the first launch there. Launches on different streams therefore run
+    /// beside each other, and any number of them can be in flight. Streams beyond
+    /// [`max_instances`](TemplateBuilder::max_instances) share graphs. The library updates all these graphs to the
+    /// newest recording. Doesn't wait for the GPU.
     pub fn launch<'s>(&self, stream: &'s Stream, settings: &[Setting]) -> Result<Enqueued<'s>> {
         const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
         parameter::with_raw(Some(self), settings, "gpo_template_launch", |raw| {
@@ -263,7 +263,7 @@ impl Template {
         Ok(Enqueued { stream })
     }
 
-    /// Makes graphs ahead for streams that will come, until there are `count`, and uploads them on `stream`.
+    /// Makes graphs for [`launch`](Self::launch) in advance, until there are `count`, and uploads them on `stream`.
     pub fn prepare<'s>(&self, count: u32, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(template_prepare(self.as_raw(), count, stream.as_raw()))?;
         Ok(Enqueued { stream })

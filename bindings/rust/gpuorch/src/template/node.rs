@@ -1,4 +1,4 @@
-//! Nodes: what they have that can be named, and adding them one by one.
+//! Nodes: the fields for parameters, and functions that add nodes one by one.
 
 use super::Template;
 use crate::arguments::{Arguments, Parameters};
@@ -31,14 +31,14 @@ impl Node {
         NonZeroU32::new(number).map(Self).ok_or_else(none)
     }
 
-    /// The node with this number in its template, of which there need not be any: for graphs that were imported.
+    /// The node with this number, for imported graphs. The number isn't compared with any template's nodes.
     ///
     /// [`ErrorKind::NotFound`]: the number is 0.
     pub fn nth(number: u32) -> Result<Self> {
         Self::of(number, "gpo_template_import")
     }
 
-    /// The number, as errors and reports have it.
+    /// The number, as in errors and reports.
     pub fn number(self) -> u32 {
         self.0.get()
     }
@@ -78,7 +78,7 @@ impl Node {
         self.field(sys::GPO_PARAMETER_BYTES)
     }
 
-    /// The value of a fill; of one with smaller elements the low bytes.
+    /// The value of a fill; if the elements are smaller, its low bytes.
     pub fn value(self) -> Field<u32> {
         self.field(sys::GPO_PARAMETER_VALUE)
     }
@@ -93,7 +93,7 @@ impl Node {
     }
 }
 
-/// Something of a node that can be named by [`Template::parameter`], with values of type `T`.
+/// A field of a node, to be named by [`Template::parameter`], with values of type `T`.
 pub struct Field<T> {
     pub(super) node: Node,
     pub(super) what: u32,
@@ -116,7 +116,7 @@ impl<T> fmt::Debug for Field<T> {
     }
 }
 
-/// `add!(template, after, function(arguments))`: calls a function that adds a node, and gives the node.
+/// `add!(template, after, function(arguments))`: calls a function that adds a node, and returns the node.
 macro_rules! add {
     ($template:expr, $after:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         // A Node is its number.
@@ -130,16 +130,17 @@ pub(super) use add;
 
 /// # Building node by node
 ///
-/// `after` are the nodes that the new node comes after. In a recording, these functions add to what is being recorded.
+/// `after` are the nodes that the new node comes after. During a recording, these functions add to the recording.
 ///
-/// For all of them: [`ErrorKind::InvalidArgument`] if a node of `after` isn't one of this template or is named twice;
-/// [`ErrorKind::InvalidState`] if the template has had a graph: record it anew, or [`clear`](Template::clear) it first.
+/// For all of them: [`ErrorKind::InvalidArgument`] if a node of `after` isn't in this template or is named twice;
+/// [`ErrorKind::InvalidState`] if a graph of the template was made: record the template anew, or
+/// [`clear`](Template::clear) it first.
 impl Template {
     /// Adds a kernel: as [`BoundKernel::launch`].
     ///
     /// # Safety
     ///
-    /// As [`record`](Template::record).
+    /// The requirements of [`record`](Template::record) hold.
     pub unsafe fn add_kernel<P: Parameters>(
         &self,
         after: &[Node],
@@ -163,7 +164,7 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// As [`record`](Template::record).
+    /// The requirements of [`record`](Template::record) hold.
     pub unsafe fn add_copy(&self, after: &[Node], source: u64, destination: u64, bytes: u64) -> Result<Node> {
         let mut copy = sys::gpo_copy::new();
         copy.source = source;
@@ -176,7 +177,7 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// As [`record`](Template::record).
+    /// The requirements of [`record`](Template::record) hold.
     pub unsafe fn add_fill<'a, T: Pod>(
         &self,
         after: &[Node],
@@ -194,24 +195,24 @@ impl Template {
         add!(self, after, template_add_empty())
     }
 
-    /// Adds a recording of an event: each launch of the graph records the event, once the launch has come so far. Streams,
-    /// the host and other graphs wait for that, and [`Event::since`] times the part of the graph between two of them.
+    /// Adds a recording of an event: each launch of the graph records the event when it reaches this node. Streams, the
+    /// host and other graphs can wait for the recording, and [`Event::since`] times the part of the graph between two
+    /// recordings.
     pub fn add_event_record(&self, after: &[Node], event: &Event) -> Result<Node> {
         add!(self, after, template_add_event_record(event.as_raw()))
     }
 
-    /// Adds a wait: later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is
-    /// launched.
+    /// Adds a wait: later nodes wait, on the GPU, for the newest recording of `event` at the graph's launch.
     pub fn add_event_wait(&self, after: &[Node], event: &Event) -> Result<Node> {
         add!(self, after, template_add_event_wait(event.as_raw()))
     }
 
-    /// Adds a call of a closure, on a thread of the driver. The closure must not block, and must not call CUDA. Of this crate
-    /// it may signal and fail timelines and finish host calls; calls that need the driver are refused with
-    /// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock), and what it drops then is leaked. Several launches may
-    /// call it at the same time. A panic ends in the closure, and nobody is told.
+    /// Adds a call of a closure, on a thread of the driver. The closure must not block, and must not call CUDA. The
+    /// closure may signal and fail timelines and finish host calls. Calls of this crate that need the driver are
+    /// refused with [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock), and objects dropped in the closure
+    /// are leaked. Several launches may call the closure at the same time. A panic ends the call and is not reported.
     ///
-    /// The runtime keeps the closure until it is shut down: nobody can tell when the last graph has called it. The launch of a
+    /// The runtime keeps the closure until its shutdown, since the last call by a graph can't be known. The launch of a
     /// graph with host calls may block until the graph's earlier launch is done.
     pub fn add_host_call(&self, after: &[Node], closure: impl Fn() + Send + Sync + 'static) -> Result<Node> {
         let closure = Arc::new(closure);
@@ -221,13 +222,13 @@ impl Template {
         Ok(node)
     }
 
-    /// Adds copies of all nodes of `child`, with its conditional nodes and their bodies. The node that is returned
-    /// stands for their end. Parameters of `child` become parameters of this template, called `prefix` and the child's
-    /// name ([`find_parameter`](Self::find_parameter)); parameters of several children that have one name are set
-    /// together.
+    /// Adds copies of all nodes of `child`, with its conditional nodes and their bodies. The returned node stands for
+    /// their end. Parameters of `child` become parameters of this template, called `prefix` and the child's name
+    /// ([`find_parameter`](Self::find_parameter)); parameters of several children with one name are set together.
     ///
-    /// [`ErrorKind::NotSupported`]: `child` has a node that can't be copied (it allocates or frees memory, or is another
-    /// library's and not described by the driver in full), or that a body can't have; the message names it.
+    /// [`ErrorKind::NotSupported`]: `child` has a node that can't be copied: an allocation or free of memory, or a node
+    /// of another library that the driver doesn't describe in full. Or this template is a body, and `child` has a node
+    /// that a body can't have. The message names the node.
     pub fn add_child(&self, after: &[Node], child: &Self, prefix: &str) -> Result<Node> {
         let prefix = c_string(prefix, "gpo_template_add_child")?;
         add!(self, after, template_add_child(child.as_raw(), prefix.as_ptr()))

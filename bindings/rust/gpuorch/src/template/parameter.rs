@@ -1,4 +1,4 @@
-//! Parameters: what may change from launch to launch.
+//! Parameters: values that may change from launch to launch.
 
 use super::{Field, Template};
 use crate::call::call;
@@ -12,8 +12,8 @@ use std::marker::PhantomData;
 use std::mem::size_of;
 use std::sync::Arc;
 
-/// A name of something that may change from launch to launch, and the type of its values. It stays valid when the template
-/// is recorded anew and names it again. Clones are the same parameter.
+/// A name of a value that may change from launch to launch, and the value's type. The parameter stays valid when the
+/// template is recorded anew and names it again. Clones are the same parameter.
 pub struct Parameter<T> {
     number: u32,
     name: Arc<CString>,
@@ -21,7 +21,7 @@ pub struct Parameter<T> {
     value: PhantomData<fn(T) -> T>,
 }
 
-/// Which template a parameter is of.
+/// The template of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct TemplateHandle(usize);
 
@@ -37,7 +37,7 @@ impl<T: Pod> Parameter<T> {
         Setting::new(Key::Of(self.number, Arc::clone(&self.name), self.template), value)
     }
 
-    /// The name, as the library takes it.
+    /// The name as a C string.
     pub(super) fn name(&self) -> &CString {
         &self.name
     }
@@ -59,7 +59,7 @@ fn check_template(own: TemplateHandle, name: &CString, template: &Template, func
     Err(Error::new(ErrorKind::InvalidArgument, function, message))
 }
 
-/// Of a setting that buckets can't have: each has a template of its own.
+/// The error for a setting that buckets can't have: each bucket has a template of its own.
 #[cold]
 fn of_one_template(name: &CString, function: &'static str) -> Error {
     let message = format!("parameter `{}` is of one template, and not a BucketParameter", name.to_string_lossy());
@@ -81,20 +81,20 @@ impl<T> fmt::Debug for Parameter<T> {
 }
 
 impl Template {
-    /// Names something of a node. If the name was given before, both are set together; they must have the same size. The
-    /// parameter begins as what was recorded.
+    /// Names a field of a node. If the name was given before, both fields are set together; they must have the same
+    /// size. The parameter's first value is the recorded one.
     ///
-    /// [`ErrorKind::InvalidArgument`]: the node has nothing like that, it is of another size than `T`, or `name` is empty or
-    /// longer than 63 bytes.
-    /// [`ErrorKind::NotSupported`]: the driver can't tell the size of the argument (before CUDA 12.4), or it can't be changed;
-    /// the message says why.
-    /// [`ErrorKind::InvalidState`]: the template has had a graph.
+    /// [`ErrorKind::InvalidArgument`]: the node has no such field, the field has another size than `T`, or `name` is
+    /// empty or longer than 63 bytes.
+    /// [`ErrorKind::NotSupported`]: the driver can't report the size of the argument (before CUDA 12.4), or the field
+    /// can't be changed; the message says why.
+    /// [`ErrorKind::InvalidState`]: a graph of the template was made.
     ///
     /// # Safety
     ///
-    /// Whatever value of `T` the parameter is set to, what [`record`](Self::record) asks for holds, and the kernel takes the
-    /// value: it touches no memory but that of its buffers, within their lengths. For an address, a count or a length this
-    /// relies on everyone who sets the parameter.
+    /// For all values of `T`, the requirements of [`record`](Self::record) hold, and the kernel takes the value: it
+    /// accesses no memory but its buffers, within their lengths. For an address, a count or a length this relies on all
+    /// code that sets the parameter.
     pub unsafe fn parameter<T: Pod>(&self, name: &str, field: Field<T>) -> Result<Parameter<T>> {
         const FUNCTION: &str = "gpo_template_add_parameter";
         let name = c_string(name, FUNCTION)?;
@@ -102,10 +102,10 @@ impl Template {
         self.known_parameter(name, FUNCTION)
     }
 
-    /// A parameter by its name, for example one of a child.
+    /// A parameter by its name, for example a child's parameter.
     ///
-    /// [`ErrorKind::NotFound`]: there is no such parameter; the message lists those there are.
-    /// [`ErrorKind::InvalidArgument`]: it is of another size than `T`.
+    /// [`ErrorKind::NotFound`]: no parameter has this name; the message lists the template's parameters.
+    /// [`ErrorKind::InvalidArgument`]: the parameter has another size than `T`.
     pub fn find_parameter<T: Pod>(&self, name: &str) -> Result<Parameter<T>> {
         const FUNCTION: &str = "gpo_template_get_parameter";
         self.known_parameter(c_string(name, FUNCTION)?, FUNCTION)
@@ -130,12 +130,12 @@ pub struct Setting {
     value: Bytes,
 }
 
-/// Which parameter a setting is for.
+/// The parameter of a setting.
 #[derive(Clone)]
 enum Key {
-    /// This one of this template.
+    /// The parameter with this number, and name, of this template.
     Of(u32, Arc<CString>, TemplateHandle),
-    /// The one of this name, of whichever template is launched.
+    /// The parameter with this name of the launched template.
     Named(Arc<CString>),
 }
 
@@ -156,7 +156,7 @@ impl fmt::Debug for Setting {
     }
 }
 
-/// The bytes of a value. Up to a grid's no memory is allocated for them.
+/// The bytes of a value. Small values, up to a grid's size, need no allocation.
 #[derive(Clone)]
 enum Bytes {
     Few([u8; Self::FEW], usize),
@@ -183,8 +183,8 @@ impl Bytes {
     }
 }
 
-/// Passes settings of `template`'s parameters, or of those of buckets, as the library takes them. Up to eight need no
-/// memory.
+/// Passes settings of `template`'s parameters, or of buckets' parameters, as the library's structs. Up to eight
+/// settings need no allocation.
 pub(super) fn with_raw<R>(
     template: Option<&Template>,
     settings: &[Setting],

@@ -1,4 +1,4 @@
-//! Recording what is put on streams.
+//! Recording of work on streams.
 
 use super::{Node, Template};
 use crate::call::{call, status};
@@ -13,20 +13,21 @@ use std::mem::{ManuallyDrop, size_of_val};
 use std::ops::Deref;
 
 impl Template {
-    /// Records what the closure puts on `stream`: it doesn't run until a graph is launched. If the template has nodes
-    /// already, the recording replaces them, with their parameters, when it ends; see [`Graph::update`](super::Graph::update).
+    /// Records the work that the closure puts on `stream`: the work doesn't run until a graph is launched. If the
+    /// template has nodes already, the recording replaces them, with their parameters, when it ends; see
+    /// [`Graph::update`](super::Graph::update).
     ///
     /// A recording is a transaction. If the closure returns an error or panics, or the recording can't be ended, the
-    /// template has what it had before, and the streams can be used as before.
+    /// template is unchanged, and the streams can be used as before.
     ///
     /// Other streams join when they wait for an event that was recorded on a stream of the recording, and must be waited
     /// for in turn by `stream` before the closure returns. Work that other libraries put on these streams is recorded too.
     ///
-    /// What can't be recorded is refused with [`ErrorKind::CaptureRefused`]: waits, queries, notifications, host calls,
-    /// copies with pageable memory, allocations of a pool, launches of graphs. Any call that names a stream of the recording
-    /// and is refused makes the recording fail, even if the closure goes on. The copies of [`Stream`] that own their host
-    /// buffer wait for the stream when they give the buffer back, which fails the recording as well: use
-    /// [`Recording::copy_to_device`] and [`Recording::copy_to_host`].
+    /// Calls that can't be recorded are refused with [`ErrorKind::CaptureRefused`]: waits, queries, notifications, host
+    /// calls, copies with pageable memory, allocations of a pool, launches of graphs. Any call that names a stream of
+    /// the recording and is refused makes the recording fail, even if the closure goes on. Copies of [`Stream`] that
+    /// own their host buffer wait for the stream before they give the buffer back, which fails the recording as well:
+    /// use [`Recording::copy_to_device`] and [`Recording::copy_to_host`].
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;
@@ -50,12 +51,12 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// Whenever a graph runs that has the recorded nodes (of this template, or of one that has it as a child), the memory
-    /// that the nodes use
-    /// - is allocated: buffers, pinned vectors and memory of the program that was registered were not dropped,
+    /// Whenever a graph with the recorded nodes runs (of this template, or of a template with this one as a child), the
+    /// memory that the nodes use
+    /// - is allocated: buffers, pinned vectors and registered memory of the program were not dropped,
     /// - is not written by the host if the nodes read it, and not accessed by the host if the nodes write it.
     ///
-    /// Nothing is recorded without that promise:
+    /// Nothing can be recorded without this promise:
     ///
     /// ```compile_fail,E0133
     /// # fn record(template: gpuorch::Template, stream: gpuorch::Stream) {
@@ -71,16 +72,16 @@ impl Template {
     }
 }
 
-/// A template that is being recorded, by this thread: see [`Template::record`]. What the closure adds to it, and names,
-/// becomes a part of the recording.
+/// A template that is being recorded, by this thread: see [`Template::record`]. The closure's nodes and parameters
+/// become a part of the recording.
 pub struct Recording<'a> {
     template: &'a Template,
-    /// Another thread's calls would be refused.
+    /// Makes the type neither Send nor Sync: another thread's calls would be refused.
     thread: PhantomData<*const ()>,
 }
 
 impl<'a> Recording<'a> {
-    /// Of a template whose recording has begun. Dropping it discards the recording.
+    /// `template`'s recording has begun. Dropping this discards the recording.
     pub(super) fn of(template: &'a Template) -> Self {
         Self { template, thread: PhantomData }
     }
@@ -88,14 +89,14 @@ impl<'a> Recording<'a> {
 
 impl Recording<'_> {
     fn end(self) -> Result<()> {
-        // The recording is over, whatever comes of its end.
+        // The recording is over, whether its end succeeds or fails.
         let this = ManuallyDrop::new(self);
         call!(template_end(this.as_raw()))
     }
 
     /// The node that was recorded last on `stream`.
     ///
-    /// [`ErrorKind::NotFound`]: there is none, or the stream waits for several nodes.
+    /// [`ErrorKind::NotFound`]: no node was recorded, or the stream waits for several nodes.
     /// [`ErrorKind::InvalidState`]: the stream isn't in the recording.
     pub fn last_node(&self, stream: &Stream) -> Result<Node> {
         const FUNCTION: &str = "gpo_template_get_last_node";
@@ -108,19 +109,19 @@ impl Recording<'_> {
         Ok(node)
     }
 
-    /// Later work on `stream` comes after `node` instead of what it was to come after. So nodes that were added one by one
-    /// get their place in a recording.
+    /// Later work on `stream` comes after `node` instead of the stream's last nodes. Use it to put nodes that were
+    /// added one by one at their place in a recording.
     ///
     /// [`ErrorKind::InvalidState`]: the stream isn't in the recording.
     pub fn set_last_node(&self, stream: &Stream, node: Node) -> Result<()> {
         call!(template_set_last_node(self.as_raw(), stream.as_raw(), node.number()))
     }
 
-    /// Records a copy from pinned host memory to the device. Each launch reads what the memory has then.
+    /// Records a copy from pinned host memory to the device. Each launch reads the memory's contents at that time.
     ///
     /// # Safety
     ///
-    /// As [`Template::record`].
+    /// The requirements of [`Template::record`] hold.
     pub unsafe fn copy_to_device<'a, T: Pod>(
         &self,
         stream: &Stream,
@@ -136,7 +137,7 @@ impl Recording<'_> {
     ///
     /// # Safety
     ///
-    /// As [`Template::record`].
+    /// The requirements of [`Template::record`] hold.
     pub unsafe fn copy_to_host<'a, T: Pod>(
         &self,
         stream: &Stream,
@@ -148,27 +149,27 @@ impl Recording<'_> {
         self.last_node(stream)
     }
 
-    /// On a stream that isn't in the recording a copy would be done now.
+    /// Refuses a stream that isn't in the recording: a copy on it would be done now.
     fn require_recorded(&self, stream: &Stream) -> Result<()> {
         self.last_number(stream).map(drop)
     }
 }
 
-/// A copy from pinned memory, which its caller answers for.
+/// A copy from pinned memory; the caller is responsible for the memory.
 pub(super) fn put_copy_to_device<T: Pod>(stream: &Stream, host: &[T], destination: &DeviceSlice<'_, T>) -> Result<()> {
     check_copy(stream, host.len(), destination, "gpo_copy_to_device")?;
     let bytes = size_of_val(host) as u64;
     call!(copy_to_device(stream.as_raw(), destination.address(), host.as_ptr().cast(), bytes))
 }
 
-/// A copy to pinned memory, which its caller answers for.
+/// A copy to pinned memory; the caller is responsible for the memory.
 pub(super) fn put_copy_to_host<T: Pod>(stream: &Stream, source: &DeviceSlice<'_, T>, host: &mut [T]) -> Result<()> {
     check_copy(stream, host.len(), source, "gpo_copy_to_host")?;
     let bytes = size_of_val(host) as u64;
     call!(copy_to_host(stream.as_raw(), host.as_mut_ptr().cast(), source.address(), bytes))
 }
 
-/// A copy of no bytes would be no node.
+/// Refuses a copy of no bytes, which would be no node.
 fn check_copy<T: Pod>(stream: &Stream, host: usize, device: &DeviceSlice<'_, T>, function: &'static str) -> Result<()> {
     if device.bytes() == 0 {
         let message = "a copy of no bytes can't be recorded";

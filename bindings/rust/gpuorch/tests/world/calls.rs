@@ -52,7 +52,7 @@ pub struct Calls {
     /// Without a kernel.
     requests: HostRing<[u32; 4], u32>,
     scheduler: Scheduler,
-    /// Of one device each.
+    /// Groups of one device.
     peers: Peers,
     joined: Peers,
     symmetric: Symmetric<u64>,
@@ -83,7 +83,8 @@ impl Looped {
     }
 }
 
-/// What is called by dropping, by other names of the same call, by failing, or by whoever uses these calls.
+/// Functions that are called elsewhere: by drops, by other calls here, by failures, or by the tests that use these
+/// calls.
 pub const ELSEWHERE: &[&str] = &[
     "status_name",
     "status_text",
@@ -124,19 +125,19 @@ impl Calls {
         let device = w.runtime.open_device()?;
         let streams = device.stream_pool().build()?;
         let module = device.compile(SOURCE)?;
-        // SAFETY: see its source.
+        // SAFETY: the types are those in the source.
         let scale = unsafe { module.kernel("scale")?.bind()? };
-        // SAFETY: module.h has its parameters: where, with what and how much, which is nothing wherever it is launched.
+        // SAFETY: module.h has the kernel's parameters: address, value and count. All launches have the count 0.
         let fill = unsafe { device.builtin_module()?.kernel("gpo_fill_u32")?.bind()? };
         let stage = Stage::kernel(&fill, (Output, 7, 0));
         let x = device.buffer(64)?;
         let (recorder, recorded) = (device.stream()?, device.template()?);
-        // SAFETY: the buffer is freed behind the launches, which are done by then or on their streams.
+        // SAFETY: the buffer is freed behind the launches, which are done or on their streams when it is dropped.
         let value = unsafe { recorded.record(&recorder, |rec| named_fill(rec, &recorder, &x))? };
         let floats = device.buffer(64)?;
-        // SAFETY: it does nothing with its range.
+        // SAFETY: the kernel doesn't use its range.
         let take = unsafe { module.kernel("take")?.bind()? };
-        // SAFETY: likewise, with its memory.
+        // SAFETY: the kernel doesn't use its memory.
         let meet = unsafe { module.kernel("meet")?.bind()? };
         let peers = Peers::new([&device])?;
         Ok(Self {
@@ -548,7 +549,7 @@ fn called_under_way(stream: &Stream, executor: &Executor) -> Result<()> {
     }
 }
 
-/// The details of a failure that a queue tells of.
+/// The details of a failure from a completion queue.
 fn failure_of(queue: &CompletionQueue, failed: &Timeline) -> Result<Error> {
     queue.notify_timeline(failed, u64::MAX, 9)?;
     loop {

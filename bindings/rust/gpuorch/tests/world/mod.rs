@@ -1,4 +1,4 @@
-//! What the tests start from: a software GPU (or what `GPUORCH_DEVICE` says), and kernels on it.
+//! The common setup of the tests: a software GPU (or the choice of `GPUORCH_DEVICE`), and kernels.
 #![allow(dead_code)]
 
 pub mod calls;

@@ -29,7 +29,8 @@ pub fn read(w: &World, x: &DeviceBuffer<u32>) -> Result<Vec<u32>> {
     Ok(w.stream.copy_to_host(x, vec![0; x.len()])?.wait()?)
 }
 
-/// A fill with 1, and a kernel that makes `x * factor + 5` of it, with all that can change named.
+/// A fill with 1, and a kernel that makes `x * factor + 5` of the elements, with a parameter for every field that can
+/// change.
 pub struct Work {
     pub w: World,
     pub x: DeviceBuffer<u32>,
@@ -60,7 +61,8 @@ impl Work {
     pub fn record(&self, factor: u32, twice: bool) -> Result<Named> {
         let stream = &self.w.stream;
         let launch = Launch::new(2, 32).label(c"scale");
-        // SAFETY: the buffers outlive the launches, each of which is waited for; tests set addresses of either.
+        // SAFETY: the buffers outlive the launches: each launch is waited for. Tests set only addresses of these
+        // buffers.
         unsafe {
             self.template.record(stream, |rec| {
                 stream.fill(&self.x, 1)?;
