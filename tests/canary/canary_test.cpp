@@ -1,4 +1,4 @@
-// Tests that go wrong in each way that a test can. The runner runs them one by one and must notice; it proves that a
+// Tests that fail in every possible way. The runner runs them one by one and must notice each failure: a proof that a
 // green run means something.
 #include <doctest/doctest.h>
 

@@ -53,7 +53,7 @@ TEST_CASE("a probe measures launches, graphs and copies, and leaves nothing behi
     for (const uint64_t rate : {costs.copy_in_rate, costs.copy_out_rate, costs.copy_both_rate}) CHECK(rate > 1'000'000);
     CHECK(costs.claims_per_second == known.claims_per_second);
     CHECK(costs.multiprocessors == known.multiprocessors);
-    // What it allocated is freed: none of it is known as memory of the program's any more.
+    // The probe's allocations are freed: none of them counts as the program's memory.
     REQUIRE_OK(gpo_device_wait(gpu.device, kPatience));
     REQUIRE_OK(gpo_device_get_costs(gpu.device, GPO_COSTS_PROBE, &costs));
     auto workload = short_kernels();
@@ -120,7 +120,7 @@ TEST_CASE("an array of advice may have any stride and any room, and is written a
     CHECK(wide[1].advice.form != 0);
     CHECK(wide[2].advice.form == 0);
 
-    // An older caller's struct, that ends behind `batch`.
+    // An older caller's struct, which ends behind `batch`.
     constexpr uint32_t kOld = offsetof(gpo_advice, gain_low);
     auto old = rooms(2);
     for (gpo_advice& one : old) one.struct_size = kOld, one.gain_low = 4711;
@@ -186,7 +186,7 @@ TEST_CASE("a trace of the library is read back: what ran, and what would change 
         CHECK(workload.copies == 1);
         CHECK(workload.copy_in_bytes == 1 << 16);
         CHECK((workload.flags & GPO_WORKLOAD_REPEATS) != 0);
-        // The workload can be asked about at once.
+        // Advice about the workload is available at once.
         auto advice = rooms(1);
         uint64_t count = 0;
         REQUIRE_OK(gpo_advise(gpu.device, &workload, nullptr, advice.data(), sizeof advice[0], 1, &count));

@@ -41,7 +41,7 @@ char* take(gpo_arena_t arena, uint64_t bytes, uint64_t alignment = 0) {
     return static_cast<char*>(memory);
 }
 
-/// Waits until the statistics say that nothing waits any more.
+/// Waits until the statistics show no waiting frees.
 void settle(gpo_arena_t arena) {
     while (statistics_of(arena).waiting != 0) std::this_thread::yield();
 }
@@ -173,7 +173,7 @@ TEST_CASE("arena: the cap holds, and a refused allocation names what is in the w
     CHECK(d == a);
     REQUIRE_OK(gpo_arena_free(arena, b));
     REQUIRE_OK(gpo_arena_free(arena, d));
-    // Two empty slabs make way for one that is as large as both.
+    // Two empty slabs are replaced by a slab as large as both.
     char* large = take(arena, 2 * kMiB);
     CHECK(statistics_of(arena).slabs == 1);
     REQUIRE_OK(gpo_arena_free(arena, large));
@@ -216,7 +216,7 @@ TEST_CASE("arena: write-combined memory and a NUMA node can be asked for") {
 TEST_CASE("arena: slabs lie on the NUMA node that was asked for") {
     Gpu gpu;
     int nodes = 0;
-    // Nodes with memory: others can't hold any.
+    // Skip nodes without memory, which can't hold a slab.
     for (int node = 0; node < 64; ++node) {
         CAPTURE(node);
         std::ifstream sizes("/sys/devices/system/node/node" + std::to_string(node) + "/meminfo");
@@ -266,7 +266,7 @@ TEST_CASE("arena: a free behind a stream takes effect when the stream has passed
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_arena_free(arena, piece));
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    // No look at the statistics, no pause: who has waited for the stream can have the memory.
+    // After the wait for the stream, the memory is free without a look at the statistics and without a pause.
     char* again = take(arena, kMiB);
     CHECK(again == piece);
     CHECK(statistics_of(arena).waiting == 0);

@@ -142,7 +142,7 @@ TEST_CASE("operations that round in a direction round as the host does in that d
         d[i] = numbers.real(i % 5 == 0 ? 90 : 3);
         if (i % 7 == 0) in[i] = std::nearbyint(in[i]) + 1.0f, d[i] = std::nearbyint(d[i]) + 1.0;   // often exact
     }
-    // What is too large for a float, and what is just not.
+    // Two values too large for a float, and one just small enough.
     d[0] = 3.5e38, d[3] = -3.5e38, d[6] = 3.4028235677973362e38;
     REQUIRE_OK(launch(stream, directed.get(), (n + 63) / 64, 64, f.data(), g.data(), in.data(), d.data(), n));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));

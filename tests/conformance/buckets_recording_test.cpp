@@ -47,7 +47,7 @@ TEST_CASE("a warm-up comes after what is on the caller's stream, and before what
     Scaler scaler(gpu);
     Stream stream = gpu.stream();
     Buckets buckets = scaler.make();
-    CHECK(scaler.request(buckets, stream, 4) == 4);  // so that nothing below is the first of its kind
+    CHECK(scaler.request(buckets, stream, 4) == 4);  // the first use of everything comes before the gate
     CHECK(scaler.written(stream, 31) == 4);
     Gate gate(gpu);
     gate.put_on(stream);
@@ -321,7 +321,7 @@ TEST_CASE("a bucket that alone takes more than the budget is not kept, and its r
     Stream stream = gpu.stream();
     Buckets buckets = scaler.make(options);
     CHECK(scaler.request(buckets, stream, 16) == 16);
-    CHECK(scaler.request(buckets, stream, 60, 2) == 64);  // it was recorded for this one
+    CHECK(scaler.request(buckets, stream, 60, 2) == 64);  // recorded for this request
     CHECK(scaler.written(stream, 21) == 64);
     CHECK(counts_of(buckets).buckets == 1);
     CHECK(scaler.request(buckets, stream, 60, 2) == 0);

@@ -1,4 +1,4 @@
-// What the tests of buckets share: buckets whose work scales as many words as the shape has.
+// Shared by the tests of buckets: buckets whose work scales as many words as the shape has.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,7 @@ public:
         const auto recorded = [](const Call& call) { return call.recorded != nullptr; };
         return static_cast<size_t>(std::count_if(calls.begin(), calls.end(), recorded));
     }
-    /// Of the newest recording of a shape.
+    /// The template of the newest recording of a shape.
     gpo_template_t recorded(uint64_t shape) const {
         gpo_template_t found = nullptr;
         for (const Call& call : calls)

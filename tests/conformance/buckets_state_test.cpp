@@ -1,5 +1,5 @@
-// Shape buckets whose work updates memory in place: what `record` is told, warm-ups that are left out or leave memory
-// as it was, and requests that run eagerly because their bucket can't be recorded.
+// Shape buckets whose work updates memory in place: the phases given to `record`, warm-ups that are left out or leave
+// memory unchanged, and requests that run eagerly because their bucket can't be recorded.
 #include <functional>
 #include <vector>
 
@@ -35,7 +35,7 @@ public:
         made.label = "steps";
         return made;
     }
-    /// With ranges that warm-ups leave as they are.
+    /// Options with ranges that warm-ups leave unchanged.
     gpo_buckets_options options(const std::vector<gpo_memory_range>& ranges, uint32_t flags = 0) {
         auto made = options(flags);
         made.restored = ranges.data();
@@ -66,7 +66,7 @@ public:
     gpo_status refused(gpo_buckets_t buckets, uint64_t size = 1) {
         return gpo_buckets_launch(buckets, stream, size, nullptr, 0, 0, nullptr);
     }
-    /// The number that both are.
+    /// The value of both numbers.
     uint32_t number() {
         CHECK_OK(gpo_copy_to_host(stream, seen.data(), state, kNumbers * sizeof(uint32_t)));
         CHECK_OK(gpo_stream_wait(stream, kPatience));
@@ -112,7 +112,7 @@ constexpr uint32_t kWarm = GPO_BUCKET_WARM_UP, kRecorded = GPO_BUCKET_RECORDING,
 
 }  // namespace
 
-// --- what record is told ---
+// --- phases given to record ---
 
 TEST_CASE("record is told whether its work warms up, is recorded or runs eagerly, and pad that it pads") {
     Gpu gpu;
@@ -325,7 +325,7 @@ TEST_CASE("where a recording fails the request runs eagerly, with its own values
     SUBCASE("record returns what was refused") { returns = true; }
     for (uint32_t digit = 3; digit <= 5; ++digit) CHECK(steps.request(buckets, digit) == 0);
     CHECK(steps.number() == 345);
-    // It isn't tried again.
+    // The recording isn't tried again.
     CHECK(steps.phases == std::vector<uint32_t>{kWarm, kRecorded, kEager, kEager, kEager});
     const gpo_buckets_statistics counts = counts_of(buckets);
     CHECK(counts.eager == 3);
@@ -335,7 +335,7 @@ TEST_CASE("where a recording fails the request runs eagerly, with its own values
     CHECK(counts.requested == 3);
     CHECK(has(counts.last_failure, "bucket 1 of buckets `steps`"));
     CHECK(has(counts.last_failure, "notify on stream"));
-    // Of another bucket nothing is concluded.
+    // Other buckets aren't affected.
     steps.also = nullptr;
     CHECK(steps.request(buckets, 6, 2) == 2);
     CHECK(steps.number() == 3456);
@@ -405,7 +405,7 @@ TEST_CASE("work that fails in its warm-up, or on a stream that has failed, doesn
     };
     CHECK(gpo_buckets_launch(buckets, failed, 1, nullptr, 0, 0, nullptr) != GPO_SUCCESS);
     steps.also = nullptr;
-    CHECK(steps.request(buckets, 1) == 1);   // nothing was concluded from that
+    CHECK(steps.request(buckets, 1) == 1);   // that failure has no effect
 }
 
 TEST_CASE("an eager request instead of a bucket is in the order of its stream" * gated) {
@@ -413,7 +413,7 @@ TEST_CASE("an eager request instead of a bucket is in the order of its stream" *
     Steps steps(gpu);
     const auto ranges = steps.ranges();
     Buckets buckets = steps.make(steps.options(ranges, GPO_BUCKETS_EAGER_FALLBACK));
-    CHECK(steps.request(buckets, 1, 2) == 2);   // so that nothing below is the first of its kind
+    CHECK(steps.request(buckets, 1, 2) == 2);   // the first use of everything comes before the gate
     steps.also = fail_recording;
     Gate gate(gpu);
     gate.put_on(steps.stream);
@@ -436,7 +436,7 @@ TEST_CASE("a callback that was built with the older struct works, and an older o
     };
     Buckets buckets = steps.make(options);
     CHECK(steps.refused(buckets) == GPO_SUCCESS);
-    CHECK(steps.number() == 44);   // with the warm-up's
+    CHECK(steps.number() == 44);   // one digit from the warm-up
     auto counts = sized<gpo_buckets_statistics>();
     counts.struct_size = offsetof(gpo_buckets_statistics, failures);
     counts.failures = 77;

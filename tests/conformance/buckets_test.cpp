@@ -1,4 +1,4 @@
-// Shape buckets: which bucket a request runs in, how it is padded, what of them the program has, and bad input.
+// Shape buckets: which bucket a request runs in, how it is padded, the program's access to buckets, and bad input.
 #include <cstring>
 #include <random>
 #include <thread>

@@ -1,4 +1,4 @@
-// What a graph takes along from the recording before: values go on to what means the same, and to nothing else.
+// Values that a graph carries over from the recording before: each goes to the field with the same meaning, or nowhere.
 #include "conformance/template_rig.h"
 
 using namespace gpo::test;
@@ -60,7 +60,7 @@ struct Rig : WordsRig {
     Template made;
 };
 
-/// A node and what `p` names in it, and a value for that.
+/// A node, its field that `p` names, and a value for the field.
 struct Named {
     const char* is;
     uint32_t (*add)(Rig&, uint32_t variant);
@@ -243,7 +243,7 @@ TEST_CASE("a kernel is the same if its name and its arguments' sizes are, whiche
         const void* arguments[] = {&word, &by, &more};
         auto shape = sized<gpo_launch>();
         shape.grid[0] = shape.block[0] = 1;
-        shape.label = "told";   // says nothing of the kernel
+        shape.label = "told";   // the label doesn't identify the kernel
         uint32_t node = 0;
         REQUIRE_OK(gpo_template_add_kernel(rig.made, nullptr, 0, kernel, &shape, arguments, nullptr, count, &node));
         rig.name(rig.made, "by", node, GPO_PARAMETER_ARGUMENT, 1);
@@ -264,7 +264,7 @@ TEST_CASE("a kernel is the same if its name and its arguments' sizes are, whiche
 TEST_CASE("what a parameter names now has to mean what it named before, all of it") {
     Rig rig;
     if (rig.too_old()) return;
-    // How many copies, fills and children with a copy `by` names the lengths in.
+    // Numbers of copies, fills, and children with a copy, whose lengths are named `by`.
     const auto make = [&](int copies, int fills, int children) {
         CHECK_OK(gpo_template_clear(rig.made));
         for (int i = 0; i < copies; ++i)
@@ -317,7 +317,7 @@ TEST_CASE("a value that was dropped, or was never set, takes what each new recor
     CHECK(update(graph).dropped == 1);
     CHECK(get<uint32_t>(graph, "x") == 20);
     make(false, 30);
-    CHECK(update(graph).dropped == 0);   // it isn't one that was set any more
+    CHECK(update(graph).dropped == 0);   // the value no longer counts as set
     CHECK(get<uint32_t>(graph, "x") == 30);
     make(true, 40);
     CHECK(update(graph).dropped == 0);
@@ -435,7 +435,7 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
         refused(gpo_graph_set_all(graph, &setting, sizeof setting, 1));
         refused(launch_template(wrong));
     }
-    // Memory that was there when the address was set.
+    // Memory that existed when the address was set.
     REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));
     CHECK_OK(set(graph, "from", registered));
     CHECK_OK(gpo_host_unregister(rig.device, page));
@@ -445,7 +445,7 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
     refused(gpo_graph_get_native(graph, &native));
     CHECK_OK(set(graph, "from", rig.at(5)));
     rig.run(graph);
-    // When the launch was accepted.
+    // Memory that existed when the launch was accepted.
     for (const bool by_template : {false, true}) {
         INFO("of the template: " << by_template);
         Stream held = rig.stream();
@@ -468,7 +468,7 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
         CHECK(says(error.message, "parameter `from`: "));
         rig.run(graph);
     }
-    // When the graph is brought to a new recording.
+    // Memory that existed when the graph is updated to a new recording.
     REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));
     CHECK_OK(set(graph, "from", registered));
     CHECK_OK(gpo_host_unregister(rig.device, page));

@@ -66,7 +66,7 @@ TEST_CASE("a notify comes out when the stream gets there, with the caller's numb
     CAPTURE(opened);
     CAPTURE(after);
     CAPTURE(entry.completed_ns);
-    // When it was submitted is reckoned from a faster clock: the same moment, as far as a busy machine lets one tell.
+    // The time of submission comes from a faster clock: the same moment, as far as a busy machine can show.
     constexpr uint64_t kSecond = 1'000'000'000;
     CHECK((before <= entry.submitted_ns + kSecond && entry.submitted_ns <= submitted + kSecond));
     CHECK(entry.submitted_ns <= entry.completed_ns);
@@ -179,7 +179,7 @@ TEST_CASE("the GPU time since an event comes with the entry on request" * gated)
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     gate.put_on(stream);
     REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 1, since));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // what is measured has to last for something
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the measured interval mustn't be 0
     gate.open();
     const auto entry = take(queue, 1)[0];
     CHECK(entry.gpu_ns >= 1'900'000);
@@ -205,7 +205,7 @@ TEST_CASE("the GPU time is told since the recording that was the newest, and not
     REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
     REQUIRE_OK(gpo_event_record(since, held));
     REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 3, since));
-    CHECK(take(queue, 1)[0].gpu_ns == -1);         // it is held
+    CHECK(take(queue, 1)[0].gpu_ns == -1);         // the recording is held
     REQUIRE_OK(gpo_stream_notify_timed(held, queue, 4, since));
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     CHECK(take(queue, 1)[0].gpu_ns >= 0);
@@ -215,7 +215,7 @@ TEST_CASE("the GPU time is told since the recording that was the newest, and not
     REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 5, since));
     const gpo_completion entry = take(queue, 1)[0];
     CHECK_OK(entry.status);
-    CHECK(entry.gpu_ns == -1);                     // that recording never came
+    CHECK(entry.gpu_ns == -1);                     // the recording never ran
 }
 
 TEST_CASE("entries are written with the caller's stride, and an older caller's smaller ones too") {
@@ -349,7 +349,7 @@ TEST_CASE("the scanner wakes again after it has been idle") {
     for (uint64_t i = 0; i < 10; ++i) {
         REQUIRE_OK(gpo_stream_notify(stream, queue, i));
         CHECK(take(queue, 1)[0].user_data == i);
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // it parks after one
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the thread parks after one
     }
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("a poller learns of an entry through the queue's descriptor, and drain
     close(descriptor);
 }
 
-/// One wake may come for no entry, late: it is gone after another drain.
+/// A late wake-up may come without an entry; another drain clears it.
 bool falls_silent(gpo_cq_t queue, int descriptor) {
     for (int looks = 0; looks < 1000; ++looks) {
         pollfd watch{descriptor, POLLIN, 0};

@@ -1,5 +1,4 @@
-// Conditional nodes within one another, however they got there: in bodies that are recorded, in children, in
-// recordings.
+// Conditional nodes within one another, made in every way: in recorded bodies, in children, in recordings.
 #include <array>
 #include <deque>
 #include <functional>
@@ -18,8 +17,8 @@ uint64_t iterations_of(gpo_graph_t graph, gpo_template_t in, uint32_t node) {
     return out;
 }
 
-/// A template with a conditional of each kind, in one another: while word 0 < `rounds`, word 0 += 1 and word 1 += 1; in
-/// each round, if word 0 is 2, the body of the number of word 2 adds 10 or 20 to word 1, else nothing.
+/// A template with a conditional of each kind, in one another. While word 0 < `rounds`, word 0 += 1 and word 1 += 1. In
+/// each round, if word 0 is 2, the body whose number is in word 2 adds 10 or 20 to word 1, else nothing.
 struct Nested {
     explicit Nested(Built& built, uint32_t rounds) {
         REQUIRE_OK(gpo_template_create(built.device, nullptr, made.out()));
@@ -71,7 +70,7 @@ TEST_CASE("a recorded body has a conditional inside, whose body is filled before
         if (!late) built.put(inner, built.set, 1, 7);
         REQUIRE_OK(gpo_template_end(body));
         if (late) built.put(inner, built.set, 1, 7);
-        // Numbers are those of the recording.
+        // Node numbers continue those of the recording.
         const uint32_t after = built.put(body, built.add, 3, 1, last);
         CHECK(after == last + 1);
         Graph one = make_graph(built.made), two = make_graph(built.made);
@@ -177,7 +176,7 @@ TEST_CASE("a template with conditionals is a child: of a template, of a recordin
             CHECK(read(built.words[1]) == 12 + once);
             CHECK(iterations_of(two, nested.made, nested.loop) == 4);
         }
-        // It doesn't run where it has run already.
+        // The loop doesn't run where it has run already.
         built.run(one);
         CHECK(iterations_of(one, nested.made, nested.loop) == 0);
         CHECK(iterations_of(two, nested.made, nested.loop) == 4);
@@ -222,7 +221,7 @@ TEST_CASE("one child twice: parameters have their prefix, and its loops can't be
     CHECK(read(built.words[1]) == 4 + 400);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_get_loop(graph, nested.made, nested.loop, nullptr, nullptr));
     CHECK(says(refusal(), "2 times"));
-    // A template that was recorded anew isn't the one that was added.
+    // A template recorded anew no longer counts as the added child.
     REQUIRE_OK(gpo_template_clear(nested.made));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_get_loop(graph, nested.made, 1, nullptr, nullptr));
 }
@@ -248,7 +247,7 @@ TEST_CASE("loops of a child, of a body of it and of the template beside it are a
     CHECK(iterations_of(graph, built.made, in_parent) == 5);
     CHECK(iterations_of(graph, child, in_child) == 3);
     CHECK(iterations_of(graph, outer, in_body) == 4);
-    // All that as a child, behind a loop of the template that has it.
+    // All of this as a child, behind a loop of the parent.
     Template above = make_template(gpu), first;
     const gpo_condition twice = built.compare(GPO_COMPARE_LESS, 3, 2);
     uint32_t in_above = 0;
@@ -274,7 +273,8 @@ TEST_CASE("kernels decide conditions in children, and in bodies that were record
     const void* looping[] = {&placeholder, &left, &runs};
     const void* deciding[] = {&placeholder, &word};
     auto condition = sized<gpo_condition>();
-    // A kernel of the template itself decides an if in the recorded body of a while, which a kernel in it decides.
+    // A kernel of the template itself decides an if in the recorded body of a while. A kernel in the body decides the
+    // while.
     const auto build = [&](gpo_template_t to) {
         Template body, branch;
         uint32_t decider = 0, loop = 0, counted = 0, conditional = 0;
@@ -305,7 +305,7 @@ TEST_CASE("kernels decide conditions in children, and in bodies that were record
     build(built.made);
     Template parent = make_template(gpu);
     REQUIRE_OK(gpo_template_add_child(parent, nullptr, 0, built.made, nullptr, nullptr));
-    // The first graph of each, and one that is built anew.
+    // The first graph of each template, and a second graph, built anew.
     Graph own = make_graph(built.made), own_again = make_graph(built.made), as_child = make_graph(parent),
           child_again = make_graph(parent);
     for (const gpo_graph_t graph : {own.get(), own_again.get(), as_child.get(), child_again.get()}) check(graph);
@@ -400,8 +400,9 @@ TEST_CASE("nodes of a child are counted with those of its bodies, and drawn insi
         CHECK(says(dot, "while word at"));
         if (!instantiated) static_cast<void>(make_graph(built.made));
     }
-    // The while with its comparison and the node behind both; in the loop two kernels, the if with its comparison and
-    // the comparison at the end; in that the switch with its comparison; and one kernel for each case.
+    // Outside: the while with its comparison and the node behind both. In the loop: two kernels, the if with its
+    // comparison, and the comparison at the end. In the if: the switch with its comparison. In the switch: one kernel
+    // for each case.
     CHECK(figures_of(built.made).nodes == 3 + 5 + 2 + 2);
 }
 
@@ -473,7 +474,7 @@ TEST_CASE("what can't be copied, or can't be in a body, is named, with where it 
     REQUIRE_OK(gpo_template_add_free(memory, &node, 1, address, nullptr));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_child(built.made, nullptr, 0, memory, nullptr, nullptr));
     CHECK(says(refusal(), "of the child, node 1, allocation, can't be copied"));
-    // During a recording of the body, too.
+    // Try it during a recording of the body, too.
     REQUIRE_OK(gpo_template_begin(body, built.stream));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_host_call(body, nullptr, 0, [](void*) {}, nullptr, nullptr));
     CHECK(says(refusal(), "no host call"));
@@ -482,7 +483,7 @@ TEST_CASE("what can't be copied, or can't be in a body, is named, with where it 
     REQUIRE_OK(gpo_template_begin(body, built.stream));
     built.put_on(built.stream, built.add, 0, 1);
     REQUIRE_OK(gpo_template_end(body));
-    // A template isn't a child of its own body, and trying that doesn't end its building.
+    // A template can't be a child of its own body, and the refusal doesn't end its building.
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_child(body, nullptr, 0, built.made, nullptr, nullptr));
     built.put(built.made, built.add, 1, 1);
     Graph graph = make_graph(built.made);
@@ -598,7 +599,7 @@ public:
             }
             default: record(to, block);
         }
-        // What a recording has left for later.
+        // Fill the blocks that a recording has left for later.
         while (!later_.empty()) {
             const auto next = later_.back();
             later_.pop_back();

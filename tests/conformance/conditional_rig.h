@@ -1,4 +1,4 @@
-// What tests of conditional nodes share: kernels that write words and set conditions, and a template to build.
+// Shared by tests of conditional nodes: kernels that write words and set conditions, and a template to build.
 #pragma once
 
 #include "conformance/template_rig.h"

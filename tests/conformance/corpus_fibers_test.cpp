@@ -1,6 +1,6 @@
-// The corpus once more on the software GPU, with every kernel compiled so that all threads of a block run in turn
-// (GPUORCH_SOFT_FIBERS): the guess which kernels may run as plain loops decides how fast they are, and no result. One
-// case; all of them with GPUORCH_TEST_FULL.
+// Runs the corpus again on the software GPU, with every kernel compiled so that all threads of a block run in turn
+// (GPUORCH_SOFT_FIBERS). The guess which kernels may run as plain loops decides about speed, and no result. Runs a
+// single case; with GPUORCH_TEST_FULL all of them.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Kernels as libraries for learning machines have them, in their manner: rows normalised, attention, half precision,
-// operations passed as types. They agree with the host.
+// Kernels in the manner of libraries for learning machines: rows normalised, attention, half precision, operations
+// passed as types. Their results agree with the host's.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Kernels as public sample collections have them, in their manner: shared memory cut up by hand, lists without locks,
-// groups that part and copy. They agree with the host.
+// Kernels in the manner of public sample collections: shared memory cut up by hand, lists without locks, groups that
+// part and copy. Their results agree with the host's.
 #include <algorithm>
 #include <numeric>
 #include <string>

@@ -1,5 +1,5 @@
-// Kernels as public sample collections have them, in their manner: bodies that pull, stencils, convolutions, fractals,
-// solvers, and what C++ has in kernels. They agree with the host.
+// Kernels in the manner of public sample collections: bodies that pull, stencils, convolutions, fractals, solvers, and
+// C++ in kernels. Their results agree with the host's.
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -375,7 +375,7 @@ TEST_CASE("Mandelbrot's set is drawn tile by tile as blocks come for them") {
             differing += got.x != static_cast<uint8_t>(3 * m) || got.y != static_cast<uint8_t>(5 * m) ||
                          got.z != static_cast<uint8_t>(7 * m);
         }
-    // What lies on the border may fall to either side: a product and a sum are one operation or two.
+    // Points on the border may fall to either side: a product and a sum are one operation or two.
     CHECK(differing <= W * H / 100);
 }
 

@@ -1,5 +1,5 @@
-// Kernels as public sample collections have them, in their manner: reductions, scans, sorts, products of matrices. They
-// agree with the host.
+// Kernels in the manner of public sample collections: reductions, scans, sorts, products of matrices. Their results
+// agree with the host's.
 #include <algorithm>
 #include <numeric>
 #include <string>

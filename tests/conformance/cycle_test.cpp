@@ -1,5 +1,5 @@
-// Streams that hold each other up: while a handle is left that can end the cycle it stays held, and a wait for the
-// device names it; when the last one goes, its streams fail, each entry comes once, and the error says who waited for
+// Streams that hold each other up. While a handle that can end the cycle is left, the cycle stays held, and a wait for
+// the device names it. Without such a handle its streams fail, each entry comes once, and the error says who waited for
 // whom.
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
-// gpuorch/device/graph.cuh, as sources that the library compiles include it, and what its kernels may do outside of
-// graphs. What its functions do in graphs is tested in foreign/device_graph_test.cpp and foreign/conditional_test.cpp.
+// gpuorch/device/graph.cuh: included by sources that the library compiles, and its kernels outside of graphs. Its
+// functions in graphs are tested in foreign/device_graph_test.cpp and foreign/conditional_test.cpp.
 #include <string>
 
 #include "conformance/peers/rig.h"
@@ -52,7 +52,7 @@ extern "C" __global__ void decides(gpo::device_graph graph, int *answer) {
 )";
 
 struct Launchers : WordsRig {
-    /// On a stream: with no graph, so that all answer 10, gpo::launch_invalid_argument, if they run.
+    /// Puts a kernel on a stream without a graph: all kernels answer 10, gpo::launch_invalid_argument, if they run.
     gpo_status put_on(gpo_stream_t stream, const char* name) {
         words[0] = 0;
         return launch(stream, kernel(kLaunchers, name), 1, 1, none, at(0));
@@ -102,9 +102,9 @@ TEST_CASE("a stream refuses kernels that launch graphs, wherever the launch is i
         Stream learns = rig.stream("learns", GPO_STREAM_LEARNS), resident = rig.stream("resident", GPO_STREAM_RESIDENT);
         CHECK_STATUS(GPO_NOT_SUPPORTED, rig.put_on(learns, name));
         CHECK_STATUS(GPO_NOT_SUPPORTED, rig.put_on(resident, name));
-        CHECK_OK(gpo_stream_wait(rig.on, kPatience));   // which goes on
+        CHECK_OK(gpo_stream_wait(rig.on, kPatience));   // the stream goes on
         CHECK(rig.word(0) == 0);
-        // In a graph it runs, where it was recorded and where it was added.
+        // In a graph the kernel runs, both recorded and added as a node.
         Template recorded = make_template(rig);
         REQUIRE_OK(gpo_template_begin(recorded, rig.on));
         REQUIRE_OK(rig.put_on(rig.on, name));
@@ -126,7 +126,7 @@ TEST_CASE("a held stream fails at a kernel that launches graphs, and a group's l
     Stream held = rig.stream("held");
     Timeline later = rig.timeline();
     REQUIRE_OK(gpo_stream_wait_timeline(held, later, 1));
-    if (!rig.too_old()) {   // else its arguments can't be kept
+    if (!rig.too_old()) {   // otherwise its arguments can't be kept
         REQUIRE_OK(rig.put_on(held, "tail"));
         REQUIRE_OK(gpo_timeline_signal(later, 1));
         CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_wait(held, kPatience));

@@ -1,4 +1,4 @@
-// Devices: what they say of themselves, waiting for all of their work, limits, peers, foreign contexts.
+// Devices: their properties, waits for all of their work, limits, peers, foreign contexts.
 #include <atomic>
 #include <cctype>
 #include <chrono>
@@ -54,14 +54,14 @@ TEST_CASE("where a device is: a PCI address as Linux writes it, and a NUMA node 
         const std::string address = device.pci_address;
         CAPTURE(address);
         CHECK(std::regex_match(address, std::regex("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]")));
-        CHECK(addresses.insert(address).second);   // nobody else's
+        CHECK(addresses.insert(address).second);   // no other device has it
         CAPTURE(device.numa_node);
         CHECK(device.numa_node >= -1);
         namespace fs = std::filesystem;
         const fs::path nodes = "/sys/devices/system/node";
         if (device.numa_node >= 0 && fs::exists(nodes))
             CHECK(fs::exists(nodes / ("node" + std::to_string(device.numa_node))));
-        // What Linux says of the card, where it knows the address and a node.
+        // Linux's answer for the card, if Linux knows the address and a node.
         std::string lower = address;
         for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
         int node = -1;
@@ -207,7 +207,7 @@ TEST_CASE("who waits for a device goes on to the other streams when what one of 
         waited = gpo_device_wait(gpu.device, kPatience);
         over = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));   // as a rule it waits for the first stream now
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));   // by now the wait is at the first stream, as a rule
     CHECK_OK(gpo_stream_cancel_held(held, nullptr));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK_FALSE(over);
@@ -248,9 +248,9 @@ TEST_CASE("each limit is asked for, set to another value, and seen to have it") 
     struct Limit {
         uint32_t which;
         std::string name;
-        uint64_t wanted, least, most;   // what is asked for, and between what bounds a driver may round it
+        uint64_t wanted, least, most;   // the value asked for, and the bounds within which a driver may round it
     };
-    // How much L2 a device fetches at once, and sets aside, is a hint: those that can't follow keep what they have.
+    // The L2 sizes to fetch at once and to set aside are hints: a device that can't follow keeps its own.
     const Limit limits[] = {{GPO_LIMIT_STACK_BYTES, "stack", 4096, 4096, 8192},
                             {GPO_LIMIT_PRINTF_BYTES, "printf", 3 << 20, 3 << 20, 4 << 20},
                             {GPO_LIMIT_HEAP_BYTES, "heap", 24 << 20, 24 << 20, 32 << 20},
@@ -313,7 +313,7 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
     for (uint32_t i = 0; i < kCount; ++i) numbers[i] = i;
 
     CHECK_OK(gpo_device_enable_peer(gpu.device, second));
-    CHECK_OK(gpo_device_enable_peer(gpu.device, second));   // they can already
+    CHECK_OK(gpo_device_enable_peer(gpu.device, second));   // access is enabled already
     for (int turn = 1; turn <= 2; ++turn) {
         CAPTURE(turn);
         // The second device fills its memory; a kernel of the first reads and writes it.
@@ -325,7 +325,7 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
         REQUIRE_OK(gpo_copy_to_host(stream, out.data(), here, kBytes));
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));
         for (uint32_t i = 0; i < kCount; ++i) REQUIRE(out[i] == i + 1);
-        // What the kernel wrote there comes over by a copy, and is there for the second device too.
+        // A copy brings over the kernel's results, and the second device sees them too.
         CHECK_OK(gpo_copy_peer(stream, gpu.device, here, second, back, kBytes));
         REQUIRE_OK(gpo_copy_to_host(stream, out.data(), here, kBytes));
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));

@@ -1,4 +1,4 @@
-// Kernels that launch kernels: when children run, what they are given, what fails how, and when a parent is done.
+// Kernels that launch kernels: when children run, with which arguments, how failures end, and when a parent is done.
 #include <string>
 #include <vector>
 
@@ -422,6 +422,6 @@ TEST_CASE("neither a conditional body nor a graph that kernels launch may have k
         CHECK(status != GPO_SUCCESS);
         CHECK(graph.get() == nullptr);
     }
-    rig.run("two_children", rig.at(0));  // and nothing is the worse for it
+    rig.run("two_children", rig.at(0));  // the refusals had no effect
     CHECK(rig.word(0) == 1 + 2 * 32 * 10);
 }

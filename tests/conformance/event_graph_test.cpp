@@ -1,4 +1,4 @@
-// Events and graphs: recorded by each launch, waited for by it, and what an event is that a recording had.
+// Events and graphs: recorded by each launch, waited for by each launch, and events that a recording used.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -10,7 +10,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A recorded graph: a gate, a number, the event, and a gate behind that.
+/// A recorded graph: a gate, a number, the event, and a second gate.
 struct Launches {
     explicit Launches(uint32_t flags = 0)
         : writer(gpu), before(gpu), behind(gpu), words(gpu.pinned<uint32_t>(8)), launching(gpu.stream("launching")),
@@ -27,8 +27,8 @@ struct Launches {
         graph = make_graph(made);
     }
     void launch() { REQUIRE_OK(gpo_graph_launch(graph, launching)); }
-    /// The event isn't complete, and whoever waits for it waits; then the first gate is opened, and they all come,
-    /// though the graph goes on.
+    /// The event isn't complete, and all waiters wait. Then the first gate is opened, and all waits end, though the
+    /// graph goes on.
     void check_waited_for() {
         Queue queue = gpu.queue();
         Executor executor = gpu.executor();
@@ -144,7 +144,7 @@ TEST_CASE("the launch counts whatever was done with the event before" * gated) {
             REQUIRE_OK(gpo_stream_wait_event(other, all.event));
             all.launch();
             REQUIRE_OK(gpo_timeline_signal(timeline, 1));
-            CHECK_OK(gpo_stream_wait(other, kPatience));   // that waits for the recording before
+            CHECK_OK(gpo_stream_wait(other, kPatience));   // `other` waits for the earlier recording
             all.check_waited_for();
             continue;
         }
@@ -212,7 +212,7 @@ TEST_CASE("what is recorded after a held launch was accepted is the newest recor
         REQUIRE_OK(gpo_event_record(start, busy));
         hold(all, timeline);
         all.launch();
-        REQUIRE_OK(gpo_stream_wait_event(early, all.event));   // for the launch
+        REQUIRE_OK(gpo_stream_wait_event(early, all.event));   // for this launch's record
         const bool held = how.find("held") == 0;
         if (held) REQUIRE_OK(gpo_stream_wait_timeline(busy, second, 1));
         if (how.find("launch") != std::string::npos) {
@@ -304,7 +304,7 @@ TEST_CASE("parts of a graph are timed by the events that it records, each launch
     REQUIRE_OK(gpo_graph_launch(graph, stream));
     CHECK_OK(gpo_event_wait(begin, kPatience));
     CHECK_STATUS(GPO_NOT_READY, gpo_event_get_elapsed(begin, end, &time));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // what is measured has to last for something
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // the measured interval mustn't be 0
     REQUIRE_OK(gpo_stream_notify_timed(other, queue, 1, begin));
     CHECK(take(queue, 1)[0].gpu_ns >= 2'900'000);
     gate.open();
@@ -401,7 +401,8 @@ TEST_CASE("an external event is a node of the graph: each launch is waited for, 
     REQUIRE_OK(gpo_event_record(end, forked));
     REQUIRE_OK(gpo_event_record(join, forked));
     REQUIRE_OK(gpo_stream_wait_event(stream, join));
-    // Neither of them has been recorded: the recording marks no point by them, and nobody joins it.
+    // Both events count as not recorded yet: the recording marks no point by them, and a stream that waits doesn't join
+    // it.
     CHECK_OK(gpo_event_query(end));
     REQUIRE_OK(gpo_stream_wait_event(other, end));
     REQUIRE_OK(writer.write(other, &words[2], 1));
@@ -448,7 +449,7 @@ TEST_CASE("outside of recordings an external event is like any other") {
     REQUIRE_OK(gpo_stream_wait_event(other, event));
     REQUIRE_OK(writer.add(other, &words[1], &words[0], 1));
     CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
-    // A wait in a recording is the graph's: it isn't held.
+    // A wait in a recording belongs to the graph, and isn't held.
     Stream recorded = gpu.stream();
     Template made = make_template(gpu);
     REQUIRE_OK(gpo_template_begin(made, recorded));
@@ -486,7 +487,7 @@ TEST_CASE("an event of a recording that has ended is refused everywhere, until i
         refused(gpo_event_get_elapsed(event, event, &time));
         refused(gpo_stream_notify_timed(other, queue, 1, event));
         refused(gpo_stream_wait_event(other, event));
-        CHECK_OK(gpo_stream_wait(other, kPatience));   // it is as before
+        CHECK_OK(gpo_stream_wait(other, kPatience));   // the stream is unchanged
         const uint64_t next = [&] {
             uint64_t value = 0;
             CHECK_OK(gpo_timeline_get_value(timeline, &value));

@@ -75,7 +75,7 @@ TEST_CASE("GPU time lies between two recordings, forwards and backwards" * gated
     REQUIRE_OK(gpo_event_record(end, stream));
     CHECK_STATUS(GPO_NOT_READY, gpo_event_get_elapsed(start, end, &time));
     CHECK(time == -1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // what is measured has to last for something
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // the measured interval mustn't be 0
     gate.open();
     CHECK_OK(gpo_event_wait(end, kPatience));
     CHECK_OK(gpo_event_get_elapsed(start, end, &time));

@@ -1,4 +1,4 @@
-// Executors: callbacks come once, in order, on the threads that were asked for, with a status; whatever they do.
+// Executors: callbacks come once, in order, on the chosen threads, with a status, no matter what they do.
 #include <poll.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// What callbacks were told, in the order in which they came.
+/// Arguments of callbacks, in the order of the calls.
 struct Record {
     struct Call {
         gpo_completion completion;
@@ -91,7 +91,7 @@ TEST_CASE("a callback comes when the stream gets there, once, on a thread of the
         CHECK(call.completion.user_data == reinterpret_cast<uint64_t>(&record));
         CHECK(call.completion.origin == GPO_ORIGIN_STREAM);
         CHECK(call.completion.operation == 1);
-        CHECK(call.completion.completed_ns >= opened);  // it didn't come before
+        CHECK(call.completion.completed_ns >= opened);  // the callback came no earlier
     }
 }
 
@@ -588,7 +588,7 @@ TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it 
         const auto before = statistics();
         CHECK_OK(notify(2));
         CHECK_OK(then());
-        CHECK_STATUS(GPO_WOULD_BLOCK, notify(3));   // a full queue refuses these as any others
+        CHECK_STATUS(GPO_WOULD_BLOCK, notify(3));   // a full queue refuses these like any others
         CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
         const auto entries = take(queue, 2);
         for (const auto& entry : entries) {
@@ -608,7 +608,7 @@ TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it 
             CHECK(call.completion.status == GPO_FAILED);
             CHECK(call.message.find("on purpose") != std::string::npos);
         }
-        // Both are counted as what was accepted and told.
+        // Both are counted as accepted and as delivered.
         const auto after = statistics();
         CHECK(after.notifies - before.notifies == 2);
         CHECK(after.completions - before.completions == 2);
@@ -620,7 +620,7 @@ TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it 
 TEST_CASE("log lines are called on the executor that they were given, in order, until it is gone") {
     static std::mutex lock;
     static std::vector<std::pair<std::string, std::thread::id>> lines;
-    static std::thread::id threw;   // the thread that the latest line arose on
+    static std::thread::id threw;   // the thread on which the latest line arose
     lines.clear();
     auto options = sized<gpo_runtime_options>();
     options.log = [](void*, int32_t, const char* text) {
@@ -697,8 +697,7 @@ TEST_CASE("when nothing is pending the library's threads come to rest: none wake
     REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
     REQUIRE(count.came.reach(1));
     CHECK(sleeps_of_library_threads() != 0);
-    // Those that expect more work soon turn over for 50 ms before they sleep for good, longer where they seldom get a
-    // core.
+    // Threads that expect more work soon stay awake for 50 ms before they sleep, longer if they seldom get a core.
     uint64_t woken = 1;
     for (int i = 0; i < 40 && woken != 0; ++i) {
         const uint64_t before = sleeps_of_library_threads();

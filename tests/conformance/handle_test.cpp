@@ -1,4 +1,4 @@
-// Handles: whatever number is handed in, the answer is a status, and nothing else happens.
+// Handles: for any number that is handed in, the answer is a status, and nothing else happens.
 #include <array>
 #include <atomic>
 #include <random>
@@ -111,7 +111,7 @@ TEST_CASE("a call that another thread's destroy overtakes finishes normally") {
         while (!inside) std::this_thread::yield();
         CHECK_OK(gpo_cq_destroy(queue));
         waiter.join();
-        // In time it is cancelled; too late it finds a handle that is gone.
+        // An early wait is cancelled; a late wait finds a stale handle.
         CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE));
     }
 }

@@ -1,5 +1,5 @@
-// Held streams: what waits for a timeline value that nobody has submitted the signal of stays on the host until it
-// comes, and can still be failed or cancelled.
+// Held streams: work behind a timeline value whose signal isn't submitted yet stays on the host until the signal comes,
+// and can still be failed or cancelled.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -157,7 +157,7 @@ TEST_CASE("held work fails with its timeline and never runs; the failure sticks 
     // On a stream that has failed the entry comes with that failure.
     REQUIRE_OK(gpo_stream_notify(stream, queue, 9));
     CHECK(take(queue, 1)[0].status == GPO_CALLBACK_FAILED);
-    // Others go on.
+    // Other streams go on.
     CHECK_OK(writer.write(other, word.data(), 3));
     CHECK_OK(gpo_stream_wait(other, kPatience));
     CHECK(read(word[0]) == 3);
@@ -221,7 +221,7 @@ TEST_CASE("who comes when a timeline has failed fails too, though a signal is on
         CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(held, kPatience));
     }
     CHECK_OK(gpo_stream_wait(signalling, kPatience));
-    CHECK_OK(gpo_stream_wait(waiting, kPatience));   // the GPU had its wait before
+    CHECK_OK(gpo_stream_wait(waiting, kPatience));   // the wait was on the GPU before the failure
     CHECK_OK(gpo_stream_wait(late, kPatience));
 }
 
@@ -355,7 +355,7 @@ TEST_CASE(
         words[0] = words[1] = 0;
         REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
         REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
-        // The first and the last are seen by the GPU, in between it is only many.
+        // Only the first and the last operation matter to the check; the fills between make up the number.
         REQUIRE_OK(writer.write(stream, &words[0], 1));
         for (uint32_t i = 0; i < most - 4; ++i) REQUIRE_OK(gpo_fill(stream, memory, i, 4, 1));
         REQUIRE_OK(writer.add(stream, &words[1], &words[0], 1));
@@ -378,7 +378,7 @@ TEST_CASE(
         CHECK_OK(take(queue, 1)[0].status);
         auto statistics = sized<gpo_cq_statistics>();
         REQUIRE_OK(gpo_cq_get_statistics(queue, &statistics));
-        CHECK(statistics.accepted == 1);   // what was refused was never marked
+        CHECK(statistics.accepted == 1);   // refused calls aren't marked
     }
 }
 

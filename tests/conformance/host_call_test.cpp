@@ -20,7 +20,7 @@ uint64_t held(gpo_stream_t stream) {
     return info.held;
 }
 
-/// A host call that returns what the test says, and remembers what it was told.
+/// A host call that returns `answer` and notes its arguments.
 struct Call {
     gpo_status answer = GPO_SUCCESS;
     Arrivals came;
@@ -142,7 +142,7 @@ TEST_CASE("a call that was finished before its function returned is finished as 
         static gpo_status function(void* user, const gpo_host_call* call) {
             auto& me = *static_cast<Early*>(user);
             me.finished = gpo_host_call_finish(me.executor, call->call, GPO_SUCCESS, nullptr);
-            while (read(me.behind) != 5) std::this_thread::yield();   // what is behind it runs, and it has not returned
+            while (read(me.behind) != 5) std::this_thread::yield();   // work behind the call runs before it returns
             return GPO_NOT_READY;
         }
     } early{f.executor, f.words[0]};
@@ -167,7 +167,7 @@ TEST_CASE("a host call that fails, throws or is failed takes what is behind it a
         REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
         REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
         REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, function, &call));
-        const gpo_status put = f.writer.write(f.stream, &f.words[1], 1);  // it may have failed already
+        const gpo_status put = f.writer.write(f.stream, &f.words[1], 1);  // the stream may have failed already
         if (put == GPO_SUCCESS) {
             const gpo_status second = gpo_stream_host_call(f.stream, f.executor, Call::function, &behind);
             if (second == GPO_SUCCESS && how != 2) CHECK(behind.came.reach(1));
@@ -397,7 +397,7 @@ TEST_CASE("a host call destroys its stream, its executor and its queue, on the e
             gpo_stream_t stream;
             gpo_executor_t executor;
             gpo_cq_t queue;
-            Arrivals put{}, came{};   // all that is to be on the stream is
+            Arrivals put{}, came{};   // all work has been put on the stream
             gpo_status statuses[3] = {GPO_INTERNAL, GPO_INTERNAL, GPO_INTERNAL};
             static gpo_status function(void* user, const gpo_host_call*) {
                 auto& me = *static_cast<Ends*>(user);
@@ -422,7 +422,7 @@ TEST_CASE("a host call destroys its stream, its executor and its queue, on the e
         CHECK(ends.came.reach(1));
         CHECK(behind.came.reach(1));
         for (const gpo_status status : ends.statuses) CHECK_OK(status);
-        // The executor was destroyed with the call under way, which thus was cancelled, and what is behind it.
+        // The executor was destroyed during the call: the call and the work behind it were cancelled.
         CHECK(take(f.queue, 1)[0].status == GPO_CANCELLED);
         CHECK(behind.status == GPO_CANCELLED);
         CHECK_STATUS(GPO_STALE_HANDLE, gpo_stream_wait(stream, 0));
@@ -469,7 +469,7 @@ TEST_CASE("a pipeline calls back when its run has ended") {
 
 namespace {
 
-// A run whose source, stage, sink and progress note the threads that they are called on.
+// A run whose source, stage, sink and progress note the threads on which they are called.
 struct Threads {
     std::thread::id source, stage, sink, progress;
     int left = 6, taken = 0;
@@ -538,7 +538,7 @@ TEST_CASE("a pipeline's callbacks run on the executor that it was given, the cal
             static_cast<Told*>(user)->status = completion->status;
         }
     } told;
-    // Room for one callback, and the pipeline's own come beside it.
+    // Room for one callback, which the pipeline's own callbacks may take.
     gpo_status status;
     while ((status = gpo_pipeline_then(pipeline, executor, Told::callback, &told)) == GPO_WOULD_BLOCK)
         gpo_executor_poll(executor, nullptr);

@@ -1,4 +1,4 @@
-// Functions of host nodes: what they may call, what calls are refused there, and that nothing is lost by that.
+// Functions of host nodes: allowed calls, refused calls, and refusals without any loss.
 #include <unistd.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A host node's function is a body; `runs` of it.
+/// A host node's function calls `body` and counts the calls in `runs`.
 struct Node {
     std::function<void()> body;
     std::atomic<int> runs{0};
@@ -81,7 +81,7 @@ TEST_CASE("a call that needs the driver is refused in a host node, and the devic
         CHECK(address == 0);
         CHECK(piece == nullptr);
     });
-    // None of them had an effect.
+    // The refused calls had no effect.
     CHECK_OK(gpo_stream_wait(other, kPatience));
     CHECK(info_of(other).accepted == 0);
     CHECK_OK(gpo_event_record(event, other));
@@ -185,7 +185,7 @@ TEST_CASE("a signal in a host node doesn't wait for a thread that launches the g
     Graph graph = make_graph(built);
     constexpr uint64_t kRounds = 50;
     for (uint64_t round = 1; round <= kRounds; ++round) {
-        // Held, the launch of a round is given to the driver when the round before has signalled.
+        // The held launch of a round goes to the driver once the previous round has signalled.
         if (round > 1) CHECK_OK(gpo_stream_wait_timeline(held, timeline, round - 1));
         CHECK_OK(gpo_graph_launch(graph, held));
     }
@@ -204,7 +204,7 @@ TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver
     Node node{[&] {
         if (!armed.load()) return;
         begun.wait(false);
-        usleep(20'000);   // nothing tells that the copy is in the driver: by now it is, as a rule
+        usleep(20'000);   // by now the copy is in the driver, as a rule; no call shows this
         CHECK_OK(gpo_timeline_signal(timeline, 1));
         signalled = true;
     }};
@@ -214,7 +214,7 @@ TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver
     rig.run(graph);
     Gate gate(rig);
     CHECK_OK(gpo_stream_wait_timeline(once_held, timeline, 1));
-    CHECK_OK(gpo_stream_cancel_held(once_held, nullptr));   // the timeline doesn't know that
+    CHECK_OK(gpo_stream_cancel_held(once_held, nullptr));   // the timeline doesn't learn of the cancellation
     gate.put_on(once_held);
     armed = true;
     REQUIRE_OK(gpo_graph_launch(graph, rig.on));
@@ -276,7 +276,7 @@ TEST_CASE("host nodes stay callable while anything may launch them: children, up
         of_child = make_graph(parent);
         of_import = make_graph(imported);
         updated = make_graph(child);
-        // Built anew with the same function, then with another: the graph calls what is newest.
+        // Built anew with the same function, then with another: the graph calls the newest function.
         REQUIRE_OK(gpo_template_clear(child));
         first.add_to(child);
         REQUIRE_OK(gpo_graph_update(updated, nullptr));
@@ -310,7 +310,7 @@ TEST_CASE("a launch runs to its end when nothing else is left of the graph") {
         CHECK_OK(gpo_graph_launch(graph, rig.on));
     }
     while (!begun.load()) usleep(100);
-    // What becomes free is used again.
+    // New nodes would reuse anything freed too early.
     for (int i = 0; i < 50; ++i) {
         Template other = make_template(rig);
         Node none{[] {}};

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMachine = 18;           // where an ELF file has its e_machine
 constexpr uint16_t kNvidiaGpu = 190;      // EM_CUDA
 
-/// What kind of processor an image is for, which is an ELF file.
+/// ELF machine number of an image.
 uint16_t machine_of(const std::vector<char>& image) {
     REQUIRE(image.size() > kMachine + 2);
     REQUIRE(std::memcmp(image.data(), "\177ELF", 4) == 0);
@@ -102,7 +102,7 @@ TEST_CASE("cubins, fatbins and PTX run on the devices that they were made for, a
         CAPTURE(made.file);
         if (made.suits(device, own)) loader.runs(bytes_of(made.file));
         else loader.is_refused(bytes_of(made.file));
-        loader.runs(own);   // the next one is no worse for it
+        loader.runs(own);   // the refusal doesn't affect the next image
     }
 }
 
@@ -117,7 +117,7 @@ struct Numbers {
     }
 };
 
-/// What a disk or a network may do to an image: some bits flipped, or a run of bytes zeroed or overwritten.
+/// Damages an image as a disk or a network may: some bits flipped, or a run of bytes zeroed or overwritten.
 std::vector<char> damaged(std::vector<char> image, size_t round) {
     Numbers numbers{round};
     const size_t run = 1 + numbers.below(std::min<size_t>(4096, image.size())),

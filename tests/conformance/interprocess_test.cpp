@@ -1,4 +1,5 @@
-// Memory and events that processes share: what one process alone can see of it. tests/process/interprocess.cpp has two.
+// Memory and events shared by processes, as far as a single process can test them; tests/process/interprocess.cpp has
+// two.
 #include <array>
 #include <cstring>
 #include <string>

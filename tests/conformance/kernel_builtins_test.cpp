@@ -129,7 +129,7 @@ uint32_t halves(uint32_t a, uint32_t b, uint32_t c, Each each) {
 }
 int32_t in_short(uint32_t x) { return static_cast<int16_t>(x); }
 
-/// What CUDA's documentation says of each, in the kernel's order.
+/// Results according to CUDA's documentation, in the kernel's order.
 std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
     const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b), sc = static_cast<int32_t>(c);
     const auto sum = static_cast<int32_t>(a + b);

@@ -215,8 +215,7 @@ TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is
         unsigned rank = 0;
         for (unsigned other = 0; other < lane; ++other) rank += other % 3 != 0;
         const unsigned tile = rank / 4, size = tile == 5 ? 1 : 4, within = rank % 4;   // 21 = 5 * 4 + 1
-        // Of lanes 1 2 4 5, 7 8 10 11, …: two are odd and two even, and the lanes of one tile begin with an odd or an
-        // even one.
+        // The lanes are 1 2 4 5, 7 8 10 11, …: in each tile two are odd and two even, and the first lane may be either.
         const auto lane_of = [](unsigned number) { return number / 2 * 3 + number % 2 + 1; };
         const unsigned parity = lane % 2, lead = lane_of(tile * 4) % 2;
         unsigned same = 0, before = 0;

@@ -1,4 +1,4 @@
-// Kernel source as it is written in the wild: where words stand, what they are called, what they are made of.
+// Kernel source as it is written in the wild: the order of words, their names, and their parts.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -113,7 +113,7 @@ extern "C" __global__ void use(float *out) {
     std::vector<float> in(200), out(200);
     std::iota(in.begin(), in.end(), 0.0f);
     const std::array<float, 3> taps = {1, 2, 3};
-    // Beside the kernel's own there may be some that the device keeps for itself.
+    // Beside the kernel's own bytes there may be some that the device reserves.
     const uint64_t floats = program.attributes("blur<float, 3>").static_shared_bytes,
                    doubles = program.attributes("blur<double, 5>").static_shared_bytes;
     CHECK(floats >= 67 * 4 + 4);
@@ -549,7 +549,7 @@ extern "C" __global__ void take(int *out, Small small, float3 three, Large large
 }
 )");
     const gpo_kernel_attributes take = program.attributes("take");
-    if (take.parameter_count != 0) {   // a driver that tells
+    if (take.parameter_count != 0) {   // a driver that reports parameters
         CHECK(take.parameter_count == 9);
         CHECK(take.parameter_bytes == 7280);
     } else {

@@ -1,4 +1,4 @@
-// What kernels get and give beside memory: the device's clock, and printf, which comes out on the process's stdout.
+// Kernels' inputs and outputs beside memory: the device's clock, and printf, which comes out on the process's stdout.
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ extern "C" __global__ void wait_cycles(long long *took, long long cycles) {
 }
 )";
 
-/// What is written to the process's stdout from construction to `end`.
+/// Catches the process's stdout from construction to `end`.
 class Stdout {
 public:
     Stdout() {

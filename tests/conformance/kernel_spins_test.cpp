@@ -1,5 +1,5 @@
-// Forward progress: blocks that spin on other blocks, threads that spin for a lock, kernels that spin for the host and
-// for a later kernel, grids and clusters that meet.
+// Forward progress: blocks spin on other blocks, threads spin for a lock, kernels spin for the host and for a later
+// kernel, grids and clusters meet.
 #include <vector>
 
 #include "program.h"
@@ -9,7 +9,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// The source includes cooperative_groups.h: nothing to see where `present` is false.
+/// The source includes cooperative_groups.h: `present` is false where the header is missing.
 struct Spins : Program {
     Spins() : Program(kSpinKernels) {
         REQUIRE_OK(gpo_device_get_properties(gpu.device, &properties));
@@ -92,7 +92,7 @@ TEST_CASE("a kernel that waits for the host ends when the host writes" * gated) 
     Spins program;
     if (!program.present) return;
     auto flag = program.gpu.pinned<int>(1), seen = program.gpu.pinned<int>(1);
-    // Once with the flag up: what is loaded lazily is loaded now.
+    // A first launch with the flag up, to load everything.
     flag[0] = 1;
     program.run("until", shape_of(4, 64), flag.data(), seen.data());
     CHECK(seen[0] == 256);

@@ -1,4 +1,4 @@
-// Launches: shapes, arguments, what is refused and why, and what may go while a kernel is on its way.
+// Launches: shapes, arguments, refusals and their reasons, and handles destroyed while a kernel is on its way.
 #include <cstring>
 #include <string>
 #include <thread>
@@ -142,7 +142,7 @@ TEST_CASE("shapes that the device or the kernel can't have are refused, and the 
     where.dynamic_shared_bytes = UINT64_MAX;
     refused(shape, where, "launch.dynamic_shared_bytes");
 
-    // None of them had an effect.
+    // The refused launches had no effect.
     gpo_stream_info info = info_of(stream);
     CHECK(info.accepted == 0);
     CHECK_OK(launch(stream, bounded.get(), 1, 64, out.data()));

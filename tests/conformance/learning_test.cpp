@@ -1,4 +1,4 @@
-// Streams that learn: what comes again and again is launched as one graph, and nothing else about the stream changes.
+// Streams that learn: a repeated sequence is launched as one graph, and nothing else about the stream changes.
 #include <array>
 #include <chrono>
 #include <functional>
@@ -23,7 +23,7 @@ extern "C" __global__ void mix(unsigned *words, unsigned to, unsigned from, unsi
 extern "C" __global__ void tick(unsigned *word) { *word = *word * 5 + 1; }
 )";
 
-/// Memory on the device and of the host's, and kernels that change it so that their order matters.
+/// Memory on the device and on the host, and kernels whose order matters.
 struct Field {
     Field(Gpu& gpu, gpo_stream_t stream)
         : stream(stream), words(gpu.memory(kWords * sizeof(uint32_t))), in(gpu.pinned<uint32_t>(kWords)),
@@ -76,7 +76,7 @@ void put_ten(Field& field, uint32_t turn) {
     REQUIRE_OK(field.put_out(turn % 16, 20, 4));
 }
 
-/// Puts turns of ten operations on the stream until some have been replayed. How many turns that were.
+/// Puts turns of ten operations on the stream until some have been replayed. Returns the number of turns.
 uint32_t put_until_replayed(Field& field, uint32_t turn = 0) {
     const uint64_t before = info_of(field.stream).replayed;
     for (const uint32_t last = turn + kManyTurns; turn < last; ++turn) {
@@ -128,7 +128,7 @@ struct Turn {
     uint32_t to = 32, from = 0, count = 1;
 
     std::vector<uint32_t> run(Field& field, gpo_kernel_t note) {
-        // Of other elements than the turn's own fill, so that it isn't taken for that.
+        // The size of the elements differs from the turn's own fill, so the two aren't confused.
         REQUIRE_OK(gpo_fill(field.stream, field.words, 0, 1, kWords * sizeof(uint32_t)));
         REQUIRE_OK(gpo_stream_wait(field.stream, kPatience));
         const uint64_t noted = field.word(noted_at);
@@ -170,7 +170,7 @@ TEST_CASE("whichever one value of an operation changes, its replay has the new o
         CAPTURE(change.what);
         Turn other = usual;
         change.make(other);
-        // It is up to the machine's other work which turns are replayed. As a rule all are that come later.
+        // The machine's other work decides which turns are replayed. Later turns are, as a rule.
         std::array<bool, 2> replayed{};
         for (int i = 0; i < 200 && !(replayed[0] && replayed[1]); ++i) {
             Turn& turn = i % 2 ? other : usual;
@@ -187,7 +187,7 @@ TEST_CASE("one kernel after the other, without a pause, is a sequence as well") 
     Learning learning;
     Stream plain = learning.gpu.stream();
     Field expected(learning.gpu, plain);
-    // How many are replayed before what is withheld starts by itself is up to the machine's other work.
+    // The machine's other work decides how many are replayed before withheld work starts by itself.
     for (int round = 0; round < 20 || (round < 200 && info_of(learning.stream).replayed < 500); ++round) {
         for (uint32_t i = 0; i < 500; ++i) REQUIRE_OK(learning.field.put_mix(i % 8, (i + 3) % 8, i));
         for (uint32_t i = 0; i < 500; ++i) REQUIRE_OK(expected.put_mix(i % 8, (i + 3) % 8, i));
@@ -258,7 +258,7 @@ TEST_CASE("a sequence that goes on otherwise than before runs in the order in wh
         both([&](Field& field) {
             REQUIRE_OK(field.put_fill(0, cut, 4));
             for (uint32_t i = 0; i + 1 < cut; ++i) REQUIRE_OK(field.put_mix(i + 1, i, cut));
-            REQUIRE_OK(field.put_across(1, 3, 1));  // not what came before
+            REQUIRE_OK(field.put_across(1, 3, 1));  // differs from the sequence before
             put_ten(field, cut);
         });
     }
@@ -521,7 +521,7 @@ namespace {
 struct Step {
     uint32_t kind, a, b, c;
 };
-constexpr uint32_t kOperations = 7, kCalls = 6;  // of take_step
+constexpr uint32_t kOperations = 7, kCalls = 6;  // numbers of cases in take_step
 
 Step operation(std::mt19937& random) { return {static_cast<uint32_t>(random() % kOperations), 0, 0, 0}; }
 
@@ -552,7 +552,7 @@ std::vector<Step> random_program(uint64_t seed) {
     return program;
 }
 
-/// Where copies go whose source is elsewhere.
+/// Destination of a copy, apart from its source.
 uint32_t apart(uint32_t from) { return from < kWords / 2 ? from + 16 : from - 16; }
 
 void take_step(Field& field, gpo_stream_t other, gpo_cq_t queue, const Step& step) {
@@ -574,7 +574,7 @@ void take_step(Field& field, gpo_stream_t other, gpo_cq_t queue, const Step& ste
             CHECK_OK(gpo_stream_wait_stream(other, field.stream));
             CHECK_OK(gpo_stream_wait_stream(field.stream, other));
             break;
-        // A program that pauses, so that what is withheld may start by itself. Nothing that is checked depends on it.
+        // A pause, so that withheld work may start by itself. No check depends on it.
         case 11: std::this_thread::sleep_for(std::chrono::microseconds(200)); break;
         default: CHECK_OK(gpo_stream_cancel_held(field.stream, nullptr)); break;
     }

@@ -1,4 +1,4 @@
-// Plain device memory, memory of the caller's, and what an address is.
+// Plain device memory, the caller's memory, and descriptions of addresses.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -144,7 +144,7 @@ TEST_CASE("memory: freed memory can be had again, over and over") {
     Gpu gpu;
     uint64_t free_bytes = 0, total = 0;
     REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_bytes, &total));
-    // Two thirds of what is free: the second allocation succeeds only when the first is gone.
+    // Two thirds of the free memory: the second allocation succeeds only after the first was freed.
     const uint64_t bytes = std::min<uint64_t>(free_bytes / 3 * 2, uint64_t{1} << 40);
     for (int round = 0; round < 3; ++round) {
         uint64_t address = 0;

@@ -26,7 +26,7 @@ std::string text_of(Gpu& gpu) {
     return text;
 }
 
-/// Without the label that all samples carry, which says whose they are.
+/// Removes the label of the runtime, which all samples carry.
 std::string bare(std::string text) {
     for (size_t at; (at = text.find("runtime=\"")) != std::string::npos;) {
         const size_t end = text.find('"', at + 9) + 1;
@@ -124,7 +124,7 @@ TEST_CASE("executors show with their threads, what they owe and what they have r
     const gpo_metrics after = metrics_of(gpu);
     CHECK(after.executors == 1);
     CHECK(after.executor_threads == 0);
-    CHECK(after.callbacks == 5);   // of those that are gone, too
+    CHECK(after.callbacks == 5);   // of destroyed executors, too
     CHECK(after.callbacks_pending == 0);
     CHECK(contains(bare(text_of(gpu)), "gpuorch_callbacks_total 5\n"));
 }

@@ -1,4 +1,4 @@
-// Modules: from source and from images, what their kernels are called, their variables, the cache, the built-in
+// Modules: from source and from images, names of their kernels, their variables, the cache, the built-in
 // kernels.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ template <class T, int N> __global__ void scale(T* x) { *x = T(*x * N); }
 template <class T> __global__ void half(T* x) { *x = *x / 2; }
 )";
 
-/// Of a cache.
+/// Number of entries of a cache.
 size_t entries(const Folder& folder) {
     size_t count = 0;
     for (const std::string& name : folder.names()) count += name.ends_with(".kernel");
@@ -177,7 +177,7 @@ TEST_CASE("a source that doesn't compile gives the first error with its line, an
     CHECK(contains(error.message, "undeclared"));
     CHECK(contains(compile_log(), "undeclared"));
     CHECK(contains(compile_log(), "other"));
-    // The next one is no worse for it.
+    // The refusal doesn't affect the next module.
     compile(gpu, kTwoKernels);
     CHECK_FALSE(contains(compile_log(), "undeclared"));
 }

@@ -11,7 +11,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A 16-bit floating-point type, as the kernels below are to name it and as IEEE 754 describes it.
+/// A 16-bit floating-point type: names in the kernels below, and its form by IEEE 754.
 struct Format {
     const char* header;
     const char* type;      // and with a 2 behind it that of a pair
@@ -164,7 +164,7 @@ struct Numbers {
     }
 };
 
-/// A finite number whose exponent is near one's, so that sums of products fit 128 bits.
+/// A finite number with an exponent near 1's: sums of products fit 128 bits.
 uint32_t finite(const Format& format, Numbers& numbers) {
     for (;;) {
         const uint32_t bits = static_cast<uint32_t>(numbers()) & 0xffff;
@@ -198,7 +198,7 @@ struct Calculator {
     const bool present;
 };
 
-/// What differs, told by its first few.
+/// Counts the differences, and reports the first few.
 struct Differences {
     uint64_t count = 0;
     void note(uint32_t got, uint32_t wanted, const std::string& of) {
@@ -229,7 +229,7 @@ void every_value_converts(const Format& format) {
     }
     CHECK(differences.count == 0);
 
-    // And back, with what lies beside and half-way between each two.
+    // And back, with values beside each number and half-way between each two.
     std::vector<float> all(wide.begin(), wide.end());
     for (uint32_t bits = 0; bits < format.infinity; ++bits) {
         const float here = wide[bits];
@@ -267,7 +267,7 @@ void doubles_and_integers_round_once(const Format& format) {
     auto integers = calculator.gpu.pinned<int64_t>(n);
     auto out = calculator.gpu.pinned<uint16_t>(2 * n);
     for (uint32_t i = 0; i < n; ++i) {
-        // Half-way, or so little beside it that a float could not tell.
+        // Half-way, or closer to the middle than a float can show.
         const uint64_t unit = uint64_t{1} << format.digits;
         const double middle =
             std::ldexp(static_cast<double>(unit | (numbers() & (unit - 1)) | 1), static_cast<int>(numbers() % 30) - 30);
@@ -323,7 +323,7 @@ void arithmetic_is_rounded_once(const Format& format) {
     CHECK(differences.count == 0);
 }
 
-/// Where the product lies half-way between two numbers, what is added decides, however little it is.
+/// If the product lies half-way between two numbers, the summand decides, however small.
 void a_little_decides(const Format& format, uint16_t just_above_one, uint16_t little) {
     Calculator calculator(format);
     if (!calculator.present) return;

@@ -1,4 +1,4 @@
-// What the table of refused calls is made of.
+// The table of refused calls: its rows, and the objects they use.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ inline constexpr const char* kTwoParameters = R"(
 extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
 )";
 
-/// What the rows use: one of everything, usable.
+/// Objects for the rows: one of everything, usable.
 struct World {
     Gpu gpu;
     Stream stream = gpu.stream("stream"), wrapped, stream_there;
@@ -84,7 +84,7 @@ struct World {
     }
 };
 
-/// What a row is about, where a device or a driver may lack it. Then the row can't be tried.
+/// A feature that a device or a driver may lack. Without the feature the row can't be tried.
 enum class Needs { nothing, kernel_parameters, cooperative_launches, clusters, second_device };
 
 struct Row {
@@ -93,12 +93,12 @@ struct Row {
     gpo_status expected;
     std::function<gpo_status(World&)> call;
     Needs needs = Needs::nothing;
-    std::string says = {};   // what must be in the sentence
+    std::string says = {};   // text that the message must contain
 };
 
 const std::vector<Row>& negative_rows();
 std::vector<Row> pipeline_rows();
-/// All of them but those that this device or its driver can't be asked, which are counted as skipped.
+/// All rows that can be tried on this device and driver. The others are counted as skipped.
 std::vector<Row> rows_for(World& world);
 
 }  // namespace gpo::test

@@ -1,5 +1,5 @@
-// Calls that must be refused: one table, one status a row, the same on every device. Bad handles, NULL pointers and
-// struct sizes are tests/abi's, which makes them from the headers.
+// Calls that must be refused: one table, one status a row, the same on every device. tests/abi makes the tests of bad
+// handles, NULL pointers and struct sizes from the headers.
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ gpo_status copy_rows(World& w, uint64_t width, uint64_t height, uint64_t destina
     return gpo_copy_rows(w.stream, &copy);
 }
 
-/// Of a good setting and a changed one, by both functions that take settings.
+/// A good setting and a changed one, given to either of the functions that take settings.
 gpo_status set(World& w, bool launch, const std::function<void(gpo_setting&)>& change,
                uint64_t stride = sizeof(gpo_setting), uint64_t count = 2) {
     gpo_setting settings[2];

@@ -17,7 +17,7 @@ TEST_CASE("what is wrong is refused with one status, says so in a sentence, and 
         CHECK_STATUS(row.expected, row.call(world));
         const gpo_error error = last_error();
         CHECK(error.status == row.expected);
-        const std::string function = error.function;  // or the driver's, where that refused
+        const std::string function = error.function;  // or the driver's function, if the driver refused
         CHECK((function == row.function || function.starts_with("cu")));
         const std::string sentence = error.message;
         CHECK(sentence.size() > 5);

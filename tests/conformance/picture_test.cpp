@@ -30,7 +30,7 @@ std::string hex(uint64_t address) {
     return text;
 }
 
-/// A template, and what its nodes work with.
+/// A template, and the memory and kernels of its nodes.
 struct Drawn {
     explicit Drawn(Gpu& gpu, const char* label = "step") : gpu(gpu), memory(gpu, 1 << 16), stream(gpu.stream()) {
         auto options = sized<gpo_template_options>();
@@ -201,7 +201,7 @@ TEST_CASE("bodies are drawn inside of their nodes, before the template has a gra
     CHECK(count_of(alone, "first") == 0);
     graph.reset();
     drawn.made.reset();
-    CHECK(count_of(picture_of(body), "1  kernel\\linside\\l") == 1);  // what is left of the template that is gone
+    CHECK(count_of(picture_of(body), "1  kernel\\linside\\l") == 1);  // the rest of a destroyed template
 }
 
 TEST_CASE("a kernel that decides is drawn with what it decides") {

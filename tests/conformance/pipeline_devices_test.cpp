@@ -11,7 +11,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// As `complement` in the rig, and each byte is written `rounds` times: one device may have to do more than another.
+/// `complement` of the rig, but each byte is written `rounds` times: one device may have to do more than another.
 const char* const kSlowComplement = R"(
 extern "C" __global__ void complement(const unsigned char *in, unsigned char *out, unsigned long long *result,
                                       unsigned long long bytes, unsigned long long index, unsigned long long rounds) {
@@ -29,7 +29,7 @@ extern "C" __global__ void complement(const unsigned char *in, unsigned char *ou
 }
 )";
 
-/// All devices that there are, up to `most`, with the kernel on each, and a pipeline's options for them.
+/// All devices, up to `most`, with the kernel on each, and a pipeline's options for them.
 class Devices : private Setting, public Gpu {
 public:
     explicit Devices(uint32_t most = 8) : Setting("GPUORCH_SOFT_DEVICES", "8") {
@@ -96,7 +96,7 @@ std::vector<gpo_pipeline_share> shares(gpo_pipeline_t pipeline, uint32_t count) 
     return out;
 }
 
-/// What the sink's callback found in chunks that don't fit each other or the data.
+/// Counts, in the sink's callback, the chunks that don't fit each other or the data (`wrong`).
 struct Seen {
     const std::vector<uint8_t>& data;
     const std::vector<uint64_t>& rounds;

@@ -41,7 +41,7 @@ struct Rig {
     std::vector<uint8_t> data = noise(200'000);
 };
 
-/// A source without end that tells when it was asked.
+/// A source without end that counts its calls.
 struct Endless {
     std::atomic<uint64_t> calls{0};
     gpo_source source() {
@@ -61,7 +61,7 @@ struct Endless {
     }
 };
 
-/// Something that happens to a file while it is read.
+/// A change to a file while it is read.
 struct Change {
     std::string said;  // behind the file's name
     void (*make)(const std::string& path);
@@ -125,7 +125,7 @@ TEST_CASE("a sink that has enough ends the run as a success") {
     CHECK(taken == 10);
     CHECK(result.chunks == 10);
 
-    // What was taken is the file.
+    // The file has all chunks that the sink took.
     Folder folder;
     const std::string path = folder / "out";
     sink = to_file(path);
@@ -214,7 +214,7 @@ TEST_CASE("files that can't be opened are refused at once, by name") {
     source.descriptor = 9999;
     CHECK_STATUS(GPO_IO_ERROR, try_start(source, to_nothing()));
     CHECK(folder.names() == std::set<std::string>{"in"});
-    CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_wait(rig.pipeline, 0, nullptr));  // none of that was a start
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_wait(rig.pipeline, 0, nullptr));  // none of these calls started a run
     rig.still_works();
 }
 
@@ -369,12 +369,12 @@ TEST_CASE("a file that has to stay unchanged is looked at when its last byte has
     }
     SUBCASE("what was empty has grown") {
         gpo_status status = GPO_SUCCESS;
-        for (int turn = 0; turn < 1000 && status == GPO_SUCCESS; ++turn) {  // it may be over before the file has grown
+        for (int turn = 0; turn < 1000 && status == GPO_SUCCESS; ++turn) {  // the run may end before the file has grown
             write_old_file(path, {});
             std::filesystem::remove(to);
             REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
             std::ofstream{path, std::ios::app}
-                << "new";  // opened without emptying it, which would be a change of its own
+                << "new";  // opened without emptying it: truncation would be a change of its own
             status = gpo_pipeline_wait(rig.pipeline, kPatience, nullptr);
         }
         CHECK(status == GPO_IO_ERROR);
@@ -437,7 +437,7 @@ TEST_CASE("a file without a folder in its name stays in the one that the program
         const gpo_status status = run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), sink);
         std::filesystem::current_path(before);
         CHECK(status == (ending == GPO_SUCCESS ? GPO_SUCCESS : GPO_CALLBACK_FAILED));
-        CHECK(folder.names().size() == 1);   // the one of the run that succeeded
+        CHECK(folder.names().size() == 1);   // only the file of the run that succeeded
         CHECK(elsewhere.names().empty());
     }
     CHECK(read_file(folder / "new") == complement(rig.data));
@@ -453,7 +453,7 @@ TEST_CASE("the end of a named pipe is the end, though somebody opens it anew bef
         const std::string& path;
         int writer = -1;
     } again{path};
-    auto opens = sized<gpo_stage>();   // on the thread that reads, between the first end and whatever it reads then
+    auto opens = sized<gpo_stage>();   // on the reading thread, between the first end and the next read
     opens.kind = GPO_STAGE_CALLBACK;
     opens.user = &again;
     opens.enqueue = [](void* user, gpo_stream_t, const gpo_chunk*) -> gpo_status {
@@ -573,7 +573,7 @@ TEST_CASE("a run that waits for a pipe can be cancelled") {
     CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(rig.pipeline, kPatience, nullptr));
     close(ends[0]);
 
-    // The other way: nobody reads.
+    // The other way: the pipe isn't read.
     REQUIRE(pipe(ends) == 0);
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
@@ -691,7 +691,7 @@ TEST_CASE("a pipeline destroyed while it runs cancels its run and goes") {
 
 namespace {
 
-/// What another library does at the end of a thread: here it waits.
+/// Another library's cleanup at the end of a thread: here it waits.
 struct AtEndOfThread {
     static inline std::atomic<uint32_t> waiting{0};
     static inline std::atomic<bool> go{false};
@@ -738,10 +738,10 @@ TEST_CASE("who waits for a pipeline's run returns when the pipeline is destroyed
     Queue queue = rig.gpu.queue();
     gpo_status status = GPO_STALE_HANDLE;
     for (int turn = 0; turn < 100 && status == GPO_STALE_HANDLE;
-         ++turn) {  // it was destroyed before the wait had begun
+         ++turn) {  // the pipeline was destroyed before the wait had begun
         Pipeline pipeline = rig.rig.create(rig.gpu);
         int ends[2];
-        REQUIRE(pipe(ends) == 0);   // where nothing ever comes
+        REQUIRE(pipe(ends) == 0);   // nothing is ever written to this pipe
         const auto source = from_descriptor(ends[0]);
         const auto nothing = to_nothing();
         REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &nothing));
@@ -865,7 +865,7 @@ TEST_CASE("a run that is cancelled before its stages run copies nothing out, how
         std::fill(out.begin(), out.end(), uint8_t{0x55});
         hold.holds = true;
         REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
-        // In the last turn all that can be put on the device is there, and held.
+        // In the last turn the device has all the work that it can take, held.
         if (turn == 2) CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(pipeline, 5'000'000, nullptr));
         REQUIRE_OK(gpo_pipeline_cancel(pipeline));
         CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));

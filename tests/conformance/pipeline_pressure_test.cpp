@@ -1,4 +1,4 @@
-// A pipeline goes at the pace of its slowest part, and takes no more memory for that.
+// A pipeline goes at the pace of its slowest part, without more memory.
 #include <algorithm>
 #include <atomic>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kChunk = 64 << 10;
 
-/// A source that counts the chunks it has filled, and a sink that keeps the first chunk until it is let go.
+/// A source that counts the filled chunks, and a sink that keeps the first chunk until `let_go`.
 struct Jam {
     std::atomic<uint64_t> filled{0}, taken{0}, most_between{0};
     std::atomic<bool> jammed{true};
@@ -70,7 +70,7 @@ TEST_CASE(
         const auto sink = jam.sink();
         REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
         REQUIRE(jam.arrived.reach(1));
-        // Time for a source that nobody stops: it would be at its end.
+        // Long enough for a source that isn't stopped to reach its end.
         CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(pipeline, 50'000'000, nullptr));
         CHECK(jam.filled <= slots);
         CHECK(jam.taken == 0);
@@ -154,7 +154,7 @@ TEST_CASE("a pipeline pins no more memory than it may, whatever it ran before") 
             CHECK(pinned_by_pipelines(gpu) <= each.bound);
         };
         std::vector<uint8_t> pageable(kBytes);
-        // From pinned memory chunks may be large, and need nothing pinned. Then one side, then the other.
+        // Between pinned buffers, chunks may be large and need nothing pinned. Then either side is pageable.
         stream(in.data(), kBytes, out.data(), "pinned to pinned");
         CHECK(pinned_by_pipelines(gpu) == 0);
         stream(data.data(), kBytes, out.data(), "pageable to pinned");

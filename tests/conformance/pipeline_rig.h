@@ -1,4 +1,4 @@
-// What the pipeline tests share: a kernel that complements bytes and adds them up, and the structs around it.
+// Shared by the pipeline tests: a kernel that complements bytes and adds them up, and the structs around it.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace gpo::test {
 
-/// out = ~in; result: sum of the input bytes, number of the chunk, offset of the chunk.
+/// out = ~in; result: sum of the input bytes, index of the chunk, offset of the chunk.
 inline const char* const kComplement = R"(
 extern "C" __global__ void complement(const unsigned char *in, unsigned char *out, unsigned long long *result,
                                       unsigned long long bytes, unsigned long long index, unsigned long long offset) {

@@ -1,4 +1,4 @@
-// Pipelines: data in, data out, in order, whatever the source, the sink and the sizes.
+// Pipelines: data in, data out, in order, for any source, sink and sizes.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -379,7 +379,7 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
 TEST_CASE("stages and arguments lie as far apart as their strides say, whatever the sizes of the structs") {
     Gpu gpu;
     ComplementOptions rig(gpu);
-    // What follows a struct is the caller's. A smaller struct is one of an older version.
+    // The bytes behind a struct are the caller's. A smaller struct is one of an older version.
     struct Argument {
         gpo_stage_argument argument;
         uint64_t own = UINT64_MAX;

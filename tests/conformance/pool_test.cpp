@@ -338,7 +338,7 @@ TEST_CASE("pool: what a runtime leaves in one is the device's again, though anot
         take(pool, its, 64 * kMiB);
         REQUIRE_OK(gpo_stream_wait(its, kPatience));
     }
-    // Others may use the device too: a fraction of what was taken.
+    // Other programs may use the device too: check for a fraction of the memory taken.
     CHECK(free_bytes() + 256 * kMiB > before);
 }
 

@@ -58,8 +58,8 @@ struct Program {
         return kernel;
     }
 
-    /// Puts a launch on the stream. A vector as an argument is copied to device memory, of which the kernel gets the
-    /// address; one that isn't const is what the kernel has made of it after `wait`.
+    /// Puts a launch on the stream. A vector as an argument is copied to device memory, and the kernel gets the
+    /// address. After `wait`, a vector that isn't const has the kernel's result.
     template <class... Arguments>
     void put(const std::string& name, const gpo_launch& shape, Arguments&&... arguments) {
         const Kernel found = kernel(name);
@@ -113,7 +113,7 @@ struct Program {
 
 private:
     struct Mirror {
-        void* host;   // what gets the memory's contents back; NULL: nothing
+        void* host;   // where the memory's contents are copied back; NULL: nowhere
         Memory memory;
     };
 

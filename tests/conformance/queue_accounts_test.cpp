@@ -55,7 +55,7 @@ TEST_CASE("a queue delivers every entry once under random full, drain and wake, 
     const Poller level(queue, 0), edge(queue, EPOLLET);
     std::vector<std::atomic<uint8_t>> seen(total);
     std::atomic<uint64_t> drained{0}, refused{0}, wrong{0};
-    // It is full once before anybody drains it. The timeline is there already: entries come at once.
+    // The queue is full once before the first drain. The timeline has reached the value: entries come at once.
     for (uint64_t number = 0; number < kCapacity; ++number) REQUIRE_OK(gpo_timeline_notify(timeline, 0, queue, number));
     REQUIRE(gpo_timeline_notify(timeline, 0, queue, kCapacity) == GPO_WOULD_BLOCK);
     ++refused;
@@ -73,8 +73,8 @@ TEST_CASE("a queue delivers every entry once under random full, drain and wake, 
                 }
             }
         });
-    // One by its descriptor by level, one by edge, one in gpo_cq_wait; each with room for as many as it happens to
-    // have.
+    // Consumers: a level-triggered descriptor, an edge-triggered descriptor, and gpo_cq_wait; each drains with room for
+    // a random number of entries.
     for (int kind = 0; kind < 3; ++kind)
         threads.emplace_back([&, kind] {
             std::mt19937 random(static_cast<unsigned>(kind));

@@ -1,6 +1,6 @@
-// Templates that are built, cleared and recorded anew at random, with graphs that go along or stay behind: a model says
-// what each parameter has to be, what a report has to count, and what the memory has to be after each launch.
-// GPUORCH_TEST_SEED=n runs one again.
+// Templates that are built, cleared and recorded anew at random, with graphs that are updated or stay behind. A model
+// predicts each parameter, each report's counts, and the memory after each launch. GPUORCH_TEST_SEED=n runs a sequence
+// again.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,8 +14,8 @@ using namespace gpo::test;
 
 namespace {
 
-constexpr uint32_t kWords = 28;             // of each memory, and as many bytes more as one node can write
-constexpr uint32_t kMost = 16;              // bytes
+constexpr uint32_t kWords = 28;             // of each memory, which has kMost bytes more
+constexpr uint32_t kMost = 16;              // the most that a node can write
 constexpr uint32_t kRoom = kWords * 4 + kMost;
 
 constexpr const char* kSource =
@@ -46,7 +46,7 @@ T value_of(const Bytes& bytes) {
     return value;
 }
 
-/// What is named in a node.
+/// A named field of a node.
 struct Name {
     std::string name;
     uint32_t what, index;
@@ -75,7 +75,7 @@ const char* function_of(const Node& node) {
     return node.kind == Kind::add ? "add" : node.variant == 2 ? "put with more" : "put";
 }
 
-/// Where a value goes.
+/// A field: the place of a value.
 struct Field {
     std::string name;
     Node* node;
@@ -127,7 +127,7 @@ void add_fields(Nodes& nodes, const std::string& prefix, std::vector<Field>& out
     }
 }
 
-/// In the library's order: a template's own before those of its bodies.
+/// Adds fields in the library's order: a template's own fields before those of its bodies.
 void add_all_fields(Nodes& nodes, std::vector<Field>& out) {
     add_fields(nodes, "", out);
     for (Node& node : nodes)
@@ -143,7 +143,7 @@ std::vector<Field> fields_of(Nodes& nodes) {
 
 struct Recording {
     Nodes nodes;
-    std::vector<std::string> names;           // by the number of the parameter; those before it keep theirs
+    std::vector<std::string> names;           // by the number of the parameter; earlier parameters keep their numbers
 
     /// Names of bodies get numbers when the template's first graph is made.
     void give_numbers(bool with_bodies) {
@@ -161,19 +161,19 @@ struct Recording {
     }
 };
 
-/// Of a graph, or of a launch that is held.
+/// Values of a graph, or of a held launch.
 struct Values {
     std::shared_ptr<Recording> of;
     std::map<std::string, Bytes> set;
 
-    /// Of a parameter that there is.
+    /// Value of an existing parameter.
     Bytes get(const std::string& name) const {
         const auto found = set.find(name);
         return found != set.end() ? found->second : read_field(of->fields(name).at(0));
     }
 };
 
-/// What has come up, so that it is seen if something no longer does.
+/// Counts of the cases that came up: none may be missing.
 struct Met {
     uint64_t carried = 0, dropped = 0, in_place = 0, rebuilt = 0, held = 0;
 };
@@ -220,7 +220,7 @@ private:
         Graph graph;
         Values values;
     };
-    /// A launch on the held stream: of a graph, which may have been destroyed since, or of the template's own there.
+    /// A launch on the held stream: of a graph, which may have been destroyed since, or of the template's own graph.
     struct Held {
         std::shared_ptr<Live> graph;
         Values values;
@@ -299,8 +299,8 @@ private:
         return {};
     }
 
-    // A few names for everything, so that they come again with another meaning. What has one name is set together: what
-    // the first of it was recorded with has to do for all.
+    // Few names for everything: a name comes again with another meaning. Fields of the same name are set together, so
+    // the first field's recorded value must be possible for all.
     void name_some(Nodes& nodes, const std::string& prefix, std::map<std::string, std::vector<Field>>& named) {
         for (Node& node : nodes) {
             node.names.clear();
@@ -402,7 +402,7 @@ private:
         if (recorded) CHECK_OK(gpo_template_set_last_node(in, stream_, node.made));
     }
 
-    /// One node behind the other.
+    /// Adds the nodes one behind the other.
     void build(gpo_template_t in, Nodes& nodes, bool recorded) {
         uint32_t before = 0;
         for (Node& node : nodes) {
@@ -444,7 +444,7 @@ private:
 
     // --- values ---
 
-    /// A value that may be one of a field, or, of an address, is of another kind of memory.
+    /// A value that may suit a field; an address may be of another kind of memory.
     Bytes any_value(const Field& field) {
         const Node& node = *field.node;
         switch (field.what) {
@@ -537,7 +537,7 @@ private:
         graphs_.erase(at);
     }
 
-    /// A name, a value for it, and whether a graph of the recording can have that.
+    /// A name, a value for it, and whether a graph of the recording can have the value.
     struct Choice {
         std::string name;
         Bytes value;
@@ -720,7 +720,7 @@ private:
         if (held) hold();
         CHECK_STATUS(expected, gpo_template_launch(made_, held ? held_ : stream_, settings.data(), sizeof(gpo_setting),
                                                    settings.size()));
-        // The stream's graph is made once the settings are known to be right, and brought along before they are read.
+        // The stream's graph is made once the settings are known to be right, and updated before they are read.
         std::shared_ptr<Live>& pooled = held ? pooled_on_held_ : pooled_;
         if (expected == GPO_SUCCESS && !pooled) pooled = std::make_shared<Live>();
         if (pooled) pooled->values = {current_, {}};

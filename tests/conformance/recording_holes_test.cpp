@@ -1,4 +1,4 @@
-// A recording in which a call was refused lacks a piece: it can't end well, whichever call that was.
+// A recording in which a call was refused lacks a piece: it can't end well, for any call.
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 void no_completion(void*, const gpo_completion*, const gpo_error*) {}
 gpo_status no_call(void*, const gpo_host_call*) { return GPO_SUCCESS; }
 
-/// What calls on a recorded stream need.
+/// Objects for calls on a recorded stream.
 struct HolesRig : WordsRig {
     HolesRig() {
         REQUIRE_OK(gpo_pool_create(device, nullptr, pool.out()));
@@ -45,11 +45,11 @@ struct HolesRig : WordsRig {
 };
 
 struct Refused {
-    const char* function;   // that the message of the end names
+    const char* function;   // named in the message of the end
     std::function<gpo_status(HolesRig&, gpo_stream_t)> call;
 };
 
-/// Each of these is refused on a stream that is recorded; `rig.on` is, or `rig.other`.
+/// Each call is refused on a recorded stream: `rig.on`, or `rig.other`.
 const std::vector<Refused>& refused_calls() {
     static const std::vector<Refused> all{
         {"gpo_stream_query", [](HolesRig&, gpo_stream_t on) { return gpo_stream_query(on); }},
@@ -85,7 +85,7 @@ const std::vector<Refused>& refused_calls() {
          [](HolesRig& rig, gpo_stream_t on) { return gpo_copy_to_host(on, rig.pageable.data(), rig.memory, 4096); }},
         {"gpo_copy_to_device",
          [](HolesRig& rig, gpo_stream_t on) {
-             return gpo_copy_to_device(on, rig.memory, rig.pageable.data(), 1 << 20);   // more than there is
+             return gpo_copy_to_device(on, rig.memory, rig.pageable.data(), 1 << 20);   // more than the device has
          }},
         {"gpo_copy_batch",
          [](HolesRig& rig, gpo_stream_t on) {
@@ -124,7 +124,7 @@ Template begun(HolesRig& rig) {
     return recorded;
 }
 
-/// Ends in vain, for this call; and the stream is as good as before.
+/// The recording's end fails because of the call, and the stream works as before.
 void lacks(HolesRig& rig, gpo_template_t recorded, const char* function, const char* label) {
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
     CHECK(says(refusal(), "lacks"));
@@ -219,7 +219,7 @@ TEST_CASE("work that another thread puts on a stream of a recording is refused, 
             CHECK_OK(launch(rig.on, rig.put, 1, 1, rig.at(0), 7u));
             lacks(rig, recorded, call.function, "words");
             CHECK(rig.word(2) == 0);
-            // Where no recording is under way, any thread may.
+            // Without a recording, any thread may make the call.
             std::thread([&] { CHECK_OK(call.call(rig, rig.on)); }).join();
             CHECK_OK(gpo_stream_wait(rig.on, kPatience));
             CHECK_OK(gpo_stream_wait(rig.other, kPatience));
@@ -314,7 +314,7 @@ TEST_CASE("a recording in which a node couldn't be added can't end well either")
         condition.comparison = 99;
         return gpo_template_add_if(to, nullptr, 0, &condition, body.out(), nullptr, nullptr);
     });
-    // Outside of a recording nothing is spoiled by it.
+    // Outside of a recording it spoils nothing.
     Template built = make_template(rig);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_add_empty(built, &nowhere, 1, nullptr));
     rig.node(built, rig.put, rig.at(1), 5);

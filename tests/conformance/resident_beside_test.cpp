@@ -1,5 +1,5 @@
-// What a program can do while a kernel stays on the GPU: every call comes back, and what the driver would wait with
-// until the kernel ends is done later, or refused.
+// A program's calls while a kernel stays on the GPU: every call comes back. Calls in which the driver would wait for
+// the kernel's end are done later, or refused.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ void check_refused(gpo_status status) {
     CHECK(says(last_error().message, "`server`"));
 }
 
-/// `prepare(rig)` makes what is needed and gives what is done beside the kernel.
+/// `prepare(rig)` makes objects, and returns the function to be called beside the kernel.
 template <class Prepare>
 void beside(const char* what, Prepare prepare) {
     INFO(what);
@@ -32,7 +32,7 @@ void beside(const char* what, Prepare prepare) {
     CHECK(resident.stays());
     resident.end();
     CHECK(comes_true([&] { return put_off(rig) == 0; }));
-    // And nothing is left over that would disturb what comes next.
+    // Nothing is left that would disturb later work.
     const uint32_t before = rig.word(15);
     REQUIRE_OK(launch(rig.on, rig.add, 1, 1, rig.at(15), 1u));
     CHECK_OK(gpo_stream_wait(rig.on, kPatience));
@@ -446,7 +446,7 @@ TEST_CASE("beside a resident kernel the limits of the device are set, all but th
     REQUIRE_OK(gpo_device_get_limit(gpu.device, GPO_LIMIT_L2_FETCH_BYTES, &fetch));
     ResidentKernel resident(gpu);
     check_refused(gpo_device_set_limit(gpu.device, GPO_LIMIT_STACK_BYTES, stack));
-    // That of printf can no longer be set where an earlier test has printed in this context.
+    // The limit of printf isn't tried: an earlier test may have printed in this context, which fixes the limit.
     CHECK_OK(gpo_device_set_limit(gpu.device, GPO_LIMIT_L2_FETCH_BYTES, fetch));
     CHECK(resident.stays());
     resident.end();
@@ -466,7 +466,7 @@ TEST_CASE("what was put off is done one kernel after another, and before a runti
     {
         ResidentKernel first(gpu, "first");
         destroy_an_arena();
-        CHECK(comes_true([&] { return put_off(gpu) == 1; }));   // the arena's memory goes by another thread
+        CHECK(comes_true([&] { return put_off(gpu) == 1; }));   // another thread frees the arena's memory
     }
     CHECK(put_off(gpu) == 1);
     CHECK(second.stays());

@@ -1,18 +1,18 @@
-// A kernel that stays on a resident stream, for tests of what goes on beside it.
+// A kernel that stays on a resident stream, for tests of other work beside it.
 #pragma once
 
 #include "support/gpu.h"
 
 namespace gpo::test {
 
-/// The kernel looks at a word of pinned memory until `end()` sets it, or for about half a minute, so that a call which
-/// waits for the kernel fails its test and doesn't hang.
+/// The kernel reads a word of pinned memory until `end()` sets it, or for about half a minute: a call that waits for
+/// the kernel fails its test and doesn't hang.
 class ResidentKernel {
 public:
     explicit ResidentKernel(Gpu& gpu, const char* label = "server", uint32_t flags = GPO_STREAM_RESIDENT)
         : stream(gpu.stream(label, flags)), kernel_(gpu.kernel(kSource, "stay")),
           words_(gpu.pinned<uint32_t>(3)) {
-        // Once, so that all is loaded that the first launch may load.
+        // A first launch, to load everything.
         __atomic_store_n(&words_[0], 1, __ATOMIC_SEQ_CST);
         start();
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));
@@ -23,9 +23,9 @@ public:
         }
     }
     ~ResidentKernel() { end(); }
-    /// It looks at the word, and nobody has set that.
+    /// Whether the kernel still reads the word.
     bool stays() { return gpo_stream_query(stream) == GPO_NOT_READY && read(words_[1]) == 0; }
-    /// Tells it to end, and waits for that. It has ended for no other reason.
+    /// Ends the kernel and waits. Checks that the kernel hasn't ended for another reason.
     void end() {
         if (!stream) return;
         tell();

@@ -1,4 +1,4 @@
-// Resident streams: who waits for everything leaves them out, who waits for them waits, and what their work uses stays.
+// Resident streams: waits for everything skip them, waits for them wait, and objects used by their work stay.
 #include <string>
 
 #include "resident_rig.h"
@@ -81,7 +81,7 @@ TEST_CASE("a graph that goes on on a resident stream keeps its template's memory
     REQUIRE_OK(gpo_template_allocate(of, sizeof(uint32_t), &count));
     REQUIRE_OK(gpo_template_allocate_host(of, sizeof(uint32_t), &told));
     *static_cast<uint32_t*>(told) = 1;
-    // It counts until the word is 0.
+    // The graph counts until the word is 0.
     rig.node(of, rig.put, count, 0);
     auto condition = sized<gpo_condition>();
     condition.comparison = GPO_COMPARE_NOT_EQUAL;
@@ -100,7 +100,7 @@ TEST_CASE("a graph that goes on on a resident stream keeps its template's memory
     graph.reset();
     of.reset();
     CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    // Who takes memory now doesn't get what the graph counts in.
+    // A new allocation doesn't get the memory of the graph's counter.
     for (int i = 0; i < 16; ++i) {
         Memory taken = rig.memory(sizeof(uint32_t));
         REQUIRE_OK(launch(rig.on, rig.put, 1, 1, taken.operator uint64_t(), 0u));
@@ -115,8 +115,7 @@ TEST_CASE("a graph that goes on on a resident stream keeps its template's memory
 
 namespace {
 
-/// A graph that writes a number to a word by way of memory that was freed: a free that waits for as long as there is
-/// the graph.
+/// A graph that writes a number to a word by way of freed memory: the free waits until the graph is destroyed.
 struct Using {
     Using(WordsRig& rig, size_t word, uint32_t number) : of(make_template(rig)) {
         uint64_t memory = 0;
@@ -134,7 +133,7 @@ struct Using {
 
 /// A resident stream, with gates to hold it up.
 struct Resident : WordsRig {
-    /// The stream looks at what it keeps when something is put on it.
+    /// The stream checks its kept objects when something is put on it.
     template <class Condition>
     bool comes_true_there(Condition condition) {
         return comes_true([&] {
@@ -184,7 +183,7 @@ TEST_CASE("a resident stream that is asked, waited for or destroyed gives up the
     Resident rig;
     if (rig.too_old()) return;
     Using first(rig, 0, 5), second(rig, 1, 6);
-    for (Using* each : {&first, &second}) {   // the second comes when the first is given up
+    for (Using* each : {&first, &second}) {   // the second is launched after the first is given up
         REQUIRE_OK(gpo_graph_launch(each->graph, rig.stream));
         each->graph.reset();
         if (look == Look::query) CHECK(comes_true([&] { return gpo_stream_query(rig.stream) == GPO_SUCCESS; }));

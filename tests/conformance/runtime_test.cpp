@@ -198,7 +198,7 @@ TEST_CASE("shutdown times out on time too where the stream of what runs was dest
     Timeline timeline = gpu.timeline();
     Stream stream = gpu.stream();
     auto gate = std::make_unique<Gate>(gpu);
-    // Who waits longer than it should is let go, and then not told of a timeout.
+    // Opens the gate of a shutdown that waits too long, so the shutdown doesn't give a timeout.
     std::promise<void> over;
     std::thread opener([&, ended = over.get_future()] {
         if (ended.wait_for(std::chrono::seconds(5)) == std::future_status::timeout) gate->open();
@@ -285,7 +285,7 @@ TEST_CASE("options of an older and of a newer caller are understood") {
     options.struct_size = offsetof(gpo_runtime_options, log);
     options.device = "soft";
     options.log_user = &runtime;
-    options.log = [](void* user, int32_t, const char*) { *static_cast<int*>(user) = 1; };  // beyond the size: unseen
+    options.log = [](void* user, int32_t, const char*) { *static_cast<int*>(user) = 1; };  // beyond the size: not read
     REQUIRE_OK(gpo_runtime_create(&options, &runtime));
     CHECK_OK(gpo_runtime_shutdown(runtime, 0));
 
@@ -319,7 +319,7 @@ TEST_CASE("a deterministic runtime does the same work, and excludes others") {
     for (uint64_t i = 0; i < 8; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
     const auto entries = take(queue, 8);
     for (uint64_t i = 0; i < 8; ++i) CHECK(entries[i].user_data == i);
-    // Another thread has its turn while this one is in a call that waits.
+    // The other thread has its turn while this thread is in a waiting call.
     std::atomic<gpo_status> elsewhere{-1};
     std::thread other_thread([&] { elsewhere = gpo_runtime_shutdown(runtime, kPatience); });
     while (elsewhere == -1) gpo_cq_wait(queue, 1'000'000);

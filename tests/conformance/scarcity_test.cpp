@@ -16,7 +16,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t kPieces = 7'000;
 #else
-constexpr size_t kPieces = 70'000;   // more than the mappings that Linux lets a process have
+constexpr size_t kPieces = 70'000;   // more mappings than Linux lets a process have
 #endif
 
 constexpr const char* kSet = R"(
@@ -48,7 +48,7 @@ TEST_CASE("device memory is used up to the last MiB: refused with a status, and 
     uint64_t left = 0;
     REQUIRE_OK(gpo_device_get_memory(gpu.device, &left, &total));
     CHECK(left < std::max(free_bytes / 16, uint64_t{256} << 20));
-    // The pool has what it keeps in reserve, if any; then it says the same.
+    // The pool may have a reserve; afterwards it gives the same status.
     Pool pool;
     auto options = sized<gpo_pool_options>();
     REQUIRE_OK(gpo_pool_create(gpu.device, &options, pool.out()));
@@ -63,7 +63,7 @@ TEST_CASE("device memory is used up to the last MiB: refused with a status, and 
     }
     for (uint64_t address : pieces) CHECK_OK(gpo_memory_free(gpu.device, address));
     REQUIRE_OK(gpo_device_wait(gpu.device, kPatience));
-    // It comes back once the errands have given it back, and then most of it can be had again.
+    // The memory is free again once the errands have freed it; then most of it can be allocated again.
     uint64_t again = 0;
     gpo_status status = GPO_OUT_OF_MEMORY;
     for (int turn = 0; turn < 3000 && status == GPO_OUT_OF_MEMORY; ++turn) {
@@ -126,7 +126,7 @@ TEST_CASE(
     for (size_t i = 0; i < registered; ++i)
         refused += gpo_host_unregister(gpu.device, memory + i * kPage) != GPO_SUCCESS;
     CHECK(refused == 0);
-    // Nothing is left of them: the whole is free to be registered.
+    // Nothing of them is left: the whole range can be registered.
     CHECK_OK(gpo_host_register(gpu.device, memory, kPieces * kPage, 0));
     CHECK_OK(gpo_host_unregister(gpu.device, memory));
     munmap(mapped, kPieces * kPage);

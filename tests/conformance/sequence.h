@@ -1,5 +1,5 @@
-// Random sequences of calls, right and wrong ones mixed, by a seed: what they have and how they are judged, and the
-// calls of streams, events, timelines, queues and executors. sequence_test.cpp has the others.
+// Random sequences of calls, right and wrong ones mixed, by a seed: their objects and checks, and the calls of streams,
+// events, timelines, queues and executors. sequence_test.cpp has the others.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace gpo::test {
 
 inline constexpr int kCalls = 300;
 
-/// Handles of one type: those alive, and some that no longer are.
+/// Handles of one type: all live handles, and some destroyed handles.
 template <class Handle>
 struct Handles {
     std::vector<Handle> live, gone;
@@ -23,7 +23,7 @@ struct Handles {
 
 class Sequence {
 public:
-    /// `schedule`: the seed of the explored schedule that it runs in; 0: none.
+    /// `schedule`: seed of the explored schedule of the run; 0: none.
     Sequence(uint64_t seed, uint64_t schedule) : random_(seed) {
         auto options = sized<gpo_runtime_options>();
         options.schedule_seed = schedule;
@@ -49,7 +49,7 @@ public:
 
 protected:
     using Call = void (Sequence::*)();
-    /// Of streams and what tells of their work; some are likelier than others.
+    /// Calls of streams and of notifications about their work; some are likelier than others.
     static std::vector<Call> calls() {
         return {&Sequence::create_stream,
                 &Sequence::create_event,
@@ -87,11 +87,11 @@ protected:
 
     /// Takes all marks that are due.
     void let_go() {
-        // What is held is let go, also on streams whose handles are gone.
+        // Release held work, also on streams whose handles are destroyed.
         destroy_all(timelines_, gpo_timeline_destroy);
         destroy_all(executors_, gpo_executor_destroy);
         for (gpo_stream_t stream : streams_.live) CHECK_OK(gpo_stream_cancel_held(stream, nullptr));
-        // Streams that wait for their own signals can't be let go once their handles are gone, but by the shutdown.
+        // Streams without handles that wait for their own signals end only with the shutdown.
         const auto due = [&](const Mark& mark) { return mark.times == 0 && !gone(streams_, mark.stream); };
         for (gpo_cq_t queue : queues_.live) {
             drain(queue, 64);
@@ -107,7 +107,7 @@ protected:
         for (void* piece : pieces_) CHECK_OK(gpo_arena_free(arena_, piece));
         CHECK_OK(gpo_arena_free(arena_, pinned_));
         CHECK_OK(gpo_memory_free(device_, memory_));
-        // A free that was cancelled has not happened.
+        // A cancelled free was never done.
         gpo_stream_t last = nullptr;
         REQUIRE_OK(gpo_stream_create(device_, nullptr, &last));
         for (const uint64_t address : pooled_) {
@@ -125,7 +125,7 @@ protected:
         CHECK_OK(gpo_device_close(device_));
         CHECK_OK(gpo_runtime_shutdown(runtime_, kPatience));
         CHECK(came_ == owed_);
-        // Frees that such a stream has held until then have not happened.
+        // Frees held by such a stream until the shutdown were never done.
         for (size_t begin = 0, end; (end = log_.find('\n', begin)) != std::string::npos; begin = end + 1) {
             const std::string line = log_.substr(begin, end - begin);
             INFO(line);
@@ -137,14 +137,14 @@ protected:
 
     struct Mark {
         gpo_stream_t stream;
-        int times;   // that it came
+        int times;   // how often the mark came
     };
     template <class Handle>
     static bool gone(const Handles<Handle>& handles, Handle handle) {
         return std::find(handles.gone.begin(), handles.gone.end(), handle) != handles.gone.end();
     }
 
-    /// Mostly a live handle; now and then one that was destroyed, NULL, or a number.
+    /// Mostly a live handle; now and then a destroyed handle, NULL, or a number.
     template <class Handle>
     struct Chosen {
         Handle handle;

@@ -1,6 +1,6 @@
-// Random sequences of calls, right and wrong ones mixed, by a seed: no crash, no hang, no leak; wrong handles are
-// always refused, what was accepted comes once. GPUORCH_TEST_SEED=n runs that one again; on the software GPU it
-// replays, schedule and all, but for those that compile.
+// Random sequences of calls, right and wrong ones mixed, by a seed: no crash, no hang, no leak. Wrong handles are
+// always refused, and accepted work comes once. GPUORCH_TEST_SEED=n runs a sequence again. On the software GPU the
+// sequence replays with its schedule, unless it compiles.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ extern "C" __global__ void add_bias(unsigned *words, unsigned n) {
 /// With pipelines, stream pools, memory of all kinds, copies of all kinds, modules and traces among the calls.
 class WholeSequence : public Sequence {
 public:
-    /// `image`: of a module with kSource. `compiles`: it may call the compiler, which no schedule knows of.
+    /// `image`: of a module with kSource. `compiles`: the sequence may call the compiler, which no schedule covers.
     WholeSequence(uint64_t seed, uint64_t schedule, const std::vector<char>& image, bool compiles)
         : Sequence(seed, schedule), image_(image), compiles_(compiles) {
         auto options = sized<gpo_device_options>();
@@ -95,7 +95,7 @@ public:
 private:
     static constexpr size_t kPage = 4096;
 
-    /// What a pipeline works on.
+    /// A pipeline with its data.
     struct Job {
         gpo_pipeline_t pipeline = nullptr;
         std::vector<uint8_t> in = noise(5 * kPage + 123), out = std::vector<uint8_t>(in.size());
@@ -274,7 +274,7 @@ private:
         const uint64_t address = *allocated_.begin();
         CHECK_OK(gpo_memory_free(device_, address));
         allocated_.erase(address);
-        // Once more: of nobody's, unless it was allocated anew, which only this thread does.
+        // A second free is refused: only this thread could have allocated the address anew.
         CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(device_, address));
     }
     void register_memory() {
@@ -287,7 +287,7 @@ private:
                      : status == GPO_SUCCESS || status == GPO_INVALID_ARGUMENT));
         if (status != GPO_SUCCESS) return;
         registered_.insert(memory);
-        // On a stream of its own: no copy may be using what is unregistered.
+        // Copies on a stream of its own: no copy may be using the memory when it is unregistered.
         Stream stream;
         REQUIRE_OK(gpo_stream_create(device_, nullptr, stream.out()));
         CHECK_OK(gpo_copy_to_device(stream, second_ ? memory_ : second_memory_, memory, kPage));
@@ -393,7 +393,7 @@ TEST_CASE(
     skip("streams that nobody has ordered write the same memory, which is a race outside of a schedule",
          "sequences that compile");
 #else
-    constexpr uint64_t kCompiles = 25;   // each so many-th sequence does
+    constexpr uint64_t kCompiles = 25;   // a part of the sequences does
 #endif
     setenv("GPUORCH_SOFT_DEVICES", "2", 1);
     bool software = false;

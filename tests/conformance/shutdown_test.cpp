@@ -1,5 +1,5 @@
-// Shutdown, as seen by whoever waits to be told: every entry that was accepted is in its queue, every callback has been
-// called, and the queue's handle is good for reading what happened until the queue is destroyed.
+// Shutdown, as seen by waiters: every accepted entry is in its queue, every callback has been called, and the queue's
+// handle can be used to read the entries until the queue is destroyed.
 #include <poll.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// Held work that nobody releases, with an entry for each way to be told. Some of it has no handle any more.
+/// Held work that is never released, with an entry for each kind of notification. Some of it has no handle any more.
 struct HeldWork {
     static constexpr size_t kEntries = 5;
     explicit HeldWork(Gpu& gpu) : queue(gpu.queue()), timeline(gpu.timeline()), stream(gpu.stream("held")) {
@@ -39,7 +39,7 @@ struct HeldWork {
     Stream stream;
 };
 
-/// How often each number was told, and that each was told with GPO_CANCELLED.
+/// How often each number came; each must come with GPO_CANCELLED.
 struct Told {
     std::map<uint64_t, int> times;
     int others = 0;
@@ -89,7 +89,7 @@ TEST_CASE(
     REQUIRE_OK(gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
     told.add(entries.data(), count);
     told.check();
-    // What is left is the end, for whoever drains, waits or polls.
+    // Only the end is left, for each drain, wait or poll.
     count = 7;
     CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
     CHECK(count == 0);
@@ -103,7 +103,7 @@ TEST_CASE(
     REQUIRE_OK(gpo_cq_get_fd(queue, &another));
     CHECK(readable(another));
     close(another);
-    // Handles of other types are none of a runtime any more.
+    // Handles of other types are invalid now.
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_notify(work.stream, queue, 9));
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_timeline_notify(work.timeline, 1, queue, 9));
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_destroy(work.stream.release()));
@@ -244,7 +244,7 @@ TEST_CASE("queues of runtimes that have gone keep their entries apart, whatever 
         Timeline timeline = gpu.timeline();
         Queue queue = gpu.queue(4);
         REQUIRE_OK(gpo_timeline_notify(timeline, 5, queue, i));
-        // It counts its own objects, and not the queues of those before.
+        // The runtime counts its own objects, and not the queues of earlier runtimes.
         if (i == 0) live = gpu.statistics().live_objects;
         CHECK(gpu.statistics().live_objects == live);
         if (i > 0) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_timeline_notify(timeline, 5, queues.back(), 99));

@@ -225,7 +225,7 @@ TEST_CASE("a refusal in a recording says who refused what, each once, and names 
                                                        std::string(row.function) +
                                                        " on stream `s`: it is being captured");
     }
-    // A waited event says the same as one that is asked.
+    // A wait for an event gives the same message as a query.
     Event event = gpu.event();
     REQUIRE_OK(gpo_object_set_label(event, "e"));
     Template made;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kBytes = 4096;
 
-/// A template that allocates memory, puts 5 there, copies that to the word 0, and perhaps frees the memory.
+/// Allocates memory in a template, puts 5 there, copies it to word 0, and perhaps frees the memory.
 struct Allocating {
     explicit Allocating(WordsRig& rig, bool frees = true) : made(make_template(rig, "allocating")) {
         REQUIRE_OK(gpo_template_add_allocation(made, nullptr, 0, kBytes, &address, &allocation));
@@ -175,7 +175,7 @@ TEST_CASE("a template that allocates has one graph at a time, which launches on 
     CHECK(gpo_graph_create(of.made, &options, two.out()) == GPO_NOT_SUPPORTED);
 }
 
-// The end of such a graph is put off to another thread: the next one comes before, within or behind it.
+// Another thread destroys such a graph later: the next graph comes before, during or after the destruction.
 TEST_CASE("once the graph of a template that allocates is destroyed, the next one can be made at any moment") {
     WordsRig rig;
     Allocating of(rig);
@@ -257,7 +257,7 @@ TEST_CASE("memory is allocated in a recording, and streams use it in between") {
     Graph graph = make_graph(recorded);
     rig.run(graph);
     CHECK(rig.word(0) == 11);
-    // A free that wouldn't come behind the allocation spoils a recording, and the one before stays.
+    // A free that isn't ordered behind the allocation spoils the recording. The previous recording stays.
     REQUIRE_OK(gpo_template_begin(recorded, rig.on));
     REQUIRE_OK(gpo_template_add_allocation(recorded, nullptr, 0, kBytes, &address, &node));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, add_free(recorded, address, 0));
@@ -366,7 +366,8 @@ TEST_CASE("a template that allocates is destroyed while threads launch it") {
                 for (++ready; ready.load() < streams.size();) {
                 }
                 const gpo_status status = gpo_template_launch(handle, on, nullptr, 0, 0);
-                // Refused once the handle is gone; or another thread still has the one graph, which is nobody's now.
+                // Refused once the handle is destroyed, or while another thread has the only graph, which the template
+                // has lost.
                 wrong += status != GPO_SUCCESS && status != GPO_STALE_HANDLE && status != GPO_NOT_SUPPORTED;
             });
         while (ready.load() < streams.size()) {

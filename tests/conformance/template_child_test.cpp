@@ -1,4 +1,4 @@
-// Children that can't be added: nothing of them stays, and what the template had is as it was.
+// Children that can't be added: nothing of them stays, and the template is unchanged.
 #include <functional>
 
 #include "conformance/template_rig.h"
@@ -7,8 +7,8 @@ using namespace gpo::test;
 
 namespace {
 
-/// A template with memory of its own, which a child of it has as well, and three parameters: `by` of 4 bytes, `to` and
-/// `from` of 8.
+/// A template with memory of its own, a child with memory too, and three parameters: `by` of 4 bytes, `to` and `from`
+/// of 8.
 struct Child {
     explicit Child(WordsRig& rig) : rig(rig), inner(make_template(rig)), made(make_template(rig)) {
         REQUIRE_OK(gpo_template_allocate(inner, 64, &memory[0]));
@@ -62,7 +62,7 @@ TEST_CASE("a child whose parameter has another size than the template's leaves n
         CHECK(figures_of(outer).parameters == 2);
         CHECK_STATUS(GPO_NOT_FOUND, gpo_template_get_parameter(outer, "x.to", nullptr, nullptr));
     }
-    // The name is free for what has another size, and numbers go on where they were.
+    // The name is free for a parameter of another size, and numbers go on where they were.
     uint32_t number = 0, next = 0;
     REQUIRE_OK(gpo_template_add_parameter(outer, "other", two, GPO_PARAMETER_GRID, 0));
     REQUIRE_OK(gpo_template_get_parameter(outer, "other", &next, nullptr));
@@ -70,7 +70,7 @@ TEST_CASE("a child whose parameter has another size than the template's leaves n
     REQUIRE_OK(gpo_template_add_parameter(outer, "x.to", two, GPO_PARAMETER_ARGUMENT, 1));
     REQUIRE_OK(gpo_template_get_parameter(outer, "x.to", &number, nullptr));
     {
-        // The child's node had another value for `x.by`. No launch has to send the template's for that any more.
+        // The child's node had another value for `x.by`. Launches no longer send the template's value for it.
         Graph graph = make_graph(outer);
         rig.run(graph);
         CHECK(figures_of(outer).patches == 0);
@@ -149,7 +149,7 @@ TEST_CASE("a child that can't be added keeps its memory to itself, and so do its
         CHECK_FALSE(child.exists(0));
         CHECK_FALSE(child.exists(1));
     }
-    // What can be added is kept.
+    // The memory of an added child is kept.
     Child child(rig);
     REQUIRE_OK(gpo_template_add_child(outer, nullptr, 0, child.made, "a.", nullptr));
     child.destroy();

@@ -19,7 +19,7 @@ struct HoldsRig : WordsRig {
         REQUIRE_OK(gpo_template_add_fill(in, nullptr, 0, to, value, 4, 1, &made));
         return made;
     }
-    /// Frees memory. Whether that waits for a graph of `of`.
+    /// Frees memory. Returns whether the free waits for a graph of `of`.
     bool held(gpo_template_t of, uint64_t address) {
         const uint64_t before = figures_of(of).waiting_frees;
         CHECK_OK(gpo_memory_free(device, address));
@@ -68,7 +68,7 @@ TEST_CASE("an address in a node of any kind holds its memory until the graph is 
             CHECK(rig.held(made, second));
             CHECK_FALSE(rig.held(made, unused));
             rig.run(graph);
-            REQUIRE_OK(gpo_graph_update(graph, nullptr));   // to what it has
+            REQUIRE_OK(gpo_graph_update(graph, nullptr));   // to the same recording
             CHECK(figures_of(made).waiting_frees == 1);
             graph.reset();
             CHECK(figures_of(made).waiting_frees == 0);

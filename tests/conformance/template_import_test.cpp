@@ -1,4 +1,4 @@
-// Templates of graphs that somebody else made.
+// Templates of graphs made by other code.
 #include "conformance/template_rig.h"
 
 using namespace gpo::test;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kValue = 7;
 
-/// A graph that adds to a word of pinned memory, writes another, and records an event; and all that it is made of.
+/// A graph that adds to a word of pinned memory, writes another, and records an event; and all its parts.
 struct Life {
     explicit Life(Gpu& gpu) : words(gpu.pinned<uint32_t>(2)), stream(gpu.stream()), event(gpu.event()) {
         auto options = sized<gpo_compile_options>();
@@ -33,13 +33,13 @@ struct Life {
         REQUIRE_OK(gpo_template_end(recorded));
         REQUIRE_OK(gpo_graph_create(recorded, nullptr, graph.out()));
     }
-    /// By a graph of the user's, and by one of the template's own.
+    /// Launches by a graph of the user's, and by the template's own graph.
     void launch_both() {
         CHECK_OK(gpo_template_launch(recorded, stream, nullptr, 0, 0));
         CHECK_OK(gpo_graph_set(graph, "value", &kValue, sizeof kValue));
         CHECK_OK(gpo_graph_launch(graph, stream));
     }
-    /// In the order of `order`: which of them goes when.
+    /// Destroys the objects 0 to 4 in this order.
     void destroy(const std::vector<int>& order) {
         for (const int which : order) {
             switch (which) {
@@ -101,7 +101,7 @@ TEST_CASE("handles are destroyed in every order while launches run, and the laun
         REQUIRE_OK(gpo_stream_wait(life.stream, kPatience));
         gate.put_on(life.stream);
         life.launch_both();
-        // Unloading waits for what runs, with some drivers: the gate is open by then.
+        // With some drivers, unloading waits for running work: another thread opens the gate meanwhile.
         std::thread opens([&] { gate.open(); });
         life.destroy(order);
         opens.join();

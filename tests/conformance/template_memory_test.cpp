@@ -1,4 +1,4 @@
-// Memory that a template owns: how long it lives, who may free it, who may use it.
+// Memory owned by a template: lifetime, frees, and uses.
 #include <algorithm>
 #include <cstring>
 
@@ -32,8 +32,8 @@ gpo_memory_info info_of(const Gpu& gpu, uint64_t address) {
 
 bool exists(const Gpu& gpu, uint64_t address) { return info_of(gpu, address).kind != GPO_MEMORY_PAGEABLE; }
 
-/// A template that writes 5 into its device memory, copies that into its host memory, where a kernel adds 0 to it, and
-/// copies it to the word 0. (A launch with a copy from host to host may block in the driver.)
+/// A template that writes 5 into its device memory and copies the word to its host memory. A kernel adds 0 there, and
+/// then the device memory is copied to word 0. (A launch with a copy from host to host may block in the driver.)
 struct Owner {
     explicit Owner(WordsRig& rig) : rig(rig), made(make_template(rig, "owner")) {
         device = allocate(made, 4096);

@@ -1,5 +1,5 @@
-// What tests of graph templates share: templates that are built of kernels with one thread each, and words for them in
-// pinned memory.
+// Shared by tests of graph templates: templates built of kernels with one thread each, and words for them in pinned
+// memory.
 #pragma once
 
 #include <initializer_list>
@@ -91,7 +91,7 @@ private:
     }
 };
 
-/// A template with a WHILE that adds one to a word until that is 3.
+/// A template with a WHILE that adds one to a word up to 3.
 inline Template counting(WordsRig& rig) {
     Template of = make_template(rig);
     const uint32_t first = rig.node(of, rig.put, rig.at(0), 0);

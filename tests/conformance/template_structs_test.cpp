@@ -1,4 +1,4 @@
-// Memory whose addresses stand in kernels' arguments that are structs: what graphs hold of it, and what they don't.
+// Addresses of memory inside struct arguments of kernels: which memory graphs hold, and which not.
 #include <algorithm>
 #include <functional>
 
@@ -33,7 +33,7 @@ extern "C" __global__ void put_packed(packed v, unsigned value) {
 }
 )";
 
-/// Kernels that write a value where an argument of a struct says, and a log.
+/// Kernels that write a value to the address in a struct argument, and a log.
 struct ViewsRig : WordsRig {
     explicit ViewsRig(const gpo_runtime_options& options = sized<gpo_runtime_options>())
         : WordsRig(options), viewed(kernel(kViews, "put_viewed")), packed(kernel(kViews, "put_packed")) {}
@@ -52,14 +52,14 @@ struct ViewsRig : WordsRig {
         REQUIRE_OK(gpo_memory_allocate(device, 4096, "viewed", &address));
         return address;
     }
-    /// When all is done that was to be done.
+    /// Waits until all work is done.
     bool stays(uint64_t address) {
         CHECK_OK(gpo_device_wait(device, kPatience));
         auto info = sized<gpo_memory_info>();
         CHECK_OK(gpo_memory_describe(device, address, &info));
         return info.kind != GPO_MEMORY_PAGEABLE;
     }
-    /// A node that writes to the address which is its parameter `view`.
+    /// A node that writes to an address, its parameter `view`.
     Template set_later(uint64_t address) {
         Template made = make_template(*this, "viewing");
         const uint32_t put = node(made, viewed, View{1, 0, address, 0}, 3);
@@ -190,7 +190,7 @@ TEST_CASE("a struct that is set to another address holds that, and no longer the
     REQUIRE_OK(gpo_graph_set(graph, "view", &at_second, sizeof at_second));
     CHECK_OK(gpo_memory_free(rig.device, first));
     CHECK_FALSE(rig.stays(first));
-    // Two at once, one of them twice: what stands last holds.
+    // Two settings at once, with one twice: the last setting holds.
     const gpo_setting settings[] = {setting_of("view", nowhere), setting_of("again", at_third),
                                     setting_of("view", at_third)};
     REQUIRE_OK(gpo_graph_set_all(graph, settings, sizeof settings[0], 3));

@@ -203,7 +203,7 @@ TEST_CASE("a graph can't be launched in a recording; its template can be a child
     uint32_t node = last_node(outer, stream), end = 0;
     CHECK_OK(gpo_template_add_child(outer, &node, 1, inner, nullptr, &end));
     CHECK_OK(gpo_template_set_last_node(outer, stream, end));
-    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(outer));   // it lacks the launch
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(outer));   // the recording lacks the launch
     CHECK(contains(last_message(), "graph"));
     REQUIRE_OK(gpo_template_begin(outer, stream));
     CHECK_OK(writer.write(stream, &words[1], 2));
@@ -763,7 +763,7 @@ TEST_CASE("memory that a graph refers to can be freed, and is gone when the grap
     CHECK_OK(gpo_device_wait(gpu.device, kPatience));
     auto info = sized<gpo_memory_info>();
     CHECK_OK(gpo_memory_describe(gpu.device, other, &info));
-    CHECK(info.kind == GPO_MEMORY_PAGEABLE);   // nobody's any more
+    CHECK(info.kind == GPO_MEMORY_PAGEABLE);   // freed, hence unknown memory
 }
 
 // --- graphs of a template's own ---
@@ -800,7 +800,7 @@ TEST_CASE("a template is launched on several streams at once, each launch with i
     }
     CHECK_OK(gpo_stream_wait(free, kPatience));
     CHECK(read(words[2]) == 200);
-    CHECK(read(words[8]) == 10);   // "value" wasn't given: what was recorded
+    CHECK(read(words[8]) == 10);   // "value" wasn't given: the recorded value
     CHECK(read(words[1]) == 0);
     gate.open();
     CHECK_OK(gpo_stream_wait(blocked, kPatience));
@@ -812,7 +812,7 @@ TEST_CASE("a template is launched on several streams at once, each launch with i
 
 TEST_CASE("a hundred thousand graphs come and go, and what they took goes with them") {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    const int count = 10'000;   // what was freed stays with the sanitizer for a while
+    const int count = 10'000;   // the sanitizer keeps freed memory for a while
 #else
     const int count = 100'000;
 #endif

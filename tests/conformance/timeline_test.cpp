@@ -1,4 +1,4 @@
-// Timelines on the host: a number that only rises, waited for and failed. What streams do with them: held_test.cpp.
+// Timelines on the host: a number that only rises, waited for and failed. held_test.cpp has streams that use timelines.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -46,7 +46,7 @@ TEST_CASE("a value that a stream signals is reached when the stream gets there" 
     gate.put_on(stream);
     REQUIRE_OK(gpo_stream_signal_timeline(stream, timeline, 4));
     CHECK_STATUS(GPO_TIMEOUT, gpo_timeline_wait(timeline, 1, 2'000'000));
-    // On the way: neither host nor another stream may go back behind it.
+    // The signal is on the way: neither the host nor another stream may signal a value that isn't greater.
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 4));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_signal_timeline(stream, timeline, 3));
     gate.open();
@@ -92,7 +92,7 @@ TEST_CASE("a host that waits for a timeline is let go when it fails or is destro
             CHECK_OK(gpo_timeline_fail(timeline, GPO_CALLBACK_FAILED, nullptr));
         }
         waiter.join();
-        // A waiter that came only after the destroy finds the handle gone.
+        // A wait that begins after the destruction finds a stale handle.
         if (destroy) CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE));
         if (!destroy) CHECK(status == GPO_CALLBACK_FAILED);
     }
@@ -125,13 +125,13 @@ TEST_CASE("a host that waits for a destroyed timeline's signal that is on the wa
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         if (destroy) CHECK_OK(gpo_timeline_destroy(timeline.release()));
         if (shutdown) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(80));  // who waits sleeps soundly
+            std::this_thread::sleep_for(std::chrono::milliseconds(80));  // the waiters are asleep by now
             CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, 1'000'000));
             const uint64_t before = monotonic_ns();
             waits_near.join();   // the gate is closed
             CHECK(monotonic_ns() - before < kPatience / 2);
         }
-        waits_far.join();        // nothing will reach that
+        waits_far.join();        // its value is never reached
         gate->open();
         if (shutdown) {
             gate.reset();        // its memory goes with the runtime
@@ -139,7 +139,7 @@ TEST_CASE("a host that waits for a destroyed timeline's signal that is on the wa
         } else {
             waits_near.join();
         }
-        // One that came only after the destroy finds the handle gone.
+        // A wait that begins after the destruction finds a stale handle.
         CHECK((near == (shutdown ? GPO_CANCELLED : GPO_SUCCESS) || (destroy && near == GPO_STALE_HANDLE)));
         CHECK((far == GPO_CANCELLED || (destroy && far == GPO_STALE_HANDLE)));
     }

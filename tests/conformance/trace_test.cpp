@@ -1,4 +1,4 @@
-// Traces: what was done is in them, on one clock; and whatever happens to the files, the work goes on.
+// Traces: they have the work done, on one clock; and the work goes on no matter what happens to the files.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// The value that a counter of the host's had last.
+/// Last value of a counter of the host.
 uint64_t last_of(const std::string& trace, const std::string& counter) {
     const size_t at = trace.rfind("\"name\":\"" + counter + "\",\"cat\":\"counter\",\"pid\":1,");
     REQUIRE_MESSAGE(at != std::string::npos, counter);
@@ -113,7 +113,7 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(svg.starts_with("<svg xmlns="));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(count(svg, ">stream upload</text>") == 1);
-    // Viewers other than browsers know neither variables nor the rule for dark: what they see is plain, and first.
+    // Viewers other than browsers know neither variables nor the rule for dark: their plain values come first.
     CHECK(count(svg, "var(") == 0);
     const std::string style = svg.substr(0, svg.find("@media(prefers-color-scheme:dark)"));
     CHECK(style.size() < svg.size());
@@ -569,7 +569,7 @@ TEST_CASE("traces begin and end while other threads work, and nothing of theirs 
                             entry.user_data != number || entry.status != GPO_SUCCESS;
             }
         });
-    // Two threads fight for the one trace: each call is done or refused.
+    // Two threads compete for the runtime's only trace: each call is done or refused.
     std::atomic<int> started{0}, stopped{0};
     std::atomic<uint64_t> dropped{0};
     for (int i = 0; i < 2; ++i)
@@ -584,7 +584,7 @@ TEST_CASE("traces begin and end while other threads work, and nothing of theirs 
                 stopped += ended == GPO_SUCCESS;
                 failures += (begun != GPO_SUCCESS && begun != GPO_INVALID_STATE) ||
                             (ended != GPO_SUCCESS && ended != GPO_INVALID_STATE);
-                // A record that comes as the trace ends is after it: none that was in it is lost.
+                // A record made while the trace ends counts as later: the trace drops nothing.
                 dropped += info_of(gpu).dropped;
             }
         });

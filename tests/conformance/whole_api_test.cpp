@@ -1,5 +1,5 @@
-// The API as a whole: the table for those who use dlopen, and whether every exported function was seen to succeed. This
-// file's name sorts last, and doctest runs files in that order.
+// The API as a whole: the table for programs that use dlopen, and whether every exported function was seen to succeed.
+// This file's name sorts last, and doctest runs files in that order.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -16,10 +16,10 @@ using namespace gpo::test;
 
 namespace {
 
-// Two software GPUs, so that peers have somebody to meet; where the caller has chosen a number, that one.
+// Two software GPUs, so that peers can meet, unless the caller has chosen a number.
 [[maybe_unused]] const int two_devices = setenv("GPUORCH_SOFT_DEVICES", "2", 0);
 
-/// Whether this run was told to leave tests out.
+/// Whether the options of this run leave tests out.
 bool filtered() {
     std::ifstream file("/proc/self/cmdline");
     const std::string line{std::istreambuf_iterator<char>(file), {}};

@@ -18,7 +18,7 @@ FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{built.ROO
 LINK = [f"-L{built.LIBRARIES}", "-lgpuorch", f"-Wl,-rpath,{built.LIBRARIES}"]
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
 
-# What must not compile, and what the message says.
+# Code that must not compile, and a part of the message.
 REFUSED = {
     "a host's pointer as a kernel's argument":
         ("float *x = nullptr; kernel.launch(stream, 1, 1, x);", "can't follow a pointer"),

@@ -1,7 +1,7 @@
-// gpuorch.hpp as its users meet it: each test says in its name what holds. The program prints PASS, FAIL or SKIP for
-// each, and is compiled for each standard and compiler (check_objects.py).
+// gpuorch.hpp as its users meet it; each test's name says the fact tested. The program prints PASS, FAIL or SKIP for
+// each test, and is compiled for each standard and compiler (check_objects.py).
 #include <gpuorch/gpuorch.hpp>
-// Nothing before it: it includes what it needs.
+// No header comes before gpuorch.hpp, which includes its own needs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ struct Gpu {
     gpuorch::timeline timeline = runtime.create_timeline();
     gpuorch::module builtin = device.builtin();
 
-    /// What is put on the stream from now on waits for `timeline.signal(value)`.
+    /// Work put on the stream from now on waits for `timeline.signal(value)`.
     void hold(std::uint64_t value = 1) { stream.wait_timeline(timeline, value); }
 };
 
@@ -126,7 +126,7 @@ constexpr char kernels[] = R"(
 
 // --- objects ---
 
-/// Moves an object about: its handle lives as long as one object has it.
+/// Moves an object about: the handle lives as long as an object owns it.
 template <class Object>
 void owned_once(Object object, Object another) {
     static_assert(!std::is_copy_constructible_v<Object> && !std::is_copy_assignable_v<Object>);
@@ -322,7 +322,7 @@ TEST("a kernel that doesn't compile is an error, and the compiler's text is ther
     REQUIRE(says(gpuorch::compile_log(), "undeclared") && says(gpuorch::compile_log(), "bad.cu"));
     REQUIRE(status_of([&] { static_cast<void>(gpu.builtin.kernel("no such kernel")); }) == GPO_NOT_FOUND);
     static_cast<void>(
-        gpu.device.compile(std::string_view("__global__ void f() {}#error", 22)));  // no further than its end
+        gpu.device.compile(std::string_view("__global__ void f() {}#error", 22)));  // reads up to its end
 }
 
 TEST("what isn't done yet is an answer and no error, and a time that is past doesn't wait for ever") {

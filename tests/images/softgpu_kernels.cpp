@@ -49,7 +49,7 @@ void fail_when(gpo_soft_block* block) { block->services->run_threads(block, fail
 /// Counts itself.
 void count(gpo_soft_block* block) { __atomic_fetch_add(argument<unsigned*>(block, 0), 1u, __ATOMIC_RELAXED); }
 
-/// Counts itself, then keeps its worker until go[its block]: it can't be put aside for another.
+/// Counts itself, then keeps its worker until go[its block] isn't 0: the block can't be put aside for another.
 void occupy(gpo_soft_block* block) {
     __atomic_fetch_add(argument<unsigned*>(block, 0), 1u, __ATOMIC_RELEASE);
     while (!load(argument<const unsigned*>(block, 1) + block->block_index.x)) usleep(50);

@@ -1,4 +1,5 @@
-// The same kernels, made as for another version of the software GPU's ABI: what an image kept from an older library is.
+// Kernels of softgpu_kernels.cpp for another version of the software GPU's ABI, like an image kept from an older
+// library.
 #include "softgpu/kernel_abi.h"
 
 #undef GPO_SOFT_KERNEL_ABI

@@ -46,7 +46,7 @@ def benchmarks_on_first_use(folder):
     (installed / "build_folder").write_text((build / "tests/bench/build_folder").read_text())
     tools.mkdir()
     programs = " ".join(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))
-    # The programs that it makes write which they are, and no row.
+    # The programs made by this cmake write their names, and no row.
     (tools / "cmake").write_text(f"""#!/bin/sh
 echo "$*" >>'{tools}/asked'
 case $* in *--component*) for program in {programs}; do

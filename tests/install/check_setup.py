@@ -148,7 +148,7 @@ def cmake_names_the_package():
     for version, words in (("1.83", "libboost-context1.83-dev"), ("1.74", "has Boost 1.74, which is too old"), (None, "libboost-context<version>-dev")):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            # It looks past where Boost is, but in that folder.
+            # CMake ignores the places where Boost is, except in the given folder.
             (folder / "toolchain.cmake").write_text("set(CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local)\n"
                                                     + (f"set(CMAKE_PREFIX_PATH {with_headers(version)})\n" if version else ""))
             cuda = folder / "cuda/include/nvtx3"

@@ -1,6 +1,5 @@
-// gpuorch/asio.hpp with whatever Asio this is compiled with: callbacks, futures, coroutines, deferred operations,
-// associated executors and allocators, cancellation by the port and by slots, C handles and objects; and the 10,000
-// completions.
+// gpuorch/asio.hpp with the Asio of this build: callbacks, futures, coroutines, deferred operations, associated
+// executors and allocators, cancellation by the port and by slots, C handles and objects; and the 10,000 completions.
 #include "gpuorch/asio.hpp"
 
 #include <chrono>
@@ -51,7 +50,7 @@ namespace net = gpuorch::net;
 
 namespace {
 
-// One stream's chain of waits by callback.
+// A stream's chain of waits by callback.
 struct Chain {
     loop::Gpu& gpu;
     gpuorch::completion_port& port;
@@ -91,7 +90,7 @@ void future(loop::Gpu& gpu) {
     runner.join();
 }
 
-// Counts what it gives out.
+// An allocator that counts its allocations.
 template <class T>
 struct CountingAllocator {
     using value_type = T;
@@ -165,7 +164,7 @@ void failures(loop::Gpu& gpu) {
     LOOP_CHECK(gpo_timeline_destroy(timeline));
 }
 
-// A pipeline whose sink takes a few chunks, then says what the test wants.
+// A pipeline whose sink takes three chunks, then returns `last`.
 struct Run {
     gpo_pipeline_t pipeline = nullptr;
     gpo_status last = GPO_SUCCESS;
@@ -204,8 +203,8 @@ struct Run {
     }
 };
 
-// Waits for an event and for runs of a pipeline, one of which fails; and in the handlers whatever they like: they
-// destroy what they waited for, wait for other work, and make a runtime of their own.
+// Waits for an event and for runs of a pipeline, one failing. The handlers destroy the objects they waited for, wait
+// for other work, and make a runtime of their own.
 void events_and_pipelines(loop::Gpu& gpu) {
     net::io_context context;
     gpuorch::completion_port port(context.get_executor(), gpu.runtime);

@@ -1,5 +1,5 @@
-// What every loop's test does: four streams, each with 2,500 pieces of work, a few under way at a time; each completion
-// must come once. A program ends with 0 and the line "10000 completions" if that held.
+// Shared by every loop's test: four streams, each with 2,500 pieces of work, a few under way at a time. Each completion
+// must come once. If that held, a program ends with 0 and the line "10000 completions".
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ public:
     std::uint64_t submitted[kStreams] = {};
 };
 
-/// Which completions have come, by stream and number. They must come in order.
+/// Which completions have come, by stream and number; each stream's must come in order.
 class Accounts {
 public:
     void came(std::uint64_t stream, std::uint64_t number, gpo_status status) {
@@ -85,7 +85,7 @@ private:
     std::uint64_t next_[kStreams] = {}, count_ = 0;
 };
 
-/// The same with a completion queue: `notify` submits, and `drain` is to be called when its descriptor is readable.
+/// The test with a completion queue: `notify` submits, and `drain` is to be called when its descriptor is readable.
 class Queue {
 public:
     explicit Queue(Gpu& gpu) : gpu_(gpu) {

@@ -14,7 +14,7 @@ extern char** environ;
 namespace gpo::test::matrix {
 
 pid_t start_child(const std::string& test_case, const std::string& variable, int socket) {
-    // The runner reads one report, which is this process's.
+    // The runner reads only the parent's report: remove the variable for the child.
     std::vector<std::string> kept = {variable};
     for (char** one = environ; *one; ++one)
         if (std::string(*one).rfind("GPUORCH_TEST_REPORT=", 0) != 0) kept.emplace_back(*one);

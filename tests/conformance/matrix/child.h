@@ -1,4 +1,4 @@
-// This program again, as a child process that runs one test case.
+// Starts this program again as a child process with one test case.
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 
 namespace gpo::test::matrix {
 
-/// Starts it with one more variable in its environment. `socket`, unless it is -1, is the child's descriptor 3.
+/// Starts the child with one more variable in its environment. `socket`: its descriptor 3; -1: none.
 pid_t start_child(const std::string& test_case, const std::string& variable, int socket = -1);
-/// Waits for its end. Its exit code; or minus the signal that ended it.
+/// Waits for the child's end. Returns the exit code, or minus the signal that ended the child.
 int wait_for_child(pid_t child);
 
 }  // namespace gpo::test::matrix

@@ -1,5 +1,5 @@
-// Pairs of ends: A is destroyed while B, which uses it, is behind a closed gate. What was accepted is done all the same,
-// or ends once with the status that a header names.
+// Pairs of ends: A is destroyed while B, which uses it, is behind a closed gate. Accepted work is done all the same, or
+// ends once with the status that a header names.
 #include "matrix.h"
 
 using namespace gpo::test;
@@ -8,7 +8,7 @@ namespace gpo::test::matrix {
 
 namespace {
 
-/// What is done behind a closed gate, and what is destroyed meanwhile.
+/// A gate: a test puts work behind it and destroys objects meanwhile.
 class Ends {
 public:
     Ends() : stream(world.gpu.stream("user")), other(world.gpu.stream("other")), word(world.word()), open_(world.word()) {}
@@ -18,7 +18,7 @@ public:
         if (!opened_) world.set(open_, 1);
         opened_ = true;
     }
-    /// What the GPU had is done.
+    /// Checks that the GPU does the work once the gate is open.
     void check_done(uint32_t value = kDone) {
         CHECK(read(*word) == 0);
         open();
@@ -33,7 +33,7 @@ public:
 
 private:
     uint32_t* const open_;
-    bool opened_ = false;   // the word is gone when the runtime is
+    bool opened_ = false;   // the word is freed with the runtime
 };
 
 struct Calls {

@@ -131,7 +131,7 @@ private:
     std::optional<Blocked> waiting_;
 };
 
-/// One entry, and no second one.
+/// A queue that gets exactly one entry.
 class Entries {
 public:
     explicit Entries(World& world) : queue(world.gpu.queue()) {}
@@ -472,7 +472,7 @@ private:
     std::string path_;
 };
 
-/// What the operation is behind fails: it never runs, and whoever looks learns why, once.
+/// The work before the operation fails: the operation never runs, and each look gives the reason, once.
 class Failure final : public View {
 public:
     using View::View;
@@ -507,7 +507,7 @@ public:
     void closed() override {
         CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(site.on()));
         site.give_up();
-        // Who gets the memory now must not get it too early.
+        // A new allocation must not reuse the memory before the GPU is done.
         Memory next = world.gpu.memory(64);
         Stream other = world.gpu.stream();
         CHECK_OK(gpo_fill(other, next, 99, 4, 16));
@@ -519,7 +519,7 @@ public:
     }
 };
 
-/// The event and the template are recorded anew while the GPU works: what was waited for stays what it was.
+/// The event and the template are recorded anew while the GPU works. Earlier waits aren't affected.
 class Anew final : public EventView {
 public:
     using EventView::EventView;

@@ -14,8 +14,8 @@ namespace {
 constexpr const char* kVariable = "GPUORCH_TEST_MATRIX_LOSS";
 constexpr const char* kTest = "matrix: a crash ends what waits at each place";
 
-/// How many operations wait at once. Each has a kernel that spins; a GPU has at most 32 queues that don't wait for each
-/// other, of which graphs, the crash and the library's own fills need some.
+/// Number of operations that wait at once. Each has a kernel that spins. A GPU has at most 32 queues that don't wait
+/// for each other; graphs, the crash and the library's own fills need some.
 size_t most_pending() {
     const char* device = std::getenv("GPUORCH_DEVICE");
     return device && std::string(device).rfind("cuda", 0) == 0 ? 12 : operations().size();
@@ -39,7 +39,8 @@ void lose_device_at(const Place& place, size_t first_operation) {
     uint64_t owed = 0;
     for (size_t i = first_operation; i < std::min(first_operation + most_pending(), operations().size()); ++i) {
         const Operation& operation = operations()[i];
-        // What needs no stream isn't pending; and only a graph in a graph launches others.
+        // Skip calls without a stream, which are never pending, and kernels that launch graphs: only a graph may have
+        // them.
         if (operation.is(kNoStream | kOnlyInGraph) || expected(operation, place).kind != Expected::works) continue;
         if (operation.is(kOnlyNode)) {   // once, so that nothing is left to be loaded
             Act first(world);
@@ -52,8 +53,8 @@ void lose_device_at(const Place& place, size_t first_operation) {
         made.site = place.make(world, *made.act);
         all.push_back(std::move(made));
     }
-    // Before a gate is closed graphs are made, and what was destroyed has gone: the driver waits for kernels in some
-    // calls of cuGraphExecDestroy, and was seen to in cuGraphInstantiate. Operations with a gate of their own come last.
+    // Graphs are made, and destroyed objects freed, before a gate is closed: the driver waits for kernels in some calls
+    // of cuGraphExecDestroy, and was seen to in cuGraphInstantiate. Operations with a gate of their own come last.
     const auto prepare = [&](bool has_gate) {
         for (const Pending& one : all) {
             if (static_cast<bool>(one.act->on_open) != has_gate) continue;
@@ -90,7 +91,7 @@ void lose_device_at(const Place& place, size_t first_operation) {
     auto figures = sized<gpo_cq_statistics>();
     CHECK_OK(gpo_cq_get_statistics(queue, &figures));
     CHECK(figures.delivered == owed);
-    for (Pending& one : all) one.site->open();   // nobody waits for it any more
+    for (Pending& one : all) one.site->open();   // no wait is left
     world.wait_for_callbacks();
 }
 

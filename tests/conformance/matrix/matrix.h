@@ -4,9 +4,9 @@
 // ends by setting a word of pinned memory to kDone. A *place* is where the program asks for it (places.cpp): on a held
 // stream, in a recording, in a callback, … A *look* is how the program learns that it is done (looks.cpp).
 //
-// What has to happen in a cell is computed (rules.cpp) from properties of the three, never taken from what the library
-// does. A cell that works is tested with a closed gate: while the gate is closed every look says "not yet"; when it
-// opens, data, order and the number of completions are right. A cell that is refused gives the status that a header
+// The expected outcome of a cell is computed (rules.cpp) from properties of the three, never taken from the library's
+// behaviour. A cell that works is tested with a closed gate: while the gate is closed every look says "not yet"; when
+// it opens, data, order and the number of completions are right. A cell that is refused gives the status that a header
 // names, and leaves everything usable.
 //
 //     GPUORCH_TEST_CELL="kernel|held|event" gpuorch_conformance -tc="matrix*"     one cell; an empty part means all
@@ -26,14 +26,14 @@
 
 namespace gpo::test::matrix {
 
-/// What an operation leaves in its word.
+/// Value that an operation leaves in its word.
 constexpr uint32_t kDone = 7;
 
-/// What makes a gate crash.
+/// Value that makes a gate crash.
 constexpr uint32_t kCrash = 2;
 
-/// What cells share: a runtime with its devices, kernels, and words of pinned memory. The gates of different cells are
-/// different words of it, so that a cell can be tested behind another one that has failed.
+/// Shared by cells: a runtime with its devices, kernels, and words of pinned memory. Each cell's gate is another word,
+/// so a cell can be tested after a failed cell.
 class World {
     Setting two_devices_{"GPUORCH_SOFT_DEVICES", "2"};
 
@@ -49,7 +49,7 @@ public:
     gpo_status add(gpo_stream_t on, uint32_t* to, const uint32_t* from, uint32_t value) {
         return launch(on, add_word, 1, 1, to, from, value);
     }
-    /// A kernel that ends when the word isn't 0; with kCrash it crashes then.
+    /// A kernel that ends when the word isn't 0; kCrash makes it crash.
     gpo_status gate(gpo_stream_t on, const uint32_t* open) { return launch(on, gate_word, 1, 1, open); }
     void set(uint32_t* word, uint32_t value);
     /// A node with a kernel of two arguments, a word's address and a number.
@@ -60,10 +60,10 @@ public:
     std::vector<Device> devices;      // handles of their own, the first device included
     Kernel write_word, add_word, count_word, gate_word, relaunch;
     Executor executor;
-    /// Waits until the executor owes no callback: whatever its callbacks use may go then.
+    /// Waits until all callbacks of the executor have run: objects used by them may be destroyed afterwards.
     void wait_for_callbacks();
-    /// Waits until the library has given back what was given up: the driver waits for kernels with some of that, and
-    /// the next cell has one that waits for us (stream.h, "Resident streams").
+    /// Waits until the library has freed all destroyed objects. The driver waits for kernels in some of the frees, and
+    /// the next cell's kernel waits for the test (stream.h, "Resident streams").
     void wait_for_frees();
     /// A group of the first `ranks` devices.
     Peers group(size_t ranks);
@@ -73,34 +73,35 @@ private:
     size_t used_ = 0;
 };
 
-/// One operation, made for one cell. What isn't set isn't there: an operation without `on_stream` is only ever a node.
+/// An operation, made for one cell. Functions may be empty: an operation without `on_stream` is only ever a node.
 struct Act {
     explicit Act(World& world) : world(world), word(world.word()) {}
     Act(const Act&) = delete;
 
-    /// Whether it is done, with the right data.
+    /// Whether the operation is done, with the right data.
     bool done() const { return read(*word) == kDone; }
-    /// Puts it on a stream; where it is only a node, by a launch of a graph, which prepare() has made.
+    /// Puts the operation on a stream. If it is only a node, launches the graph that prepare() made.
     gpo_status put(gpo_stream_t stream);
-    /// Records it: `recording` is what `stream` is recorded into.
+    /// Records the operation. `recording`: the template into which `stream` is recorded.
     gpo_status record(gpo_template_t recording, gpo_stream_t stream);
-    /// Makes, before any gate is closed, what put() needs.
+    /// Makes the graph for put(). Called before any gate is closed.
     gpo_status prepare();
-    /// Lets go what the operation itself waits for.
+    /// Ends the operation's own wait.
     void open() const {
         if (on_open) on_open();
     }
 
     World& world;
     uint32_t* const word;
-    /// What needs no stream, and may wait for the GPU. Done at the place, before the gate is closed.
+    /// A call that needs no stream and may wait for the GPU. Made at the place; before the gate is closed, except on
+    /// held and resident streams.
     std::function<gpo_status()> at_once;
     std::function<gpo_status(gpo_stream_t)> on_stream;
     std::function<gpo_status(gpo_template_t, const uint32_t* after, uint32_t count, uint32_t* node)> as_node;
     std::function<void()> on_open, at_end;
-    /// Frees and destroys whatever it has while the GPU still works with it.
+    /// Frees and destroys the operation's objects while the GPU still works with them.
     std::function<void()> give_up;
-    gpo_event_t event = nullptr;      // that it records
+    gpo_event_t event = nullptr;      // recorded by the operation
     std::vector<std::shared_ptr<void>> kept;
 
     template <class T>
@@ -119,9 +120,9 @@ private:
 constexpr uint32_t kNode = 1;            // can be a node of a graph
 constexpr uint32_t kBody = 2;            // can be a node of a conditional's body
 constexpr uint32_t kNoChild = 4;         // a template with it can't be a child
-constexpr uint32_t kNeedsHost = 8;       // the host does it in the stream's order: it holds its stream
-constexpr uint32_t kWaitsUnsent = 16;    // waits for what nobody has submitted: it holds its stream
-constexpr uint32_t kAnswers = 32;        // the call returns what only a stream that isn't held can tell
+constexpr uint32_t kNeedsHost = 8;       // done by the host in the stream's order: holds the stream
+constexpr uint32_t kWaitsUnsent = 16;    // waits for a signal that isn't submitted yet: holds the stream
+constexpr uint32_t kAnswers = 32;        // the call returns a value that is unknown while the stream is held
 constexpr uint32_t kLoads = 64;          // loads code, for which the driver waits for all kernels
 constexpr uint32_t kNoStream = 128;      // done at once, without a stream
 constexpr uint32_t kMarksCapture = 256;  // its event marks a point of a capture, which is complete at no time
@@ -156,19 +157,19 @@ class Site {
 public:
     Site(World& world, Act& act) : world(world), act(act), open_word(world.word()) {}
     virtual ~Site() = default;
-    /// What the calls gave: the operation's own, and the one that ends a recording.
+    /// Statuses of the operation's own call, and of the call that ends a recording.
     struct Calls {
         gpo_status call = GPO_SUCCESS, end = GPO_SUCCESS;
     };
-    /// Makes what the driver may wait for other kernels with. perform() does so itself where nobody has.
+    /// Makes objects early: the driver may wait for other kernels while it makes them. perform() calls it if needed.
     virtual void prepare() {}
-    /// Has the operation done here, behind a closed gate.
+    /// Does the operation at this place, behind a closed gate.
     virtual Calls perform() = 0;
     /// Opens the gate.
     virtual void open() { world.set(open_word, 1); }
-    /// Fails what the operation is behind (kCanFail).
+    /// Fails the work before the operation (kCanFail).
     virtual void fail() {}
-    /// Records the template anew with something else, and brings the graph to it.
+    /// Records the template anew with other contents, and updates the graph.
     virtual void record_anew() {}
     /// The graph does what was recorded anew.
     virtual void check_anew() {}
@@ -199,7 +200,7 @@ struct Place {
 const std::vector<Place>& places();
 
 // Properties of looks.
-constexpr uint32_t kByEvent = 1;         // by the event that the operation records, or one behind it
+constexpr uint32_t kByEvent = 1;         // by the operation's own event, or an event recorded behind the operation
 constexpr uint32_t kByDevice = 2;        // by a wait for all work of the device
 constexpr uint32_t kFails = 4;           // the work before the operation is failed
 constexpr uint32_t kFreed = 8;           // memory is freed and handles are destroyed meanwhile
@@ -237,14 +238,14 @@ struct LookKind {
 };
 const std::vector<LookKind>& looks();
 
-/// What has to happen, and the rule that says so: a sentence of a header or a rule of the driver.
+/// The required outcome and its rule: a sentence of a header or a rule of the driver.
 struct Expected {
     enum Kind {
         works,
         refused,     // the call gives `status`, and what ends the recording `end`
-        fails,       // the call is accepted, and the stream fails with `status` when it comes to the operation
+        fails,       // the call is accepted, and the stream fails with `status` at the operation
         unlooked,    // the operation works, and this look at it gives `status`
-        absent       // there is no such thing to do; or the header says that the program must not
+        absent       // nothing to test: no such call exists, or a header forbids it
     } kind = works;
     gpo_status status = GPO_SUCCESS, end = GPO_SUCCESS;
     const char* rule = "";
@@ -255,7 +256,7 @@ Expected expected(const Operation&, const Place&, const LookKind&);
 /// Tests a cell whose operation and place go together.
 void test(World& world, const Operation& operation, const Place& place, const LookKind& look);
 
-/// The page that says what composes with what (libgpuorch/COMPOSES.md).
+/// The text of libgpuorch/COMPOSES.md: the page of what composes with what.
 std::string page();
 
 }  // namespace gpo::test::matrix

@@ -50,7 +50,7 @@ const std::set<Cell>& chosen() {
                         made.insert(cell);
                 }
         if (everything()) return made;
-        // What the diagonal leaves out of the pairs, since the diagonal's cell isn't looked at.
+        // Add the pairs that the diagonal leaves out because its own cell isn't looked at.
         std::set<std::pair<size_t, size_t>> of_operation, of_place, together;
         const auto covers = [&](const Cell& cell) {
             together.insert({cell.operation, cell.place});
@@ -81,7 +81,7 @@ const std::set<Cell>& chosen() {
     return all;
 }
 
-/// What GPUORCH_TEST_CELL asks for.
+/// Whether GPUORCH_TEST_CELL selects the cell.
 bool asked_for(const Cell& cell) {
     const char* given = std::getenv("GPUORCH_TEST_CELL");
     if (!given) return true;
@@ -156,7 +156,7 @@ void test_place(const char* name) {
     for (const Cell& cell : chosen()) {
         const Place& place = places()[cell.place];
         if (place.name != std::string(name) || !asked_for(cell)) continue;
-        // What was loaded for another operation must not hide that one loads something.
+        // Code loaded for an earlier operation must not hide that this operation loads code.
         const bool alone = place.is(kResident | kBesideResident) && operations()[cell.operation].is(kNoStream);
         if (!world || !world->fresh() || (alone && cell.operation != last)) {
             world.reset();

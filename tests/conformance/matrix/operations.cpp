@@ -1,5 +1,5 @@
-// The operations of the matrix. Each sets its word to kDone, behind all that it is about: what it copies, fills, waits
-// for or records lies before that in its stream or graph; an event that it records, or a value that it signals, behind.
+// The operations of the matrix. Each sets its word to kDone after its copies, fills, waits and recordings, in the order
+// of its stream or graph. The operation's own event or timeline value comes after the word.
 #include "matrix.h"
 
 namespace gpo::test::matrix {
@@ -680,7 +680,7 @@ void allocate_memory(World& world, Act& act) {
 }
 void pool_trim(World& world, Act& act) {
     auto pool = pool_of(world, act);
-    // What was used and freed, and seen to be by the library's own waits.
+    // Memory that was used and freed; the library's own wait has seen the free.
     Stream stream = world.gpu.stream();
     uint64_t address = 0;
     REQUIRE_OK(gpo_pool_allocate(*pool, stream, 8 << 20, &address));

@@ -42,7 +42,7 @@ bool receive_all(int from, void* data, size_t bytes) {
     return true;
 }
 
-/// The other process: answers until nobody asks any more.
+/// The other process: answers until the socket is closed.
 void serve(int socket) {
     Gpu gpu;
     Event event;

@@ -7,9 +7,9 @@ namespace gpo::test::matrix {
 
 class OtherProcess {
 public:
-    /// Starts it with the first call.
+    /// Starts the process with the first call.
     static OtherProcess& instance();
-    /// Exports the event to it. Destroys what it imported before.
+    /// Exports the event to the process, which destroys the event imported before.
     void import_event(gpo_event_t event);
     gpo_status query();
     /// Waits there, for a while.

@@ -1,4 +1,4 @@
-// The page that says what composes with what. It is made from the rules that the tests of the matrix hold the library to.
+// Makes the page of what composes with what from the rules by which the tests of the matrix judge the library.
 #include <algorithm>
 #include <fstream>
 #include <sstream>

@@ -22,7 +22,7 @@ class Resident final : public Plain {
 public:
     Resident(World& world, Act& act) : Plain(world, act, GPO_STREAM_RESIDENT) {}
     Calls perform() override {
-        // What loads code is refused once the kernel stays.
+        // Calls that load code are refused once the kernel is resident.
         gpo_status status = act.prepare();
         REQUIRE_OK(gate());
         if (status == GPO_SUCCESS && act.at_once) status = act.at_once();
@@ -59,7 +59,7 @@ protected:
     Timeline timeline_;
 };
 
-/// Held by its part of a collective, of which another stream is held.
+/// Held by its part of a collective, because another rank's stream is held.
 class InGroup final : public Held {
 public:
     InGroup(World& world, Act& act) : Held(world, act), group_(world.group(world.devices.size())) {
@@ -90,7 +90,7 @@ private:
     std::vector<RankMemory> send_, receive_;
 };
 
-/// A stream that has learned a sequence of two kernels, of which the operation parts the second.
+/// A stream that has learned a sequence of two kernels. The operation comes in place of the second.
 class Learning final : public Plain {
 public:
     Learning(World& world, Act& act) : Plain(world, act, GPO_STREAM_LEARNS), first_(world.word()) {
@@ -148,7 +148,7 @@ private:
     StreamPool pool_;
 };
 
-/// What ends in a graph, which is launched behind the gate.
+/// The operation is part of a graph, which is launched behind the gate.
 class InGraph : public Site {
 public:
     InGraph(World& world, Act& act)
@@ -164,7 +164,7 @@ public:
         prepared_ = true;
         build(made_);
         if (made_.call || made_.end) return;
-        // A copy beside, of which a number is set that the recording that comes will have another use for.
+        // A copy beside the operation, with a parameter set. record_anew() uses the parameter's name for another field.
         uint32_t node = 0;
         const gpo_copy copy = copy_between(side_, side_ + 4, sizeof(uint32_t));
         REQUIRE_OK(gpo_template_add_copy(whole(), nullptr, 0, &copy, &node));
@@ -212,7 +212,7 @@ protected:
         REQUIRE_OK(gpo_template_begin(to, recorder_));
         put_recorded(to, calls);
         calls.end = gpo_template_end(to);
-        // Whatever was refused, the stream can be used again.
+        // Even after a refusal, the stream can be used again.
         uint32_t* const usable = world.word();
         CHECK_OK(world.write(recorder_, usable, 1));
         CHECK_OK(gpo_stream_wait(recorder_, kPatience));
@@ -236,7 +236,7 @@ protected:
     Graph graph_;
 
 private:
-    /// What the recording that came later has copied.
+    /// The word that the copy of record_anew() writes.
     uint32_t anew() {
         uint32_t* const seen = world.word();
         *seen = 99;
@@ -367,7 +367,7 @@ protected:
     virtual void act_here() {
         status_ = act.at_once ? act.at_once() : GPO_SUCCESS;
         if (status_ != GPO_SUCCESS) return;
-        if (act.at_once) gate_later_ = true;   // what it has given up may wait for this call
+        if (act.at_once) gate_later_ = true;   // objects destroyed by at_once may wait for this call
         else put_behind(status_);
     }
     void put_behind(gpo_status& status) {

@@ -1,4 +1,4 @@
-// What has to happen in a cell: computed from what the operation, the place and the look are.
+// Computes the expected outcome of a cell from properties of the operation, the place and the look.
 #include "matrix.h"
 
 namespace gpo::test::matrix {

@@ -1,4 +1,4 @@
-// What cells share, and how an operation is put on a stream, recorded, or made a node.
+// Objects shared by cells, and how an operation is put on a stream, recorded, or made a node.
 #include <optional>
 
 #include "matrix.h"
@@ -62,7 +62,7 @@ void World::wait_for_callbacks() {
     CHECK(figures.pending == 0);
 }
 
-// Each free comes behind what was given up before the one before it.
+// Each free completes after everything given up before the previous free.
 void World::wait_for_frees() {
     for (int i = 0; i < 3; ++i) {
         uint64_t address = 0;

@@ -1,5 +1,5 @@
-// Groups that are joined, with threads in the place of processes: ranks of one runtime, all on its first device. What
-// happens to processes is in tests/process/joined.cpp.
+// Joined groups, with threads in the place of processes: ranks of one runtime, all on its first device. Joined
+// processes are tested in tests/process/joined.cpp.
 #include <unistd.h>
 
 #include <chrono>
@@ -131,7 +131,8 @@ TEST_CASE("each kind of collective moves more than is on its way at once, all to
     }
     const auto sum = [&](uint64_t i) { return word(0, i) + word(1, i); };
     const uint32_t nothing = 0xffffffff;
-    // Of each: the collective, and element i of a rank's results, of which the last are left alone.
+    // Submits `collective` on both ranks. `expected(rank, i)`: element i of a rank's results; `nothing` where memory
+    // stays untouched.
     const auto check = [&](const std::string& what, const gpo_collective& collective, auto expected,
                            bool itself = false) {
         CAPTURE(what);
@@ -192,7 +193,7 @@ TEST_CASE("equal sums of two layers, submitted in another order by one rank, fai
         CHECK(has(message, "rank 1 has submitted all-reduce `layer 2` (sum of 10 uint32), and rank 0 all-reduce "
                            "`layer 1` (sum of 10 uint32)"));
     }
-    // The group goes on, where labels are missing too, or long.
+    // The group goes on, with labels that are missing or long, too.
     for (uint32_t rank = 0; rank < rig.ranks; ++rank) rig.streams[rank] = rig.stream("again");
     const std::string prefix(63, 'x');
     for (const bool labelled : {false, true})
@@ -234,7 +235,7 @@ TEST_CASE("a part that waits for other ranks is cancelled, and its memory can be
     CHECK(cancelled == 1);
     data[0] = Memory();
     REQUIRE_OK(gpo_stream_wait(rig.streams[0], kPatience));
-    // Rank 0 had announced that it would take part. On a busy machine it may have been cancelled before it could.
+    // Rank 0 announced that it would take part, or on a busy machine was cancelled before the announcement.
     const gpo_status status = rig.submit(1, sum_of(100), data[1], data[1]);
     if (status != GPO_SUCCESS) {
         CHECK(status == GPO_PEER_LOST);
@@ -310,7 +311,7 @@ TEST_CASE("a group that is aborted while it has nothing to do is lost to all ran
     const auto data = rig.buffers(100);
     REQUIRE_OK(gpo_peers_abort(rig.peers[0]));
     const auto lost = [&](uint32_t rank, gpo_status status, const char* why) {
-        // The rank may have learnt of it before.
+        // The rank may have learnt of the abort before the submit.
         const gpo_status submitted = rig.submit(rank, sum_of(100), data[rank], data[rank]);
         if (submitted != GPO_SUCCESS) CHECK(submitted == status);
         CHECK(has(submitted == GPO_SUCCESS ? rig.failure_of(rank, status) : last_error().message, why));

@@ -40,7 +40,7 @@ struct TwoDevices : private EightDevices, public Gpu {
         }
         return gpo_peers_submit(peers, &what, parts.data(), sizeof parts[0], 2);
     }
-    /// What both ranks have, 1 and 2, once it was summed.
+    /// Both ranks' results of an all-reduce that sums 1 and 2.
     std::vector<uint32_t> sums(gpo_peers_t peers) {
         for (uint32_t rank = 0; rank < 2; ++rank) REQUIRE_OK(gpo_fill(streams[rank], data[rank], rank + 1, 4, 16));
         REQUIRE_OK(submit(peers, collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_UINT32, 16, GPO_REDUCE_SUM), data));
@@ -76,7 +76,7 @@ TEST_CASE("beside a resident kernel a group is made of devices that were open be
     CHECK(info.nccl_version == 0);   // it would have to load kernels
     Peers refused;
     const gpo_status status = rig.group(refused.out(), GPO_ENGINE_NCCL);
-    CHECK((status == GPO_INVALID_STATE || status == GPO_NOT_SUPPORTED));   // the latter where there is no NCCL
+    CHECK((status == GPO_INVALID_STATE || status == GPO_NOT_SUPPORTED));   // the latter without NCCL
     Symmetric memory;
     REQUIRE_OK(gpo_symmetric_allocate(peers, 4096, nullptr, memory.out()));
     for (uint32_t rank = 0; rank < 2; ++rank) REQUIRE_OK(gpo_symmetric_reset(memory, rank, rig.streams[rank]));

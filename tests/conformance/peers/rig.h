@@ -1,5 +1,4 @@
-// What tests of groups of devices share: a group of all devices that there are, up to eight, with a stream and buffers
-// on each.
+// Shared by tests of groups of devices: a group of all devices, up to eight, with a stream and buffers on each.
 #pragma once
 
 #include <cstring>
@@ -15,12 +14,12 @@ namespace gpo::test {
 
 using Peers = Owned<gpo_peers_t, gpo_peers_destroy>;
 
-/// Eight software GPUs for the runtimes that are made while it lives; GPUs of CUDA are as many as there are.
+/// Eight software GPUs for the runtimes that are made during its life. The number of CUDA GPUs isn't changed.
 struct EightDevices {
     Setting devices_of_runtime{"GPUORCH_SOFT_DEVICES", "8"};
 };
 
-/// Device memory of any device, freed when it goes.
+/// Device memory of any device, freed by the destructor.
 class RankMemory {
 public:
     RankMemory(gpo_device_t device, uint64_t bytes) : device_(device) {

@@ -274,7 +274,7 @@ TEST_CASE("nobody gets a number of a range that was stopped, of no rank's part")
     for (const uint32_t stopper : {0u, rig.ranks - 1}) {
         CAPTURE(stopper);
         const auto seen = rig.counters(count);
-        for (uint32_t i = 0; i < rig.ranks; ++i) {   // the one that stops is the first
+        for (uint32_t i = 0; i < rig.ranks; ++i) {   // the rank that stops is the first
             const uint32_t rank = (stopper + i) % rig.ranks;
             REQUIRE_OK(launch(rig.streams[rank], stopped[rank], 1, 64, rig.row(rig.memory, rank), count, batch,
                               uint64_t{seen[rank]}, uint64_t{rank == stopper}, uint64_t{rig.wrong[rank]}));

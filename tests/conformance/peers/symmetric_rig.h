@@ -71,7 +71,7 @@ public:
         return out;
     }
 
-    /// One kernel on each rank, launched together. `arguments_of(rank)`: a tuple of the kernel's arguments.
+    /// Launches a kernel on each rank, all together. `arguments_of(rank)`: a tuple of the kernel's arguments.
     template <class ArgumentsOf>
     gpo_status launch(const std::vector<Kernel>& of, uint32_t blocks, uint32_t threads, ArgumentsOf arguments_of) {
         using Arguments = decltype(arguments_of(0u));
@@ -101,7 +101,7 @@ public:
         return gpo_peers_launch(peers, launches.data(), sizeof launches[0], ranks);
     }
 
-    /// What is recorded while `record` runs, as a graph of all streams.
+    /// A graph of all streams, with the work that `record` puts on them.
     template <class Record>
     Graph recorded(Record record) {
         auto options = sized<gpo_template_options>();

@@ -338,7 +338,7 @@ TEST_CASE("puts and gets move exactly their bytes, of any size and alignment, by
             rig.wait_all();
             CHECK(count_of(rig, wrong) == 0);
             for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
-                // A rank's memory gets what the one before puts; a rank's buffer what it gets of the one behind it.
+                // Puts fill a rank's memory from the previous rank. Gets fill a rank's buffer from the next rank.
                 const uint32_t of = out ? (rank + rig.ranks - 1) % rig.ranks : (rank + 1) % rig.ranks;
                 std::vector<uint8_t> expected(bytes, 0xee);
                 for (const Piece& piece : all)
@@ -478,7 +478,7 @@ TEST_CASE("a barrier that has run out of its bound can be gone on with, by a lat
     CHECK(alone(0, 20) == late);
     for (const auto& status : together(many)) CHECK(status == met);
 
-    // All but rank 0 give up, and rank 0 comes when they have gone: it has passed one barrier more than they.
+    // All ranks but rank 0 give up. Rank 0 comes afterwards, and has passed one barrier more than the others.
     for (uint32_t rank = 1; rank < rig.ranks; ++rank) CHECK(alone(rank, 20) == late);
     CHECK(alone(0, many) == met);
     CHECK(together(1000)[0] == late);

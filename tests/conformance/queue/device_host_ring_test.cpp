@@ -142,7 +142,7 @@ public:
         handle.capacity_log2 = options.capacity_log2;
     }
 
-    /// False: as many tasks as there are slots are without an answer.
+    /// Returns false if there are as many unanswered tasks as slots.
     bool post(uint32_t ticket, const std::vector<uint32_t>& task) {
         const uint64_t without = options_.answers ? answered_ : consumed();
         if (posted_count_ - without >= capacity_) return false;
@@ -191,7 +191,7 @@ private:
     uint64_t posted_count_, answered_;
 };
 
-/// Position of which the lap's flag is the last before 1 comes again.
+/// Position with the last lap flag before the flags begin again at 1.
 uint64_t last_flag(uint32_t capacity_log2) { return (uint64_t{0xfffffffe} << capacity_log2) + 5; }
 
 std::vector<uint32_t> request(uint32_t id, uint32_t words) {
@@ -230,7 +230,7 @@ struct Serve : Program {
     Pinned<int> dispatcher, workers;
 };
 
-/// Of each ticket its answer.
+/// The expected answer of each ticket.
 class Answers {
 public:
     void expect(uint32_t ticket, uint32_t words, uint32_t answer_words) {

@@ -10,7 +10,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// Of each number how often it was handed out, and of each warp what it was told at the end.
+/// Kernels that count how often each number is handed out, and note the last status of each thread.
 const char kRangeKernels[] = R"(
 #include <gpuorch/device/queue.cuh>
 
@@ -185,7 +185,7 @@ constexpr uint32_t kClaims[] = {0, kRangeLateClaims};  // flags of a range
 struct RangeProgram : Program {
     RangeProgram() : Program(kRangeKernels) {}
 
-    /// One launch. How often each number was handed out.
+    /// One launch. Returns how often each number was handed out.
     std::vector<uint32_t> launch(const std::string& form, const RangeMemory& range, const gpo_launch& shape) {
         std::vector<uint32_t> seen(range.handle.count + 1), clock(2);
         const uint32_t threads = shape.grid[0] * shape.block[0];
@@ -286,7 +286,7 @@ TEST_CASE("an order is kept: each batch holds the next numbers of the order, and
         const RangeMemory range(program.gpu, program.stream, 300, 3, order, claims);
         for (const char* form : kForms)
             CHECK(program.launch(form, range, shape_of(3, 64)) == std::vector<uint32_t>(300, 1));
-        // A single worker has nobody who comes before it: the times are the order.
+        // No other worker comes before a single worker: the times are the order.
         std::vector<uint32_t> seen(300), when(300), clock(2);
         program.run("by_warps", shape_of(1, 32), range.handle, seen, uint64_t{0}, when, clock);
         for (uint32_t i = 0; i < 300; ++i) CHECK(when[order[i]] == i);

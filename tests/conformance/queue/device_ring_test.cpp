@@ -1,5 +1,5 @@
-// gpo::ring in kernels (gpuorch/device/queue.cuh), one thread at a time: what each call returns. What many threads do
-// at once is in device_ring_traffic_test.cpp.
+// gpo::ring in kernels (gpuorch/device/queue.cuh), one thread at a time: the result of each call.
+// device_ring_traffic_test.cpp has many threads at once.
 #include <vector>
 
 #include "conformance/queue/queue_rig.h"
@@ -8,7 +8,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// One thread makes one call after the other.
+/// A single thread makes the calls of a script, one after the other.
 const char kScript[] = R"(
 #include <gpuorch/device/queue.cuh>
 
@@ -96,7 +96,7 @@ struct Script : Program {
     int one(const DeviceRing& ring, What what, uint32_t value = 0, uint32_t priority = 0) {
         return play(ring, {{what, value, priority}})[0].status;
     }
-    /// The values that pops give until one fails, and how that fails.
+    /// The values that pops give until a pop fails, and the status of that pop.
     std::pair<std::vector<uint32_t>, int> drain(const DeviceRing& ring) {
         std::vector<uint32_t> values;
         for (const Answer& answer : play(ring, std::vector<Call>(300, {kTryPop}))) {

@@ -221,7 +221,7 @@ struct Record {
 struct Traffic : Program {
     Traffic() : Program(kTraffic, {"traffic<16>", "traffic<32>", "traffic<48>", "traffic<112>", "traffic<256>"}) {}
 
-    /// One launch. How often each of `tasks` tasks came; no fault is allowed.
+    /// One launch. Returns how often each of `tasks` tasks came; no fault is allowed.
     template <class... Arguments>
     std::vector<uint32_t> watch(const char* name, const gpo_launch& shape, uint32_t tasks, uint32_t left,
                                 const Arguments&... arguments) {
@@ -249,7 +249,7 @@ struct Traffic : Program {
         CAPTURE(blocks);
         const uint32_t before = static_cast<uint32_t>(ring.word(kTail));
         const uint32_t pushing = units(form, producers, threads);
-        // Even lanes of all blocks have numbers of which every other is used.
+        // In half warps, only the even lanes push: every other group of `each` numbers is used.
         const uint32_t tasks = pushing * each * (form == kHalfWarps ? 2 : 1);
         std::vector<uint32_t> expected(tasks, 1);
         if (form == kHalfWarps)
@@ -372,7 +372,7 @@ TEST_CASE("an abort ends the waits of all threads, while the ring is empty and w
                 const RingMemory ring(traffic.gpu, traffic.stream, {.flags = flags});
                 if (full) {
                     const uint32_t units = Traffic::units(form, 64, 32);
-                    // As many pushes as there are slots.
+                    // Push once for each slot.
                     const gpo_launch fills = shape_of(form == kThreads ? 2 : 64, 32);
                     traffic.watch("only_push", fills, units, 0, ring.handle, static_cast<int>(form), 2'000'000'000);
                     CHECK(traffic.faults == std::vector<uint32_t>(5));

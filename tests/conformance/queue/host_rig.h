@@ -1,4 +1,4 @@
-// What the tests of queues share: making them, and a look at their memory.
+// Shared by the tests of queues: makes queues, and reads their memory.
 #pragma once
 
 #include <cstring>
@@ -9,20 +9,20 @@
 
 namespace gpo::test {
 
-/// gpo::range, as its bytes lie.
+/// gpo::range, byte by byte.
 struct RangeRow {
     uint32_t magic, version;
     uint64_t words, count, order;
     uint32_t batch, flags, reserved[6];
 };
-/// gpo::ring, likewise.
+/// gpo::ring, byte by byte.
 struct RingRow {
     uint32_t magic, version;
     uint64_t words, sequence, tasks;
     uint32_t capacity_log2, task_size, priorities, flags, reserved[12];
 };
 
-/// gpo::host_ring, likewise.
+/// gpo::host_ring, byte by byte.
 struct HostRingRow {
     uint32_t magic, version;
     RingRow tasks;
@@ -68,7 +68,7 @@ inline gpo_queue_info queue_info(gpo_queue_t queue) {
     return info;
 }
 
-/// Device memory, behind what is on the stream.
+/// Reads device memory, after the work on the stream.
 template <class T>
 std::vector<T> device_words(Gpu& gpu, gpo_stream_t stream, uint64_t address, size_t count) {
     auto pinned = gpu.pinned<T>(count);
@@ -90,7 +90,7 @@ inline std::string queue_refusal() {
 
 inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Whether an address is of device memory that exists.
+/// Whether an address is in existing device memory.
 inline bool is_device_memory(Gpu& gpu, uint64_t address) {
     auto info = sized<gpo_memory_info>();
     REQUIRE_OK(gpo_memory_describe(gpu.device, address, &info));

@@ -40,7 +40,7 @@ struct HostRingRig : Gpu {
         gpo_answer entry;
         uint32_t value;
     };
-    /// As many answers as are asked for.
+    /// Takes `count` answers.
     std::vector<Answer> take(uint32_t tenant, size_t count) {
         std::vector<Answer> out;
         while (out.size() < count) {
@@ -153,7 +153,7 @@ TEST_CASE("answers come as entries of the tenant's completion queue") {
     CHECK(entries[0].submitted_ns >= before);
     CHECK(entries[0].completed_ns >= entries[0].submitted_ns);
     CHECK_STATUS(GPO_INVALID_STATE, gpo_queue_wait(rig.ring, 1, 0));
-    // As often as there is room, with pauses in which the thread may sleep.
+    // Post one task at a time, with pauses in which the thread may sleep.
     for (uint64_t i = 0; i < 200; ++i) {
         CHECK(rig.post(1, Words(4), i) == 1);
         CHECK(take(completions, 1)[0].user_data == i);
@@ -222,7 +222,7 @@ TEST_CASE("a waiting thread is told that a host ring is closed, aborted or destr
         waiter.join();
         if (how[0] == 'c')
             CHECK(status == GPO_END);
-        else  // the wait may begin when the handle is gone
+        else  // the wait may begin after the handle's destruction
             CHECK((status == GPO_CANCELLED || (how[0] == 'd' && status == GPO_STALE_HANDLE)));
     }
 }
@@ -283,7 +283,7 @@ TEST_CASE("a shutdown ends waits for answers, and entries that are owed come as 
     while (!waits) std::this_thread::yield();
     CHECK_OK(gpo_runtime_shutdown(rig->runtime, kPatience));
     waiter.join();
-    // A wait that begins when the runtime is gone finds no queue.
+    // A wait that begins after the shutdown finds no queue.
     CAPTURE(status);
     CHECK((status == GPO_SHUT_DOWN || status == GPO_CANCELLED || status == GPO_STALE_HANDLE));
     gpo_completion entries[3];

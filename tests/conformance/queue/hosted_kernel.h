@@ -1,5 +1,5 @@
-// A thread of the host's in the place of a kernel that serves a host ring: it reads and writes the slots in pinned
-// memory as gpuorch/device/queue.cuh says. So the host's half is tested without a kernel.
+// A host thread in place of a kernel that serves a host ring: it reads and writes the slots in pinned memory as
+// gpuorch/device/queue.cuh says. Thus the host's half is tested without a kernel.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@ public:
         uint32_t ticket;
         std::vector<uint32_t> words;
     };
-    /// Answers to a task.
+    /// Makes the answer to a task.
     using Answer = std::function<std::pair<gpo_status, std::vector<uint32_t>>(const Task&)>;
 
-    /// From here on each task is answered at once by `answer`; by nobody, if that is empty.
+    /// From here on, `answer` answers each task at once; if it is empty, tasks stay unanswered.
     explicit HostedKernel(gpo_queue_t queue, Answer answer = nullptr)
         : row_(row_of<HostRingRow>(queue)), answer_(std::move(answer)), thread_([this] { run(); }) {}
     ~HostedKernel() { end(); }
-    /// Before the queue's memory goes.
+    /// To be called before the queue's memory is freed.
     void end() {
         stopping_ = true;
         if (thread_.joinable()) thread_.join();
     }
-    /// How many tasks it has read.
+    /// How many tasks the thread has read.
     uint64_t read() const { return read_; }
 
 private:

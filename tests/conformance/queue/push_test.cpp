@@ -1,4 +1,4 @@
-// Tasks that streams push into rings: their order, what finds no room, and bad input.
+// Tasks that streams push into rings: their order, tasks without room, and bad input.
 #include <array>
 #include <numeric>
 
@@ -9,7 +9,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// One thread pops up to `count` tasks of 16 bytes, as long as there are any.
+/// A single thread pops up to `count` tasks of 16 bytes, as long as there are any.
 constexpr const char* kPop = R"(
 typedef unsigned long long u64;
 struct ring {

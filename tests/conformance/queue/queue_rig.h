@@ -31,7 +31,7 @@ public:
         handle.flags = flags;
     }
 
-    /// The claims of a launch that runs or was ended in the middle.
+    /// The claims of a launch that is running, or was ended in the middle.
     uint64_t claims() const {
         uint64_t claims = 0;
         REQUIRE_OK(gpo_copy_to_host(stream_, &claims, words_, 8));

@@ -1,4 +1,4 @@
-// Rings as the host sees them: what kernels are given, the end of a ring, resets, figures, and bad input.
+// Rings as the host sees them: the structs for kernels, the end of a ring, resets, figures, and bad input.
 #include "conformance/queue/host_rig.h"
 
 using namespace gpo::test;

@@ -55,7 +55,7 @@ struct Firing : Gpu {
                                            sizeof...(arguments), &made));
         return made;
     }
-    /// Graphs of two nodes, each of which reads its task in `tasks`.
+    /// Graphs of two nodes. Each graph reads its own task in `tasks`.
     void make_adding(uint64_t count) {
         tasks = memory(count * sizeof(NumberTask));
         made = memory(count * 4);
@@ -127,7 +127,7 @@ TEST_CASE("tasks wait for the graphs of their handler while others are launched,
         handler.task_memory = task;
         Scheduler scheduler;
         REQUIRE_OK(gpu.create({gpu.adding_handler(), handler}, scheduler));
-        // Of the second handler, which has one graph: one, some in a row, and each third.
+        // Tasks for the second handler, which has one graph: number 5, some in a row, and every third.
         std::vector<NumberTask> tasks;
         for (uint32_t i = 1; i <= 60; ++i) tasks.push_back({i == 5 || (i > 20 && i < 30) || i % 3 == 0, i, {}});
         push_tasks(gpu.ring, gpu.plain, tasks);

@@ -7,7 +7,7 @@ using namespace gpo::test;
 
 namespace {
 
-// Counts a request down by one for each turn, and adds its number each time: so that it answers number * (left + 1).
+// Counts a request down by one in each turn and adds its number each time: the answer is number * (left + 1).
 constexpr const char* kCount = R"(
 #include <gpuorch/device/scheduler.cuh>
 struct request { unsigned handler, number, left, sum; };
@@ -91,7 +91,7 @@ struct Serving : Gpu {
         gpo_status status;
         uint32_t value;
     };
-    /// Posts a request and waits for its answer, for a tenant of which nothing else is in the ring.
+    /// Posts a request and waits for its answer. The tenant has nothing else in the ring.
     Answer ask(const Request& request, uint32_t tenant = 0) {
         uint64_t count = 0;
         REQUIRE_OK(gpo_queue_post(ring, tenant, &request, 1, 77, &count));
@@ -126,7 +126,7 @@ TEST_CASE("requests of many turns are answered, whoever does them" * gated) {
         CHECK(gpu.ask({9, 0, 0, 0}).status == GPO_NOT_FOUND);
         CHECK(gpu.ask({2, 5, 0, 0}).value == 5);
         CHECK_OK(gpo_scheduler_drain(gpu.scheduler, kPatience));
-        CHECK(*gpu.sum.data() == 3);  // the tasks that were pushed are done, too
+        CHECK(*gpu.sum.data() == 3);  // the pushed tasks are done, too
         const auto info = scheduler_info(gpu.scheduler);
         CHECK(info.tasks == 100 + 1 + 1 + 3);
         CHECK(info.errors == 2);
@@ -152,7 +152,7 @@ TEST_CASE("a handler in which some threads answer or put back alone fails, by na
                 failed.push_back(handler);
             }
         CHECK_OK(gpo_scheduler_drain(gpu.scheduler, kPatience));
-        CHECK(*gpu.sum.data() == 0);   // each call has said so to its thread
+        CHECK(*gpu.sum.data() == 0);   // each call returned queue_timeout to its thread
         const auto errors = task_errors(gpu.scheduler);
         REQUIRE(errors.size() == failed.size());
         for (size_t i = 0; i < failed.size(); ++i) {
@@ -264,7 +264,7 @@ TEST_CASE("a scheduler ends when its host ring is closed and all is answered, an
             gpu.scheduler.release();
         }
     }
-    // Nothing is left of the runtimes: else there could be no deterministic one.
+    // Nothing is left of the runtimes; otherwise a deterministic runtime couldn't be made.
     auto options = sized<gpo_runtime_options>();
     options.device = "soft";
     options.schedule_seed = 1;

@@ -1,4 +1,4 @@
-// What schedulers refuse, how runs end by themselves, and what they say of what they did.
+// Schedulers: refused options, how runs end by themselves, and figures about a run.
 #include "conformance/queue/scheduler_rig.h"
 
 using namespace gpo::test;
@@ -91,7 +91,7 @@ TEST_CASE("what can't be a scheduler is refused, and the message names what is w
                    "the task of handler large is larger than the queue's tasks"));
     gpu.refusal(GPO_COMPILE_FAILED, {"other"});
 
-    // What has failed keeps neither the ring nor multiprocessors.
+    // A scheduler whose creation failed keeps neither the ring nor multiprocessors.
     Scheduler made = make_scheduler(gpu, gpu.options, {"nothing"});
     CHECK(mentions(gpu.refusal(GPO_INVALID_STATE), "is served by scheduler `tasks` already"));
     made.reset();
@@ -132,7 +132,7 @@ TEST_CASE("two schedulers share a device, and a third that finds no multiprocess
     CHECK(scheduler_info(first).tasks == 20);
     CHECK(scheduler_info(second).tasks == 20);
     second.reset();
-    CHECK(comes_true([&] {  // what it had is given up soon
+    CHECK(comes_true([&] {  // its resources are freed soon
         Scheduler third;
         return create_scheduler(gpu, gpu.options, {"nothing"}, third) == GPO_SUCCESS;
     }));
@@ -217,7 +217,7 @@ TEST_CASE("tasks that push for ever fill their ring, are told so, and the schedu
     CHECK_OK(gpo_scheduler_stop(scheduler, kPatience));
     const auto errors = task_errors(scheduler);
     REQUIRE(!errors.empty());
-    CHECK(errors[0].status == GPO_TIMEOUT);  // which the push returned, and the handler with it
+    CHECK(errors[0].status == GPO_TIMEOUT);  // returned by the push, and by the handler
     const auto info = scheduler_info(scheduler);
     CHECK(info.errors >= errors.size());
     CHECK(info.depth > 0);

@@ -1,4 +1,4 @@
-// What the tests of schedulers share: a scheduler with a queue, and what it has done.
+// Shared by the tests of schedulers: a scheduler with a queue, and its figures.
 #pragma once
 
 #include "conformance/queue/host_rig.h"

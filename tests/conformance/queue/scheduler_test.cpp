@@ -78,7 +78,7 @@ TEST_CASE("a scheduler does what streams push, and drains" * gated) {
         Adding gpu(workers);
         Scheduler scheduler = make_scheduler(gpu, gpu.options, {"add", "refuse"});
         CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_READY);
-        push_tasks(gpu.ring, gpu.plain, numbers(100));  // before it begins, and beside it
+        push_tasks(gpu.ring, gpu.plain, numbers(100));  // before the run, and beside it
         REQUIRE_OK(gpo_scheduler_start(scheduler));
         push_tasks(gpu.ring, gpu.plain, numbers(400));
         CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_RUNNING);
@@ -224,7 +224,7 @@ TEST_CASE("a scheduler that is stopped in the middle leaves the tasks that have 
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_DRAINING);
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_stop(scheduler, 1'000'000));
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_STOPPING);
-    CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_drain(scheduler, 0));  // less than was asked for
+    CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_drain(scheduler, 0));  // a drain doesn't undo the stop
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_STOPPING);
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_wait(scheduler, 0));
     CHECK_STATUS(GPO_INVALID_STATE, gpo_scheduler_start(scheduler));
@@ -312,7 +312,7 @@ TEST_CASE("a scheduler and its queue that are destroyed keep their memory while 
     CHECK_OK(gpo_queue_destroy(gpu.ring.release()));
     CHECK_OK(gpo_scheduler_destroy(scheduler.release()));
     other.reset();
-    CHECK(comes_true([&] { return !is_device_memory(gpu, freed); }));  // whatever else is to be freed has been
+    CHECK(comes_true([&] { return !is_device_memory(gpu, freed); }));  // other frees have happened
     CHECK(is_device_memory(gpu, kept));
     gpu.go();
     CHECK(comes_true([&] { return !is_device_memory(gpu, kept); }));

@@ -70,7 +70,7 @@ struct Server : Gpu {
     DeviceQueue ring;
 };
 
-/// Posts tasks and takes their answers until there are as many; how many were wrong.
+/// Posts tasks and takes their answers until all have come. Returns the number of wrong answers.
 uint64_t ask(gpo_queue_t ring, uint32_t tenant, uint64_t tasks, uint64_t batch) {
     uint64_t posted = 0, taken = 0, wrong = 0;
     std::vector<bool> seen(tasks);

@@ -1,5 +1,5 @@
-// Queues of the host's with kernels that use them by gpuorch/device/queue.cuh: orders, tasks from both sides, replays,
-// and kernels that stay until the host ends them.
+// Queues made by the host with kernels that use them by gpuorch/device/queue.cuh: orders, tasks from both sides,
+// replays, and kernels that stay until the host ends them.
 #include <algorithm>
 #include <numeric>
 #include <thread>
@@ -238,7 +238,7 @@ TEST_CASE("where a consumer is gone with its task, a closed ring has no end, and
     CHECK(info.popped == 64);
     CHECK(info.done == 63);
     CHECK(info.state == GPO_QUEUE_CLOSED);
-    // What is lost stays lost: only a reset makes the ring as new.
+    // Lost tasks stay lost: only a reset makes the ring as new.
     CHECK_OK(gpo_queue_reset(ring, stream));
     CHECK_OK(gpo_queue_push(ring, stream, tasks.data(), 1, 0));
     CHECK_OK(gpo_stream_wait(stream, kPatience));

@@ -1,4 +1,4 @@
-/* Prints the version of the library that it runs with, if that has the functions its headers declare. */
+/* Prints the version of the running library, if the library has all functions of its headers. */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
 

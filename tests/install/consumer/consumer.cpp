@@ -1,4 +1,4 @@
-// The same in C++.
+// consumer.c in C++.
 #include <gpuorch/gpuorch.hpp>
 
 #include <iostream>
