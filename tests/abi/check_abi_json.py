@@ -142,7 +142,7 @@ def meanings(abi):
           [" ".join(pair) for table in tables for pair in table if pair not in parameters | fields | anywhere])
 
 
-# What is named for the operation, or for an object that has no handle: types.h, "Names".
+# Functions named for an operation, or for an object without a handle: types.h, "Names".
 FAMILIES = r"gpo_(advise|copy|fill|memory|host|host_call|trace|object)(_|$)"
 
 

@@ -110,7 +110,7 @@ VALUES = {
     for function in ("end", "cancel", "get_last_node", "set_last_node")
 }
 
-# Good calls that can't be made in this world, or that would end it; and what they give instead of success.
+# Good calls that this world can't make, or that would end it, with their result instead of success.
 GOOD_CALL = {
     "gpo_cq_wait": "GPO_TIMEOUT", "gpo_queue_wait": "GPO_TIMEOUT", "gpo_cq_get_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND",
     "gpo_runtime_shutdown": None,
@@ -120,25 +120,25 @@ GOOD_CALL = {
     # Only another process could have exported something: tests/process/interprocess.cpp.
     "gpo_memory_import": "GPO_INVALID_ARGUMENT", "gpo_event_import": "GPO_INVALID_ARGUMENT",
 }
-# What a call gives whose struct ends before its last field, where that field has to be there.
+# Result of a call with a struct that ends before its last field, where the field is mandatory.
 SMALLER = {("gpo_template_add_copy", "copy"): "GPO_INVALID_ARGUMENT"}
-# What gives something else inside: the device has what it is called from to wait for.
+# Results that differ inside: the device still has the calling host call to wait for.
 INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
-# Calls for a template, whose refusal leaves its recording as it is.
+# Calls for a template, whose refusal leaves its recording unchanged.
 OF_TEMPLATES = {"gpo_template_get_last_node", "gpo_template_set_last_node"}
-# What a good call gives that has to be given back, by function: of the output parameter's number.
+# Code that gives back the result of a good call, by function; {0} is the number of the output parameter.
 GIVEN_BACK = {"gpo_cq_get_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy|gpo_device_close")
-# What may be NULL only where another argument is 0.
+# Arguments that may be NULL only if another argument is 0.
 NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT", "after": "GPO_INVALID_ARGUMENT", "settings": "GPO_INVALID_ARGUMENT"}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies"), ("gpo_graph_set_all", "settings"),
           ("gpo_template_launch", "settings"), ("gpo_buckets_launch", "settings"), ("gpo_advise", "advice"), ("gpo_queue_take", "entries"),
           ("gpo_scheduler_create", "handlers"), ("gpo_scheduler_get_blocks", "blocks"), ("gpo_scheduler_get_samples", "samples"),
           ("gpo_scheduler_get_errors", "errors"), ("gpo_peers_submit", "parts"), ("gpo_peers_launch", "launches")}
-# What the world calls its object of a type, where that is a word of C++.
+# The world's name for an object of a type whose own name is a word of C++.
 OBJECT = {"template": "graph_template"}
-# What failures call objects, by the world's name of their type; others are called as their type.
+# Names of objects in messages, by the world's name of their type; other objects have their type's name.
 CALLED = {"graph_template": "template", "cq": "completion queue", "stream_pool": "stream pool", "symmetric": "symmetric memory"}
 
 

@@ -54,7 +54,7 @@ gpo_compile_options compile_options() {
     return options;
 }
 
-/// What the library calls with a body to run, from wherever it calls it.
+/// Runs a body, from any place where the library calls it.
 struct Body {
     const std::function<void()>& run;
     int came = 0;
@@ -69,7 +69,7 @@ struct Body {
     static gpo_status take(void* user, const gpo_chunk*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
 };
 
-/// What the world's log function calls once, and what its host nodes call.
+/// Bodies that the world's log function calls once, and that its host nodes call.
 Body *logged = nullptr, *in_node = nullptr;
 
 const gpo_runtime_options& logging_options() {
@@ -83,7 +83,7 @@ const gpo_runtime_options& logging_options() {
     return options;
 }
 
-/// Never destroyed: where the last test is left out the world stays, for doctest is gone when static objects go.
+/// Never destroyed: without the last test the world stays, because doctest ends before static objects do.
 std::unique_ptr<World>& holder() {
     static auto& world = *new std::unique_ptr<World>;
     return world;
@@ -286,7 +286,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
 
-    REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // so that there is a summary
+    REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // makes a summary
     REQUIRE_OK(gpo_trace_stop(runtime));
     trace_file = memfd_create("gpuorch-world", MFD_CLOEXEC);
     REQUIRE(write(trace_file, kTrace, sizeof kTrace - 1) == sizeof kTrace - 1);
@@ -342,7 +342,7 @@ void World::make_graphs() {
     REQUIRE_OK(gpo_template_get_native(graph_template, &native_graph));
 }
 
-// Of other kinds than `queue`.
+// Queues of other kinds than `queue`.
 void World::make_queues() {
     auto options = sized<gpo_queue_options>();
     options.kind = GPO_QUEUE_RANGE;

@@ -1,5 +1,5 @@
-// One of everything, for the test that generate_bad_calls.py makes: usable, destroyed, of another runtime, of a runtime
-// that was shut down; and the structs of good calls.
+// An object of each type for the test that generate_bad_calls.py makes: usable, destroyed, of another runtime, of a
+// runtime that was shut down; and the structs of good calls.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace gpo::test {
 
-/// The handles that a call was given, each with what failures call an object of its type.
+/// A handle that a call was given, and the name of its type in messages.
 struct GivenHandle {
     const char* type;
     const void* handle;
 };
 using Handles = std::vector<GivenHandle>;
 
-/// CHECK_STATUS, with a text that says what is special about the call. If it was refused, the last error is its own,
-/// and names one of the objects behind those handles that are valid, if one is.
+/// CHECK_STATUS, with a text that describes the call. If the call was refused, the last error has to be the call's own,
+/// and has to name an object behind the valid handles, if there are any.
 #define CHECK_CALL(what, expected, given, ...) \
     gpo::test::assert_call({__FILE__, __LINE__, false}, what ": " #__VA_ARGS__, expected, given, (__VA_ARGS__))
 void assert_call(const Assertion& where, const char* call, gpo_status expected, const Handles& given, gpo_status got);
@@ -53,7 +53,7 @@ inline std::vector<uint32_t> sizes_that_cut(size_t bytes, std::initializer_list<
     return found;
 }
 
-/// One object of each type in one runtime, named as the handle types are.
+/// An object of each type in one runtime, named like the handle types.
 struct Objects {
     explicit Objects(const gpo_runtime_options* options = nullptr);
     ~Objects();
@@ -75,7 +75,7 @@ struct Objects {
     gpo_buckets_t buckets = nullptr;          // of shapes 4 and 8, with the parameter "two"
     gpo_queue_t queue = nullptr;              // a ring
     gpo_scheduler_t scheduler = nullptr;      // of a ring of its own, without tasks
-    gpo_peers_t peers = nullptr;              // of the one device
+    gpo_peers_t peers = nullptr;              // of `device` alone
     gpo_symmetric_t symmetric = nullptr;      // 4096 bytes
     uint64_t memory = 0;  // 4096 bytes on the device
 
@@ -111,7 +111,7 @@ private:
     std::vector<gpo_queue_t> rings_;  // of schedulers
 };
 
-/// What the library calls.
+/// Places from which the library calls functions of the program.
 enum class Inside { callback, host_call, pipeline, log, host_node, imported_node };
 
 struct World : Objects {
@@ -164,7 +164,7 @@ struct World : Objects {
     uint32_t loop_node = 0;
     gpo_graph_t device_graph = nullptr;  // that kernels may launch
     gpo_queue_t range = nullptr;         // of 4 numbers
-    gpo_queue_t host_queue = nullptr;    // a host ring of two tenants, whose tasks nobody does
+    gpo_queue_t host_queue = nullptr;    // a host ring of two tenants, without a consumer
     const float costs[4] = {1, 2, 3, 4};
     void* native_graph = nullptr;        // graph_template's
     gpo_scheduler_t stopped_scheduler();  // `scheduler`
@@ -210,7 +210,7 @@ struct World : Objects {
     gpo_join_options good_gpo_join_options();   // of a group that it has alone
     uint8_t peers_id[GPO_PEERS_ID_BYTES];
 
-    // What a call has made, to be given up by renew().
+    // Keeps a call's result until renew() destroys it.
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
     void keep(gpo_device_t handle) { gpo_device_close(handle); }
     void keep(gpo_stream_t handle) { gpo_stream_destroy(handle); }
@@ -233,19 +233,19 @@ struct World : Objects {
     void keep(gpo_symmetric_t handle) { gpo_symmetric_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
-    /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which
-    /// run on this thread then; in a sink, on a thread of a pipeline; or in a host node, of a graph that was built or of
-    /// one that was imported, on a thread of the driver. Each has a stream or pipeline of its own, and is over on return.
+    /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function: on this thread.
+    /// In a sink, the body runs on a thread of a pipeline. In a host node, of a built or of an imported graph, it runs
+    /// on a thread of the driver. Each place has a stream or pipeline of its own, and is finished on return.
     void inside(Inside what, const std::function<void()>& body);
 
-    /// After each call: waits for what it started, and takes back what it left.
+    /// After each call: waits for its work, and takes back its leftovers.
     void renew();
 
 private:
     gpo_executor_t callbacks_ = nullptr;
     gpo_stream_t held_ = nullptr;    // by host calls
     gpo_pipeline_t carrier_ = nullptr;
-    gpo_stream_t nodes_ = nullptr;   // of these graphs, which have one host node
+    gpo_stream_t nodes_ = nullptr;   // of the graphs below, with one host node each
     gpo_graph_t built_node_ = nullptr, imported_node_ = nullptr;
     uint64_t thrown_ = 0;            // on callbacks_
     std::mt19937_64 random_{20};
@@ -266,9 +266,9 @@ inline void no_completion(void*, const gpo_completion*, const gpo_error*) {}
 inline gpo_status no_host_call(void*, const gpo_host_call*) { return GPO_SUCCESS; }
 inline void no_host_node(void*) {}
 
-/// The one world of the program, made on first use.
+/// The program's only world, made on first use.
 World& world();
-/// Uses it once more, and ends it.
+/// Uses the world once more, and ends it.
 void end_world();
 
 }  // namespace gpo::test

@@ -1,4 +1,4 @@
-// Replaces the program's allocation functions. They must not allocate, and run before main.
+// Replaces the program's allocation functions. The replacements must not allocate, and run before main.
 #include "faults/allocations.h"
 
 #include <execinfo.h>
@@ -36,18 +36,18 @@ struct State {
 thread_local State state;
 thread_local bool counted = false;  // by operator new: the malloc under it is the same allocation
 
-/// Of the threads that the library has started.
+/// State of the faults on the threads that the library has started.
 struct Threads {
     std::atomic<bool> armed{false};
     std::atomic<uint64_t> kth{0}, spell_ns{0}, seen{0}, failed{0};
-    std::atomic<uint64_t> until{0};     // of the spell; 0: it has not begun
-    // Of the first that failed:
+    std::atomic<uint64_t> until{0};     // end of the spell; 0: it has not begun
+    // The first allocation that failed:
     std::atomic<int> depth{0};
     void* stack[32]{};
     char thread[16]{};
 };
 constinit Threads threads;
-thread_local bool of_library = false;   // the thread
+thread_local bool of_library = false;   // is this thread the library's?
 
 uint64_t now() noexcept {
     timespec time{};
@@ -150,7 +150,7 @@ std::string where_on_threads() {
 
 using namespace gpo::test::allocations;
 
-// What the library calls to start a thread (--wrap).
+// The library's calls of pthread_create arrive here (--wrap).
 extern "C" {
 
 int __real_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

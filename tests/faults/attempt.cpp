@@ -1,4 +1,4 @@
-// What has to hold during and after an attempt.
+// Checks during and after an attempt.
 #include "faults/attempt.h"
 
 #include <cuda.h>
@@ -32,7 +32,7 @@ public:
 private:
     void watch() {
         std::unique_lock guard(lock_);
-        // Second by second: a minute in which the machine, or this program, was suspended counts as one.
+        // Second by second: a minute in which the machine or this program was suspended counts as one second.
         for (int second = 0; second < 60; ++second)
             if (changed_.wait_for(guard, std::chrono::seconds(1), [this] { return done_; })) return;
         std::fprintf(stderr, "hangs: %s\n%s\n", what_.c_str(), trouble_.where().c_str());
@@ -50,7 +50,7 @@ private:
 
 bool lost(gpo_status status) { return status == GPO_DEVICE_LOST; }
 
-/// Does one thing after the other that a text names, "X: Y: Z", begin with the one before it?
+/// Whether a part of a text "X: Y: Z" begins with the part before it, or the part before with it.
 bool says_twice(std::string_view text) {
     const auto begins = [](std::string_view longer, std::string_view with) {
         return longer.starts_with(with) && (longer.size() == with.size() || longer[with.size()] == ' ');
@@ -66,9 +66,8 @@ bool says_twice(std::string_view text) {
     }
 }
 
-/// What a program shows of the failure of the call that this thread has just made. `text`: that call, or a function that
-/// makes several, of which the last may have failed too. Millions of failures are looked at: doctest is told of what is
-/// wrong only.
+/// Checks the message of the failure of this thread's last call. `text`: the call, or a function that makes several
+/// calls, the last of which may have failed too. Doctest hears only of faults, because there are millions of failures.
 void check_words(const char* text, gpo_status status) {
     const gpo_error error = last_error();
     if (std::string_view(text).starts_with("gpo_") && error.status != status) CHECK(error.status == status);

@@ -1,8 +1,8 @@
-// One run of a scenario while something goes wrong: what has to hold then, whatever it was.
+// A run of a scenario under some trouble, and the checks that hold under any trouble.
 //
-// A scenario is a straight walk through a part of the API. Each of its steps may fail, with a status that is not
-// GPO_INTERNAL; it then goes on as well as it can. What was accepted completes exactly once, nothing hangs, and when
-// nothing goes wrong any more the same runtime works, unless its device is lost, and can be shut down.
+// A scenario is a straight walk through a part of the API. Each step may fail, with a status other than GPO_INTERNAL;
+// the scenario then goes on as well as it can. Accepted work completes exactly once, and nothing hangs. When the
+// trouble is over, the same runtime works, unless its device is lost, and can be shut down.
 #pragma once
 
 #include <atomic>
@@ -16,18 +16,18 @@
 
 namespace gpo::test {
 
-/// What goes wrong during an attempt.
+/// A fault that is injected during an attempt.
 struct Trouble {
     std::string name;                        // for messages
     std::function<void()> begin = [] {};     // from here on it may happen
     std::function<void()> end = [] {};       // and no longer
     std::function<bool()> happened = [] { return false; };
-    std::function<void(const char*)> after = [](const char*) {};   // each step and question, told by its text
+    std::function<void(const char*)> after = [](const char*) {};   // called with the text of each step and question
     std::function<bool()> shuts_down = [] { return false; };   // a shutdown has begun beside the scenario
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
-    std::function<std::string()> where = [] { return std::string(); };   // it has happened, for messages
-    bool no_memory = false;  // what fails may be an allocation: sizes that are the library's choice may shrink
+    std::function<std::string()> where = [] { return std::string(); };   // the place where it happened, for messages
+    bool no_memory = false;  // an allocation may fail: sizes that the library chooses may shrink
 };
 
 class Attempt {
@@ -41,25 +41,25 @@ public:
     gpo_device_t device = nullptr;
     gpo_cq_t queue = nullptr;
 
-    /// For a runtime that is there already, and that somebody else shuts down meanwhile, by the end of the trouble.
+    /// Uses a runtime that another thread shuts down before the trouble ends.
     void use(gpo_runtime_t there) { runtime = there, shared_ = true; }
     /// Opens runtime, device and queue. False if that failed.
     bool open(const gpo_runtime_options& options = sized<gpo_runtime_options>());
 
-    /// A step that is to succeed. False if it failed, which is fine while there is trouble.
+    /// Runs a step that should succeed. Returns false if it failed, which is allowed during trouble.
     bool step(const char* text, const std::function<gpo_status()>& call);
-    /// A step with an answer (status below 10) that is as good as success.
+    /// Runs a step for which an answer (status below 10) is as good as success.
     bool ask(const char* text, const std::function<gpo_status()>& call);
 
-    /// Marks the stream; what was accepted has to come out of the queue, once.
+    /// Puts a mark on the stream, which has to come out of the queue exactly once.
     bool notify(gpo_stream_t stream);
-    /// For marks by other functions: a number to be given, and whether it was accepted.
+    /// For marks by other functions: the number to pass, and the note that it was accepted.
     uint64_t next_mark() { return ++marks_; }
     void accepted(uint64_t mark);
-    /// Takes what is in the queue.
+    /// Takes all entries that are in the queue.
     void drain();
 
-    /// Ends the trouble, waits for all that was accepted, sees that the runtime works, and shuts it down.
+    /// Ends the trouble, waits for all accepted marks, checks that the runtime works, and shuts it down.
     void finish();
 
     int failures() const { return failures_; }
@@ -72,7 +72,7 @@ public:
 private:
     bool judge(const char* text, gpo_status status, bool answers);
     void check_sound();
-    /// The runtime has shut down: all that was accepted has come, and the queue says that it is at its end.
+    /// After the shutdown: checks for all accepted marks, and for the queue's end.
     void check_end_of_queue();
 
     const Trouble& trouble_;
@@ -94,15 +94,15 @@ struct Scenario {
 /// All of them: together they call every exported function.
 const std::vector<Scenario>& scenarios();
 
-/// Runs one scenario with one trouble. Aborts the program, and says what it was, if that takes longer than a minute.
+/// Runs one scenario with one trouble. After a minute, prints both and aborts the program.
 void attempt(const Scenario& scenario, const Trouble& trouble);
 
 /// Whether --full was asked for (GPUORCH_TEST_FULL).
 bool full();
 
-/// Which of `total` cases of a scenario are tried: all, or the most it says (under --full that is printed); under
-/// sanitizers about `sample` of them, spread, the first and the last among them, unless it is to be `every` one.
-/// GPUORCH_TEST_FAULT=k is the k-th alone.
+/// The numbers of the cases of a scenario to try, out of `total`: all, or the scenario's limit (printed under --full).
+/// Sanitizer builds try about `sample` cases, spread from the first to the last, unless `every` is set.
+/// GPUORCH_TEST_FAULT=k selects case k alone.
 std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

@@ -22,7 +22,7 @@ constexpr char kVariable[] = "GPUORCH_TEST_EXPORTER";   // of the other process
 constexpr int kIn = 100, kOut = 101;
 
 Exporter start() {
-    int to[2], from[2];   // `to` stays open until this process ends, and then the other one does
+    int to[2], from[2];   // the other process ends when `to` closes, with this process at the latest
     REQUIRE(pipe2(to, O_CLOEXEC) == 0);
     REQUIRE(pipe2(from, O_CLOEXEC) == 0);
     posix_spawn_file_actions_t files;
@@ -35,7 +35,7 @@ Exporter start() {
     for (char** each = environ; *each; ++each) variables.push_back(*each);
     variables.push_back(own.data());
     variables.push_back(nullptr);
-    // By a shell, which ends: this process has no child that a test would find.
+    // Started by a shell, which ends: tests find no child of this process.
     std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     char shell[] = "/bin/sh", command[] = "-c", script[] = "\"$0\" \"$1\" &";
     char only[] = "--test-case=another process exports memory and an event";

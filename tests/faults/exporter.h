@@ -1,4 +1,4 @@
-// Another process, which has exported memory and an event: this program once more. It lives as long as this one.
+// Another process of this program, which has exported memory and an event. The exporter ends with this process.
 #pragma once
 
 #include <cstdint>

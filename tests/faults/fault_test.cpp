@@ -1,6 +1,6 @@
 // Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
-// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay what a failure names: one scenario, its k-th call. (Of the
-// library's own threads the k-th allocation may be another one then: the failure names the thread and the place.)
+// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay a failure: one scenario, its k-th call. (On the library's
+// own threads the k-th allocation may differ in the replay; the failure names the thread and the place.)
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,13 +108,13 @@ constexpr CUresult kLosses[] = {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FA
 
 constexpr uint64_t kSample = 24;
 
-/// All of them, as a rule under --full, else the one whose turn it is.
+/// All codes if `all`, otherwise the next in turn.
 std::vector<CUresult> codes(std::span<const CUresult> which, size_t& turn, bool all = full()) {
     if (all) return {which.begin(), which.end()};
     return {which[turn++ % which.size()]};
 }
 
-/// Lost at that driver call, once and for good, and lost twice.
+/// Loses the device at that driver call: for one call, for all later calls, and a second time.
 void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
     const CUresult second = first == kLosses[0] ? kLosses[1] : kLosses[0];
     for (bool for_ever : {false, true}) {
@@ -123,7 +123,7 @@ void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
         trouble.name += " (lost)";
         attempt(scenario, trouble);
     }
-    // After the walk it is lost again, with another code; what is known of it stays the same.
+    // After the walk the device is lost again, with another code; the recorded error stays the same.
     Trouble trouble = driver_trouble(kth, first, true);
     Attempt* attempted = nullptr;
     trouble.end = [&] {
@@ -266,8 +266,8 @@ TEST_CASE("a driver whose calls fail for ever from some call on, with each plaus
 
 TEST_CASE("a device that is lost at some step: everything pending completes once, and the first status is kept") {
 #if defined(__SANITIZE_THREAD__)
-    // What a lost device holds costs addresses for good, and ThreadSanitizer keeps memory of its own for every address
-    // that was ever used: more than 24 GB for all.
+    // A lost device keeps its addresses, and ThreadSanitizer keeps memory for every address ever used: more than 24 GB
+    // for all cases.
     const bool all = false;
     const uint64_t sample = (full() ? 4 : 1) * kSample;
 #else

@@ -1,11 +1,11 @@
-// Memory of templates: whatever has failed, it has its address until the last that needs it is gone, and goes then.
+// Memory of templates under faults: it keeps its address until its last user has ended, and is freed then.
 #include "faults/graph_scenarios.h"
 
 namespace gpo::test {
 
 namespace {
 
-/// A step that is tried again where it has failed: it has had no effect then, so that trying again is right.
+/// A step that is retried once after a failure; valid because a failed step has no effect.
 #define AGAIN(a, ...) (STEP(a, __VA_ARGS__) || STEP(a, __VA_ARGS__))
 
 constexpr uint32_t kWords = 8;
@@ -67,7 +67,7 @@ void allocating_templates(Attempt& a) {
     if (!AGAIN(a, gpo_event_create(a.device, nullptr, event.out()))) return;
     if (!AGAIN(a, gpo_template_create(a.device, nullptr, made.out()))) return;
     if (!AGAIN(a, gpo_template_allocate_host(made, kBytes, &memory))) return;
-    // What is added behind an allocation can't be taken out again, and has to have no effect all the same.
+    // Nodes behind an allocation can't be removed again; a failed addition has to leave no effect anyway.
     uint64_t address = 0;
     uint32_t node = 0, value = 7;
     auto shape = sized<gpo_launch>();

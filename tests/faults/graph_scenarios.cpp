@@ -1,4 +1,4 @@
-// Whatever has failed meanwhile: what was accepted has run, once, with its values, and nothing else has.
+// Graphs under faults: accepted work has run, once, with its values, and nothing else has run.
 #include "faults/graph_scenarios.h"
 
 #include <array>
@@ -10,12 +10,12 @@ namespace gpo::test {
 
 namespace {
 
-/// A step that is tried again where it has failed: it has had no effect then, so that trying again is right.
+/// A step that is retried once after a failure; valid because a failed step has no effect.
 #define TWICE(a, ...) (STEP(a, __VA_ARGS__) || STEP(a, __VA_ARGS__))
 
 constexpr uint32_t kWords = 8;
 
-/// What all scenarios of this file need.
+/// Objects that all scenarios of this file need.
 struct Parts {
     explicit Parts(Attempt& a) : a(a) {}
     /// Memory goes with the runtime where something may still use it.
@@ -41,7 +41,7 @@ struct Parts {
         if (words && !a.shuts_down()) std::fill_n(words, 4 * kWords, 0);
         return opened;
     }
-    /// Of the words in device memory: where one of four groups begins.
+    /// Address of one of four groups of words in device memory.
     uint64_t group(uint32_t number) const { return memory + number * kWords * sizeof(uint32_t); }
     gpo_copy to_host() const {
         auto copy = sized<gpo_copy>();
@@ -283,7 +283,7 @@ void built_templates(Attempt& a) {
     }
     a.finish();
     if (a.shared()) return;
-    for (uint64_t now = came; now < expected; now = came) came.wait(now);   // attempt() ends a wait for ever
+    for (uint64_t now = came; now < expected; now = came) came.wait(now);   // attempt() aborts if this never ends
     CHECK(came == expected);
 }
 
@@ -301,7 +301,7 @@ void recorded_templates(Attempt& a) {
     sees(true, {1, 2});
     bool set_beside = TWICE(a, set(graph, "beside", 7));
     sees(set_beside, {1, 7});
-    // A recording that fails leaves the one before it.
+    // A failed recording leaves the previous one in place.
     a.ask("a recording that is refused", [&] {
         const gpo_status begun = gpo_template_begin(recorded, parts.stream);
         if (begun != GPO_SUCCESS) return begun;
@@ -361,7 +361,7 @@ void launched_templates(Attempt& a) {
                launch(parts.other, 1, 10 * value) && TWICE(a, gpo_stream_wait_stream(parts.stream, parts.other));
     if (wait(parts) && good && launch(parts.stream, 2, 0) && wait(parts))
         CHECK(parts.seen() == std::array<uint32_t, 2>{3, 30});
-    // Held, each with the value of its time, and let go when nothing but them has the graph.
+    // Held launches, each with the value of its time, released when they alone hold the graph.
     auto options = sized<gpo_graph_options>();
     options.flags = GPO_GRAPH_UPLOAD;
     Graph graph;
@@ -402,7 +402,7 @@ void launched_events(Attempt& a) {
     uint32_t node = 1;
     if (!build.whole() || !TWICE(a, gpo_template_add_event_record(built, &node, 1, event, nullptr))) return;
     if (!TWICE(a, gpo_template_add_event_wait(waiting, nullptr, 0, event, nullptr))) return;
-    // A launch that was accepted is in the event, or its failure is; one that wasn't is not.
+    // The event reports each accepted launch, or its failure, and no launch that was refused.
     const auto reached = [&](gpo_event_t which) {
         const int failures = a.failures();
         if (!STEP(a, gpo_stream_wait_event(parts.other, which)) || !STEP(a, gpo_event_wait(which, kPatience))) return;
@@ -411,7 +411,7 @@ void launched_events(Attempt& a) {
         if (a.failures() == failures) ASK(a, gpo_event_query(which));
     };
     if (TWICE(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0))) reached(event);
-    // One that is held is waited for, and then overtaken.
+    // A stream waits for a held launch, which a record on another stream then overtakes.
     const bool held = TWICE(a, gpo_stream_wait_timeline(parts.stream, go, 1));
     STEP(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0));
     STEP(a, gpo_stream_wait_event(parts.other, event));
@@ -463,7 +463,7 @@ void imported_templates(Attempt& a) {
 
 namespace {
 
-/// What a host node calls, which may be after the end of the runtime: one for each attempt.
+/// The host node's function, which may run after the end of the runtime: hence one object for each attempt.
 struct Caller {
     gpo_timeline_t timeline;
     gpo_stream_t stream;
@@ -584,7 +584,7 @@ void templates_made_anew(Attempt& a) {
 
 namespace {
 
-/// A body that has a kernel, an if and `child`, as they were recorded.
+/// Records a body with a kernel, an if and `child`.
 gpo_status record_body(Parts& parts, gpo_template_t body, gpo_template_t child, const gpo_condition& decides,
                        Template& within) {
     const auto step = [&](gpo_status status) {
@@ -687,7 +687,7 @@ void conditional_templates(Attempt& a) {
         CHECK(parts.seen() == std::array<uint32_t, 2>{0, 9});
     // All of it as a child, in the body of an if that was recorded with an if inside.
     composed(parts, made);
-    // What kernels decide and launch is bound, and not run.
+    // Conditions and launches by kernels are bound here, but not run.
     Builder build_deciding(parts, deciding);
     build_deciding.kernel(parts.group(0), 1);
     decides = condition(GPO_COMPARE_KERNEL, 0, 0);

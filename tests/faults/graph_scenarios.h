@@ -9,17 +9,17 @@ namespace gpo::test {
 void built_templates(Attempt& a);
 /// Recordings of two streams, as transactions, and what becomes of graphs when their template is recorded anew.
 void recorded_templates(Attempt& a);
-/// A template with a loop that is made anew without one, and a launch that is held meanwhile.
+/// A template with a loop, made anew without the loop while a launch is held.
 void templates_made_anew(Attempt& a);
 /// Launches of templates on two streams, and launches that are held and outlive their handles.
 void launched_templates(Attempt& a);
-/// Launches that are traced, of templates that are gone before the times of their launches are known, and pictures.
+/// Traced launches of templates that are destroyed before their times are known, and pictures.
 void traced_templates(Attempt& a);
 /// A copy of a template's graph as a template of its own.
 void imported_templates(Attempt& a);
 /// Host nodes that call the library: what needs the driver is refused, and a signal releases a held stream.
 void calling_host_nodes(Attempt& a);
-/// Events that launches record, held ones too, and events that are nodes of a recording.
+/// Events that launches record, held launches among them, and events as nodes of a recording.
 void launched_events(Attempt& a);
 /// Memory that a template owns, and that another template keeps.
 void template_memory(Attempt& a);
@@ -27,7 +27,7 @@ void template_memory(Attempt& a);
 void allocating_templates(Attempt& a);
 /// Conditional nodes with bodies, several graphs of them, and a graph that kernels may launch.
 void conditional_templates(Attempt& a);
-/// Buckets whose warm-up spoils memory that is restored, and requests that run eagerly where recording fails.
+/// Buckets with a warm-up that spoils memory, which is restored, and eager runs where recording fails.
 void restored_buckets(Attempt& a);
 
 }  // namespace gpo::test

@@ -1,5 +1,5 @@
-// Frees of memory that is held, while memory runs out: a free that fails has had no effect, and one that was accepted
-// is done, however long there is no memory for it. The holder here stands for a graph template.
+// Frees of held memory while host memory runs out: a failed free has no effect, and an accepted free is done later,
+// however long the shortage lasts. The holder here stands for a graph template.
 #include <functional>
 
 #include "core/runtime.h"
@@ -29,7 +29,7 @@ gpo_memory_statistics figures_of(gpo_pool_t pool) {
     return figures;
 }
 
-/// Memory of one kind that is held: how it is freed, and whether it still is in use.
+/// A kind of held memory: how to take and free it, and whether the memory is still in use.
 struct Kind {
     const char* name;
     std::function<uint64_t()> take;

@@ -204,7 +204,7 @@ void tuned_pipeline(Attempt& a) {
 
 namespace {
 
-/// Where the compiler puts its files while this lives: it takes them all away.
+/// Folder for the compiler's files; checks at the end that the compiler has removed them all.
 class Workshop {
 public:
     Workshop() : folder_("/tmp/gpuorch-workshop-" + std::to_string(getpid())) { fs::create_directory(folder_); }
@@ -220,8 +220,8 @@ private:
     const Setting setting_{"TMPDIR", folder_};
 };
 
-/// A C++ compiler that remembers: what the real one has made of the same text by the same arguments is copied, so that
-/// a compile takes milliseconds. The library does all that it does with any compiler.
+/// A C++ compiler with a memory: for the same text and arguments it copies the real compiler's output, so that a
+/// compile takes milliseconds. To the library it is any compiler.
 class Rememberer {
 public:
     Rememberer() : folder_("/tmp/gpuorch-rememberer-" + std::to_string(getpid())) {
@@ -377,7 +377,7 @@ void launches(Attempt& a) {
         shape.cluster[0] = 2;
         STEP(a, gpo_stream_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
     }
-    // Held, pageable copies among it, and then let go.
+    // Held work with pageable copies, released later.
     static uint8_t in[4096], out[4096];
     Timeline timeline;
     if (STEP(a, gpo_timeline_create(a.runtime, nullptr, timeline.out()))) {
@@ -451,7 +451,7 @@ void families(Attempt& a) {
     const bool launched = STEP(a, launch(stream, parent, 1, 1, words, deep));
     a.notify(stream);
     const bool waited = ASK(a, gpo_stream_wait(stream, kPatience)) && gpo_stream_query(stream) == GPO_SUCCESS;
-    // Where no launch of a parent failed, each other launch has run or was told to have failed.
+    // If no launch by a parent failed, every other launch has run or its kernel has seen a failure status.
     if (cleared && launched && waited && !a.shuts_down() && words[2] == 0) {
         CHECK(words[0] <= (deep + 1) * children);
         CHECK(words[0] + 2 * words[1] >= (deep + 1) * children);

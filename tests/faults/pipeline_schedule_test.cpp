@@ -1,7 +1,7 @@
-// Pipelines that end early, under explored schedules: by failure, by cancelling, because somebody has enough, at a
-// random chunk and a random point of the schedule. Whatever the order of things, each chunk was taken once and in order
-// or not at all, whichever of the devices it was on, the result says how many, the end is told once, all buffers are given back, and the pipeline can be
-// run again. GPUORCH_TEST_SEED=n runs one again.
+// Pipelines that end early, under explored schedules: by failure, by cancelling, because a side has enough, at a random
+// chunk and a random point of the schedule. Under every schedule, each chunk is taken once and in order, or not at all,
+// on either device. The result has the right count, the end is reported once, all buffers are given back, and the
+// pipeline can run again. GPUORCH_TEST_SEED=n replays one schedule.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint64_t kChunk = 4096;
 
-/// Who ends the run, and how.
+/// The side that ends the run, and how.
 enum class End : uint32_t {
     nobody,
     source_ends,
@@ -54,7 +54,7 @@ constexpr const char* kEnds[] = {
     "stage cancels", "stage holds", "sink ends", "sink fails", "sink throws", "sink cancels", "progress throws",
     "another thread cancels", "another thread destroys", "a driver call fails"};
 
-/// What callbacks of one run were given, and what they saw that must not be.
+/// Counts of the callbacks of one run, and the faults that they saw.
 struct Account {
     End end = End::nobody;
     uint64_t at = 0;   // chunk
@@ -62,7 +62,7 @@ struct Account {
     bool has_output = true;
 
     std::atomic<bool> reached{false};   // the end was brought about
-    bool over = false;                  // and told
+    bool over = false;                  // and reported
     uint64_t given = 0;
     uint64_t staged = 0, staged_bytes = 0, taken = 0, taken_bytes = 0;
     uint64_t progressed = 0;
@@ -170,7 +170,7 @@ void note_progress(void* user, const gpo_pipeline_progress* progress) {
         static_cast<void>(rig.bring_about(End::count, End::progress_throws, End::count));
 }
 
-/// A folder for the files of one run, and what is in it.
+/// A folder for the files of one run.
 struct Files {
     Files() : folder(fs::temp_directory_path() / ("gpuorch-ends-" + std::to_string(getpid()))) {
         fs::remove_all(folder);
@@ -188,7 +188,7 @@ struct Files {
     const fs::path folder;
 };
 
-/// One pipeline that is run twice: once to a random end, once to its own.
+/// A pipeline with two runs: to a random end, then to its own.
 class Walk {
 public:
     explicit Walk(uint64_t seed) {
@@ -217,7 +217,7 @@ public:
         create();
         first_run();
         if (first_.end == End::other_destroys) return end();
-        // A driver that doesn't know its context has lost it.
+        // The failed driver call may have lost the device.
         const auto lost = [](gpo_device_t device) { return gpo_device_wait(device, 0) == GPO_DEVICE_LOST; };
         if (first_.end == End::driver_fails && std::any_of(devices_.begin(), devices_.end(), lost)) {
             CHECK_OK(gpo_pipeline_destroy(rig_.pipeline));
@@ -495,7 +495,7 @@ private:
         CHECK(std::all_of(pinned_out_, pinned_out_ + data_.size(), kept));
     }
 
-    /// The status of the one entry that the queue is owed.
+    /// Status of the queue's next entry, which is the pipeline's.
     gpo_status entry() {
         const auto entries = take(queue_, 1);
         CHECK(entries[0].user_data == 7);
@@ -534,7 +534,7 @@ private:
 TEST_CASE("a pipeline ends anywhere with exact accounts, under every schedule, and can be run again") {
     std::vector<int> reached(static_cast<size_t>(End::count));
     {
-        // The first one finds what threads in real time have left, in the order in which they ended: it doesn't replay.
+        // The first walk finds leftovers of real threads, in the order of their ends, and can't be replayed.
         const gpo::host::Schedule schedule(0);
         Walk(0).run();
     }

@@ -1,5 +1,5 @@
-// What the library asks of the driver, by the record of its calls: nothing where a piece of an arena fits, only what is
-// needed for an operation once it is warm, and no change where a call is refused.
+// Driver calls of the library, as recorded: none where a piece of an arena fits, only the necessary ones for a warm
+// operation, and no changes by a refused call.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -19,7 +19,7 @@ using gpo::driver::Function;
 
 namespace {
 
-/// While it lives, drivers that are opened are recorded; then they are what they are in this program's other tests.
+/// Records the calls of drivers opened during its life; the destructor restores this program's usual interposer.
 struct Recording {
     Recording() {
         gpo::driver::set_interposer(
@@ -77,7 +77,7 @@ const std::set<std::string> kQuestions{"cuCtxGetId",
                                        "cuModuleGetFunctionCount",
                                        "cuStreamGetPriority"};
 
-/// Functions that make something to ask of it, which goes again: a runtime its driver, a pipeline a stream.
+/// Functions that, even when refused, first create something: a runtime its driver, a pipeline a stream.
 const std::set<std::string> kMakes{"gpo_runtime_create", "gpo_device_open", "gpo_module_compile",
                                    "gpo_pipeline_create"};
 

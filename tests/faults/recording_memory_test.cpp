@@ -1,5 +1,5 @@
-// Recordings while memory runs out: each call that fails says that, and so does the end of a recording that lacks what
-// such a call was to add.
+// Recordings while memory runs out: each failed call reports the shortage, and so does the end of a recording that
+// lacks that call's nodes.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -104,7 +104,7 @@ TEST_CASE("a driver that has no memory in a recording is told as that, whichever
     Recorder gpu;
     gpu.record_well();
     uint64_t failures = 0;
-    // Those that a recording is made by, and not those that look after the context.
+    // Functions of the recording itself, without those that manage the context.
     for (const Function function :
          {Function::cuStreamBeginCapture, Function::cuStreamGetCaptureInfo, Function::cuStreamIsCapturing,
           Function::cuLaunchKernel, Function::cuLaunchKernelEx, Function::cuEventRecord, Function::cuStreamWaitEvent,

@@ -31,7 +31,7 @@ extern "C" __global__ void shift(unsigned *words, unsigned n)
 
 gpo_status enqueue_nothing(void*, gpo_stream_t, const gpo_chunk*) { return GPO_SUCCESS; }
 
-// Reads what a call has written even if it failed: it must not have written a handle then.
+// Checks the out parameter of a failed call: no handle may have been written.
 template <class T>
 void untouched(const T& handle, bool made) {
     if (!made) CHECK(handle == nullptr);
@@ -132,7 +132,7 @@ void advice(Attempt& a) {
     close(file);
 }
 
-/// Of a trace that was stopped: what it has is whole lines, whatever went wrong.
+/// A stopped trace has whole lines only, under any fault.
 void check_lines(const std::string& path) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "r"), gzclose);
     if (!file) return;   // taken away: it couldn't be ended
@@ -178,7 +178,7 @@ void traces(Attempt& a) {
         if (!a.shared()) check_lines(trace);
     }
     stream.reset();
-    a.finish();   // a runtime that somebody else shuts down writes its files then
+    a.finish();   // a shared runtime writes its files during its shutdown
     unlink(trace.c_str());
     unlink(picture.c_str());
 }
@@ -577,7 +577,7 @@ void modules(Attempt& a) {
     untouched(kernel, STEP(a, gpo_module_get_kernel(loaded, "shift", kernel.out())));
 }
 
-// Of one stage, with chunks of 4 KiB.
+// A pipeline of one stage, with chunks of 4 KiB.
 static gpo_pipeline_options small_pipeline(const gpo_stage& stage, uint32_t slots) {
     auto options = sized<gpo_pipeline_options>();
     options.chunk_bytes = 4096;
@@ -633,7 +633,7 @@ void pipelines(Attempt& a) {
     STEP(a, gpo_pipeline_destroy(pipeline.release()));
 }
 
-// One run over two devices.
+// A run over two devices.
 void shared_pipelines(Attempt& a) {
     if (!a.open()) return;
     auto second = sized<gpo_device_options>();
@@ -706,7 +706,7 @@ void buckets(Attempt& a) {
     STEP(a, gpo_memory_free(a.device, memory));
 }
 
-// What goes back to the driver only when resident work has ended: beside fills that take a while.
+// Memory that goes back to the driver only after resident work has ended, next to slow fills.
 void resident_work(Attempt& a) {
     if (!a.open()) return;
     Stream resident;
@@ -784,7 +784,7 @@ void answer_first_task(const uint64_t* handle) {
         __atomic_store_n(&answers[word], word == 0 ? posted[0] : uint64_t{1} << 32, __ATOMIC_RELEASE);
 }
 
-// No kernel is there: but for one task, what is posted comes back cancelled.
+// Without a kernel, all posted tasks but one come back cancelled.
 void host_queues(Attempt& a) {
     if (!a.open()) return;
     Stream resident;
@@ -823,7 +823,7 @@ void host_queues(Attempt& a) {
     STEP(a, gpo_queue_destroy(queue.release()));
 }
 
-// A scheduler's figures, while it does one task and when it has.
+// A scheduler's figures, during its only task and afterwards.
 void scheduler_figures(Attempt& a, gpo_scheduler_t scheduler) {
     auto info = sized<gpo_scheduler_info>();
     auto handler = sized<gpo_handler_info>();
@@ -903,7 +903,7 @@ void looping_schedulers(Attempt& a) {
     STEP(a, gpo_queue_destroy(ring.release()));
 }
 
-// A scheduler of graphs, which launches one that fills a word.
+// A scheduler of graphs that launches a graph which fills a word.
 void graph_schedulers(Attempt& a) {
     if (!a.open()) return;
     auto ring_options = sized<gpo_queue_options>();

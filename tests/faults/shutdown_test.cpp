@@ -51,7 +51,7 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
     trouble.shuts_down = [&] { return begun.load(); };
     {
         Attempt a(trouble);
-        // Told before the answer is judged: of the last step it is known now whether it has failed.
+        // `after` runs before the new answer is judged: only now it is known whether the previous step failed.
         std::string last;
         int failures = 0;
         uint64_t steps = 0;
@@ -64,8 +64,8 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
             settle();
             last = function_in(text);
             gpo::host::crossing();   // between two calls as well as within one
-            // In a part of the runs what follows some step comes when the shutdown has ended, or as good as that: it
-            // may wait for what only the scenario can end.
+            // In a part of the runs, one step waits until the shutdown has ended, or nearly so: the shutdown may itself
+            // wait for the scenario.
             if (++steps == stays_at)
                 for (int i = 0; i < 2000 && !over; ++i) gpo::host::crossing();
         };
@@ -81,7 +81,7 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
     CHECK_FALSE(schedule.deadlocked());
 }
 
-/// What the scenarios that start a compiler are about: each is met by a shutdown.
+/// Module functions, all of which a shutdown has to meet in the scenarios that start a compiler.
 const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_get_image", "gpo_module_load",
                                   "gpo_module_get_symbol", "gpo_module_get_kernel"};
 
@@ -124,7 +124,7 @@ TEST_CASE(
             options.source = "extern \"C\" __global__ void nothing() {}";
             compiled = gpo_module_compile(device, &options, &module);
         });
-        // The first ones before it has been started, the last ones when it may have ended.
+        // Early turns shut down before the compiler starts, late ones when it may have ended.
         std::this_thread::sleep_for(std::chrono::milliseconds(turn % 4 * 60));
         const gpo_status ended = gpo_runtime_shutdown(runtime, kPatience);
         compiler.join();

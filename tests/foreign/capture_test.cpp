@@ -1,5 +1,5 @@
-// The host captures a stream that the library knows, its own or a wrapped one: what can be recorded is, and what can't
-// is refused before it reaches the driver, so that the capture goes on and the stream is as good as before.
+// The host captures a stream that the library knows, its own or a wrapped one. Recordable calls are recorded. Other
+// calls are refused before they reach the driver, so that the capture goes on and the stream stays usable.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,13 +92,13 @@ private:
     }
 };
 
-/// What the host does with a capture of its own, through the driver.
+/// A capture that the host makes itself, through the driver.
 class HostCapture {
 public:
     HostCapture(const Raw& raw, CUstream stream) : raw_(raw), stream_(stream) {
         RAW_OK(raw_.cu().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
     }
-    /// The one that the intruder has begun.
+    /// Takes over the capture that the intruder has begun.
     struct Begun {};
     HostCapture(const Raw& raw, CUstream stream, Begun) : raw_(raw), stream_(stream) {}
     bool active() const {
@@ -170,12 +170,12 @@ gpo_copy piece(uint64_t destination, const void* source, uint64_t bytes) {
     return copy;
 }
 
-/// A call that a capture refuses, and what it gives when the capture has ended.
+/// A call that a capture refuses, and that succeeds after the capture's end.
 struct Refused {
     const char* name;
     std::function<gpo_status()> call;
     const char* culprit = "the captured one";   // in the message
-    std::set<std::string> elsewhere = {};       // driver calls that it makes for other streams
+    std::set<std::string> elsewhere = {};       // driver calls that the call makes for other streams
 };
 
 }  // namespace
@@ -300,7 +300,7 @@ TEST_CASE("launches, copies, fills and the order between streams are recorded, o
         Memory memory = gpu.memory(kWords * 4);
         auto words = gpu.pinned<uint32_t>(8);
         auto back = gpu.pinned<uint32_t>(kWords);
-        // Whatever is loaded late is loaded before.
+        // Load everything lazy before the capture.
         REQUIRE_OK(writer.write(stream, &words[0], 0));
         REQUIRE_OK(writer.add(stream, &words[0], &words[1], 0));
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));
@@ -313,7 +313,7 @@ TEST_CASE("launches, copies, fills and the order between streams are recorded, o
         REQUIRE_OK(gpo_stream_wait_stream(branch, side));
         REQUIRE_OK(gpo_fill(branch, memory, 9, 4, kWords));
         REQUIRE_OK(gpo_copy_to_host(branch, back.data(), memory, back.bytes()));
-        // A stream that has joined is captured as much as the one that the host named.
+        // A stream that has joined is captured as much as the host's own choice.
         CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_notify(side, queue, 1));
         CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_query(branch));
         REQUIRE_OK(gpo_event_record(join, branch));

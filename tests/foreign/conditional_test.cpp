@@ -66,7 +66,7 @@ ConditionalNode conditional(ConditionalRig& rig, CUgraph graph, CUgraphCondition
     return made;
 }
 
-/// What an instantiation that has to fail says.
+/// Instantiates a graph, which has to fail; returns the parameters with the driver's reasons.
 CUDA_GRAPH_INSTANTIATE_PARAMS refused(KernelRig& rig, CUgraph graph, unsigned long long flags = 0) {
     CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
     parameters.flags = flags;
@@ -85,7 +85,7 @@ TEST_CASE("conditional nodes: an if runs its body when the condition isn't 0, el
     const ConditionalNode node = conditional(rig, graph, handle, CU_GRAPH_COND_TYPE_IF, 2, {decide});
     rig.kernel(node.bodies[0], {}, rig.add, rig.word(1), 1u);
     rig.kernel(node.bodies[1], {}, rig.add, rig.word(2), 1u);
-    // What comes after the node comes after the body.
+    // A node behind the conditional node runs after its body.
     rig.kernel(graph, {node.node}, rig.copy_word, rig.word(3), rig.word(1));
     Executable exec(rig, graph);
     for (const uint32_t value : {1u, 0u, 7u, 0u, 0u}) {
@@ -160,7 +160,7 @@ TEST_CASE("conditional nodes: bodies have conditional nodes, child graphs, copie
     const auto outer = rig.condition(graph, 1), inner = rig.condition(graph);
     const ConditionalNode each = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
     const CUgraph body = each.bodies[0];
-    // For word 0 times: word 2 is 4, then a while that counts it down, then once the child.
+    // Runs as often as word 0 says: word 2 is set to 4, an inner loop counts it down, then the child runs once.
     CUgraphNodeParams four{};
     four.type = CU_GRAPH_NODE_TYPE_MEMSET;
     four.memset = {rig.word(2), 0, 4, 4, 1, 1, rig.context};
@@ -264,7 +264,7 @@ TEST_CASE("conditional nodes: a condition decides one node, and a graph whose co
     CUgraphNodeParams again = rig.parameters(handle, CU_GRAPH_COND_TYPE_IF, 1);
     CHECK(rig.cu.cuGraphAddNode(&made, graph, nullptr, 0, &again) == CUDA_ERROR_INVALID_VALUE);
     { Executable exec(rig, graph); }
-    // Once the node is gone the condition is free.
+    // With the node destroyed, the condition is free.
     RAW_OK(rig.cu.cuGraphDestroyNode(node.node));
     CHECK(refused(rig, graph).result_out == CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
     const ConditionalNode second = conditional(rig, graph, handle, CU_GRAPH_COND_TYPE_WHILE, 1);

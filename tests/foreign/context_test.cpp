@@ -1,5 +1,5 @@
-// A device that is opened on a context of the host's: what is made from it lies there, and the context is the host's
-// again afterwards.
+// A device that is opened on a context of the host's: its objects are made in that context, which is the host's again
+// afterwards.
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -62,7 +62,7 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
         REQUIRE_OK(gpo_stream_get_native(elsewhere, &handle));
         RAW_OK(cu.cuStreamGetCtx(static_cast<CUstream>(handle), &of_stream));
         CHECK(of_stream == raw.primary);
-        // A stream of the one context is none of a device that was opened on the other.
+        // A device on one context refuses a stream of another context.
         gpo_stream_t wrapped = nullptr;
         CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_wrap(device, handle, nullptr, &wrapped));
         CHECK(wrapped == nullptr);
@@ -134,7 +134,7 @@ TEST_CASE(
     REQUIRE_OK(writer.write(stream, &words[0], 1));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK(read(words[0]) == 1);
-    // What was held has failed, as with whatever else it waits for.
+    // The held wait has failed like any other wait for a lost device.
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(held, kPatience));
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_enable_peer(gpu.device, device));

@@ -1,5 +1,5 @@
-// Kernels that another library puts on a recorded stream: what they are given can be set by parameters, as far as the
-// driver knows their arguments. With cuBLAS, where the machine has it.
+// Kernels that another library puts on a recorded stream: parameters can set their arguments, as far as the driver
+// knows them. With cuBLAS, where the machine has it.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -14,10 +14,10 @@ using namespace gpo::test;
 
 namespace {
 
-/// All arguments of the kernels of a template, each a parameter, whatever the kernels are.
+/// All arguments of a template's kernels, each as a parameter, for any kernels.
 class Arguments {
 public:
-    /// Before the template has a graph.
+    /// Call before the template has a graph.
     explicit Arguments(gpo_template_t recorded) {
         auto figures = sized<gpo_template_statistics>();
         REQUIRE_OK(gpo_template_get_statistics(recorded, &figures));
@@ -25,7 +25,7 @@ public:
             for (uint32_t index = 0; name(recorded, node, index); ++index) {
             }
     }
-    /// Puts one address in the place of another, wherever that is, be it within a struct. How many there were.
+    /// Replaces an address by another wherever it occurs, also within structs. Returns the number of places.
     uint32_t replace(gpo_graph_t graph, uint64_t from, uint64_t to) const {
         uint32_t places = 0;
         for (const Argument& argument : arguments_) {
@@ -58,7 +58,7 @@ private:
     std::vector<Argument> arguments_;
 };
 
-/// What the test calls of cuBLAS, by its C interface. GPUORCH_CUBLAS may say where the library is.
+/// The C functions of cuBLAS that the test calls. GPUORCH_CUBLAS may name the library's path.
 class Cublas {
 public:
     Cublas() {

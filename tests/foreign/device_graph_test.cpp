@@ -1,5 +1,5 @@
-// Graphs that kernels launch, by the driver's own calls and gpuorch/device/graph.cuh: what may be launched so, what
-// belongs together, and in which order it runs. The software GPU answers as the real driver does.
+// Graphs that kernels launch, by the driver's own calls and gpuorch/device/graph.cuh: the rules for launches, for
+// graphs that belong together, and for the order. The software GPU answers as the real driver does.
 #include <memory>
 #include <vector>
 
@@ -268,7 +268,7 @@ TEST_CASE("device launches: a graph has to be uploaded, or launched by the host,
     second.launch();
     CHECK(run(second) == 1);
 
-    // What is changed reaches kernels with the next upload.
+    // Changed parameters reach kernels with the next upload.
     CUDA_KERNEL_NODE_PARAMS parameters{};
     RAW_OK(rig.cu.cuGraphKernelNodeGetParams(node, &parameters));
     uint64_t word = rig.word(0);
@@ -278,7 +278,7 @@ TEST_CASE("device launches: a graph has to be uploaded, or launched by the host,
     RAW_OK(rig.cu.cuGraphExecKernelNodeSetParams(first, node, &parameters));
     rig.upload(first);
     CHECK(run(first) == 7);
-    // Uploaded while it is made.
+    // An upload during the instantiation.
     CUDA_GRAPH_INSTANTIATE_PARAMS made{};
     made.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
     made.hUploadStream = rig.native;

@@ -147,7 +147,7 @@ TEST_CASE("a stream joins the program's capture by an event of the library's, wh
     }));
     CHECK(graph.nodes().size() == 1);
     CHECK_OK(gpo_stream_query(joining));
-    // It has ended: what the library has recorded in it is refused.
+    // After the capture, events that were recorded in it are refused.
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(held, join));
     REQUIRE_OK(gpo_stream_wait_timeline(held, go, 1));
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(held, join));

@@ -111,7 +111,7 @@ TEST_CASE(
     CUstream stream = nullptr;
     RAW_OK(cu.cuMemAlloc(&memory, 4096));
     RAW_OK(cu.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-    // A runtime of which scanner, executor and errands are there all the time, with work that they look after.
+    // A runtime with scanner, executor and errands running all the time, with work to look after.
     Gpu gpu;
     Stream busy = gpu.stream("busy");
     Queue queue = gpu.queue();
@@ -162,7 +162,7 @@ TEST_CASE(
 
 namespace {
 
-/// What a callback does with the driver: allocates, copies there and back, waits, frees.
+/// Uses the driver in a callback: allocates, copies there and back, waits, frees.
 struct CudaInside {
     const Raw& raw;
     std::atomic<int> calls{0}, worked{0};

@@ -16,7 +16,7 @@ extern "C" __global__ void add(unsigned *word, unsigned by) { *word += by; }
 extern "C" __global__ void scale(unsigned *word, unsigned by) { *word = *word * 3 + by; }
 )";
 
-/// Words in device memory, and what it takes to put nodes that change them into graphs.
+/// Words in device memory, and helpers that add nodes on these words to graphs.
 struct GraphRig : Gpu {
     static constexpr uint32_t kWords = 64;
 
@@ -31,7 +31,7 @@ struct GraphRig : Gpu {
     }
     void sync() { RAW_OK(cu.cuStreamSynchronize(native)); }
     uint64_t word(uint32_t i) const { return words + 4 * i; }
-    /// What `record` puts on the stream, as a graph.
+    /// Captures the work that `record` puts on the stream.
     template <class Record>
     CUgraph capture(Record record) {
         CUgraph graph = nullptr;

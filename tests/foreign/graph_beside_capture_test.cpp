@@ -1,5 +1,4 @@
-// Launches of graphs beside a capture that the host has begun, in the mode in which most of what anybody in the process
-// does breaks it.
+// Launches of graphs during the host's capture in global mode, which most driver calls of any thread invalidate.
 #include <thread>
 
 #include "foreign/raw.h"
@@ -12,7 +11,7 @@ constexpr const char* kAddSource = R"(
 extern "C" __global__ void add(unsigned* word, unsigned by) { *word += by; }
 )";
 
-/// A graph that fills a word with 1, adds to it, and copies it out. All of it can be set.
+/// A graph that fills a word with 1, adds to the word and copies it out, with parameters for all three nodes.
 struct PatchedGraph {
     explicit PatchedGraph(Gpu& gpu)
         : add(gpu.kernel(kAddSource, "add")), word(gpu.memory(4)), out(gpu.pinned<uint32_t>(2)), stream(gpu.stream()) {

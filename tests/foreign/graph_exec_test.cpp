@@ -119,7 +119,7 @@ TEST_CASE("executables: an update takes over the parameters of a graph of the sa
     CHECK(update(rig, exec, fresh.graph).result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
     exec.launch();
     CHECK(rig.value(1) == 17);
-    // Its nodes are still named by those that it was made of.
+    // The nodes of the original graph still name the executable's nodes.
     RAW_OK(rig.cu.cuGraphNodeSetEnabled(exec, old.second, 0));
     exec.launch();
     CHECK(rig.value(1) == 24);

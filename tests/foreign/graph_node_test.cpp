@@ -1,5 +1,5 @@
-// What the driver says of a graph and its nodes: kinds, parameters, what follows what; copies of graphs; nodes that are
-// added to what is being captured.
+// Queries of the driver for graphs and nodes: kinds, parameters, dependencies; copies of graphs; nodes that are added
+// to a capture.
 #include <vector>
 
 #include "foreign/graph.h"
@@ -35,7 +35,7 @@ TEST_CASE("graph nodes: captured work reads back as it was given") {
     CHECK(copy.WidthInBytes == 16);
     CHECK(copy.Height == 1);
     CHECK(copy.Depth == 1);
-    RAW_OK(rig.cu.cuGraphMemcpyNodeGetParams(nodes[3], &copy));  // of a call that doesn't say what memory it is
+    RAW_OK(rig.cu.cuGraphMemcpyNodeGetParams(nodes[3], &copy));  // from a call without memory kinds
     CHECK(copy.srcMemoryType == CU_MEMORYTYPE_UNIFIED);
     CHECK(copy.dstMemoryType == CU_MEMORYTYPE_UNIFIED);
     CHECK(copy.srcDevice == rig.word(8));
@@ -90,7 +90,7 @@ TEST_CASE("graph nodes: a kernel's parameters are set, and the executables made 
     after.launch();
     CHECK(rig.value(0) == 13);
 
-    // The node's own arguments may be among what it is given.
+    // The new arguments may point into the node's own.
     CUDA_KERNEL_NODE_PARAMS read{};
     RAW_OK(rig.cu.cuGraphKernelNodeGetParams(node, &read));
     uint32_t by = 20;

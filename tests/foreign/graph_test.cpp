@@ -300,7 +300,7 @@ TEST_CASE("graphs: with automatic frees a launch replaces what the launch before
         for (int i = 0; i < 3; ++i) exec.launch();
         CHECK(rig.value(0) == 77);
     }
-    // It stays allocated when the executable is gone.
+    // The memory stays allocated after the executable's end.
     RAW_OK(rig.cu.cuMemcpyDtoDAsync(rig.word(1), with.address, 4, rig.native));
     CHECK(rig.value(1) == 77);
     RAW_OK(rig.cu.cuMemFreeAsync(with.address, rig.native));

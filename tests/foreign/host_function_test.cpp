@@ -1,5 +1,5 @@
-// Functions that the driver calls for graphs and streams which the library didn't make: what they call is unknown to the
-// library before the driver says so.
+// Functions that the driver calls for graphs and streams of other makers: until the driver reports them, the library
+// doesn't know their calls.
 #include <functional>
 
 #include "foreign/graph.h"
@@ -19,7 +19,7 @@ struct Body {
     }
 };
 
-/// Calls of each kind, none of which waits for the stream that the function is on.
+/// Calls of each kind; no call waits for the function's own stream.
 struct FunctionRig : GraphRig {
     FunctionRig() {
         auto info = sized<gpo_driver_info>();
@@ -55,7 +55,7 @@ struct FunctionRig : GraphRig {
         gpo_status freed = gpo_memory_allocate(device, 4096, nullptr, &address);
         may_refuse("gpo_memory_allocate", freed);
         if (freed == GPO_SUCCESS) may_refuse("gpo_memory_free", gpo_memory_free(device, address));
-        if (refuses) {   // else they are gone
+        if (refuses) {   // otherwise these calls would succeed
             may_refuse("gpo_event_destroy", gpo_event_destroy(spare_event));
             may_refuse("gpo_stream_destroy", gpo_stream_destroy(spare_stream));
             may_refuse("gpo_graph_destroy", gpo_graph_destroy(spare_graph));

@@ -1,5 +1,5 @@
-// What a pool doesn't keep goes back when the program has the driver wait for a stream: the library's waits don't.
-// Trims beside captures that the program makes itself.
+// Memory that a pool doesn't keep goes back when the program waits for a stream through the driver; the library's own
+// waits don't return it. Trims beside captures that the program makes itself.
 #include <thread>
 
 #include "foreign/raw.h"

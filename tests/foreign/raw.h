@@ -1,5 +1,5 @@
-// The driver itself, as the host or another library in the process would use it: the table of the driver that the
-// runtime under test has opened, so that the same calls meet libgpuorch's on a GPU and on the software GPU.
+// Direct access to the driver, as for the host or another library in the process. The table is that of the runtime's
+// driver, so that the calls meet libgpuorch's own on a GPU and on the software GPU.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ private:
     std::shared_ptr<driver::Driver> driver_;
 };
 
-/// A context that is the calling thread's current one for its life.
+/// Makes a context current on the calling thread during its life.
 class Current {
 public:
     Current(const Raw& raw, CUcontext context) : raw_(raw) { RAW_OK(raw_.cu().cuCtxPushCurrent(context)); }

@@ -14,7 +14,7 @@ constexpr size_t kBytes = 4096;
 struct MemoryRig : GraphRig {
     MemoryRig() { REQUIRE_OK(gpo_template_create(device, nullptr, recorded.out())); }
 
-    /// As a library would: memory in stream order, which gets a value that goes to the word 0.
+    /// Allocates memory in stream order, as a library would, fills it with a value and copies that to word 0.
     CUdeviceptr allocate_and_use(uint32_t value) {
         CUdeviceptr address = 0;
         RAW_OK(cu.cuMemAllocAsync(&address, kBytes, native));

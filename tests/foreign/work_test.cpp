@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kWords = 1024;
 
-/// A graph of the driver's, in which each node that is added lies behind the one before it.
+/// A graph of the driver's, with each added node behind the previous node.
 struct Chain {
     explicit Chain(gpo::Context& context) : context(context) { RAW_OK(context.table().cuGraphCreate(&graph, 0)); }
     ~Chain() {

@@ -35,7 +35,7 @@ struct Wrapped {
         wrap(gpu, stream);
     }
     void wrap(Gpu& gpu, Stream& another) { REQUIRE_OK(gpo_stream_wrap(gpu.device, native_, nullptr, another.out())); }
-    /// As the host does with its stream when it is done with it.
+    /// Ends the stream as the host does after its use.
     void end() {
         stream.reset();
         if (!native_) return;
@@ -131,7 +131,7 @@ TEST_CASE(
     Recorded gpu;
     Gate first(gpu), second(gpu);
     Wrapped wrapped(raw, gpu);
-    Stream hosts;   // what is put on by this one the other knows nothing of
+    Stream hosts;   // each wrapper is unaware of the other's work
     wrapped.wrap(gpu, hosts);
     void* pieces[2] = {};
     for (void*& piece : pieces) REQUIRE_OK(gpo_arena_allocate(gpu.arena(), 256, 0, &piece));

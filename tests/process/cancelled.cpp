@@ -1,5 +1,5 @@
-// A thread is cancelled (pthread_cancel) while it is inside a call of the library: the call ends as it would have, the
-// thread goes at its next cancellation point, nothing terminates the process and no lock is left held.
+// A thread is cancelled (pthread_cancel) inside a call of the library. The call ends as usual, and the thread ends at
+// its next cancellation point. The process goes on, and no lock stays held.
 // TIMEOUT: 60
 #include <pthread.h>
 
@@ -77,7 +77,7 @@ const Blocking kBlocking[] = {
          EXPECT_OK(gpo_pipeline_start(pipeline, &source, &sink));
      },
      [] { return gpo_pipeline_wait(pipeline, kPatience, nullptr); }, [] { go_on = true; }, GPO_SUCCESS},
-    // The last one: a shutdown that waits for a host call, which an executor's thread is inside of.
+    // Last, because it ends the runtime: a shutdown that waits for a host call on an executor's thread.
     {"gpo_runtime_shutdown",
      [] {
          gpo_executor_t threads = nullptr;
@@ -111,7 +111,7 @@ void cancel(void* (*body)(void*), void (*let_go)()) {
     pthread_t thread{};
     EXPECT(pthread_create(&thread, nullptr, body, nullptr) == 0);
     while (!inside) usleep(100);
-    usleep(2000);  // so that it most likely is inside; right either way
+    usleep(2000);  // for most runs to be inside the call; either case passes
     EXPECT(pthread_cancel(thread) == 0);
     usleep(1000);
     if (let_go) let_go();

@@ -29,7 +29,7 @@ def skip(why):
 def inside():
     """In the namespaces of one host: makes the other, and runs what there is on both."""
     subprocess.run(["hostname", "host-a"], check=True)
-    # It is there until its input ends, at the latest with this process.
+    # The other host lasts until its input ends, at the latest with this process.
     other = subprocess.Popen(["unshare", "--net", "--uts", "sh", "-c", "hostname host-b && echo there && exec cat"],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

@@ -41,7 +41,7 @@ class Library:
 
 
 def main():
-    # Debian's package is of Debian's Python, which need not be the one on the path.
+    # Debian's package belongs to Debian's Python, while the path may name another Python.
     sys.path.append("/usr/lib/python3/dist-packages")
     try:
         from prometheus_client.parser import text_string_to_metric_families

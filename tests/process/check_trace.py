@@ -417,11 +417,11 @@ def moved(job):
 
 
 def full_disk(job):
-    # The limit holds for whatever the driver or the software GPU writes too: it comes when their kernels are there.
+    # The limit also holds for files of the driver and the software GPU: set it after their kernels are loaded.
     pipe = job.folder / "late"
     os.mkfifo(pipe)
     wrong, kept = [], []
-    # What a limit leaves of the trace depends on how much the writer had when the limit came: a busy machine may leave none.
+    # How much of the trace a limit leaves depends on the writer's progress when the limit is set: a busy machine may leave nothing.
     for size in 5 * (66_000, 90_000):
         if max(kept, default=0) > 20:
             break

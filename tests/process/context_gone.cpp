@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
         options.native_context = own;
     }
 
-    // One of everything that has something of the driver's.
+    // An object of each kind that holds something of the driver's.
     gpo_device_t device = nullptr;
     gpo_stream_t stream = nullptr;
     gpo_event_t event = nullptr;
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     EXPECT_STATUS(GPO_DEVICE_LOST, launch(stream, kernel, address));
     gpo_error said{};
     said.struct_size = sizeof said;
-    EXPECT_OK(gpo_object_get_error(device, &said));   // it was told nothing itself
+    EXPECT_OK(gpo_object_get_error(device, &said));   // the error came from a call on the stream
     EXPECT(said.status == GPO_DEVICE_LOST);
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_fill(stream, address, 0, 1, 4096));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_event_record(event, stream));

@@ -1,6 +1,6 @@
-// No libcuda, a broken one, an old one, and one that sees no device, each with device nodes and without. With "cuda"
-// the reason comes as GPO_NO_DEVICE. With "any" it does too, but where there is no NVIDIA GPU: there the software GPU
-// stands in, and stderr says so once.
+// No libcuda, a broken libcuda, an old version, and a driver without devices, each with and without device nodes. With
+// "cuda" the reason comes as GPO_NO_DEVICE. With "any" it comes the same way, except on machines without an NVIDIA GPU:
+// there the software GPU stands in, and one line on stderr says so.
 // LINK: objects
 // RUN: none
 // RUN: broken
@@ -19,7 +19,7 @@ using namespace gpo::test;
 
 namespace {
 
-// What the fake does is chosen by macros.
+// Macros select the behaviour of the fake.
 constexpr const char* kFake = R"(
 typedef int (*fn)(void);
 static int nothing(void) { return 801; }
@@ -92,7 +92,7 @@ int use(const std::string& choice, const char* nodes, const char* flags) {
     return 0;
 }
 
-/// What a process says that uses the library.
+/// Output of a process that uses the library.
 struct Said {
     std::string out;                  // see use()
     std::vector<std::string> errors;  // lines on stderr
@@ -121,7 +121,7 @@ public:
         if (std::system(command.c_str()) != 0) end_skipped("driver_choice", "there is no C compiler here");
     }
 
-    /// The same, and it needs a library that isn't there.
+    /// Builds the same library with a dependency that is missing.
     void build_needing() const {
         const std::string other = folder_ / "libneeded.so";
         if (std::system(("echo 'int needed;' | cc -shared -fPIC -x c -o '" + other + "' -").c_str()) != 0)
@@ -151,8 +151,8 @@ public:
         return said;
     }
 
-    /// Whether what is said begins with `kind` and has `word`, and stderr has one line with it if the software GPU
-    /// stands in, else nothing.
+    /// Checks that the output begins with `kind` and contains `word`. If the software GPU stands in, stderr has to have
+    /// one line with the word, otherwise none.
     static void expect(const Said& said, const std::string& what, const std::string& kind, const std::string& word) {
         const bool stands_in = kind == "stands in";
         const bool right = said.out.starts_with(kind + ": ") && said.out.find(word) != std::string::npos &&
@@ -165,8 +165,8 @@ public:
                    what + ": expected \"" + kind + "\" with \"" + word + "\", and it said: " + said.out);
     }
 
-    /// What this library, whose reason has the word, leads to where there are no device nodes. Where there are some
-    /// nothing stands in.
+    /// Checks the reason, which has `word`, for this library: `without_nodes` is the outcome without device nodes. With
+    /// device nodes nothing stands in.
     void expect_reason(const std::string& what, const std::string& word, const char* without_nodes) const {
         expect(run("cuda", "no nodes"), what + " with cuda", "refused", word);
         expect(run("cuda", "a GPU"), what + " with cuda and nodes", "refused", word);
@@ -182,7 +182,7 @@ private:
     char self_[4096] = {};
 };
 
-/// The loader looks in its own folders too, and a library there can't be hidden from it.
+/// The loader also searches its own folders, and the test can't hide a library there.
 bool the_machine_has_one() {
     return in_child([] { return dlopen("libcuda.so.1", RTLD_LAZY) || dlopen("libcuda.so", RTLD_LAZY) ? 1 : 0; }) != 0;
 }
@@ -237,7 +237,7 @@ void told(const Machine& machine) {
     EXPECT(machine.run("default", "a GPU", "-", "GPUORCH_DEVICE=soft").errors.empty());
     EXPECT(machine.run("soft", "a GPU").errors.empty());
     EXPECT(machine.run("soft", "a GPU").out.starts_with("stands in: "));
-    // A program's own log has it too, once; a log that is on stderr has it once for each runtime, if it wants to know.
+    // A program's own log has the line once. A log on stderr repeats it for each runtime from level info on.
     const Said logged = machine.run("default", "no nodes", "log");
     EXPECT(logged.errors.size() == 1);
     const size_t warned = logged.out.find("warning: there is no NVIDIA GPU here");

@@ -10,8 +10,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// One of everything, with work in flight on it: a kernel that runs, what is held, callbacks that are owed, a
-/// pipeline's run.
+/// An object of each kind, with work in flight: a running kernel, held work, pending callbacks, a running pipeline.
 struct Busy : Opened {
     Busy() {
         words = pinned(device, 16);
@@ -107,7 +106,7 @@ struct Busy : Opened {
 #define EXPECT_FORKED(...) EXPECT_STATUS(GPO_FORKED, __VA_ARGS__)
 
 int forked_child(const Busy& a) {
-    // Whatever there is, asked for, put on, waited for, made and destroyed.
+    // Calls of all kinds: queries, submissions, waits, creations and destructions.
     uint32_t number = 0, blocks = 0;
     uint64_t large = 0, count = 0;
     int32_t least = 0, descriptor = -1;

@@ -1,6 +1,5 @@
-// A kernel of a graph traps: every launch that is pending completes once with GPO_DEVICE_LOST, whatever is asked of
-// templates and graphs afterwards gives a status, a recording that was under way can be discarded, and all handles and
-// the runtime can be destroyed.
+// A kernel of a graph traps. Every pending launch completes once with GPO_DEVICE_LOST, and later calls on templates and
+// graphs give a status. A recording under way can be discarded, and all handles and the runtime can be destroyed.
 #include "process/process.h"
 
 using namespace gpo::test;
@@ -23,7 +22,7 @@ gpo_stream_t stream_of(gpo_device_t device) {
     return stream;
 }
 
-/// A failure that says that the device is lost, or that there is nothing to do.
+/// Expects a failure that reports the lost device.
 void expect_lost(gpo_status status) { EXPECT_STATUS(GPO_DEVICE_LOST, status); }
 
 }  // namespace

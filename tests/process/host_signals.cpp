@@ -1,6 +1,6 @@
-// Faults of kernels on the software GPU are the library's, with nothing set: the device is lost, and the message names
-// the kernel. All others are the host's: its handlers see them as they would without the library, and are there again
-// when it has gone.
+// Faults of kernels on the software GPU belong to the library, without any setting: the device is lost, and the message
+// names the kernel. All other faults belong to the host: its handlers see them as without the library, and are in place
+// again after the library has been shut down.
 // RUN: GPUORCH_DEVICE=soft kernel
 // RUN: GPUORCH_DEVICE=soft handler
 // RUN: GPUORCH_DEVICE=soft usual
@@ -91,7 +91,7 @@ void host_has_a_handler() {
     EXPECT(action_of(SIGSEGV).sa_sigaction == on_segv);
 }
 
-/// Without handlers a fault, and a signal that somebody sends, end the process by that signal.
+/// Without handlers, a fault or a sent signal ends the process by that signal.
 void host_has_none() {
     EXPECT(in_child([] {
                Opened a;
@@ -108,7 +108,7 @@ void host_has_none() {
                }) == -signal);
 }
 
-/// What is sent is ignored; what the processor finds can't be.
+/// With SIG_IGN, sent signals are ignored; faults of the processor can't be.
 void host_ignores_them() {
     signal(SIGSEGV, SIG_IGN);
     EXPECT(in_child([] {

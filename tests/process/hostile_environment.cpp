@@ -1,5 +1,5 @@
-// The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in
-// the log, and what is written in its folders is nobody else's to write.
+// The environment can't do harm. A set-uid program ignores it. A nonsense value gives a status, or is ignored with a
+// line in the log. Only the user can write the files in its folders.
 // RUN: mistakes
 // RUN: nonsense
 // RUN: nonsense_nvrtc
@@ -38,7 +38,7 @@ gpo_status compile_uncached(gpo_device_t device) {
     return gpo_module_compile(device, &options, &module);
 }
 
-/// What stderr gets of a process with this variable that makes two runtimes, and a kernel on each.
+/// Lines on stderr of a process with this variable, which makes two runtimes with a kernel on each.
 std::vector<std::string> told(const char* name, const std::string& value) {
     Folder here;
     const std::string said = here / "said";
@@ -72,7 +72,7 @@ std::vector<std::string> told(const char* name, const std::string& value) {
     return lines;
 }
 
-// A variable with a value that it can't have is told once, and what it is taken for.
+// An invalid value of a variable is reported once, with its interpretation.
 void mistakes() {
     const auto one = [](const char* name, const std::string& value, const std::string& part) {
         const std::vector<std::string> lines = told(name, value);
@@ -93,7 +93,7 @@ void mistakes() {
     EXPECT(told("GPUORCH_CUDA_VERSION", "12040").empty());
     one("GPUORCH_CACHE", "/dev/null/cache", "GPUORCH_CACHE: compiled kernels are not cached: /dev/null/cache");
     EXPECT(told("GPUORCH_CACHE", "").empty());
-    // And what goes well is told to who asks for all.
+    // At level debug, successes are logged too.
     std::string all;
     for (const std::string& line : told("GPUORCH_LOG", "debug")) all += line + "\n";
     EXPECT(all.find("gpuorch debug: driver: soft") != std::string::npos);
@@ -162,8 +162,8 @@ void nonsense_nvrtc() {
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
 }
 
-// What the set-uid copy finds in its environment, each of which would be seen: nonsense where that is refused, else
-// what changes something.
+// Environment of the set-uid copy. Each variable would have a visible effect: nonsense if that is refused, otherwise a
+// value that changes something.
 constexpr uint32_t kDevices = 13;
 constexpr uint64_t kBytes = 123 << 20;
 std::vector<std::pair<std::string, std::string>> settings(const std::string& folder) {
@@ -182,10 +182,10 @@ std::vector<std::pair<std::string, std::string>> settings(const std::string& fol
             {"GPUORCH_SOFT_RATES", "nonsense"}};
 }
 
-// In the set-uid copy, of whose environment nobody takes notice.
+// Runs in the set-uid copy, which has to ignore its environment.
 int inside_setuid(const std::string& folder) {
     gpo_runtime_t runtime = nullptr;
-    EXPECT_OK(gpo_runtime_create(nullptr, &runtime));   // where the environment says nonsense
+    EXPECT_OK(gpo_runtime_create(nullptr, &runtime));   // although the environment has nonsense
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
     auto options = sized<gpo_runtime_options>();
     options.device = "soft";
@@ -240,7 +240,8 @@ void set_uid() {
     EXPECT(text.empty());   // nothing was logged
 }
 
-// What of ours lies in the shared folder; other tests' folders don't count, nor what a killed process left long ago.
+// The library's files in the shared folder, without those of other tests. The caller subtracts the files that killed
+// processes left earlier.
 std::set<std::string> ours_in_tmp() {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator("/tmp")) {
@@ -281,7 +282,7 @@ void files() {
     EXPECT(found > 0);
     a.shut_down();
     EXPECT(entries(temporary.c_str()) == 2);  // "." and "..": nothing is left there
-    // What other programs put there meanwhile goes with them: what stays is ours.
+    // Files that other programs put there meanwhile disappear with them; the rest would be ours.
     const auto news = [&] {
         const std::set<std::string> now = ours_in_tmp();
         return std::count_if(now.begin(), now.end(), [&](const std::string& name) { return !before.contains(name); });

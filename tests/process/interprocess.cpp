@@ -1,5 +1,5 @@
-// Memory and events of several processes: one exports, another one, which it starts and passes the bytes, imports; and
-// what each finds when the other has ended. On CUDA both have the same GPU.
+// Memory and events of several processes. An exporter starts an importer and passes it the bytes; each meets the
+// other's death. On CUDA both have the same GPU.
 // RUN: GPUORCH_DEVICE=soft memory
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 memory
 // RUN: GPUORCH_DEVICE=soft events
@@ -240,7 +240,7 @@ int memory_partner(const Line& line) {
     EXPECT(has(last_message(), "is imported"));
     for (const uint64_t address : addresses) a.free(address);
     EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(a.device, addresses[0]));
-    // What is freed can be imported anew.
+    // Freed memory can be imported again.
     const uint64_t anew = a.imported(last, kWords * 4);
     EXPECT(a.all_are(anew, static_cast<uint32_t>(kWords) + 8, kWords));
     a.free(anew);
@@ -280,7 +280,7 @@ int events() {
         EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(a.stream, 5'000'000));
         line.say('w');
         EXPECT(a.all_are(data, static_cast<uint32_t>(2 * turn + 3), kWords));
-        line.hear('n');   // the partner has waited: a recording from here on isn't the one that it means
+        line.hear('n');   // the partner has queued its waits: later recordings don't affect them
     }
     {
         // Both destroy the event while it is recorded and waited for.
@@ -315,7 +315,7 @@ int events_partner(const Line& line) {
     EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
     for (int turn = 0; turn < 3; ++turn) {
         line.hear('r');
-        // A stream that is held waits for what is the newest recording now, not for one that another stream knew.
+        // A held stream waits for the newest recording, not for an older recording that another stream knew.
         EXPECT_OK(gpo_stream_wait_timeline(held, timeline, static_cast<uint64_t>(turn) + 1));
         EXPECT_OK(gpo_stream_wait_event(held, event));
         EXPECT_OK(gpo_timeline_signal(timeline, static_cast<uint64_t>(turn) + 1));
@@ -347,7 +347,7 @@ int events_partner(const Line& line) {
         EXPECT_OK(gpo_event_wait(event, kPatience));
         line.say('n');
     }
-    // What can't be done with it.
+    // Calls that an imported event refuses.
     gpo_template_t step = nullptr;
     auto options = sized<gpo_template_options>();
     EXPECT_OK(gpo_template_create(a.device, &options, &step));
@@ -374,7 +374,7 @@ int events_partner(const Line& line) {
 
 // --- deaths ---
 
-// What was imported stays; the partner is killed when the memory is known to be there.
+// Imported memory stays; the partner is killed after the import is confirmed.
 int exporter_dies() {
     Partner partner("exporter_dies");
     const Line& line = *partner.line;
@@ -423,7 +423,7 @@ bool is_asleep(pid_t thread) {
     return stat.substr(stat.rfind(')') + 2, 1) == "S";
 }
 
-// All ways to wait for a recording that nobody completes. `partner` has made it, and is killed.
+// All ways to wait for a recording that never completes: `partner`, which made it, is killed.
 void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_STATUS(GPO_NOT_READY, gpo_event_query(event));
     const gpo_stream_t waits = a.new_stream(), later = a.new_stream();
@@ -448,7 +448,7 @@ void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_OK(gpo_cq_drain(a.queue, &entry, sizeof entry, 1, &count));
     EXPECT(count == 1 && entry.user_data == 9 && entry.status == GPO_PEER_LOST);
     EXPECT(milliseconds_since(killed) < 5000);
-    // What comes later finds the same.
+    // Later calls give the same status.
     EXPECT_STATUS(GPO_PEER_LOST, gpo_stream_wait_event(later, event));
     EXPECT_OK(gpo_event_notify(event, a.queue, 10));
     EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
@@ -464,7 +464,7 @@ void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_OK(gpo_stream_destroy(waits));
 }
 
-// The one that has exported the event.
+// The process that exported the event dies.
 int recorder_dies() {
     Partner partner("recorder_dies");
     Process a;
@@ -487,7 +487,7 @@ int recorder_dies_partner(const Line& line) {
     return 1;
 }
 
-// The one that has imported it.
+// The process that imported the event dies.
 int importer_dies() {
     Partner partner("importer_dies");
     const Line& line = *partner.line;
@@ -526,7 +526,7 @@ int importer_dies_partner(const Line& line) {
 
 // --- refusals that take two ---
 
-// What another process says is cut, damaged, or of the other kind; or what it has exported is gone.
+// Bytes from another process that are cut, damaged or of the other kind, and exports that have been destroyed.
 int refused() {
     Partner partner("refused");
     const Line& line = *partner.line;

@@ -1,6 +1,6 @@
 // Groups of several processes, by a file, an id and MPI: all kinds of collectives, ranks that disagree, and ranks that
-// die, leave, hang or abort. The first process starts the others, which are told their rank, and looks at how they end.
-// With NCCL there are two ranks, each with a GPU of its own; `two` are two ranks with the same GPU.
+// die, leave, hang or abort. The first process starts the others with their ranks, and checks their exit codes. With
+// NCCL there are two ranks, each with a GPU of its own; `two` means two ranks with the same GPU.
 // RUN: GPUORCH_DEVICE=soft file collectives
 // RUN: GPUORCH_DEVICE=soft id collectives
 // RUN: GPUORCH_DEVICE=soft mpi collectives
@@ -106,7 +106,7 @@ struct Rank : Opened {
         EXPECT_OK(gpo_stream_create(device, nullptr, &made));
         return made;
     }
-    /// What the stream fails with, in less than `seconds`.
+    /// Expects the stream to fail with `status` within `seconds`; returns the message.
     std::string fails_with(gpo_status status, int seconds = 20) {
         const auto begin = std::chrono::steady_clock::now();
         EXPECT_STATUS(status, gpo_stream_wait(stream, kPatience));
@@ -235,7 +235,7 @@ void floating_point(Rank& r) {
     EXPECT(r.read<float>(data, count) == expected);
 }
 
-// What one stream has comes late: the collectives keep the order in which they were submitted.
+// With a stream held, the collectives still run in the order of submission.
 void two_streams(Rank& r) {
     const uint64_t count = 100;
     const uint64_t one = r.memory_of(std::vector<int32_t>(count, 1));
@@ -373,7 +373,7 @@ int others_lose(Rank& r, const std::string& why, gpo_status own = GPO_PEER_LOST)
     EXPECT_STATUS(own, r.submit(sum_of(10), data, data));
     EXPECT(has(last_message(), why));
     tell(r, "lost");
-    if (r.rank == 2) hear("lost", {0, 1, 3});   // who leaves has something else to be told of
+    if (r.rank == 2) hear("lost", {0, 1, 3});   // rank 2 leaves last: its leaving would change the others' reason
     return r.end();
 }
 
@@ -382,7 +382,7 @@ void barrier(Rank& r) {
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
 }
 
-/// A barrier that rank 2 leaves when all others have: what becomes of it then isn't the barrier's failure.
+/// A barrier that rank 2 leaves after all others, so that its end can't fail the barrier.
 void rank_2_leaves_last(Rank& r) {
     barrier(r);
     tell(r, "there");
@@ -481,7 +481,7 @@ int aborts(Rank& r) {
     return others_lose(r, own ? "aborted" : "rank 2 has aborted the group", own ? GPO_CANCELLED : GPO_PEER_LOST);
 }
 
-// Its part before it began: the others' fail likewise, and the group goes on.
+// Rank 2 cancels its part before the collective begins: the others fail with GPO_CANCELLED, and the group goes on.
 int cancels(Rank& r) {
     const uint64_t data = r.allocate(4096);
     if (r.rank == 2) {
@@ -508,7 +508,7 @@ int late(Rank& r) {
     return others_lose(r, "rank 2 hasn't come");
 }
 
-// One rank's MPI takes no device memory: all do without.
+// The MPI of some ranks takes no device memory: all ranks do without.
 int mixed(Rank& r) {
     EXPECT(Rank::info(r.peers).mpi_device == 0);
     all_reduces(r, 1000);
@@ -547,12 +547,12 @@ int resumes(Rank& r) {
     EXPECT_OK(gpo_fill(r.stream, all, -5, 4, count * r.ranks));
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
     tell(r, "filled");
-    hear("filled", {2});   // it has gone on, and all that it had begun is given up there too
+    hear("filled", {2});   // rank 2 runs again, and has also given up its operations
     EXPECT(r.read<int32_t>(all, count * r.ranks) == std::vector<int32_t>(count * r.ranks, -5));
     return r.end();
 }
 
-// --- with NCCL: rank 1 is the one ---
+// --- with NCCL: rank 1 is the culprit ---
 
 // Where the order is checked. Then the group goes on.
 int orders_differ(Rank& r) {
@@ -591,7 +591,7 @@ int rank_late(Rank& r) {
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
     const std::string why = "rank 1 hasn't come, or hangs: collective 20001 of the group has waited";
     if (r.rank == 0) return others_lose(r, why);
-    // What rank 0 had sent may complete a collective here before this rank knows that it is lost.
+    // Data that rank 0 sent earlier may complete a collective here before this rank learns of the loss.
     hear("lost", {0});
     const uint64_t data = r.allocate(4096);
     const auto begin = std::chrono::steady_clock::now();
@@ -874,7 +874,7 @@ int by_mpi(const Scenario& scenario) {
         if (!mpirun && std::system(is_open_mpi.c_str()) == 0) mpirun = name;
     }
     if (!mpirun) end_skipped("mpi", "there is no mpirun of Open MPI");
-    // Without these it looks for ssh, though all processes are on this machine: releases 4 and 5.
+    // Otherwise it looks for ssh, even though all processes are on this machine (releases 4 and 5).
     setenv("OMPI_MCA_plm_rsh_agent", "sh", 1);
     setenv("PRTE_MCA_plm_ssh_agent", "sh", 1);
     return code_of(start({mpirun, "-np", std::to_string(kRanks), "--oversubscribe", "--allow-run-as-root",
@@ -968,7 +968,7 @@ int missing() {
     return 0;
 }
 
-// What a rank 0 that was killed has left is no group.
+// The file of a killed rank 0 isn't a group.
 int left_behind() {
     Folder folder;
     const std::string path = folder / "group";

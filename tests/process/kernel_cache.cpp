@@ -1,6 +1,6 @@
-// The cache of compiled kernels: missing, read-only, somebody else's, writable by others, cut short, altered, filled by
-// two processes at once; files that a source reads and that change. Never an error, nothing is executed from it unless
-// it is ours and whole, and nothing that other files would make otherwise.
+// The cache of compiled kernels: missing, read-only, another user's, writable by others, cut short, altered, filled by
+// two processes at once; files that a source reads and that change. The cache never causes an error. Code from it is
+// executed only if it is ours, whole, and matches all files that the source reads.
 // LINK: objects
 // RUN: missing
 // RUN: read_only
@@ -36,7 +36,7 @@ constexpr const char* kOtherSource = R"(
 extern "C" __global__ void answer(unsigned *target, unsigned value) { *target = value * 3 + 2; }
 )";
 
-// Compiles with that cache, runs the kernel and says what it did.
+// Compiles with that cache, runs the kernel and returns its answer.
 uint32_t answer(const std::string& cache, const char* source = kSource) {
     auto options = sized<gpo_runtime_options>();
     options.cache = cache.c_str();
@@ -91,7 +91,7 @@ extern "C" __global__ void answer(unsigned *target, unsigned value) {
 }
 )";
 
-/// What the reader says after each of its files has changed, and how many entries there are then.
+/// Checks the reader's answer and the number of entries after each change of a file.
 int follow_files(const std::string& cache, const Folder& folder) {
     if (std::getenv("GPUORCH_DEVICE") && std::string(std::getenv("GPUORCH_DEVICE")) != "soft")
         end_skipped("kernel_cache files", "NVRTC knows neither the variables nor all of the spellings");
@@ -139,7 +139,7 @@ int follow_files(const std::string& cache, const Folder& folder) {
     says(0, 1);
     says(0, 1);
     for (unsigned bit = 0; bit < 9; ++bit) says(1u << bit, bit + 2);
-    says(0, 10);   // as it was: known
+    says(0, 10);   // unchanged files: a known entry
     a.shut_down();
     return 0;
 }
@@ -155,8 +155,8 @@ std::filesystem::path only_entry(const std::string& cache) {
     return files[0];
 }
 
-/// The kernel's entry in a cache that has no other becomes one that is whole and has its key, and another kernel's
-/// code: whoever executes it says 17.
+/// Replaces the kernel's entry, the only one in the cache, by a whole entry with its key and another kernel's code,
+/// which answers 17.
 void forge_entry(const std::string& cache, const std::string& workshop) {
     EXPECT(answer(workshop, kOtherSource) == 17);
     const auto other = gpo::kernel::Cache(workshop).find(only_entry(workshop).stem());
@@ -171,7 +171,7 @@ void give_away(const std::string& path, const char* kind) {
     EXPECT(chown(path.c_str(), kNobody, kNobody) == 0);
 }
 
-/// The folder may be read and not written. Root may write everywhere, so it becomes somebody else, in a child.
+/// The folder can be read but not written. Root may write everywhere, so a child process gives up root.
 int read_only(const std::string& cache) {
     EXPECT(mkdir(cache.c_str(), 0700) == 0);
     if (geteuid() == 0) {
@@ -183,7 +183,7 @@ int read_only(const std::string& cache) {
     if (access(cache.c_str(), W_OK) == 0) end_skipped("kernel_cache read_only", "this user writes where nobody may");
     use(cache);
     EXPECT(files_in(cache).empty());
-    // What is there is used as ever.
+    // Existing entries are used as usual.
     EXPECT(chmod(cache.c_str(), 0700) == 0);
     use(cache);
     const auto entry = only_entry(cache);
@@ -224,9 +224,9 @@ int main(int argc, char** argv) {
         if (kind == "others_entry") give_away(entry, name.c_str());
         if (kind == "writable") EXPECT(chmod(cache.c_str(), 0777) == 0);
         if (kind == "writable_entry") EXPECT(chmod(entry.c_str(), 0666) == 0);
-        // It is what the cache would give if owner and mode were in order.
+        // With the right owner and mode, the cache would give the forged code.
         EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
-        // A folder that isn't ours alone is left as it is; in one of ours an entry of ours takes its place.
+        // A folder that others can write is left alone; in our own folder an entry of ours replaces the forged one.
         if (kind.find("_entry") == std::string::npos) EXPECT(gpo::test::read_whole(only_entry(cache)) == forged);
         else EXPECT(gpo::test::read_whole(only_entry(cache)) != forged);
         EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));

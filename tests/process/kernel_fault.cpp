@@ -1,6 +1,6 @@
-// A kernel that traps, fails an assertion or uses an address that is nobody's: its failure names it, everything pending
-// on the driver's devices (two, where it has as many) completes once with GPO_DEVICE_LOST, handles can still be
-// destroyed, and the process ends as it likes.
+// A kernel traps, fails an assertion or uses an invalid address. Its failure names the kernel, and everything pending
+// on the driver's devices (two, if it has as many) completes once with GPO_DEVICE_LOST. Handles can still be destroyed,
+// and the process chooses how to end.
 // RUN: trap
 // RUN: assert
 // RUN: GPUORCH_ATTRIBUTE=1 trap
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(innocent, kPatience));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_device_wait(a.device, kPatience));
     EXPECT_STATUS(GPO_DEVICE_LOST, launch(innocent, harmless, words, fine));
-    // The other device of the driver goes too, with what ran and what was held there.
+    // The driver's other device is lost too, with its running and its held work.
     if (elsewhere) elsewhere->expect_lost(a);
 
     auto error = sized<gpo_error>();
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     EXPECT(message.find("culprit") != std::string::npos);
     if (driver.software) EXPECT(message.find("innocent") == std::string::npos);
     if (driver.software && kind == "child") EXPECT(message.find("grandchild") != std::string::npos);
-    // Attributed, a stream has one suspect, the one that ran: of what was done before or came later none is.
+    // With attribution, each stream has one suspect, the kernel that ran; earlier and later operations are none.
     if (const char* attribute = std::getenv("GPUORCH_ATTRIBUTE"); attribute && *attribute == '1') {
         EXPECT(message.find("notify") == std::string::npos);
         const size_t listed = message.find("suspects on ");
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
         EXPECT(elsewhere_said.find("harmless") == std::string::npos);
     }
 
-    // What was accepted comes once.
+    // Each accepted entry comes exactly once.
     std::map<uint64_t, int> seen;
     gpo_completion entry{};
     uint64_t count = 0;

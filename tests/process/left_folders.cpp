@@ -1,5 +1,5 @@
-// What a process has left in the folder for temporary files when it died in a compilation is removed by the next one,
-// and nothing else is: not what another process uses, nor what isn't surely ours.
+// A process that dies in a compilation leaves a folder among the temporary files, which the next compilation removes.
+// Nothing else is removed: no folder of a running process, and none that may be another user's.
 // LINK: objects
 // RUN: died
 // RUN: in_use
@@ -73,7 +73,7 @@ void died(const std::string& temporary) {
     });
     EXPECT(unlink(killer.c_str()) == 0);
     EXPECT(code == -SIGKILL);
-    EXPECT(entries(temporary.c_str()) == 3);   // "." and "..", and one that was left
+    EXPECT(entries(temporary.c_str()) == 3);   // "." and "..", and the left folder
     EXPECT(in_child([] { return static_cast<int>(compile_uncached()); }) == GPO_SUCCESS);
     EXPECT(entries(temporary.c_str()) == 2);
     leave_one();
@@ -145,8 +145,7 @@ void others(const std::string& temporary) {
     EXPECT(entries(temporary.c_str()) == before);
 }
 
-// Another process may look between the making of a folder and its lock, and take it for one that was left: then
-// another one is made.
+// Another process may find a folder before it is locked, and remove it as abandoned: then the library makes another.
 void race(const std::string& temporary) {
     std::atomic<bool> over{false};
     std::atomic<long> removed{0};
@@ -157,7 +156,7 @@ void race(const std::string& temporary) {
                 const int folder = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
                 if (folder < 0) continue;
                 if (flock(folder, LOCK_EX | LOCK_NB) == 0) {
-                    // Who doesn't look for the lock gets somewhere meanwhile.
+                    // Time for makers that don't check the lock to go on.
                     std::this_thread::sleep_for(std::chrono::microseconds(100));
                     removed += fs::remove_all(entry.path(), gone) > 0 ? 1 : 0;
                 }

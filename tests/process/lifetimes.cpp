@@ -1,4 +1,4 @@
-// A runtime is opened and shut down many times: memory, threads and descriptors stay as they were.
+// A runtime is opened and shut down many times: memory, threads and descriptors don't grow.
 // RUN: bare
 // RUN: queues
 // RUN: worked
@@ -9,7 +9,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A queue with an entry that comes at shutdown is read, and destroyed, when its runtime has gone.
+/// A queue whose entry comes at shutdown can be read and destroyed after the end of its runtime.
 void outlive_runtime() {
     gpo_runtime_t runtime = nullptr;
     gpo_timeline_t timeline = nullptr;

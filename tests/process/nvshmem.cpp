@@ -192,7 +192,8 @@ void ping_pong(Rank& r) {
     EXPECT_OK(gpo_symmetric_destroy(second));
 }
 
-// More than the heap has, if what both have destroyed weren't freed. One that only one has destroyed stays.
+// Allocates more than the heap has, in turns, so that memory which both ranks destroyed has to be freed. Memory that
+// only one rank destroyed stays.
 void frees(Rank& r) {
     const uint64_t most = 40 << 20;
     for (int turn = 0; turn < 5; ++turn) {
@@ -262,7 +263,7 @@ void far(Rank& r) {
     EXPECT(status[kReaches + 1] == 210);
 }
 
-// A module with NVSHMEM's state gets it when NVSHMEM begins, one that comes later with its first kernel.
+// A module with NVSHMEM's state is initialised when NVSHMEM begins, a later module with its first kernel.
 constexpr const char* kWithState = "extern \"C\" __device__ int nvshmemi_device_state_d; "
                                    "extern \"C\" __global__ void k() { nvshmemi_device_state_d = 1; }";
 void modules(Rank& r) {
@@ -286,7 +287,7 @@ void modules(Rank& r) {
     _exit(0);
 }
 
-// One that NVSHMEM refuses in one process: the allocation fails in both, and with the module gone it succeeds.
+// NVSHMEM refuses the module in one process: the allocation fails in both, and succeeds after the module's end.
 void mislinked(Rank& r) {
     if (r.rank == 1) setenv("FAKE_NVSHMEM_MODULE", "5", 1);
     const gpo_kernel_t kernel = compile(r.device, kWithState, "k");

@@ -89,7 +89,7 @@ struct Opened {
     }
     void shut_down() { EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience)); }
 
-    /// One notify there and back.
+    /// Submits a notification and takes it.
     void check_works() {
         gpo_completion entry{};
         uint64_t count = 0;
@@ -147,7 +147,7 @@ extern "C" __global__ void gate(const volatile unsigned *open)
 }
 )";
 
-/// The exit code of a child that runs `body`; negative: the signal that it died of.
+/// Runs `body` in a child and returns its exit code, or the negative number of the signal that killed it.
 template <class Body>
 int in_child(Body body) {
     std::fflush(nullptr);
@@ -159,7 +159,7 @@ int in_child(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// Looks for the device that the environment asks for in a process of its own: this one may begin with the driver anew.
+/// Looks for the requested device in a child process, so that this process still initialises the driver itself.
 inline void skip_without_device(const char* name) {
     const int code = in_child([] {
         gpo_runtime_t runtime = nullptr;

@@ -1,5 +1,5 @@
-// What a machine can be short of: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for
-// the cache. Each is a status, or goes unnoticed; afterwards everything works.
+// Scarce resources of a machine: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for the
+// cache. Each shortage gives a status or goes unnoticed; afterwards everything works.
 // RUN: descriptors
 // RUN: threads
 // RUN: stacks
@@ -42,7 +42,7 @@ void run_kernel(Opened& a, gpo_kernel_t kernel, unsigned value) {
     EXPECT(*word == value);
 }
 
-/// Opens and closes everything; whatever fails has to be a status of scarcity, and what was made goes again.
+/// Opens and closes everything. Any failure has to be a status of scarcity, and all objects are destroyed.
 gpo_status try_everything() {
     gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
@@ -126,7 +126,7 @@ void limit_addresses(uint64_t bytes) {
     EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-/// With RLIMIT_AS at 4 GiB, as batch systems set it, the software GPU works; with less it works or says what it lacks.
+/// With RLIMIT_AS at 4 GiB, as batch systems set it, the software GPU works; with less it works or names the shortage.
 void without_addresses() {
     constexpr uint64_t kMiB = 1 << 20, kGiB = 1 << 30;
     // A sanitizer's shadow doesn't count.

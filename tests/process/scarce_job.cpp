@@ -1,6 +1,6 @@
-// A whole job (a kernel compiled, files through a pipeline, callbacks) on a machine that is short of descriptors or
-// threads, from none to just enough: each call gives a status of scarcity or does what it should, nothing is left half
-// done or lost, and afterwards everything works.
+// A whole job (a compiled kernel, files through a pipeline, callbacks) on a machine short of descriptors or threads,
+// from none to just enough. Each call works or gives a status of scarcity. Nothing is left half done or lost, and
+// afterwards everything works.
 // RUN: descriptors
 // RUN: threads
 // TIMEOUT: 600
@@ -40,7 +40,7 @@ std::string content(size_t bytes, bool complemented) {
     return text;
 }
 
-/// One walk through everything. What fails is a status of scarcity, and what can go on without it goes on.
+/// A walk through everything. A failure has to be a status of scarcity; steps that don't depend on it continue.
 class Job {
 public:
     Job(const Folder& folder, bool compiles) : folder_(folder), compiles_(compiles) {}
@@ -61,7 +61,7 @@ private:
     bool judge(const char* call, gpo_status status) {
         if (status == GPO_SUCCESS) return true;
         ++failures_;
-        // GPO_IO_ERROR names the file; GPO_NO_COMPILER and GPO_NO_DEVICE say why it couldn't be had.
+        // GPO_IO_ERROR names the file; GPO_NO_COMPILER and GPO_NO_DEVICE give the reason.
         static const std::set<gpo_status> scarce{GPO_LIMIT_EXCEEDED, GPO_OUT_OF_MEMORY, GPO_IO_ERROR, GPO_NO_COMPILER,
                                                  GPO_NO_DEVICE};
         if (scarce.count(status) == 0 || last_message().empty())

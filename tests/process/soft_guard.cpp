@@ -1,6 +1,6 @@
-// With GPUORCH_SOFT_GUARD=1 a kernel on the software GPU that leaves its memory ends with the sticky error, and the
-// process goes on: beyond the end, before the start, in freed memory, in a pool's freed memory. Inside it may do what
-// it likes.
+// With GPUORCH_SOFT_GUARD=1, a kernel on the software GPU that leaves its memory gets the sticky error, and the process
+// goes on: beyond the end, before the start, in freed memory, in a pool's freed memory. Accesses inside the memory are
+// fine.
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 end
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 start
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 freed
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     if (kind == "start") at = -1;
     if (kind == "freed") {
         EXPECT_OK(gpo_memory_free(a.device, memory));
-        // It is given back by the library's own thread: when it is nobody's any more, a copy is refused.
+        // The library's own thread frees the memory; from then on a copy is refused.
         unsigned char byte = 0;
         while (gpo_copy_to_host(a.stream, &byte, memory, 1) == GPO_SUCCESS) usleep(1000);
     }

@@ -1,6 +1,6 @@
-// What the library calls never returns: a callback, a host call, a log function, what a pipeline calls. Other streams,
-// pipelines and callbacks go on, shutdown returns at its deadline, also when the executor was destroyed, and the
-// process can leave.
+// A function that the library calls never returns: a callback, a host call, a log function, a pipeline's callback.
+// Other streams, pipelines and callbacks go on. Shutdown returns at its deadline, even after the executor was
+// destroyed, and the process can exit.
 // RUN: kept sleep
 // RUN: kept spin
 // RUN: destroyed sleep
@@ -77,7 +77,7 @@ void callback_and_host_call(const Opened& a, bool destroyed, std::string_view ki
     EXPECT_OK(gpo_stream_then(a.stream, on, never_returns, nullptr));
     EXPECT_OK(gpo_stream_host_call(other, on, never_finishes, nullptr));
     EXPECT_OK(gpo_stream_notify(other, a.queue, 1));
-    if (kind == "caller")  // they return when nothing is owed
+    if (kind == "caller")  // they return when no callback is pending
         for (int i = 0; i < 3; ++i) std::thread([on] { gpo_executor_run_for(on, kPatience, nullptr); }).detach();
     EXPECT(soon([] { return stuck == 2; }));
     hundred_callbacks(a, on);
@@ -86,7 +86,7 @@ void callback_and_host_call(const Opened& a, bool destroyed, std::string_view ki
     EXPECT_STATUS(GPO_TIMEOUT, gpo_stream_wait(other, 20'000'000));
     if (!destroyed) return;
     EXPECT_OK(gpo_executor_destroy(on));
-    // The stream no longer waits for the host call: what was behind it has ended with its end.
+    // The stream no longer waits for the host call; later work on it has been cancelled with it.
     EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
     gpo_completion entry;
     uint64_t count = 0;

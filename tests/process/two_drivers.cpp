@@ -1,6 +1,5 @@
-// A kernel that uses an address which is nobody's takes its own driver's devices down, and the other driver's go on:
-// what runs there completes, what comes later works, runtimes can still be opened on it. Without a GPU a second
-// software GPU stands for it.
+// A kernel that uses an invalid address loses the devices of its own driver only. On the other driver, running and
+// later work completes, and runtimes can still be opened. Without a GPU, a second software GPU takes its place.
 // RUN: GPUORCH_SOFT_GUARD=1 cuda
 // RUN: GPUORCH_SOFT_GUARD=1 soft
 #include <dlfcn.h>
@@ -36,7 +35,7 @@ struct Side : Opened {
         return launch(stream, fill, address, value, count);
     }
 
-    /// Work of a while, of which each part is notified; the second half is held until the timeline is signalled.
+    /// Submits long work and a notification for each part; the second half is held until the timeline is signalled.
     void put_rounds() {
         for (uint64_t i = 1; i <= kRounds; ++i) {
             if (i == kRounds / 2) EXPECT_OK(gpo_stream_wait_timeline(stream, timeline, 1));
@@ -94,7 +93,7 @@ int main(int argc, char** argv) {
     EXPECT_STATUS(GPO_DEVICE_LOST, falls.put(falls.memory, 1, kOne));
     falls.take_rounds(GPO_DEVICE_LOST);
 
-    // There nothing has been noticed: what ran, what is held, what is new.
+    // The other driver is unaffected: running, held and new work.
     EXPECT_OK(gpo_timeline_signal(stays.timeline, 1));
     stays.take_rounds(GPO_SUCCESS);
     stays.check_memory(kRounds);

@@ -1,5 +1,5 @@
 // dlopen, work, dlclose with work in flight, dlopen again and the same runtime used on; then shut down. Descriptors and
-// threads stay as they were.
+// threads don't change in number.
 // LINK: none
 // REPEAT: 1 1
 #include <dlfcn.h>
@@ -74,7 +74,7 @@ int main() {
     };
     const int turns = full() ? 1000 : 50;
     for (int turn = 0; turn < turns; ++turn) {
-        // In flight: a kernel that runs, what is behind it, what is held on the host, a callback that is owed.
+        // In flight: a running kernel, work behind it, held work, a pending callback.
         __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
         EXPECT_OK(api->stream_launch_kernel(stream, gate, &shape, arguments, nullptr, 1));
         EXPECT_OK(api->stream_notify(stream, queue, 1));

@@ -1,4 +1,4 @@
-// The wall clock jumps by an hour, back and forth: nobody in the library looks at it, and timeouts are what they were.
+// The wall clock jumps by an hour, back and forth: the library never reads it, and timeouts keep their length.
 // TIMEOUT: 30
 #include <dlfcn.h>
 #include <sys/time.h>
@@ -32,7 +32,7 @@ int64_t monotonic() {
 
 }  // namespace
 
-// These stand before the C library's, and have to be seen by the library for that.
+// Replacements of the C library's functions, exported for the library to see.
 #define SEEN __attribute__((visibility("default")))
 extern "C" SEEN int clock_gettime(clockid_t clock, timespec* time) {
     using Get = int(clockid_t, timespec*);
@@ -63,7 +63,7 @@ extern "C" SEEN time_t time(time_t* out) noexcept {
 
 namespace {
 
-/// A source that has nothing to give until it is let go.
+/// A source that gives nothing until `open` is set.
 struct Dam {
     std::atomic<bool> open{false};
     static gpo_status give(void* user, void*, uint64_t, uint64_t* produced) {
@@ -87,7 +87,7 @@ int main() {
     EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
     a.check_works();
 
-    // One of everything that can be waited for, none of which comes until the timeline and the dam let it.
+    // All waits of the API, none of which ends before the timeline's signal and the dam's opening.
     gpo_stream_t held = nullptr;
     gpo_event_t event = nullptr;
     EXPECT_OK(gpo_stream_create(a.device, nullptr, &held));

@@ -44,7 +44,7 @@ from programs import ROOT, TESTS
 sys.path.append(str(TESTS / "support"))
 import machine
 
-# What the tests see of the environment: where programs and files are, what set-up was told, and what is said to the tests.
+# Variables that the tests see: paths of programs and files, options of set-up, and settings of the tests.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "CI", "GPUORCH_DEPS", "GPUORCH_DEVICE",
         "GPUORCH_NVRTC", "GPUORCH_NCCL", "GPUORCH_MPI", "GPUORCH_CUDADEVRT", "GPUORCH_CUBLAS", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_GUARD")
 KEPT_BEGINNINGS = ("GPUORCH_TEST_", "CARGO_", "RUSTUP_", "CCACHE_")
@@ -97,11 +97,11 @@ def build(name, targets, full, environment, tally, times):
         if not compiler:
             tally.skip("clang builds everything: there is no Clang from 14 here (.ci/setup full installs it)")
             return False
-        # What newer ones find to warn of is theirs.
+        # Warnings of newer compilers are ignored.
         options += [f"CMAKE_C_COMPILER={machine.clang_for_c()}", f"CMAKE_CXX_COMPILER={compiler}",
                     f"CMAKE_COMPILE_WARNING_AS_ERROR={machine.major(compiler) == 14}"]
     elif name == "tests" and parts.is_gcc_12(environment):
-        # Debian 12's compiler has nothing to say; what others find to warn of is theirs, and so is what it says of a sanitizer.
+        # Debian 12's compiler has to be silent. Warnings of other compilers, and of this compiler about sanitizers, are ignored.
         options.append("CMAKE_COMPILE_WARNING_AS_ERROR=ON")
     if shutil.which("ccache"):
         options += ["CMAKE_C_COMPILER_LAUNCHER=ccache", "CMAKE_CXX_COMPILER_LAUNCHER=ccache"]
@@ -173,7 +173,7 @@ def main():
     if "-h" in arguments or "--help" in arguments:
         print(__doc__)
         return 0
-    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that; tests send it to programs.
+    # A shell makes background programs ignore Ctrl-C, and child processes inherit this; tests send the signal to programs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     unknown = [word for word in arguments if word.startswith("-") and word not in ("--full", "--write-times")]
     if unknown:

@@ -15,15 +15,15 @@ SANITIZE = ("asan", "tsan")
 FULL = ("ubsan", "driver", "fibers", "clang", "mutation")
 SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 
-# Seconds of processor time that a part takes on this project's machine for tests (2 cores), with room for a slower one. A part
-# that takes half as much again is told, so that what is slow is found when it becomes slow. Not the time that passes: other
-# programs may have the processors meanwhile. Parts that aren't named take less than LEAST.
+# Seconds of processor time for a part on this project's test machine (2 cores), with room for a slower machine. A part
+# that takes half as much again is reported, so that slow tests are found early. Wall time isn't used, because other
+# programs may use the processors. Parts without an entry take less than LEAST.
 LEAST = 20
 BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust": 200, "lua": 70, "process/main_job": 30,
            "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
            "tsan conformance": 400, "tsan faults": 380, "tsan unit": 320}
 
-# What the scripts of a section need to be built.
+# Targets that the scripts of a section need.
 LIBRARY = ["gpuorch"]
 COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
@@ -32,7 +32,7 @@ SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpu
 SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
-# What --full runs a second time, it runs with no more rounds than tests/run does: all of them each time would take hours.
+# A second run under --full uses no more rounds than tests/run: all rounds each time would take hours.
 NOT_FULL = {"GPUORCH_TEST_FULL": None, "GPUORCH_TEST_SEEDS": None}
 SANITIZER_SETTINGS = {
     "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1"},
@@ -206,7 +206,7 @@ class Plan:
                 targets = ["all"] if self.full and section == "checks" else SCRIPT_TARGETS[section]
                 self.script(label, script, ["--full"] if self.full else [], targets, changes=changes)
         if excuses.exists() and not self.patterns:
-            # One part, for the counts are complete once all scripts have ended.
+            # A single part, because the counts are complete only after all scripts.
             parts, self.parts = self.parts[first:], self.parts[:first]
             count = [TESTS / "bindings/check_counts.py", [counts, "--binding", section, "--reasons", excuses]]
 

@@ -10,7 +10,7 @@ namespace gpo::test {
 class Arrivals {
 public:
     Arrivals& operator++() {
-        // Under the lock: who has seen the last one may destroy this.
+        // Under the lock, because the waiter of the last arrival may destroy this object.
         const std::lock_guard lock(lock_);
         ++count_;
         changed_.notify_all();

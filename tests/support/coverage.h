@@ -1,5 +1,6 @@
-// Every call that a test makes of an exported function goes through a function made from the headers
-// (abi/generate_call_counter.py), which notes here what was called and what succeeded, and that the thread is inside.
+// Every call of an exported function by a test goes through a function made from the headers
+// (abi/generate_call_counter.py). The made function counts calls and successes here, and marks the thread as inside the
+// library.
 #pragma once
 
 #include <atomic>
@@ -20,10 +21,10 @@ struct Coverage {
     }
 };
 
-/// One for each exported function, in the order of the headers.
+/// An entry for each exported function, in the order of the headers.
 std::vector<Coverage>& coverage();
 
-/// How many calls of the library the thread is inside of.
+/// The number of nested library calls on this thread.
 inline thread_local int inside_library = 0;
 
 struct Inside {

@@ -7,7 +7,7 @@
 
 namespace gpo::test {
 
-/// What calls in kernels return.
+/// Return values of queue calls in kernels.
 enum QueueStatus : int {
     kQueueSuccess = GPO_SUCCESS,
     kQueueTimeout = GPO_TIMEOUT,

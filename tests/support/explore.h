@@ -17,8 +17,8 @@ struct Seeds {
     uint64_t first, count;
 };
 
-/// What the environment asks for, else these, of which ThreadSanitizer gets a tenth: threads in a schedule run one at a
-/// time, each hands the turn to the next, and it finds no race among them.
+/// The environment's seeds, otherwise the given ones. ThreadSanitizer runs a tenth, because the threads of a schedule
+/// run one at a time and hand over the turn: no races can be found among them.
 inline Seeds seeds(Seeds otherwise) {
 #ifdef __SANITIZE_THREAD__
     otherwise.count = (otherwise.count + 9) / 10;

@@ -1,6 +1,6 @@
-// A libcuda.so.1 for tests of the loader: it has every function that is asked for, and each does nothing. How it
-// misbehaves is told by the environment: FAKE_CUDA_VERSION, FAKE_CUDA_INIT (what cuInit returns), FAKE_CUDA_DEVICES,
-// FAKE_CUDA_MISSING (a function that it hasn't got).
+// A libcuda.so.1 for tests of the loader: it has every requested function, and each does nothing. The environment
+// selects its faults: FAKE_CUDA_VERSION, FAKE_CUDA_INIT (the result of cuInit), FAKE_CUDA_DEVICES, FAKE_CUDA_MISSING (a
+// function to leave out).
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

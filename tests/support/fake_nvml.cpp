@@ -1,5 +1,5 @@
 // A libnvidia-ml.so.1 for the test of NVML's loader: one device, at 0000:1b:00.0, with made-up figures. FAKE_NVML_INIT
-// is what nvmlInit_v2 returns. It lacks nvmlDeviceGetTemperature, as an old one would.
+// is the result of nvmlInit_v2. The library lacks nvmlDeviceGetTemperature, like an old version.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // A libnvshmem_host.so.3 for tests: symmetric heaps of 64 MiB in shared memory of one host, which kernels of software
-// GPUs use as any memory. It checks what NVSHMEM would: versions of structs, calls that all PEs have to make alike.
-// Environment: FAKE_NVSHMEM_VERSION (30800); FAKE_NVSHMEM_INIT, FAKE_NVSHMEM_MODULE: what beginning returns, and a
-// module's; FAKE_NVSHMEM_FAR=1: no PE reaches another.
-// fake_nvshmem_modules() says how many modules have got the state, and gave it back.
+// GPUs use as any memory. The library checks what NVSHMEM checks: versions of structs, and calls that all PEs have to
+// make alike. Environment: FAKE_NVSHMEM_VERSION (30800); FAKE_NVSHMEM_INIT and FAKE_NVSHMEM_MODULE, the results of the
+// initialisation and of a module's initialisation; FAKE_NVSHMEM_FAR=1: no PE reaches another.
+// fake_nvshmem_modules() returns how many modules have received the state, and how many gave it back.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -72,7 +72,7 @@ void barrier() {
     while (all.generation.load() == generation) sched_yield();
 }
 
-// What all PEs have to say alike.
+// Whether all PEs call with the same value.
 bool same_everywhere(size_t value) {
     control().asked[g_pe].store(value);
     barrier();

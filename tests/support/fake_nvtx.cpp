@@ -1,5 +1,5 @@
-// An NVTX tool for a test: writes what it is told to the file that FAKE_NVTX_OUTPUT names, a line each. Loaded by NVTX
-// itself, which NVTX_INJECTION64_PATH tells to.
+// An NVTX tool for a test: writes each call as a line to the file FAKE_NVTX_OUTPUT. NVTX loads the tool from the path
+// NVTX_INJECTION64_PATH.
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>
 

@@ -22,9 +22,9 @@ inline std::string read_whole(const std::filesystem::path& path) {
     return whole;
 }
 
-/// A new folder for temporary files; it goes with all that is in it.
+/// A new folder for temporary files, deleted with its contents at the end.
 struct Folder {
-    /// `parent`: for what other users are to reach, who may not reach what TMPDIR names.
+    /// `parent`: for files that other users have to reach; TMPDIR may be closed to them.
     explicit Folder(const std::string& parent = std::filesystem::temp_directory_path()) : path(make(parent)) {}
     ~Folder() {
         std::error_code ignored;
@@ -34,7 +34,7 @@ struct Folder {
     Folder& operator=(const Folder&) = delete;
 
     std::string operator/(const std::string& name) const { return path + "/" + name; }
-    /// Names of all that is in it.
+    /// Names of all its entries.
     std::set<std::string> names() const {
         std::set<std::string> found;
         for (const auto& entry : std::filesystem::directory_iterator(path)) found.insert(entry.path().filename());

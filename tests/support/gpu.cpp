@@ -175,9 +175,9 @@ void Gate::put_on(gpo_stream_t stream) { REQUIRE_OK(launch(stream, kernel_.get()
 
 void Gate::open() noexcept {
 #ifdef __SANITIZE_THREAD__
-    // What this thread has read until now is written behind the gate. ThreadSanitizer doesn't see the kernel that looks
-    // at it: a call that takes the lock of the software GPU, which takes it when the kernel ends, shows what comes
-    // before what.
+    // Values that this thread read earlier are overwritten behind the gate. ThreadSanitizer can't see the kernel read
+    // the gate. A call that takes the software GPU's lock, which the end of a kernel takes too, makes the order
+    // visible.
     gpo_event_t event = nullptr;
     if (gpo_event_create(device_, nullptr, &event) == GPO_SUCCESS) gpo_event_destroy(event);
 #endif

@@ -1,9 +1,8 @@
-// The fixture that every test of the public API stands on: a runtime with its device, chosen by GPUORCH_DEVICE as users
-// choose it, and owners for what is made from it. No test expects another thing of one device than of another. (One
-// asks which it has got: the random sequences run under a schedule of their own making where the device's threads can
-// be scheduled too.)
+// The fixture of every test of the public API: a runtime with its device, chosen by GPUORCH_DEVICE as for users, and
+// owners for its objects. Every test expects the same of all devices. (A single test asks for the device: the random
+// sequences use a schedule of their own if the device's threads can be scheduled too.)
 //
-// Owners destroy on the way out, in the reverse order of construction; the Gpu comes first in a test, goes last, and
+// Owners destroy their objects in the reverse order of construction. The Gpu comes first in a test, ends last, and
 // fails the test if its runtime can't be shut down.
 #pragma once
 
@@ -27,7 +26,7 @@ inline constexpr int64_t kPatience = 30'000'000'000;
 
 class Gpu;
 
-/// Device memory, freed when it goes (behind all that is on the device's streams then).
+/// Device memory; the destructor frees it behind all work that is then on the device's streams.
 class Memory {
 public:
     Memory() = default;
@@ -82,7 +81,7 @@ private:
 
 class Gpu {
 public:
-    /// `options`: of the runtime, its struct_size included; the device is the first that it shows.
+    /// `options`: for the runtime, with struct_size set. The device is the first that the runtime shows.
     explicit Gpu(const gpo_runtime_options& options = sized<gpo_runtime_options>());
     ~Gpu();
     Gpu(const Gpu&) = delete;
@@ -121,8 +120,7 @@ private:
 
 gpo_stream_info info_of(gpo_stream_t stream);
 
-/// Whether the driver tells how many parameters kernels have, and of what sizes, by one that has some (from CUDA 12.4
-/// on).
+/// Whether the driver reports the number and sizes of kernel parameters (from CUDA 12.4 on); `kernel` must have some.
 bool tells_parameters(gpo_kernel_t kernel);
 
 /// Launches a kernel with values as its arguments: their sizes are checked against the kernel's.
@@ -151,7 +149,7 @@ inline const doctest::test_suite gated{"gated"};
 class Gate {
 public:
     explicit Gate(Gpu& gpu);
-    /// Opens, and waits until nobody looks at the gate any more.
+    /// Opens the gate, and waits until no kernel reads it any more.
     ~Gate();
     /// Puts the kernel on the stream.
     void put_on(gpo_stream_t stream);
@@ -163,8 +161,7 @@ private:
     Pinned<uint32_t> open_;
 };
 
-/// Writes and reads one number on the GPU, behind what is on the stream: how tests see that work ran, and in what
-/// order.
+/// Writes and reads a number on the GPU in stream order, which shows tests that work ran, and in which order.
 class Writer {
 public:
     explicit Writer(Gpu& gpu);

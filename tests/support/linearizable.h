@@ -1,8 +1,8 @@
 // Whether recorded calls on a queue could have happened one after the other (Wing and Gong, 1993).
 //
-// A call has an interval by a clock that all threads have in common. A history is *linearizable* if each call can be
-// given a moment in its interval such that a bounded first-in first-out queue, called at these moments, returns the
-// same. All orders are tried that the intervals allow, so histories are to be short: a few dozen calls.
+// Each call has an interval on a clock common to all threads. A history is *linearizable* if each call has a moment in
+// its interval so that a bounded first-in first-out queue, called at these moments, returns the same results. The
+// search tries all orders that the intervals allow, so histories have to be short: a few dozen calls.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ private:
     /// `made`: the calls that have their moment, as bits.
     bool search(uint64_t made, const Content& content) {
         if (!seen_.emplace(made, content).second) return false;
-        uint64_t first_end = UINT64_MAX;  // whoever begins later than that comes later
+        uint64_t first_end = UINT64_MAX;  // calls that begin after this end come later
         for (size_t i = 0; i < calls_.size(); ++i)
             if (!(made >> i & 1)) first_end = std::min(first_end, calls_[i].end);
         if (first_end == UINT64_MAX) return true;

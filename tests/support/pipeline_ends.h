@@ -1,4 +1,4 @@
-// What runs of pipelines read and write, as the structs of the C API.
+// Sources and sinks for pipelines, as structs of the C API.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Tells the runner what happens, one line at a time, in the file named by GPUORCH_TEST_REPORT:
+// Reports to the runner, one line at a time, in the file named by GPUORCH_TEST_REPORT:
 //     start NAME | pass NAME | fail NAME | empty NAME | skip NAME: REASON
-// `empty` is a test that neither asserts nor skips anything: it couldn't fail.
-// A program that crashes leaves a start without an end: so the runner can name the test that did it.
+// `empty` is a test that neither asserts nor skips anything: it couldn't fail. A crash leaves a start without an end,
+// which names the test to the runner.
 #include "support/report.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace gpo::test {
 namespace {
 
 std::string running;           // the test case; set by the reporter on the main thread
-bool skipped = false;          // it said that it can't be done here
+bool skipped = false;          // the test called skip()
 std::mutex reporting;          // any thread of a test may skip
 
 void line(const char* kind, const std::string& text) {
@@ -34,8 +34,8 @@ void line(const char* kind, const std::string& text) {
     std::fflush(file);
 }
 
-/// Whether the program and the library use one C++ runtime. A program that is linked to the static one counts by
-/// itself, for ever, what it throws in a callback and the library catches.
+/// Whether the program and the library use one C++ runtime. With a static C++ runtime, the program's own count of
+/// uncaught exceptions stays too high after the library catches the program's exception.
 bool shares_runtime() {
     Dl_info info{};
     const bool known = dladdr(reinterpret_cast<void*>(&std::uncaught_exceptions), &info) && info.dli_fname;
@@ -55,8 +55,7 @@ struct Report : doctest::IReporter {
 
     void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
         const std::lock_guard lock(reporting);
-        // An exception that was thrown in the test, and caught by nobody: destructors take it for their own from then
-        // on.
+        // An exception of the test may still be in flight: from now on destructors would take it for their own.
         const bool left = shares_runtime() && std::uncaught_exceptions() != in_flight_;
         if (left)
             std::printf("%s: %d exceptions are in flight behind it, %d before\n", running.c_str(),

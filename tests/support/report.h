@@ -1,12 +1,12 @@
-// What a test says beside pass and fail, and where it finds its files.
+// Reports of a test besides pass and fail, and the paths of its files.
 #pragma once
 
 #include <string>
 
 namespace gpo::test {
 
-/// Ends nothing, fails nothing: says that the running test (or the part `what` of it) can't be done here, and why. It
-/// is counted as skipped and its reason is printed, so `return` after it.
+/// Reports that the running test (or its part `what`) can't run here, and why. The runner counts a skip and prints the
+/// reason. The test goes on: `return` after the call.
 void skip(const std::string& reason, const std::string& what = "");
 
 /// The path of a file that belongs to the tests: test_file("kernels/blur.cu") lies in tests/kernels.

@@ -1,5 +1,5 @@
-// A runtime on the software GPU, whatever GPUORCH_DEVICE says: for tests that look inside it, or that pick its
-// schedule.
+// A runtime on the software GPU, independent of GPUORCH_DEVICE: for tests that look inside the software GPU or choose
+// its schedule.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 
 namespace gpo::test {
 
-/// `schedule_seed` 0: on threads of the machine's.
+/// `schedule_seed` 0: real threads.
 inline gpo_runtime_t make_soft_runtime(uint64_t schedule_seed = 0, uint32_t completion_mode = GPO_COMPLETION_BALANCED) {
     auto options = sized<gpo_runtime_options>();
     options.device = "soft";
@@ -20,8 +20,8 @@ inline gpo_runtime_t make_soft_runtime(uint64_t schedule_seed = 0, uint32_t comp
     return runtime;
 }
 
-/// One with its device and a completion queue. Shut down on the way out, unless the test did it and set `runtime` to
-/// NULL; the queue goes last, as queues may.
+/// A soft runtime with its device and a completion queue. The destructor shuts it down, unless the test did so and set
+/// `runtime` to NULL; the queue is destroyed last, which queues allow.
 struct SoftRuntime {
     explicit SoftRuntime(uint64_t schedule_seed = 0, uint32_t completion_mode = GPO_COMPLETION_BALANCED)
         : runtime(make_soft_runtime(schedule_seed, completion_mode)) {

@@ -1,5 +1,5 @@
-// A libcuda.so.1 for machines without one: a second copy of the software GPU, which libgpuorch takes for CUDA. What it
-// is given for a GPU's processor it can't run, but for libgpuorch's built-in kernels, of which it takes its own.
+// A libcuda.so.1 for machines without one: a second copy of the software GPU, which libgpuorch takes for CUDA. This
+// driver can't run code for a GPU's processor; for libgpuorch's built-in kernels it uses its own versions.
 #include <cstring>
 #include <memory>
 
@@ -8,7 +8,7 @@
 namespace {
 
 gpo::driver::Driver& driver() {
-    // Kept for good, as libcuda is.
+    // Never closed, like libcuda.
     static const auto& kept = *new std::shared_ptr<gpo::driver::Driver>(gpo::driver::open_soft(nullptr));
     return *kept;
 }

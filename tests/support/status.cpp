@@ -1,4 +1,4 @@
-// What assertions print about failures.
+// Text that assertions print about failures.
 #include "support/status.h"
 
 namespace gpo::test {

@@ -18,7 +18,7 @@ std::string explain(const char* call, gpo_status status);
 /// The calling thread's last failure.
 gpo_error last_error();
 
-/// What an object says of itself.
+/// The error stored in an object.
 gpo_error object_error(const void* object);
 
 /// Where an assertion stands, and whether the test ends where it fails.
@@ -28,7 +28,7 @@ struct Assertion {
     bool required;
 };
 
-/// One assertion: that the call gave what was expected. A function, for the macros below stand in thousands of places.
+/// Asserts a call's status. A function, because the macros below are used in thousands of places.
 void assert_status(const Assertion& where, const char* call, gpo_status expected, gpo_status got);
 
 }  // namespace gpo::test

@@ -8,8 +8,8 @@
 
 namespace gpo::test {
 
-/// How often those whose names begin so have gone to sleep so far, all together: each is woken, or wakes by itself,
-/// once between two of them.
+/// Total number of sleeps so far of all threads with this name prefix. Between two sleeps, a thread was woken or
+/// woke by itself.
 inline uint64_t sleeps_of(const char* threads) {
     uint64_t sleeps = 0;
     std::error_code gone;   // a thread that has ended meanwhile
@@ -23,7 +23,7 @@ inline uint64_t sleeps_of(const char* threads) {
     return sleeps;
 }
 
-/// All threads of the process. One that has been joined may be counted for a moment more.
+/// Number of threads of the process. A joined thread may be counted for a moment longer.
 inline uint64_t threads_of_process() {
     std::error_code gone;   // a thread that has ended meanwhile
     uint64_t found = 0;
