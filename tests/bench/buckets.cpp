@@ -1,5 +1,5 @@
 // Shape buckets: requests of any size through a stack of small layers, against launches of exactly their size, and
-// against a graph that is captured for each size that comes.
+// against a graph captured for each new size.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,14 +25,14 @@ constexpr uint64_t kMost = 128;
 constexpr int kLayers = 10;
 
 // A request has `size` rows; a row is a vector of bench/vectors.h. A layer is a kernel that doubles all rows, with a
-// block for each. Every size from 1 to kMost has an input of its own, with room for kMost rows: the first `size` rows
-// have the size as their value. The rows behind them are not 0, so that a missing padding is seen.
+// block for each. Every size from 1 to kMost has its own input, with room for kMost rows: the first `size` rows have
+// the size as their value. The later rows are not 0, to detect missing padding.
 constexpr float kUnpadded = -1;
 constexpr float doubled(uint64_t size) { return static_cast<float>(size << kLayers); }
 
 // --- requests in both arms ---
 
-/// The driver's. Streams have an output each.
+/// Requests through the driver. Each stream has its own output.
 class RawRequests {
 public:
     RawRequests(Raw& raw, Gpu& gpu, size_t streams) : raw_(raw), kernel_(raw.function(gpu, "scale")) {
@@ -57,7 +57,7 @@ public:
             from = to;
         }
     }
-    /// By a graph for the size, on the first stream, which is captured when the size comes for the first time.
+    /// Launches a graph for the size on the first stream. The first request of a size captures the graph.
     void launch_captured(uint64_t size) {
         if (!captured_[size]) captured_[size] = capture(size);
         CHECK_CU(raw_.cu.cuGraphLaunch(captured_[size], streams_[0]));
@@ -70,7 +70,7 @@ public:
     void finish() const {
         for (const CUstream stream : streams_) raw_.finish(stream);
     }
-    /// What the newest request on the stream has left.
+    /// Checks the result of the stream's newest request.
     void check(uint64_t size, size_t stream) const {
         float row[kFloats];
         for (const uint64_t i : {uint64_t{0}, size - 1}) {
@@ -106,7 +106,7 @@ private:
     std::array<CUgraphExec, kMost + 1> captured_{};
 };
 
-/// The library's.
+/// Requests through the library.
 class BucketRequests {
 public:
     BucketRequests(Gpu& gpu, size_t streams)
@@ -156,7 +156,7 @@ public:
             require_all(row, i < size ? doubled(size) : 0, "the library");
         }
     }
-    /// All requests found their bucket, and each bucket has the graphs that it had from the start.
+    /// Throws unless all requests found their bucket, and no bucket has made new graphs.
     void require_no_graphs_made() const {
         auto seen = sized<gpo_buckets_statistics>();
         CHECK_GPO(gpo_buckets_get_statistics(buckets_, &seen));
@@ -169,7 +169,7 @@ public:
             require(graphs.instances == streams_.size(), "a graph was made for a request");
         }
     }
-    /// Of the elements that ran, how many were padding.
+    /// The fraction of padding among the elements that ran.
     double padding() const {
         auto seen = sized<gpo_buckets_statistics>();
         CHECK_GPO(gpo_buckets_get_statistics(buckets_, &seen));
@@ -214,7 +214,7 @@ private:
         CHECK_GPO(gpo_template_add_parameter(of, "out", node, GPO_PARAMETER_ARGUMENT, 0));
         CHECK_GPO(gpo_template_add_parameter(of, layer == 0 ? "in" : "out", node, GPO_PARAMETER_ARGUMENT, 1));
     }
-    /// Zeros, in the input of the request.
+    /// Writes zeros into the request's input.
     static gpo_status pad(void*, gpo_stream_t stream, const gpo_bucket_work* work) {
         const uint64_t in = *static_cast<const uint64_t*>(work->settings[0].value);
         return gpo_fill(stream, in + work->size * kVectorBytes, 0, sizeof(float), (work->shape - work->size) * kFloats);
@@ -239,7 +239,7 @@ public:
         for (size_t i = 0; i < count; ++i) sizes_.push_back(any(random));
     }
 
-    /// Requests until they are done, after `first`. `one` has a size and a stream.
+    /// Runs requests to their end, after `first`. `one` has a size and a stream.
     template <class Arm, class First, class One>
     double block(Arm& arm, First&& first, One&& one) const {
         arm.finish();
@@ -288,7 +288,7 @@ void requests(Row& row, size_t streams) {
     row.note(std::to_string(std::lround(both.ours.padding() * 100)) + " % padding");
 }
 
-/// A block begins without any graph.
+/// Each block begins without any graph.
 void first_requests(Row& row) {
     Both both(row.size(size_t{2000}, size_t{16}), 1);
     row.pairs(

@@ -15,16 +15,16 @@ ROWS = pathlib.Path(__file__).resolve().parent / "rows.txt"
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
-# An event asked all the time, a host function, a number that the stream writes, an event that blocks.
+# The base's ways: an event in a query loop, a host function, a number written by the stream, a blocking event.
 ALTERNATIVES = {f"bench_executor {name}" for name in (
     "callback_spinning", "callback_host_function", "callback_default", "callback_default_loaded", "callback_written_number",
     "callback_sleeping", "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}
 
-# Kernels on all cores, a copy as fast as memcpy; what the one notify costs that has to wake the scanner.
+# Kernels on all cores, a copy as fast as memcpy; the cost of a notify that has to wake the scanner.
 SOFTWARE = {"bench_submit soft_kernel_cores", "bench_memory soft_copy"}
 IDLING = {"bench_completion notify_after_idling"}
 
-# What one thing takes more than another, in a few blocks on a busy machine: any number will do.
+# Time differences, from a few blocks on a busy machine: any number will do.
 DIFFERENCES = {"bench_submit soft_barrier", "bench_memory arena_8_threads"}
 
 

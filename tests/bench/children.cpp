@@ -1,5 +1,5 @@
-// A kernel and two more behind it, each over half of the data: launched by the kernel, or by the host with a wait in
-// between or without. All arms launch by the library, and all kernels are of one module.
+// A kernel and two more behind it, each over half of the data: launched by the kernel, or by the host with or without a
+// wait in between. All arms launch through the library, and all kernels are in one module.
 #include <cstdint>
 #include <string>
 
@@ -45,7 +45,7 @@ public:
     }
     gpo_device_t device() const { return gpu_.device; }
 
-    /// From the first launch until the host knows that all is done.
+    /// Nanoseconds from the first launch until the host knows that all kernels are done.
     double run(Launches how) {
         const double begin = now_ns();
         launch(stream_, how == Launches::by_kernel ? launching_ : parent_, one_, data_.address, 2 * half_);
@@ -79,7 +79,7 @@ void against(Row& row, Launches base) {
     row.pairs([&] { return family.block(base, count); }, [&] { return family.block(Launches::by_kernel, count); });
 }
 
-/// What is advised to a program whose kernels launch kernels now.
+/// gpo_advise()'s answer for a program whose kernels launch kernels.
 Launches advised(gpo_device_t device) {
     auto workload = sized<gpo_workload>();
     workload.flags = GPO_WORKLOAD_DYNAMIC_PARALLELISM;

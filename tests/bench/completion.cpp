@@ -1,5 +1,5 @@
-// What it costs to learn that work is done, and how soon one does. Rows with notify are taken with the scanner awake,
-// but for those that say otherwise.
+// The cost and the delay of learning that work is done. Rows with notify run with the scanner awake, unless the row's
+// text differs.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -15,14 +15,14 @@ using namespace gpo::bench;
 
 namespace {
 
-/// Makes the scanner look.
+/// Wakes the scanner.
 void wake_scanner(gpo_stream_t stream, gpo_cq_t cq) {
     CHECK_GPO(gpo_stream_notify(stream, cq, 0));
     take(cq, 1);
 }
 
-/// What a mark behind work costs: something is put on the stream before each (an event record, the cheapest there is),
-/// and only the mark's own time is taken.
+/// The cost of a mark behind work: before each mark the stream gets work (an event record, the cheapest), and only the
+/// mark's own time counts.
 void host_cost(Row& row, uint32_t mode) {
     Gpu gpu(mode);
     Raw raw(gpu);
@@ -58,7 +58,7 @@ void host_cost(Row& row, uint32_t mode) {
         });
 }
 
-/// The same of the first mark after 3 ms of nothing: the scanner is parked, and whoever makes the mark has to wake it.
+/// The cost of the first mark after 3 idle ms: the scanner is parked, and the marking thread has to wake it.
 void host_cost_after_idling(Row& row) {
     Gpu gpu;
     Raw raw(gpu);
@@ -95,7 +95,7 @@ void host_cost_after_idling(Row& row) {
     row.note(text);
 }
 
-/// Marks with nothing between them: the driver sees only the first.
+/// Marks without work in between: the driver sees only the first.
 void host_cost_again(Row& row) {
     Gpu gpu;
     Raw raw(gpu);
@@ -148,7 +148,7 @@ void gpu_cost(Row& row) {
     row.pairs([&] { return block(false); }, [&] { return block(true); });
 }
 
-/// One launch and its mark at a time, `pause` after the one before.
+/// Launches with a mark, one at a time, with `pause` in between.
 void latency(Row& row, uint32_t mode, int count, void (*pause)()) {
     Gpu gpu(mode);
     Raw raw(gpu);
@@ -216,7 +216,7 @@ void delivered(Row& row, uint32_t mode) {
         });
 }
 
-/// From the moment when a kernel may end to the return of gpo_cq_wait: the end of the kernel is part of it.
+/// From the moment when a kernel may end to the return of gpo_cq_wait, including the kernel's end.
 void completion_to_wait(Row& row, uint32_t mode) {
     Gpu gpu(mode);
     const Stream stream = gpu.stream();
@@ -225,7 +225,7 @@ void completion_to_wait(Row& row, uint32_t mode) {
     std::atomic<double> opened{0};
     std::atomic<int> round{0};
     std::atomic<bool> stop{false};
-    // Another thread opens the gate, while this one is in gpo_cq_wait.
+    // Another thread opens the gate while this thread is in gpo_cq_wait.
     std::thread opener([&] {
         for (int seen = 0; !stop;) {
             const int now = round.load(std::memory_order_acquire);

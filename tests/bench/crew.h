@@ -1,4 +1,4 @@
-// Threads that stand ready, so that what several threads do at once can be timed without their start.
+// Threads that stand ready: work of several threads at once is timed without their start.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ public:
         for (std::thread& thread : threads_) thread.join();
     }
 
-    /// Calls job(0), job(1), … on the threads, all at once. Nanoseconds from the first one's beginning to the last
-    /// one's end.
+    /// Calls job(0), job(1), … on the threads, all at once. Returns nanoseconds from the first thread's begin to the
+    /// last thread's end.
     double run(std::function<void(int)> job) {
         job_ = std::move(job);
         from_ = 1e300;

@@ -1,5 +1,5 @@
-// Graphs that decide on the GPU, against the host that decides and against the driver's own conditional nodes; graphs
-// that kernels launch through the device header, and a scheduler of graphs, against the driver's own device functions.
+// Graphs that decide on the GPU, against decisions by the host and against the driver's own conditional nodes; graphs
+// launched by kernels through the device header, and a scheduler of graphs, against the driver's own device functions.
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -13,7 +13,7 @@ using namespace gpo::bench;
 
 namespace {
 
-// Kernels of one thread. Those that begin with `raw` make the driver's calls themselves. The numbers of streams are
+// Kernels of one thread. Kernels named `raw_…` make the driver's calls themselves. The numbers of streams are
 // cudaStreamGraphTailLaunch and cudaStreamGraphFireAndForget, which NVRTC defines for relocatable code only.
 const char* const kSource = R"(
 #include <gpuorch/device/graph.cuh>
@@ -96,7 +96,7 @@ struct RawTasks {
 
 // --- one arm's memory, kernels and graphs ---
 
-/// The driver's. Graphs have one kernel each, of one thread if nothing else is said.
+/// The driver's arm. Each graph has one kernel, of `threads` threads (default 1).
 class RawArm {
 public:
     explicit RawArm(Gpu& gpu)
@@ -147,7 +147,7 @@ public:
     }
     void launch(CUgraphExec exec) const { CHECK_CU(raw.cu.cuGraphLaunch(exec, stream)); }
     void finish() const { raw.finish(stream); }
-    /// What `word` and what follows it have now.
+    /// Reads `word` and the words behind it.
     const Starts& read() {
         CHECK_CU(raw.cu.cuMemcpyDtoHAsync(seen, word, sizeof *seen, stream));
         finish();
@@ -195,7 +195,7 @@ private:
     std::vector<CUgraphExec> execs_;
 };
 
-/// The library's.
+/// The library's arm.
 class Arm {
 public:
     explicit Arm(Gpu& gpu) : stream(gpu.stream()), gpu_(gpu), memory_(gpu, sizeof(Starts)) {}
@@ -268,7 +268,7 @@ private:
     Starts seen_{};
 };
 
-/// Both arms, of the kernels above.
+/// Both arms, with the kernels above.
 struct Both {
     Both() { gpu.use_source(kSource); }
     void require(bool right, const char* what) const {
@@ -282,13 +282,13 @@ struct Both {
 
 // --- loops ---
 
-/// A loop of many iterations to its end. `how`: by the comparison of the word, or by a kernel.
+/// A loop of many iterations to its end. `compared`: the loop compares the word; otherwise a kernel decides.
 class Loops : public Both {
 public:
     Loops(const Row& row, bool compared)
         : count_(row.size(2000u, 5u)), graph_(ours.loop(template_, compared, while_)) {}
 
-    /// The host decides: it copies the word back after each iteration.
+    /// The host decides, and copies the word back after each iteration.
     double by_host() {
         const CUfunction kernel = base.raw.function(gpu, "count_down");
         CUdeviceptr word = base.word;
@@ -388,7 +388,7 @@ void starts(Row& row) {
 
 // --- schedulers ---
 
-/// Tasks that are graphs of one kernel, which adds the task's number: `batch` of them in a step.
+/// Each task is a graph of one kernel, which adds the task's number; a step launches `batch` tasks.
 class Scheduled : public Both {
 public:
     explicit Scheduled(const Row& row) : batch_(row.size(120u, 3u)), tasks_(row.size(size_t{10'000}, size_t{10})) {

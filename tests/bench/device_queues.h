@@ -1,4 +1,4 @@
-// Queues of the device in benchmarks: owners, and both arms' kernels on grids that fill the GPU.
+// Device queues in benchmarks: owners, and both arms' kernels on grids that fill the GPU.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ public:
     DeviceQueue(const DeviceQueue&) = delete;
     DeviceQueue& operator=(const DeviceQueue&) = delete;
     operator gpo_queue_t() const { return handle_; }
-    /// What a kernel takes.
+    /// The handle that kernels take.
     template <class Handle>
     Handle argument() const {
         Handle handle;
@@ -48,7 +48,7 @@ struct Grid {
 
 /// Both arms' kernels, streams, and a word each.
 struct Both {
-    /// `source`: of both arms' kernels; stays.
+    /// `source`: of both arms' kernels; must outlive this object.
     explicit Both(const char* source) { gpu.use_source(source); }
 
     template <class... Arguments>

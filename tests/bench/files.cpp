@@ -1,6 +1,6 @@
-// The main job (samples/c/stream_files.c) over files in the page cache: against the same readers with no GPU behind
-// them, and, on the software GPU, against a plain loop that does the same work. And the main job in other languages
-// against it: those whose commands the environment has, GPUORCH_BENCH_PYTHON, _RUST, _LUA and _LUAJIT.
+// The main job (samples/c/stream_files.c) over files in the page cache: against the same readers without a GPU, and, on
+// the software GPU, against a plain loop with the same work. The main job in other languages runs against C's if the
+// environment has the command: GPUORCH_BENCH_PYTHON, _RUST, _LUA or _LUAJIT.
 // LINK: objects
 #include <fcntl.h>
 #include <spawn.h>
@@ -41,8 +41,8 @@ public:
     const int number;
 };
 
-/// Files of random bytes in memory, gone with this: tmpfs where there is room, else a folder that is cached by being
-/// written.
+/// Files of random bytes in memory, deleted by the destructor: in tmpfs if there is room, else in a folder in the page
+/// cache, because it was just written.
 class Files {
 public:
     Files(int count, uint64_t bytes_each) : bytes_each_(bytes_each) {
@@ -58,7 +58,7 @@ public:
             throw Skip("no room for " + std::to_string(bytes >> 20) + " MiB of files in /dev/shm or /tmp");
         std::mt19937_64 random(3);
         std::vector<uint64_t> block((8 << 20) / 8);
-        for (uint64_t& word : block) word = random() & 0x7f7f7f7f0fffffff;  // no byte value as often as the others
+        for (uint64_t& word : block) word = random() & 0x7f7f7f7f0fffffff;  // byte values of unequal frequency
         try {
             for (int i = 0; i < count; ++i) {
                 paths.push_back(folder_ + "/" + std::to_string(i));
@@ -92,7 +92,7 @@ private:
     const uint64_t bytes_each_;
 };
 
-/// The sample lies beside this program.
+/// The sample's path: in this program's folder.
 std::string sample() {
     if (const char* const given = std::getenv("GPUORCH_BENCH_SAMPLE")) return given;
     const std::string path = program_folder() + "/stream_files";
@@ -101,12 +101,12 @@ std::string sample() {
 }
 
 struct SampleRun {
-    double gigabytes_per_s = 0;  // as it says itself: while the pipeline ran
+    double gigabytes_per_s = 0;  // the sample's own figure: while the pipeline ran
     double seconds = 0;          // of the whole process
     std::string total;           // its last line
 };
 
-/// `command`: a program and, behind spaces, what comes before the files.
+/// `command`: a program and, behind spaces, the arguments in front of the files.
 SampleRun run_sample(const std::string& command, const Files& files) {
     std::istringstream text(command);
     std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
@@ -148,7 +148,7 @@ SampleRun run_sample(const std::string& command, const Files& files) {
     return run;
 }
 
-/// Reads as a pipeline's source does: a chunk at a time, by as many threads, into one of a few buffers in turn.
+/// Reads like a pipeline's source: a chunk at a time, with as many threads, into a few buffers in turn.
 double read_only(const Files& files, gpo::pipeline::Team& team, std::vector<char>& buffers, uint64_t chunk) {
     const double begin = now_ns();
     for (const std::string& path : files.paths) {
@@ -172,8 +172,7 @@ double read_only(const Files& files, gpo::pipeline::Team& team, std::vector<char
     return static_cast<double>(files.bytes()) / (now_ns() - begin);
 }
 
-/// What the main job does to a file, as one would write it without thinking of speed: read, histogram, map, CRC-32 by
-/// table.
+/// The main job's work on a file, in code that ignores speed: read, histogram, map, CRC-32 by table.
 class PlainLoop {
 public:
     PlainLoop() {
@@ -265,8 +264,8 @@ void against_loop(Row& row) {
 /// The part of a total that is the same in every language: all before the speed.
 std::string figures_of(const std::string& total) { return total.substr(0, total.rfind(',', total.find(" GB/s"))); }
 
-/// What is compared is what each says itself: the time from the start of its pipeline's runs to their ends, which the
-/// library takes. How long the processes were about it, interpreter and device included, is in the note.
+/// Compares the programs' own figures: the library's time from the start of the pipeline's runs to their ends. The note
+/// has the times of the whole processes, with interpreter and device.
 void against_c(Row& row, const std::string& command) {
     const std::string in_c = sample();
     const Files files(row.size(8, 4), row.size(uint64_t{1} << 30, uint64_t{8} << 20));
@@ -297,7 +296,7 @@ int main(int argc, char** argv) {
     bench.row({.name = "soft_main_job", .what = "main job over 256 MiB of files in the page cache", .unit = "GB/s",
                .base = "plain loop, one thread", .target = ratio_at_least(1), .target_on = on_soft, .devices = on_soft},
               against_loop);
-    // What pairs of the same give: how much of the difference to another language is none of that language's.
+    // Pairs of the same program: the part of a difference that no language causes.
     bench.row({.name = "main_job_c", .what = "main job in C, over 8 GiB of files in the page cache", .unit = "GB/s",
                .base = "the same program"},
               [](Row& row) { against_c(row, sample()); });

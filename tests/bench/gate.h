@@ -1,11 +1,11 @@
-// What holds a stream back until the host lets it go.
+// A gate that blocks a stream until the host opens it.
 #pragma once
 
 #include "bench/gpu.h"
 
 namespace gpo::bench {
 
-/// A flag in pinned memory that holds a kernel back.
+/// A flag in pinned memory that a kernel waits for.
 struct Gate {
     explicit Gate(Gpu& gpu) : arena(gpu.arena(0)), kernel(gpu.kernel("gate")) {
         void* memory = nullptr;

@@ -1,4 +1,4 @@
-// The library's arm: a runtime with its device, owners for what is made from it, and the benchmarks' kernels.
+// The library's arm: a runtime with its device, owners of objects, and the benchmarks' kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gpo::bench {
 
-/// Throws what the library says of the calling thread's last failure.
+/// Throws the library's message about the calling thread's last failure.
 [[noreturn]] void fail_call(const char* call, gpo_status status);
 inline void check_call(const char* call, gpo_status status) {
     if (status != GPO_SUCCESS) [[unlikely]] fail_call(call, status);
@@ -52,13 +52,13 @@ public:
     Arena arena(uint64_t initial_bytes) const;
     /// With one thread, and room for 2^20 callbacks. `flags`: GPO_EXECUTOR_*.
     Executor executor(uint32_t flags) const;
-    /// One of the kernels below; they are compiled with the first.
+    /// Returns a kernel below by name; the first call compiles all.
     Kernel kernel(const char* name);
-    /// Kernels of a source of the row's own take the place of those below. Before any is asked for; `source` stays.
+    /// Replaces the kernels below by the row's own source. Call before kernel(); `source` must outlive this object.
     void use_source(const char* source) { source_ = source; }
-    /// The image that they were made from, for the raw arm.
+    /// The image of the kernels, for the raw arm.
     std::string image();
-    /// What clock64() counts in so many nanoseconds.
+    /// The clock64() count of so many nanoseconds.
     long long cycles(double ns) const { return static_cast<long long>(ns * 1e-6 * properties.clock_khz); }
 
 private:
@@ -99,16 +99,16 @@ void launch(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch& shape, c
                gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(arguments)));
 }
 
-/// Waits for all that is on the stream.
+/// Waits for all work on the stream.
 inline void finish(gpo_stream_t stream) { CHECK_GPO(gpo_stream_wait(stream, -1)); }
 
 /// Takes `count` entries out of a queue, waiting for them; throws if one failed.
 void take(gpo_cq_t cq, uint64_t count);
 
-/// Which driver GPUORCH_DEVICE leads to.
+/// Whether GPUORCH_DEVICE selects the software GPU.
 bool driver_is_software();
 
-/// What a measurement was made on: names and values, in the order in which they are shown. Opens the driver.
+/// Describes the machine of a measurement: names and values, in display order. Opens the driver.
 std::vector<std::pair<std::string, std::string>> describe_machine(const std::string& command);
 
 /// empty(unsigned *, unsigned, uint64_t)         does nothing

@@ -1,4 +1,4 @@
-// What it costs to look a handle up and keep its object for the length of a call.
+// The cost to look up a handle and keep its object during a call.
 // LINK: objects
 #include "bench/crew.h"
 #include "bench/gpu.h"

@@ -1,6 +1,6 @@
-// Tasks from the host to a kernel that stays on the GPU, and answers back: how many, and how soon, against a word in
-// pinned memory by hand and against a launch for each task. And tasks that are requests of many steps, against a host
-// that launches each step.
+// Tasks from the host to a kernel that stays on the GPU, and answers back: throughput and delay, against a word in
+// pinned memory by hand and against a launch for each task. Tasks with many steps run against a host that launches
+// each step.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -66,7 +66,7 @@ extern "C" __global__ void echo(const unsigned *bell, unsigned *back) {
 extern "C" __global__ void empty() {}
 )";
 
-// A request is a chain of tokens, each of which follows from the one before: as a decoder's, with a small model.
+// A request is a chain of tokens, like a decoder's with a small model: each token follows from its predecessor.
 const char* const kDecodeSource = R"(
 #include <gpuorch/device/scheduler.cuh>
 
@@ -110,7 +110,7 @@ struct Task {
     uint32_t words[4];
 };
 
-/// A kernel that stays and serves a host ring, until this goes.
+/// A kernel that stays and serves a host ring during this object's life.
 class Served {
 public:
     Served(Gpu& gpu, const char* kernel, const gpo_launch& launch, uint32_t flags, uint64_t capacity)
@@ -160,7 +160,7 @@ void post_all(gpo_queue_t ring, uint64_t count) {
     }
 }
 
-/// Far more tasks than there are places: the kernel has read all but the last ring of them when the last is posted.
+/// Far more tasks than places: when the last task is posted, the kernel has read all but the last ring's content.
 void posts(Row& row, int threads) {
     Gpu gpu;
     gpu.use_source(kSource);
@@ -174,7 +174,7 @@ void posts(Row& row, int threads) {
     });
 }
 
-/// One task to the kernel and its answer back; when the host knows of the answer.
+/// Sends a task to the kernel and waits for the answer; returns the time when the host knows the answer.
 double ask(gpo_queue_t ring) {
     const Task task{};
     uint64_t count = 0;
@@ -185,7 +185,7 @@ double ask(gpo_queue_t ring) {
     return now_ns();
 }
 
-/// The same by a word in pinned memory, and a thread that looks at it.
+/// Like ask(), by a word in pinned memory, and a thread that polls the word.
 class Bell {
 public:
     Bell(Gpu& gpu, Raw& raw)
@@ -275,7 +275,7 @@ public:
         make_scheduler();
     }
 
-    /// Tokens made so many requests at a time, each by a launch that the host waits for. Millions per second.
+    /// Makes tokens of `together` requests at a time, each by a launch with a wait. Millions per second.
     double by_host(uint32_t together) {
         const double begin = now_ns();
         for (uint32_t number = 0; number < requests_; number += together) {
@@ -288,7 +288,7 @@ public:
         }
         return million_per_second(uint64_t{requests_} * tokens_, now_ns() - begin);
     }
-    /// Four requests at a time: one more comes whenever another is answered.
+    /// Keeps four requests in flight: each answer brings another request.
     double by_scheduler() {
         CHECK_GPO(gpo_scheduler_start(scheduler_));
         std::fill_n(replies_, Model::kRequests, 0);
@@ -301,7 +301,7 @@ public:
         CHECK_GPO(gpo_scheduler_drain(scheduler_, kPatience));
         return million_per_second(uint64_t{requests_} * tokens_, ns);
     }
-    /// After both: the last tokens, each of which depends on all before it, are the same.
+    /// Call after both: compares the last tokens, which depend on all earlier tokens.
     void compare() const {
         for (uint32_t i = 0; i < requests_; ++i)
             if (seen_[i] != replies_[i])

@@ -1,4 +1,4 @@
-// From something that the host does to when it knows of its effect, one at a time.
+// The time from an action of the host until the host knows the effect, one action at a time.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ inline void wait_busily(double ns) {
     }
 }
 
-/// A kernel that does nothing, with three arguments, as either arm launches it.
+/// A kernel that does nothing, with three arguments, for both arms.
 class EmptyKernel {
 public:
     EmptyKernel(Gpu& gpu, Raw& raw)
@@ -39,7 +39,7 @@ private:
     unsigned long long n_ = 0;
 };
 
-/// Asks the driver until the event has been reached.
+/// Queries the driver until the event has completed.
 inline void ask_until_done(const Raw& raw, CUevent event) {
     CUresult answer;
     while ((answer = raw.cu.cuEventQuery(event)) == CUDA_ERROR_NOT_READY) {
@@ -65,7 +65,7 @@ private:
     std::vector<double> all_;
 };
 
-/// Pairs of blocks of `count`, each of the two after `pause`; `base` and `ours` return the moment when the host knew.
+/// Pairs of blocks of `count` calls, each call after `pause`; `base` and `ours` return the time when the host knew.
 template <class Base, class Ours>
 void latency_pairs(Row& row, int count, void (*pause)(), Base&& base, Ours&& ours) {
     Latencies raw_times, our_times;
@@ -83,7 +83,7 @@ void latency_pairs(Row& row, int count, void (*pause)(), Base&& base, Ours&& our
 }
 
 inline void pause_5_us() { wait_busily(5'000); }
-/// What the row is about: threads that wait have gone to sleep by then, the scanner after a millisecond.
+/// Long enough for waiting threads to sleep, and for the scanner, which parks after a millisecond.
 inline void pause_3_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
 }  // namespace gpo::bench

@@ -64,7 +64,7 @@ def block(machine, report, commit, known):
     if unknown := [name for name in missed if name not in known]:
         raise ValueError(f"misses.txt has no sentence \"{machine} ROW: …\" for " + ", ".join(unknown))
     date = facts["date"].split()[0]
-    # The driver describes itself in a line; its version is what counts. Where the files went does not.
+    # Of the driver's line only the version counts. The output paths don't count.
     version = re.search(r"\d+\.\d+(\.\d+)?", facts.get("driver") or "")
     about = {**facts, "driver": f"driver {version[0]}" if version else facts.get("driver")}
     what = "; ".join(about[name] for name in ("device", "driver", "processor") if about.get(name))

@@ -1,4 +1,4 @@
-// Pinned arenas, stream-ordered frees, many small copies in one call, and a large one on the software GPU.
+// Pinned arenas, stream-ordered frees, many small copies in one call, and a large copy on the software GPU.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kThreads = 8, kLive = 1000 / kThreads;
 
-/// Pieces on their way to the thread that frees them: one thread puts in, one takes out. Who puts in looks at the
-/// other's line only when it may be full.
+/// Pieces on their way to another thread, which frees them: one producer, one consumer. The producer reads the
+/// consumer's cache line only if the mailbox may be full.
 class Mailbox {
 public:
     bool put(void* piece) noexcept {
@@ -49,10 +49,10 @@ private:
     alignas(64) std::array<void*, 64> slots_{};
 };
 
-/// What each thread does, decided beforehand.
+/// A step of a thread, decided beforehand.
 struct Step {
     uint32_t bytes;     // log-uniform, 256 B to 1 MiB
-    uint16_t slot;      // of the thread's live pieces: the one that goes
+    uint16_t slot;      // of the live piece to free
     bool elsewhere;     // to be freed by the next thread
 };
 
@@ -137,7 +137,7 @@ void arena(Row& row) {
     Churn ours(crew, steps, [&](uint64_t bytes) { return arena_allocate(arena, bytes); },
                [&](void* piece) { CHECK_GPO(gpo_arena_free(arena, piece)); });
     Churn base(crew, steps, [](uint64_t bytes) { return std::malloc(bytes); }, [](void* piece) { std::free(piece); });
-    // The loop, its steps and its mailboxes by themselves: taken off both arms.
+    // The loop, its steps and its mailboxes alone: subtracted from both arms.
     Churn loop(crew, steps, [](uint64_t bytes) { return reinterpret_cast<void*>(bytes); }, [](void*) {});
     ours.run();
     const uint64_t calls = statistics(arena).driver_calls;
@@ -173,7 +173,7 @@ void free_after(Row& row) {
               [&] { return block([&](void* piece) { CHECK_GPO(gpo_arena_free_after(arena, piece, stream)); }); });
 }
 
-/// Allocation and free of device memory as points in a stream.
+/// Stream-ordered allocation and free of device memory.
 void pool(Row& row) {
     constexpr uint64_t bytes = 1 << 20;
     Gpu gpu;
@@ -235,7 +235,7 @@ void batched_copies(Row& row) {
     char* const host = static_cast<char*>(arena_allocate(arena, bytes));
     for (uint64_t i = 0; i < bytes; ++i) raw_host[i] = host[i] = static_cast<char>(i * 31 >> 7);
 
-    // Neighbours in one place are no neighbours in the other, so that no driver can make one copy of several.
+    // Neighbours in the source are no neighbours in the destination, so no driver can merge copies.
     std::vector<uint64_t> order(count);
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
@@ -273,7 +273,7 @@ void batched_copies(Row& row) {
     CHECK_GPO(gpo_arena_free(arena, host));
 }
 
-/// Both arms read the same pinned bytes, into memory that each has used before.
+/// Both arms read the same pinned bytes, into memory that both have used before.
 void large_copy(Row& row) {
     const uint64_t bytes = row.size(uint64_t{64} << 20, uint64_t{4} << 20);
     Gpu gpu;

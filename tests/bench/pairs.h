@@ -1,15 +1,14 @@
-// The benchmarks' harness: a program is a Bench with rows; a row measures what libgpuorch does ("ours") and, where
-// there is something to hold it against, what the driver or plain code does (the "base"), in alternating blocks of one
-// process.
+// The benchmarks' harness: a program is a Bench with rows. A row measures libgpuorch ("ours") and, for comparison, the
+// driver or plain code (the "base", if any), in alternating blocks of one process.
 //
 //     bench.row({.name = "launch", .what = "...", .base = "cuLaunchKernel", .target = ratio_at_most(1.05, 100)},
 //               [&](Row& row) { row.pairs([&] { return base_block(); }, [&] { return our_block(); }); });
 //
-// A *block* is enough repetitions that the clock doesn't matter; it returns one figure in the row's unit. A *pair* is a
-// block of each arm; of two pairs each arm is first in one, which one is drawn, so that drift and the effect of the
-// predecessor cancel out. A row's answer is the median of the pairs' ratios. Its interval is of order statistics, which
-// assume nothing of the distribution: the ranks between which the median lies with a probability of 95 % or more (for
-// fewer than six pairs: all of them).
+// A *block* repeats enough to make the clock's resolution irrelevant, and returns one figure in the row's unit. A
+// *pair* is a block of each arm. In each two pairs, each arm comes first once, in random order, so drift and the effect
+// of the predecessor cancel out. A row's answer is the median of the pairs' ratios. The interval is between order
+// statistics, without assumptions about the distribution: the median lies between these ranks with a probability of
+// 95 % or more (for fewer than six pairs: the whole range).
 #pragma once
 
 #include <cstdint>
@@ -22,12 +21,12 @@
 
 namespace gpo::bench {
 
-/// What a row is held to. `text` is how tables show it.
+/// A row's target. `text`: the target in tables.
 struct Target {
     enum Kind { none, ratio_most, ratio_least, difference_most, value_most, value_least };
     Kind kind = none;
     double bound = 0;
-    double plus = 0;   // ratio_most: or that much more than the base, where that is more
+    double plus = 0;   // ratio_most: or base + plus, if larger
     std::string text;
 };
 Target ratio_at_most(double bound, double plus = 0);
@@ -39,17 +38,17 @@ Target value_at_least(double bound);
 enum Devices : unsigned { on_cuda = 1, on_soft = 2, on_any = 3 };
 
 struct RowSpec {
-    const char* name;              // as --rows takes it
+    const char* name;              // the name for --rows
     const char* what;
     const char* unit = "ns";       // of the figures; "ns" and "ms" are better low, "GB/s" and "M/s" better high
-    const char* base = "";         // what the other arm is; "" if there is none
+    const char* base = "";         // describes the other arm; "": none
     Target target = {};
     unsigned target_on = on_cuda;  // where the target holds; elsewhere the row shows that the program works
     unsigned devices = on_any;     // where the row makes sense
     double limit_seconds = 0;      // a row that takes longer has failed and ends the program: see Limit. 0: none
 };
 
-/// Of a row that is a measurement, however long they take.
+/// Minimum of pairs for a valid measurement, regardless of their time.
 inline constexpr int kFewestPairs = 31;
 
 struct Options {
@@ -59,13 +58,13 @@ struct Options {
     bool list = false;
     std::string json;
     uint64_t seed = 0;
-    double row_seconds = 90;        // after that a row takes no pairs beyond the fewest
-    std::string command;            // as it was called
+    double row_seconds = 90;        // afterwards a row takes no pairs beyond the minimum
+    std::string command;            // the command line
 };
 
 double now_ns() noexcept;
 inline double million_per_second(size_t count, double ns) { return static_cast<double>(count) * 1e3 / ns; }
-/// Where this program lies, and with it what else was built for the benchmarks.
+/// The folder of this program and of all other parts of the benchmarks.
 std::string program_folder();
 double median(std::vector<double> values);
 /// The value below which `share` of the values lie.
@@ -74,10 +73,10 @@ double quantile(std::vector<double> values, double share);
 struct Interval {
     double low = 0, high = 0, coverage = 0;
 };
-/// Of the median.
+/// The interval of the median.
 Interval median_interval(std::vector<double> values);
 
-/// A row can't be measured here: the reason.
+/// Thrown if a row can't be measured here, with the reason.
 struct Skip : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -88,9 +87,9 @@ public:
 
     /// Warms both arms up and measures them pair by pair.
     void pairs(const Block& base, const Block& ours);
-    /// Without a base: the library's figure alone, in as many blocks.
+    /// Measures the library alone, without a base, in as many blocks.
     void alone(const Block& ours);
-    /// Something that the reader has to know, shown beside the row.
+    /// Adds a note for the reader, shown beside the row.
     void note(std::string text);
 
     const Options& options;
@@ -110,16 +109,16 @@ private:
 
 class Bench {
 public:
-    /// Reads the command line; prints usage and exits for one that it doesn't know.
+    /// Reads the command line; prints usage and exits if an option is unknown.
     Bench(const char* program, int argc, char** argv);
-    /// Measures a row, unless --rows leaves it out or it makes no sense on this device. What it throws is its failure,
-    /// and the next row goes on.
+    /// Measures a row, unless --rows leaves the row out or `devices` excludes this device. An exception of the body
+    /// fails the row; the next row goes on.
     void row(const RowSpec& spec, const std::function<void(Row&)>& body);
-    /// Writes the JSON. The program's exit code.
+    /// Writes the JSON. Returns the program's exit code.
     int finish();
 
     const Options& options() const noexcept { return options_; }
-    /// Which device rows run on; opens the driver.
+    /// Whether rows run on the software GPU; opens the driver.
     bool software();
 
 private:

@@ -245,7 +245,7 @@ private:
     std::vector<CUgraphExec> graphs_;
 };
 
-/// The library's: a template for each device, as NCCL's arm has a graph for each.
+/// The library's arm: a template for each device, like NCCL's graph for each device.
 class OurAllReduce {
 public:
     OurAllReduce(Devices& devices, uint64_t bytes, int chain) : devices_(devices) {
@@ -289,7 +289,7 @@ private:
     std::vector<Graph> graphs_;
 };
 
-/// By nccl-tests: bytes / time, times 2 (n - 1) / n.
+/// As defined by nccl-tests: bytes / time, times 2 (n - 1) / n.
 std::string bus_bandwidth(uint64_t bytes, uint32_t ranks, double ns) {
     const double busbw = static_cast<double>(bytes) / ns * 2 * (ranks - 1) / ranks;
     return std::to_string(ranks) + " GPUs, bus bandwidth " + std::to_string(busbw).substr(0, 6) + " GB/s";
@@ -428,7 +428,7 @@ struct Kernels : Devices {
     std::vector<Handle> handles;
 };
 
-/// One kernel on each rank together; its arguments are `argument(rank)`, an array of addresses.
+/// Launches one kernel on each rank together, with the arguments `arguments(rank)`, an array of addresses.
 template <class Arguments>
 double together(Kernels& on, const std::vector<Kernel>& kernels, const gpo_launch& shape, Arguments&& arguments,
                 uint32_t count) {
@@ -540,7 +540,7 @@ void all_reduce(Row& row, uint64_t bytes, int chain, int launches) {
 
 // --- a data-parallel step ---
 
-/// Sixteen kernels on each device, and after each the sum of what it has made over the devices, in one template.
+/// Sixteen kernels on each device, and after each kernel the sum of its results over the devices, in one template.
 class TrainingStep {
 public:
     static constexpr uint32_t kBuckets = 16;
@@ -571,7 +571,7 @@ public:
 private:
     using Event = gpo::test::Owned<gpo_event_t, gpo_event_destroy>;
 
-    /// `stream` of one device goes on behind what is on `before` of another, or of the same.
+    /// Makes `stream` of one device wait for the work on `before` of another device, or of the same.
     void follow(gpo_stream_t stream, gpo_stream_t before, const Event& event) {
         CHECK_GPO(gpo_event_record(event, before));
         CHECK_GPO(gpo_stream_wait_event(stream, event));

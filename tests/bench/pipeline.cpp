@@ -99,7 +99,7 @@ void describe(Row& row, const gpo_pipeline_result& result) {
 
 double gigabytes_per_s(uint64_t bytes, double begin) { return static_cast<double>(bytes) / (now_ns() - begin); }
 
-/// Both ways at once, as fast as the copy engines go; `first`: each block is the first run of a new pipeline.
+/// Both ways at once, at the copy engines' speed; `first`: each block is the first run of a new pipeline.
 void registered(Row& row, bool first, uint32_t flags = 0) {
     const uint64_t bytes = row.size(uint64_t{1} << 30, uint64_t{32} << 20);
     Gpu gpu;
@@ -113,7 +113,7 @@ void registered(Row& row, bool first, uint32_t flags = 0) {
     void* const host_in = raw.pinned(bytes);
     void* const host_out = raw.pinned(bytes);
     std::memcpy(host_in, in.memory, bytes);
-    // None goes before the row ends: freeing one's memory would disturb the next.
+    // All pipelines live to the end of the row: freeing the memory of one would disturb the next.
     std::vector<Pipeline> pipelines;
     pipelines.push_back(make_pipeline(gpu, kernel, flags));
     gpo_pipeline_result result = run(pipelines.back(), in, out);

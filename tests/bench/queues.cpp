@@ -1,5 +1,5 @@
-// Queues of the device against what a program would write by hand: a counter and an atomicAdd for each warp, tasks that
-// are shared out before they begin, a ring of tickets, a ring with counts of room and tasks.
+// Device queues against code written by hand: a counter and an atomicAdd for each warp, tasks shared out before they
+// begin, a ring of tickets, a ring with counts of room and tasks.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -14,8 +14,7 @@ using namespace gpo::bench;
 
 namespace {
 
-// In both arms a task runs the same code, `burn`. The raw rings are those of a program that needs nothing but them: no
-// end, no bound, no other sizes of tasks.
+// In both arms a task runs the same code, `burn`. The raw rings are minimal: no end, no bound, one size of tasks.
 const char* const kSource = R"(
 #include <gpuorch/device/queue.cuh>
 
@@ -208,7 +207,7 @@ void pops(Row& row) {
         [&] { return block([&] { return both.ours(kernel, numbers, both.word); }); });
 }
 
-/// What tasks cost, in turns of a loop: the mixes of tasks that queues are compared on.
+/// Costs of tasks, in turns of a loop: the mixes of tasks for comparing queues.
 using Costs = std::vector<uint32_t> (*)(size_t count);
 
 std::vector<uint32_t> rising(size_t count) {   // over and over again
@@ -253,7 +252,7 @@ public:
     }
     double by_hand(const char* kernel) { return raw(kernel, there_, out_, uint64_t{count_}) * 1e-6; }
     void hand_out(uint32_t batch, bool longest_first, uint32_t flags = 0) {
-        range_.reset();   // its memory goes first
+        range_.reset();   // frees its memory first
         range_ = std::make_unique<DeviceQueue>(gpu, range_of(count_, batch, flags));
         const std::vector<float> expected = this->expected();
         if (longest_first) CHECK_GPO(gpo_queue_set_costs(*range_, stream, expected.data(), expected.size()));
@@ -280,7 +279,7 @@ void against(Row& row, Costs costs, const char* kernel, bool longest_first, uint
 
 // --- advice ---
 
-/// A way to hand out tasks, as gpo_advise names it.
+/// A way to hand out tasks, named as by gpo_advise.
 struct Way {
     const char* name;
     uint32_t order, batch;
@@ -317,7 +316,7 @@ private:
     const Way way_;
 };
 
-/// What is advised to a program that has chunks now.
+/// gpo_advise()'s answer for a program that uses chunks.
 const Way& advised_way(const Gpu& gpu, const std::vector<float>& costs, double chunks_ms) {
     auto workload = sized<gpo_workload>();
     workload.launches = 1;

@@ -1,8 +1,8 @@
-// The raw arm: the driver's functions, called as a program would that has no library in between.
+// The raw arm: the driver's functions, called as by a program without a library.
 //
-// On a CUDA device they come from libcuda by dlopen and cuGetProcAddress, and work on the primary context, the one that
-// the library uses too. On the software GPU they come from a second copy of it (soft_raw/), which shares nothing with
-// the library's: there the arm shows what the layers above the driver cost.
+// On a CUDA device the functions come from libcuda by dlopen and cuGetProcAddress, and work on the primary context,
+// like the library. On the software GPU the functions come from a second copy (soft_raw/), which shares nothing with
+// the library's copy: the arm then shows the cost of the layers above the driver.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ inline void check_raw(const char* call, CUresult result) {
 
 class Raw {
 public:
-    /// On the device of `gpu`; makes the context current for the calling thread. Throws.
+    /// Uses the device of `gpu`; makes the context current for the calling thread. Throws.
     explicit Raw(const Gpu& gpu);
     ~Raw();
     Raw(const Raw&) = delete;
     Raw& operator=(const Raw&) = delete;
 
     const driver::Table& cu;
-    /// For each further thread that calls the driver.
+    /// To be called by each further thread that calls the driver.
     void make_current() const { CHECK_CU(cu.cuCtxSetCurrent(context_)); }
 
-    /// All below live as long as this does.
+    /// All objects below live as long as this object.
     CUstream stream();
     CUevent event(unsigned flags = CU_EVENT_DISABLE_TIMING);
     CUfunction function(Gpu& gpu, const char* name);

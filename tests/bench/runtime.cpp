@@ -1,5 +1,5 @@
-// A runtime that opens no device: what it costs, and that it leaves the driver alone. In a program of its own, since
-// nothing else may have loaded the driver.
+// The cost of a runtime that opens no device, and a check that the driver isn't loaded. A separate program, because no
+// other code may load the driver.
 #include <fstream>
 
 #include "bench/gpu.h"

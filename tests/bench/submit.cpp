@@ -1,5 +1,5 @@
-// What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight. And
-// what kernels take on the software GPU.
+// The host's cost to put work on a stream: launches, event records, copies; from one thread and from eight. Further
+// rows: times of kernels on the software GPU.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ using namespace gpo::bench;
 
 namespace {
 
-/// Figures of a loop that only submits: what it submitted is waited for outside the measured time.
+/// Figures of a loop that only submits; the wait for the work is outside the measured time.
 template <class Submit, class Finish>
 double host_cost(int count, Submit&& submit, Finish&& finish) {
     const double begin = now_ns();
@@ -153,7 +153,7 @@ void busy_stream(Row& row) {
     });
 }
 
-/// `pause` after the one before has ended.
+/// Launches `pause` after the end of the previous kernel.
 void idle_stream(Row& row, std::chrono::microseconds pause) {
     Gpu gpu;
     const Stream stream = gpu.stream();
@@ -174,7 +174,7 @@ void idle_stream(Row& row, std::chrono::microseconds pause) {
     });
 }
 
-/// A block whose threads do nothing but meet.
+/// A block whose threads only meet at barriers.
 void barrier(Row& row) {
     constexpr unsigned threads = 256;
     Gpu gpu;
@@ -187,11 +187,11 @@ void barrier(Row& row) {
         finish(stream);
         return now_ns() - begin;
     };
-    // The difference of two lengths is the barriers' alone.
+    // The difference of two lengths is the time of barriers alone.
     row.alone([&] { return (time(2 * count) - time(count)) / (static_cast<double>(count) * threads); });
 }
 
-/// One grid's arithmetic in many blocks, and in one: a block is one core's at a time.
+/// The same arithmetic in many blocks and in a single block: a block runs on one core at a time.
 void cores(Row& row) {
     constexpr unsigned threads = 64, per_core = 32;
     Gpu gpu;

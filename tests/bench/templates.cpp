@@ -1,5 +1,4 @@
-// Graph templates: what launches, parameters and updates cost the host, and what small kernels gain by being in one
-// graph.
+// Graph templates: the host's cost of launches, parameters and updates, and the gain of small kernels in one graph.
 #include <array>
 #include <utility>
 #include <vector>
@@ -16,8 +15,8 @@ namespace {
 constexpr int kNodes = 10;
 constexpr int kManyNodes = 100;
 
-/// The host's time for one call of `submit`. What was submitted is waited for outside that time, often enough that the
-/// driver never has so much that it makes the host wait.
+/// The host's time for one call of `submit`. Waits are outside the measured time, and frequent: the driver never has
+/// enough work to make the host wait.
 template <class Submit, class Finish>
 double host_cost(const Row& row, Submit&& submit, Finish&& finish) {
     const int rounds = row.size(20, 2), count = row.size(50, 10);
@@ -31,7 +30,7 @@ double host_cost(const Row& row, Submit&& submit, Finish&& finish) {
     return total / (rounds * count);
 }
 
-/// The mean time of `timed`, each call after one of `prepare`, whose time doesn't count.
+/// The mean time of `timed`. Each call follows a call of `prepare`, which isn't timed.
 template <class Prepare, class Timed>
 double time_after(int count, Prepare&& prepare, Timed&& timed) {
     double total = 0;
@@ -46,7 +45,7 @@ double time_after(int count, Prepare&& prepare, Timed&& timed) {
 
 // --- a chain of kernels that do nothing, in both arms ---
 
-/// Of the driver's. One argument of a node in the middle can be set.
+/// The driver's chain. Callers can set an argument of the middle node.
 class RawChain {
 public:
     RawChain(Raw& raw, Gpu& gpu, int nodes)
@@ -76,8 +75,7 @@ public:
     }
     void finish() const { CHECK_CU(cu_.cuStreamSynchronize(stream_)); }
 
-    /// Another graph, which differs from the one before in an argument of the node in the middle. One of the next two
-    /// has to follow.
+    /// Captures another graph, with another argument of the middle node. Call instantiate_anew() or update() next.
     void capture() {
         ++value_;
         CHECK_CU(cu_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
@@ -86,7 +84,7 @@ public:
                                         i == nodes_ / 2 ? arguments_ : of_others_, nullptr));
         CHECK_CU(cu_.cuStreamEndCapture(stream_, &captured_));
     }
-    /// The captured graph and an executable one take the place of those before.
+    /// Replaces the graph by the captured graph, and the executable graph by a new one.
     void instantiate_anew() {
         CUgraphExec made = nullptr;
         CHECK_CU(cu_.cuGraphInstantiateWithFlags(&made, captured_, 0));
@@ -94,7 +92,7 @@ public:
         exec_ = made;
         replace_graph();
     }
-    /// The captured graph takes the place of the one before, and the executable graph is updated.
+    /// Replaces the graph by the captured graph, and updates the executable graph.
     void update() {
         CUgraphExecUpdateResultInfo info;
         CHECK_CU(cu_.cuGraphExecUpdate(exec_, captured_, &info));
@@ -122,7 +120,7 @@ private:
     void* of_others_[3] = {&pointer_, &other_value_, &n_};
 };
 
-/// The same as a template with one graph.
+/// The library's chain: a template with one graph.
 class Chain {
 public:
     Chain(Gpu& gpu, int nodes) : stream_(gpu.stream()), kernel_(gpu.kernel("empty")), nodes_(nodes) {
@@ -147,7 +145,7 @@ public:
     }
     void finish() const { gpo::bench::finish(stream_); }
 
-    /// Another recording, which differs from the one before in an argument of the node in the middle.
+    /// Makes another recording, with another argument of the middle node.
     void record() {
         ++value_;
         CHECK_GPO(gpo_template_begin(template_, stream_));
@@ -186,7 +184,7 @@ private:
     unsigned long long n_ = 0;
 };
 
-/// Both arms' operations on chains of 10 nodes, by what they cost the host.
+/// The host's cost of both arms' operations on chains of 10 nodes.
 template <class Base, class Ours>
 void chains(Row& row, Base&& base, Ours&& ours) {
     Gpu gpu;
@@ -237,7 +235,7 @@ void same_settings(Row& row) {
 
 // --- streams that learn ---
 
-/// Ten kernels, one after the other, on a stream of its own. The first `changing` get another argument each time.
+/// Ten kernels, one after the other, on their own stream. The first `changing` kernels get another argument each time.
 class Ten {
 public:
     Ten(Gpu& gpu, uint32_t flags, int changing) : kernel_(gpu.kernel("empty")), changing_(changing) {
@@ -279,8 +277,8 @@ void repeated(Row& row, int changing) {
 
 // --- updates ---
 
-/// Updates to new recordings, over `update` in the raw arm. The recordings of both arms don't count. What is replaced
-/// is destroyed in both: the library's update destroys the recording before.
+/// Updates to new recordings, over `update` in the raw arm. The recordings of both arms aren't timed. Both arms destroy
+/// the replaced graph: the library's update destroys the previous recording.
 void updates(Row& row, void (RawChain::*update)()) {
     Gpu gpu;
     Raw raw(gpu);
@@ -299,7 +297,7 @@ void updates(Row& row, void (RawChain::*update)()) {
     if (chain.statistics().rebuilds != 0) throw std::runtime_error("a graph was made anew");
 }
 
-/// All of it: a recording as well.
+/// Updates and recordings together.
 void recordings(Row& row) {
     Gpu gpu;
     Raw raw(gpu);
@@ -405,7 +403,7 @@ public:
         for (const Stream& stream : streams_) finish(stream);
         return million_per_second(count_, now_ns() - begin);
     }
-    /// What the last request of each stream has left.
+    /// Checks the results of each stream's last request.
     void check() const {
         for (size_t i = count_ - kStreams; i < count_; ++i) {
             const auto wanted = static_cast<float>((input_of(i) + 1) << kNodes);
@@ -424,7 +422,7 @@ private:
         }
         template_ = ours_.end();
     }
-    /// Another one each time that a stream has its turn.
+    /// Each turn of a stream gets another input.
     static size_t input_of(size_t request) { return (request + request / kStreams) % kInputs; }
 
     const size_t count_;

@@ -117,7 +117,7 @@ class Ours:
         self.runtime = gpo.runtime_create(gpo.RuntimeOptions(device="cuda"))
         self.device = gpo.device_open(self.runtime)
         self.stream = gpo.stream_create(self.device)
-        # Kept: it has the callback.
+        # Kept alive, because it owns the callback.
         self.options = gpo.BucketsOptions(shapes=list(SHAPES), shape_count=len(SHAPES), record=self.record, label="torch_buckets",
                                           pad_address=self.input.data_ptr(), pad_element_bytes=ROW_BYTES)
         self.buckets = gpo.buckets_create(self.device, self.options)

@@ -1,6 +1,6 @@
 // LINK: objects
-// What tracing costs the thread that launches: on, with and without GPU times, and off. The trace goes to /dev/null, so
-// that its writer thread works as it does for a file.
+// The cost of tracing for the launching thread: on, with and without GPU times, and off. The trace goes to /dev/null,
+// so the writer thread works as for a file.
 #include "bench/gpu.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
@@ -23,14 +23,14 @@ public:
         if (operations_) row_.note(text);
     }
 
-    /// Nanoseconds of the host's for a launch.
+    /// The host's nanoseconds for a launch.
     double block(Tracing tracing) {
         return block(tracing, stream_, [&] { launch_once(stream_); });
     }
-    /// The same with a raw record of an event before and after it, as whoever times launches has to make them: no event
-    /// is recorded again before its time could be read, so each launch of a block has two of its own. They go onto a
-    /// stream of the library's that is not the other arm's, for its native handle is given out: what is traced there is
-    /// asked each time whether it is being captured. (Not where the raw arm has another driver.)
+    /// Like block(Tracing), with a raw event record before and after each launch, as in programs that time launches. An
+    /// event can't be recorded again before its time is read, so each launch of a block has its own two events. The
+    /// records go onto a second stream of the library's, because its native handle is given out: a traced launch there
+    /// queries the capture state each time. (Not where the raw arm has another driver.)
     double block_with_records(Tracing tracing) {
         if (events_.empty()) prepare_records();
         size_t next = 0;
@@ -57,7 +57,7 @@ private:
             options.flags = tracing == Tracing::host ? GPO_TRACE_NO_GPU_TIMES : 0;
             CHECK_GPO(gpo_trace_start(gpu_.runtime, &options));
         }
-        once();  // the stream's lane, and its events
+        once();  // makes the stream's lane and events
         finish(stream);
         const double begin = now_ns();
         for (int i = 0; i < count_; ++i) once();
@@ -92,7 +92,7 @@ private:
     uint64_t dropped_ = 0, operations_ = 0;
 };
 
-/// The branches that an untraced launch meets: the call's span, and the operation's.
+/// The branches in an untraced launch: the call's span, and the operation's.
 double branches(int count) {
     const double begin = now_ns();
     for (int i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Short vectors, and small kernels that double them, in both arms: for rows about many small kernels whose results are
-// checked.
+// Short vectors, and small kernels that double them, in both arms: for rows about many small kernels with checked
+// results.
 #pragma once
 
 #include <cstring>
@@ -30,7 +30,7 @@ inline void require_all(const float (&vector)[kFloats], float wanted, const char
                                      std::to_string(wanted));
 }
 
-/// Vectors and a kernel of the driver's, and one stream.
+/// The driver's arm: vectors, a kernel and a stream.
 class RawVectors {
 public:
     RawVectors(Raw& raw, Gpu& gpu) : raw_(raw), stream_(raw.stream()), kernel_(raw.function(gpu, "scale")) {}
@@ -59,7 +59,7 @@ private:
     const CUfunction kernel_;
 };
 
-/// The library's.
+/// The library's arm.
 class Vectors {
 public:
     explicit Vectors(Gpu& gpu) : gpu_(gpu), stream_(gpu.stream()), kernel_(gpu.kernel("scale")) {
@@ -75,7 +75,7 @@ public:
     }
     void begin() { CHECK_GPO(gpo_template_begin(template_, stream_)); }
     void twice(uint64_t to, uint64_t from) { launch(stream_, kernel_, shape(1, kThreads), to, from, kVectorBytes); }
-    /// Of the kernel that was recorded last.
+    /// Names an argument of the last recorded kernel.
     void name(const char* name, uint32_t argument) {
         uint32_t node = 0;
         CHECK_GPO(gpo_template_get_last_node(template_, stream_, &node));

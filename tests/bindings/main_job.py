@@ -165,7 +165,7 @@ def bad_files(folder):
 
 
 def full_disk(folder):
-    # The disk is full when the kernel is there: the limit holds for whatever the driver writes too.
+    # The disk becomes full once the kernel is loaded: the limit also holds for files that the driver writes.
     pipe = folder.path / "late"
     os.mkfifo(pipe)
     name = str(folder.path / "large")
@@ -386,7 +386,7 @@ def more_than_32_bits(folder):
 
 
 def check(language, prepare):
-    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    # Programs that a shell starts in the background ignore Ctrl-C, and so do their children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)

@@ -29,8 +29,8 @@ std::string number(double value) {
 
 bool better_high(const RowSpec& spec) { return std::strchr(spec.unit, '/') != nullptr; }
 
-/// Calls `passed` on a thread of its own if it isn't destroyed within so many seconds. A driver call that waits for a
-/// GPU which hangs never returns, and neither do the calls that would free what the row uses.
+/// Calls `passed` on its own thread unless destroyed within so many seconds. A driver call on a hung GPU never returns,
+/// and neither do the calls to free the row's objects.
 class Limit {
 public:
     Limit(double seconds, std::function<void()> passed) {
@@ -97,7 +97,7 @@ double quantile(std::vector<double> values, double share) {
     return values[std::min(values.size() - 1, static_cast<size_t>(share * static_cast<double>(values.size())))];
 }
 
-// The number of values below the true median is binomial with p = 1/2, whatever the values' distribution is.
+// The number of values below the true median is binomial with p = 1/2 for any distribution of the values.
 Interval median_interval(std::vector<double> values) {
     if (values.empty()) return {};
     std::sort(values.begin(), values.end());
@@ -136,7 +136,7 @@ void Row::pairs(const Block& base, const Block& ours) {
     bool base_first = false;
     for (int i = 0; i < options.pairs; ++i) {
         if (out_of_time(i, begin)) break;
-        // Of two pairs each arm is first in one.
+        // In each two pairs, each arm comes first once.
         base_first = i % 2 == 0 ? (random_() & 1) != 0 : !base_first;
         if (base_first) {
             base_.push_back(base());
@@ -238,7 +238,7 @@ void Bench::row(const RowSpec& spec, const std::function<void(Row&)>& body) {
     results_.push_back(std::move(result));
 }
 
-// The row's thread is inside a call: what was measured before is written, without asking the driver anything.
+// The row's thread is inside a call: writes the earlier measurements, without any call of the driver.
 void Bench::give_up(const RowSpec& spec) {
     Result result{};
     result.spec = spec;
@@ -278,7 +278,7 @@ void Bench::evaluate(Result& result) {
     switch (target.kind) {
         case Target::none: break;
         case Target::ratio_most: {
-            // The addition counts where it is more than the ratio allows.
+            // The addition counts if it allows more than the ratio.
             const double allowed = std::max((target.bound - 1) * result.median_base, target.plus);
             if (target.plus > 0 && allowed > (target.bound - 1) * result.median_base)
                 judge(result.difference, result.difference_interval, allowed, false);

@@ -34,7 +34,7 @@ const driver::Table& load_cuda() {
     return table;
 }
 
-/// From the library that lies beside the programs.
+/// Loads the table from the library in the programs' folder.
 const driver::Table& load_soft() {
     const std::string path = program_folder() + "/gpuorch_bench_soft_raw.so";
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

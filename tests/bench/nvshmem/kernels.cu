@@ -1,4 +1,4 @@
-// Kernels of round_trip.cpp: with NVSHMEM's device library, so that they reach ranks without an address too.
+// Kernels of round_trip.cpp, with NVSHMEM's device library to reach ranks without an address too.
 #define GPUORCH_NVSHMEM
 #include <gpuorch/device/peer.cuh>
 
@@ -6,7 +6,7 @@ namespace {
 
 __device__ inline gpo::bound limit() { return gpo::nanoseconds(10000000000ull); }
 
-// Of rank 0 to 1 and back: the words of `peer.cuh`, with 8 bytes at 64 and the signal at 0.
+// From rank 0 to 1 and back by `peer.cuh`, with 8 bytes at 64 and the signal at 0.
 __device__ inline bool pass(const gpo::symmetric& memory, unsigned long long round) {
     const auto* piece = gpo::pointer<unsigned long long>(memory, memory.rank, 128);
     return gpo::put_signal(memory, 1 - memory.rank, 64, piece, 8, 0, round) == gpo::peer_success;
@@ -24,7 +24,7 @@ extern "C" __global__ void by_peer(gpo::symmetric memory, unsigned long long fir
     *done = rounds;
 }
 
-// The same by NVSHMEM's own words.
+// Like by_peer(), with NVSHMEM's own functions.
 extern "C" __global__ void by_nvshmem(gpo::symmetric memory, unsigned long long first, unsigned rounds, unsigned* done) {
     char* const own = reinterpret_cast<char*>(memory.addresses[memory.rank]);
     auto* const word = reinterpret_cast<uint64_t*>(own);
@@ -38,8 +38,8 @@ extern "C" __global__ void by_nvshmem(gpo::symmetric memory, unsigned long long 
     *done = rounds;
 }
 
-// Each call once or more, by one block: what it moves is checked. result[0]: how many checks there were; result[1]: how
-// many were wrong.
+// Makes each call at least once, with one block, and checks the moved data. result[0]: number of checks; result[1]:
+// number of failed checks.
 extern "C" __global__ void all_calls(gpo::symmetric memory, unsigned* result) {
     using gpo::peer_success;
     const unsigned other = 1 - memory.rank, lane = threadIdx.x;
@@ -61,7 +61,7 @@ extern "C" __global__ void all_calls(gpo::symmetric memory, unsigned* result) {
     for (unsigned part = 1; part <= 3; ++part)
         for (unsigned i = lane; i < 256; i += blockDim.x)
             check(static_cast<volatile unsigned*>(own)[part * 1024 + i] == i * 2 + other);
-    check(gpo::barrier(memory, limit()) == peer_success);   // before it is overwritten
+    check(gpo::barrier(memory, limit()) == peer_success);   // before the next overwrite
     // put_signal that adds
     if (lane == 0)
         check(gpo::put_signal(memory, other, 4096, page + 256, 1024, 8, 1, gpo::signal_add) == peer_success);

@@ -1,9 +1,10 @@
-// Two processes, each with a GPU, and kernels with NVSHMEM's device library (kernels.cu): that all calls of peer.cuh
-// move what they should, and how long a put of 8 bytes with a signal takes there and back,
+// Two processes, each with a GPU, and kernels with NVSHMEM's device library (kernels.cu). The program checks that all
+// calls of peer.cuh move the right data, and times a put of 8 bytes with a signal there and back:
 //     by address   peer.cuh, over the other rank's address
-//     by NVSHMEM   peer.cuh, as if the other rank had no address: what it does for ranks of other hosts
+//     by NVSHMEM   peer.cuh, as if the other rank had no address, as for ranks of other hosts
 //     NVSHMEM      nvshmem_putmem_signal and nvshmem_signal_wait_until
-// It is built and run by ./run. Words: the folder of the cubin. Under mpirun -np 2, also on two hosts, it joins by MPI.
+// ./run builds and runs the program. Argument: the folder of the cubin. Under mpirun -np 2, also on two hosts, the
+// processes join by MPI.
 #include <gpuorch/gpuorch.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ T sized() {
     return made;
 }
 
-// gpo::symmetric, as far as it is changed here.
+// gpo::symmetric, with the fields that this program changes.
 struct Handle {
     uint32_t words[10];
     uint64_t remote, reserved[2], addresses[32];
@@ -180,7 +181,7 @@ int main(int count, char** words) {
     for (int rank = 0; rank < 2; ++rank) {
         ranks[rank] = fork();
         if (ranks[rank] != 0) continue;
-        // Each sees both: NVSHMEM reaches none that it doesn't see.
+        // Each process sees both devices: NVSHMEM doesn't reach invisible devices.
         setenv("GPUORCH_DEVICE", rank ? "cuda:1" : "cuda:0", 1);
         std::exit(be_rank(rank, path, folder));
     }

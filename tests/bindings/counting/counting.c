@@ -27,7 +27,7 @@ static gpo_status counted(struct count *count, gpo_status status) {
     return status;
 }
 
-/* Of a function that can't fail. */
+/* Counts a call of a function that can't fail. */
 static void called(struct count *count) {
     atomic_fetch_add(&count->succeeded, 1);
 }
@@ -35,7 +35,7 @@ static void called(struct count *count) {
 /* Made from the headers: counts, counts_size, and counting_table, whose functions call the real ones. */
 #include "counted_functions.h"
 
-/* What the parent counted is the parent's to tell. */
+/* In a forked child: the parent writes its own counts. */
 static void forget(void) {
     for (size_t i = 0; i < counts_size; ++i) counts[i].succeeded = counts[i].failed = 0;
 }
@@ -76,7 +76,7 @@ GPO_API const gpo_api *gpo_get_api(uint32_t version) {
     return &table;
 }
 
-/* In one write, so that the lines of several processes don't mix. */
+/* Appends the counts in one write: lines of several processes don't mix. */
 __attribute__((destructor)) static void tell(void) {
     static char text[1 << 16];
     const char *path = getenv("GPUORCH_COUNTS");

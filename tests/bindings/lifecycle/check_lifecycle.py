@@ -99,7 +99,7 @@ def main():
                 print(f"FAIL {language}: {name}: {'; '.join(difference[:6])}" if difference else f"PASS {language}: {name}")
             if code != 0 or got.keys() - wanted.keys():
                 print(f"FAIL {language}: the driver comes to its end: exit code {code} {errors[-400:]}")
-            # Where a step comes to something else, the transcript says so.
+            # A step with another outcome shows in the transcript.
             other = "case canary\nruntime r -> SUCCESS\nuse r -> TIMEOUT\nshutdown r -> CANCELLED\n"
             told = transcript(command, other)[1].get("canary")
             right = ["runtime r -> SUCCESS", "use r -> SUCCESS", "shutdown r -> SUCCESS"]

@@ -102,7 +102,7 @@ static const char *drain(struct object *queue, int64_t timeout_ns) {
     return status ? gpo_status_name(status) : count ? gpo_status_name(entry.status) : NULL;
 }
 
-/* What the words of a step, at most four, come to. */
+/* The outcome of a step of at most four words. */
 static const char *step(char words[4][16]) {
     const char *verb = words[0];
     struct object *a = named(words[1]), *b = named(words[2]), *c = named(words[3]);

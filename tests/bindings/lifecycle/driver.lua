@@ -68,7 +68,7 @@ for kind, about in pairs(kinds) do
     end
 end
 
--- What a step came to, as the file writes it.
+-- The outcome of a step, as the file writes it.
 local function outcome(verb, ...)
     local ran, answer, message, status = pcall(steps[verb], ...)
     if not ran then

@@ -1,5 +1,5 @@
-//! lifecycle < lifecycle.txt: does what the cases say with the crate, and writes the same lines with what came of each step.
-//! The words: tests/bindings/README.md. What was closed was dropped: the language has nothing left to call.
+//! lifecycle < lifecycle.txt: does the cases with the crate, and writes the same lines with the outcome of each step. The
+//! words: tests/bindings/README.md. A closed object was dropped: the language has nothing left to call.
 
 use futures_core::Stream as _;
 use gpuorch::{
@@ -57,7 +57,7 @@ fn ready(done: bool) -> Result<(), Refused> {
 
 type Item = Option<(u64, gpuorch::Result<gpuorch::Completion>)>;
 
-/// What became of an entry, or that there is none.
+/// The status of an entry, or `nothing`.
 fn entry(item: Item) -> Result<String, Refused> {
     match item {
         Some((_, result)) => result.map(|_| "SUCCESS".into()).map_err(Refused::from),

@@ -190,7 +190,7 @@ end)
 test("device memory that runs out is looked for among the garbage, where it is allocated plainly and where it is a pool's", function()
     local runtime, device, stream = use()
     local pool = assert(device:pool_create())
-    -- So much that two pieces have room, and a third one doesn't.
+    -- Two pieces have room, and a third doesn't.
     local bytes = math.floor(device:memory() * 0.4)
     collectgarbage("stop")
     local function allocations_of(allocate)

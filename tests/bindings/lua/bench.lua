@@ -1,7 +1,6 @@
 -- bench.lua: what a call costs in Lua over the same call in C: query of an idle stream, and launch of a kernel with three
--- arguments and reused options. In one process, alternating, medians of 31 rounds; garbage is what the heap grew by meanwhile,
--- which in one round or two is a trace of LuaJIT's compiler.
--- tests/bindings/lua/bench builds it and runs it in each Lua.
+-- arguments and reused options. In one process, alternating, medians of 31 rounds. Garbage is the growth of the heap
+-- meanwhile; in a round or two, LuaJIT's compiler adds a trace. tests/bindings/lua/bench builds it and runs it in each Lua.
 local gpuorch, bench = require "gpuorch", require "bench"
 local ROUNDS, QUERIES, LAUNCHES = 31, 20000, 2000
 

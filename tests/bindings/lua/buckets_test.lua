@@ -1,4 +1,4 @@
--- Shape buckets: which bucket a request runs in, its settings, padding, errors, and what arrays go through.
+-- Shape buckets: the bucket of a request, its settings, padding, errors, and the lifetime of arrays.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises, fails, collect = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails, h.collect
 

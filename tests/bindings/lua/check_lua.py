@@ -222,7 +222,7 @@ def sanitized(luas, parts):
 
 
 def main():
-    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    # Programs that a shell starts in the background ignore Ctrl-C, and so do their children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
     parts = [word for word in wishes if word not in LUAS] or [""]

@@ -1,4 +1,4 @@
--- globals.lua: prints what require leaves behind: modules, and whatever else has changed in tables of the interpreter's.
+-- globals.lua: prints what require leaves behind: modules, and other changes in the interpreter's tables.
 local function contents(table, path, into, seen)
     seen[table] = true
     for key, value in pairs(table) do

@@ -18,7 +18,7 @@ local function spin()
     return flag
 end
 
--- A pipeline that calls Lua, and runs for ever.
+-- A pipeline that calls Lua, and never ends.
 local function endless(fill, source)
     local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
     local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}})

@@ -1,10 +1,10 @@
--- late.lua: finalizers that use the module's objects while the state is closed (check_lua.py). They run in the opposite order
--- of their making: the last one when everything is open, the first one when the module itself has ended. Each says that it
--- came to its end, and that first one what went on as if nothing were.
+-- late.lua: finalizers that use the module's objects while the state is closed (check_lua.py). The last one made runs first,
+-- with everything open; the first one made runs last, when the module itself has ended. Each prints its end; the last to run
+-- also checks for calls that wrongly succeed.
 local gpuorch, world
 local names, metatable = {}, debug.getmetatable
 
--- What may be asked of anything, closed or not, and what a wait for an operation that is done still says.
+-- The result that a wait for a completed operation still gives, and the methods allowed on closed objects.
 local operations_end = {["operation that is done:wait"] = true, ["operation that is done:await"] = true}
 local always = {close = true, ready = true, result = true, entry = true, cq = true, when_done = true}
 

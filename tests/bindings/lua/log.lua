@@ -1,4 +1,4 @@
--- log.lua: a runtime that logs more lines than are kept while nobody waits (check_lua.py; ../odd has the library).
+-- log.lua: a runtime that logs more lines than are kept between waits (check_lua.py; ../odd has the library).
 local gpuorch = require "gpuorch"
 local lines = {}
 local runtime = assert(gpuorch.runtime_create{device = "soft", log = function(level, text) lines[#lines + 1] = level .. " " .. text end})

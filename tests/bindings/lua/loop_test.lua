@@ -10,8 +10,8 @@ local function held(runtime, device)
     return stream, timeline
 end
 
--- What can be awaited: each gives a function that awaits work that is done once the timeline is signalled, and the timeline.
--- A pipeline's gives what its wait() gives: that is `true` here.
+-- Sources to await. Each function returns a function that awaits work, and the timeline whose signal completes the work. A
+-- pipeline's await returns the results of wait(), here `true`.
 local awaits = {}
 function awaits.stream(runtime, device)
     local stream, timeline = held(runtime, device)
@@ -41,7 +41,7 @@ function awaits.pipeline(runtime, device)
     return function() return assert(pipeline:await()).bytes_in == 4 end, timeline
 end
 
--- The same tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
+-- Tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
 local function tests_of(name, spawn, run, sleep)
     test("under " .. name .. " await() lets other coroutines run", function()
         local runtime, device = use()

@@ -1,4 +1,4 @@
--- One rank of a program that mpirun starts: the sum of the ranks' numbers plus 1, and what the rank before has sent.
+-- A rank of a program that mpirun starts: the sum of the ranks' numbers plus 1, and an exchange with the neighbouring ranks.
 local gpuorch = require "gpuorch"
 
 local runtime = assert(gpuorch.runtime_create{device = "soft"})

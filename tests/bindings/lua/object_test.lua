@@ -17,7 +17,8 @@ test("close() can be called again, and everything else then says that the object
     end
 end)
 
--- What may be asked of the closed, too: an operation is told of all the same, and a loop's turn may come after its queue.
+-- Methods allowed on closed objects: a closed operation still completes, and a loop's turn may come after its queue was
+-- closed.
 local of_the_closed = {["gpuorch.cq:pump"] = true}
 for method in ("close wait await ready result entry cq when_done"):gmatch "%S+" do
     of_the_closed["gpuorch.operation:" .. method] = true

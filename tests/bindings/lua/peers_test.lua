@@ -3,7 +3,7 @@ local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises, fails, collect = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails, h.collect
 local process = require "process"
 
--- The exit code of a child that runs f, or minus the signal that it died of.
+-- The exit code of a child that runs f, or minus the number of the signal that killed the child.
 local function fork(f)
     local child = process.fork()
     if child ~= 0 then return child end
@@ -31,7 +31,7 @@ local function with_two_processes(path, rank)
     assert(stream:wait(30))
     same(gpuorch.unpack("i32", there:to_string(stream)), 101 - rank)
     fails("GPO_NOT_SUPPORTED", peers.link, peers, rank, 1 - rank)
-    -- What rank 0 exports rank 1 imports, by a file.
+    -- Rank 1 imports rank 0's exports, by a file.
     local function meet()
         assert(peers:barrier{stream})
         assert(stream:wait(30))

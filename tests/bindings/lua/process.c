@@ -1,11 +1,12 @@
-/* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
- * alarm(seconds): the process dies of SIGALRM if it is still there then. threads(count, path, ...): runs a script in a Lua
- * state of its own on each of so many threads, at the same time; the first message of one that failed, or nil.
- * states(count, path): the same one after the other. setenv(name, value). held(): how many descriptors and threads the process
- * has. start(path): runs a script on a thread that nobody waits for. exit(code): ends the process with nothing of its own being
- * run. limited(path, first, failures): runs a script in a state of which so many allocations fail, from the first one on; how
- * many there were, and the message it ended with, or nil. Such a script has starve(true), from which on each of its allocations
- * fails, until starve(false). interrupt_allocation(): Ctrl-C comes when this state allocates next. */
+/* process.c: a module for the tests, with functions that scripts lack. `fork()` and `wait(pid)`: exit code, or minus
+ * the signal. `alarm(seconds)`: SIGALRM kills the process after that time. `threads(count, path, ...)`: runs a script
+ * on each of `count` threads at the same time, in Lua states of their own; the message of a failed one, or nil.
+ * `states(count, path)`: runs it in one state after the other. `setenv(name, value)`. `held()`: how many descriptors
+ * and threads the process has. `start(path)`: runs a script on a detached thread. `exit(code)`: ends the process and
+ * runs no exit handlers. `limited(path, first, failures)`: runs a script in a state where `failures` allocations fail,
+ * from number `first` on; the number of allocations, and the script's error or nil. In that script, `starve(true)`
+ * makes each allocation fail, until `starve(false)`. `interrupt_allocation()`: Ctrl-C comes at this state's next
+ * allocation. */
 #include <dirent.h>
 #include <lauxlib.h>
 #include <limits.h>
@@ -152,7 +153,7 @@ static int interrupt_allocation(lua_State *L) {
     return 0;
 }
 
-/* The thread is left alone, whatever becomes of the process. */
+/* The thread is left alone, even at the end of the process. */
 static int start(lua_State *L) {
     struct thread *t = calloc(1, sizeof *t);
     if (!t || !(t->path = strdup(luaL_checkstring(L, 1)))) return luaL_error(L, "not enough memory");

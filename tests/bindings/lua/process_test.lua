@@ -19,13 +19,13 @@ local function held()
     return last
 end
 
--- Ends a child, with its state. Not under a leak detector: what is the parent's is left alone, and so looks lost.
+-- Ends a child, with its state. Not under a leak detector: the parent's memory is left alone, and looks leaked.
 local function end_child(code)
     if os.getenv "LSAN_OPTIONS" or os.getenv "ASAN_OPTIONS" then process.exit(code) end
     os.exit(code, true)
 end
 
--- The exit code of a child that runs f, or minus the signal that it died of.
+-- The exit code of a child that runs f, or minus the number of the signal that killed the child.
 local function of_child(f)
     local child = process.fork()
     if child == 0 then

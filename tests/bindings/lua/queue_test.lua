@@ -413,7 +413,7 @@ test("options that are out of range, and queues of other kinds, are named", func
     local theirs, template = assert(elsewhere:queue{kind = "range", count = 10}), assert(device:template())
     raises("the queue is of another device", stream.launch_kernel, stream, count, one, theirs, seen, 10)
     raises("the queue is of another device", template.add_kernel, template, nil, count, one, theirs, seen, 10)
-    -- The same device once more is no other.
+    -- A second handle of a device is the same device.
     local again = assert(assert(runtime:device_open()):queue{kind = "range", count = 10})
     assert(stream:fill(seen, 0))
     assert(stream:launch_kernel(count, one, again, seen, 10))

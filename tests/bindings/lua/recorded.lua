@@ -54,7 +54,7 @@ local function work(options)
     return w
 end
 
--- The same text in every Lua.
+-- Text of numbers, equal in every Lua.
 local function numbers(text) return (text:gsub("%.0", "")) end
 
 return {work = work, numbers = numbers, source = SOURCE}

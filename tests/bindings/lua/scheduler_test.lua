@@ -225,7 +225,7 @@ test("a scheduler launches a graph for each task, and keeps the graphs and their
     same(device:memory_describe(address).kind, "device")
     scheduler:close()
     collect() -- the graphs' templates
-    -- The scheduler lets go of its graphs a moment after close has returned, and the memory is freed after them.
+    -- The scheduler releases its graphs a moment after close() returns, and the memory is freed after the graphs.
     comes(function() return device:memory_describe(address).kind == "pageable" end)
 end)
 

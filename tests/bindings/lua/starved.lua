@@ -1,5 +1,6 @@
--- starved.lua: objects of every kind whose finalizers Lua can't call, since it finds no memory for the call (process_test.lua).
--- It counts such a finalizer as run. The script ends with how many objects the library still has of those.
+-- starved.lua: objects of every kind whose finalizers Lua can't call, since it finds no memory for the call
+-- (process_test.lua). Lua counts such a finalizer as run. The script ends with how many objects the library still has of
+-- those.
 local gpuorch = require "gpuorch"
 local runtime = assert(gpuorch.runtime_create{device = "soft"})
 local device = assert(runtime:device_open())

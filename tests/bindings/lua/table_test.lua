@@ -1,4 +1,5 @@
--- Tables that calls read: what they hold stays until the call returns, whatever the script's metamethods and finalizers do.
+-- Tables that calls read: the values stay until the call returns, even if the script's metamethods and finalizers change the
+-- table.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises = h.gpuorch, h.test, h.use, h.same, h.raises
 

@@ -1,4 +1,4 @@
--- Graph templates: recording in closures, nodes one by one, and the arrays that they keep.
+-- Graph templates: recording in closures, nodes one by one, and arrays kept by templates.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
 local r = dofile(os.getenv "GPUORCH_TEST_FILES" .. "/recorded.lua")

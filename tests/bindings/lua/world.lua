@@ -1,6 +1,6 @@
--- world.lua: every function of the library's table, called through Lua: world() makes one object of each kind, and `calls` has
--- a call for each function. In a live world all succeed; in one that was shut down, or in a forked child, all fail.
--- Calls that take two devices are left out, with a line that says so, where there is one.
+-- world.lua: every function of the library's table, called through Lua: world() makes one object of each kind, and `calls`
+-- has a call for each function. In a live world all calls succeed; after a shutdown, or in a forked child, all fail. On a
+-- machine with one device, calls that take two devices are left out, and a line reports them.
 local gpuorch = require "gpuorch"
 
 local calls = {}
@@ -74,13 +74,13 @@ local function world()
     return w
 end
 
--- Of another process: peers_test.lua.
+-- Calls that need another process: peers_test.lua.
 local function of_nobody(found, message, name)
     if name == "GPO_INVALID_ARGUMENT" then return true end
     return found, message, name
 end
 
--- Of the runtime: not in a world that was shut down, where it is closed.
+-- Calls of the runtime: not in a world that was shut down, where the runtime is closed.
 local of_runtime = {}
 local function runtime_call(name, f)
     of_runtime[name] = true

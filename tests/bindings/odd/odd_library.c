@@ -1,10 +1,10 @@
-/* A library that isn't quite libgpuorch, for bindings' tests: its gpo_get_api gives the table of the real one, whose path is
- * in GPUORCH_COUNTED_LIBRARY, as GPUORCH_ODD says:
+/* A library that isn't quite libgpuorch, for bindings' tests. Its gpo_get_api changes the table of the real library
+ * (path in GPUORCH_COUNTED_LIBRARY) by the word in GPUORCH_ODD:
  *
- * refusing    none, for any version: a library too old or too new for the caller
- * truncated   only its first 40 functions, and whoever reads behind them crashes: an older library
- * extended    with 8 more members, which are no functions: a newer one
- * talkative   one whose runtimes log lines 1 to 1500 while they are made, on a thread of their own
+ * refusing    No table, for any version: a library too old or too new for the caller.
+ * truncated   Only the first 40 functions; a read behind them crashes. An older library.
+ * extended    With 8 more members, which are no functions. A newer library.
+ * talkative   Runtimes log lines 1 to 1500 while they are made, on a thread of their own.
  */
 #include <dlfcn.h>
 #include <gpuorch/gpuorch.h>

@@ -15,7 +15,7 @@ def prepare(folder):
     shutil.copy(built.ABI, folder / "libgpuorch")
     shutil.copytree(built.ROOT / "samples/python", folder / "samples/python", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")
-    # One that any user may run, where there is one.
+    # An interpreter that any user may run, if installed.
     return [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, folder / "samples/python/stream_files.py"]
 
 

@@ -24,7 +24,7 @@ runtime = gpo.runtime_create(gpo.RuntimeOptions(device="soft"))
 device = gpo.device_open(runtime)
 stream = gpo.stream_create(device)
 """
-# A stream that waits for a timeline which nobody signals, and a pipeline whose source never ends.
+# A stream that waits for a timeline without a signal, and a pipeline whose source never ends.
 STUCK = """
 timeline = gpo.timeline_create(runtime)
 event, cq = gpo.event_create(device), gpo.cq_create(runtime)
@@ -60,7 +60,7 @@ def report(name, got, right, more=""):
 
 
 def begin(code):
-    # As Python is where nothing is set: a line waits in a buffer until it is flushed.
+    # Python without settings: a line stays in the buffer until it is flushed.
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.Popen([sys.executable, "-c", START + code], env={**plain, "GPUORCH_LIBRARY": str(LIBRARY)},
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -87,7 +87,7 @@ async def gpuorch_wait():
     with gpuorch.Completions(gpo, runtime) as done:
         await done.stream(stream)
 """
-    # A shutdown cancels what is held; what it waits for is a callback.
+    # A shutdown cancels held work, and so only waits for a callback.
     slow = """
 gpo.stream_then(gpo.stream_create(device), gpo.executor_create(runtime), lambda *_: time.sleep(2))
 time.sleep(0.1)
@@ -213,7 +213,7 @@ runtime.close()
 
 
 def main():
-    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    # Programs that a shell starts in the background ignore Ctrl-C, and so do their children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for part in (interrupts, interrupt_in_callback, forks, ways_out, unloading, two_copies):
         part()

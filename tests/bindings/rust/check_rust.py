@@ -156,7 +156,7 @@ def messages():
         kept = (folder / tool).rename(folder / "not here")
         check(tool, [f"needs {tool} to build libgpuorch (Debian's package {package})"], *vendored)
         kept.rename(folder / tool)
-    # CMake is told to look past where things are. Each build begins afresh: what was found is remembered.
+    # CMake must not find the things. Each build begins afresh, since CMake remembers finds.
     toolchain = folder / "toolchain.cmake"
     for what, past, deps, words in (
             ("Boost", "CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local", headers, ["Boost 1.81 or newer was not found"]),
@@ -182,7 +182,7 @@ def miri():
 def asan():
     """The suite over the library that was built with ASan, in GPUORCH_BUILD. What Rust's standard library never frees is no
     leak of ours, so leaks aren't looked for here."""
-    # Before all else, and with the C++ runtime, so that its exceptions are seen.
+    # ASan is loaded first, and with the C++ runtime, for ASan to see exceptions.
     first = " ".join(subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
                      for name in ("libasan.so", "libstdc++.so.6"))
     built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")

@@ -14,7 +14,7 @@ using narrow_reference::Format;
 
 namespace {
 
-/// How many of the format's codes, and of floats, are converted wrongly.
+/// Counts wrong conversions of the format's codes, and of floats.
 template <class Narrow>
 struct Conversions {
     const Format& format;
@@ -50,7 +50,7 @@ void check_all(const Format& format) {
         conversions.compare_widen(code);
         conversions.compare_narrow(static_cast<float>(format.value(code)));
     }
-    // What lies in the middle of two neighbours, the last of which is the first number that is too large.
+    // Midpoints of neighbours; the last neighbour is the first number that is too large.
     double before = 0;
     for (uint32_t code = 1; code <= format.largest; ++code) {
         const double at = format.value(code);

@@ -1,5 +1,5 @@
 // The reference for narrow floating-point formats: values by their definition, in double, and rounding by a search
-// among all values of the format. Nothing of base/narrow_floats.h is used.
+// among all values of the format. The code shares nothing with base/narrow_floats.h.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace narrow_reference {
 
 class Format {
 public:
-    /// `largest`: the bits of the largest finite number. `beyond`: the bits of what is too large, and of an infinity.
+    /// `largest`: the bits of the largest finite number. `beyond`: the bits for larger numbers and infinities.
     Format(int exponent_bits, int fraction_bits, uint32_t largest, uint32_t beyond)
         : exponent_bits_(exponent_bits), fraction_bits_(fraction_bits), largest(largest), beyond(beyond) {
         for (uint32_t code = 0; code <= largest + 1; ++code) magnitudes_.push_back(magnitude(code));
@@ -29,7 +29,7 @@ public:
         const double value = infinite ? std::numeric_limits<double>::infinity() : std::nan("");
         return code & sign() ? -value : value;
     }
-    /// The nearest, the even one of two; a number beyond the largest counts as if the exponents went on.
+    /// Rounds to nearest, ties to even; a number beyond the largest counts as if the exponents went on.
     uint32_t nearest(double x) const {
         if (std::isnan(x)) return nan();
         const auto found = std::lower_bound(magnitudes_.begin(), magnitudes_.end(), std::fabs(x));

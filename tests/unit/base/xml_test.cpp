@@ -1,4 +1,4 @@
-// Text for XML: whatever a label has in it, a parser takes the file.
+// Text for XML: a parser accepts the file for any bytes in a label.
 #include <doctest/doctest.h>
 
 #include "base/xml.h"

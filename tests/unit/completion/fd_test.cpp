@@ -1,5 +1,5 @@
-// The descriptor of a completion queue: what level- and edge-triggered pollers see of it, and that no interleaving of
-// deliveries, drains and wakes leaves an entry behind that nobody is told of.
+// The descriptor of a completion queue, with level- and edge-triggered pollers. No interleaving of deliveries, drains
+// and wakes may leave an entry without a notification.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@ using namespace gpo;
 
 namespace {
 
-// Of each of two or four scenarios of a test.
+// Seeds for each of two or four scenarios of a test.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 1000;
 #else
@@ -78,7 +78,7 @@ uint64_t drain(CompletionQueue& queue, uint64_t capacity) {
     return queue.drain(out.data(), sizeof out[0], capacity);
 }
 
-// Producers fill a small queue; one poller each drains once, with room for `room`, whenever its descriptor says so; a
+// Producers fill a small queue; each poller drains once, with room for `room`, whenever its descriptor is readable; a
 // waker disturbs. All entries must come out.
 void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint64_t room, bool wakes) {
     Fixture fixture(4);
@@ -121,9 +121,9 @@ void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint6
     REQUIRE(once);
 }
 
-// Producers fill a small queue, a waker makes waits return for nothing, each time when it has seen that the last one
-// did. Who waits drains one entry each time. All entries must come out, and each wake end a wait: a wait has no other
-// end.
+// Producers fill a small queue; each waiter drains one entry per wait. A waker makes waits return early; before each
+// wake it sees the effect of the last one. All entries must come out, and each wake must end a wait: the waits have
+// no timeout.
 void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t each) {
     constexpr int kWakes = 3;
     Fixture fixture(4, mode);
@@ -151,10 +151,10 @@ void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t eac
                         ++seen[entry.user_data];
                         drained.fetch_add(1);
                     }
-                    ++returned;  // no step from here to the next look at `awake`: the last wake is for who waits once
-                                 // more
+                    ++returned;  // no step from here to the next look at `awake`: the last wake is for a thread that
+                                 // waits once more
                 }
-                queue.wake();  // the next one
+                queue.wake();  // the next waiter
             });
         threads.emplace_back("waker", [&] {
             for (int i = 0; i < kWakes; ++i) {

@@ -1,4 +1,4 @@
-// What the scanner does between two turns: each rule of completion/pace.h on values, without clock, thread or driver.
+// The scanner between two turns: each rule of completion/pace.h on values, without clock, thread or driver.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -11,19 +11,19 @@ using namespace gpo::pace;
 namespace {
 
 constexpr uint64_t kUs = 1'000, kMs = 1'000'000;
-constexpr uint64_t kNow = 100 * kMs;   // of each turn that stands alone
+constexpr uint64_t kNow = 100 * kMs;   // the time of each single turn
 constexpr bool kBalanced = false, kLatency = true;
 
-/// A turn at `now` that left marks, of which the oldest has waited for `age`.
+/// A turn at `now` that left marks pending, the oldest for `age`.
 Turn pending(uint64_t age, uint64_t now = kNow) { return {now, true, false, false, now - age}; }
-/// The same where the driver notifies of all of them.
+/// Like pending(), but the driver notifies of all marks.
 Turn notified(uint64_t age, uint64_t now = kNow) { return {now, true, false, true, now - age}; }
-/// It completed marks as well.
+/// Makes the turn one with completed marks.
 Turn progress(Turn turn) {
     turn.progress = true;
     return turn;
 }
-/// A turn that completed all marks there were, and one that found none.
+/// A turn that completed all marks, and below a turn that found none.
 Turn completed(uint64_t now = kNow) { return {now, false, true, true, gpo::host::kForever}; }
 Turn nothing(uint64_t now = kNow) { return {now, false, false, true, gpo::host::kForever}; }
 
@@ -31,7 +31,7 @@ State idle_for(uint64_t time) { return {.idle_since = kNow - time}; }
 State after(Listening listening) { return {.idle_since = kNow - 20 * kUs, .listening = listening}; }
 State late_by(uint64_t lateness) { return {.idle_since = kNow - 20 * kUs, .lateness = lateness}; }
 
-/// What is decided, and what the next turn knows of listening.
+/// The decision, and the listening state for the next turn.
 struct Decided {
     Move move;
     uint64_t rest = 0;
@@ -41,7 +41,7 @@ struct Decided {
 constexpr Decided kSpins{Move::spin}, kParks{Move::park, 0, true};
 constexpr Decided kAnnounces{Move::announce, 0, false, Listening::announced};
 constexpr Decided kListens{Move::listen, 0, false, Listening::woken};
-/// New marks wake the scanner from such a sleep, and from the second they don't.
+/// New marks wake the scanner from sleeps(), not from naps().
 constexpr Decided sleeps(uint64_t rest) { return {Move::sleep, rest, true}; }
 constexpr Decided naps(uint64_t rest) { return {Move::sleep, rest, false}; }
 
@@ -76,14 +76,14 @@ const std::vector<Situation> kSituations{
     {"the longest rest not worth waking from", kBalanced, idle_for(0), pending(480 * kUs), naps(30 * kUs)},
     {"a rest worth waking from", kBalanced, idle_for(0), pending(480 * kUs + 16), sleeps(30 * kUs + 1)},
 
-    // With nothing pending it takes the shortest rests for 1 ms, then it parks.
+    // With nothing pending the scanner takes the shortest rests for 1 ms, then parks.
     {"all marks completed", kBalanced, idle_for(20 * kUs), completed(), naps(10 * kUs)},
     {"all marks completed after a long sleep", kBalanced, idle_for(5 * kMs), completed(), naps(10 * kUs)},
     {"nothing pending for less than 1 ms", kBalanced, idle_for(kMs - 1), nothing(), naps(10 * kUs)},
     {"nothing pending for 1 ms", kBalanced, idle_for(kMs), nothing(), kParks},
     {"a mark after a long idle time", kBalanced, idle_for(5 * kMs), pending(5 * kUs), naps(10 * kUs)},
 
-    // Where the driver notifies, it asks for all marks once more, then listens. Woken in vain it rests first.
+    // Where the driver notifies, the scanner queries all marks again, then listens. After a vain wake it rests first.
     {"a young mark, notified", kBalanced, idle_for(0), notified(5 * kUs), kAnnounces},
     {"an old mark, notified", kBalanced, idle_for(0), notified(50 * kMs), kAnnounces},
     {"some marks completed, notified", kBalanced, idle_for(0), progress(notified(320 * kUs)), naps(20 * kUs)},
@@ -91,13 +91,13 @@ const std::vector<Situation> kSituations{
     {"announced, some marks completed", kBalanced, after(Listening::announced), progress(notified(320 * kUs)),
      naps(20 * kUs)},
     {"announced, all marks completed", kBalanced, after(Listening::announced), completed(), naps(10 * kUs)},
-    // Marks made during a capture have no event yet that the driver could notify of.
+    // Marks made during a capture have no event yet, so the driver can't notify.
     {"announced, a mark is deferred", kBalanced, after(Listening::announced), pending(320 * kUs), naps(20 * kUs)},
     {"woken in vain", kBalanced, after(Listening::woken), notified(320 * kUs), naps(20 * kUs)},
     {"woken, some marks completed", kBalanced, after(Listening::woken), progress(notified(320 * kUs)), naps(20 * kUs)},
     {"woken, all marks completed", kBalanced, after(Listening::woken), completed(), naps(10 * kUs)},
 
-    // The time by which sleeps end late is taken off the rest, but no more than half of the rest.
+    // The lateness of sleeps is subtracted from the rest, up to half of the rest.
     {"timers a little late", kBalanced, late_by(4 * kUs), pending(5 * kUs), naps(6 * kUs)},
     {"timers late by more than half of the rest", kBalanced, late_by(9 * kUs), pending(5 * kUs), naps(5 * kUs)},
     {"late timers, a long rest", kBalanced, late_by(9 * kUs), pending(90 * kMs), sleeps(991 * kUs)},
@@ -183,7 +183,7 @@ TEST_CASE("lateness follows how late sleeps end, an eighth of the way each time,
 
 namespace {
 
-/// Work that took this long, which a look `apart` before had found pending.
+/// Work of this length, still pending at a look `apart` before its end.
 Took took(uint64_t completed, uint64_t apart = 2 * kUs) { return {.pending = completed - apart, .completed = completed}; }
 Expected expected_after(std::vector<Took> all) {
     History history;
@@ -271,7 +271,7 @@ TEST_CASE("of several streams the scanner comes for the one whose turn is first"
     CHECK(next(kNever, 200 * kUs).rest == 200 * kUs);
     CHECK(next(kNever, 200 * kUs).worth_waking);
     CHECK(next(kNever, 20 * kMs).rest == 1 * kMs);       // no longer than without an expectation
-    CHECK(next(320 * kUs, 200 * kUs).rest == 20 * kUs);  // one of which nothing is expected
+    CHECK(next(320 * kUs, 200 * kUs).rest == 20 * kUs);  // a mark on a stream without an expectation
     CHECK(next(8 * kMs, 200 * kUs).rest == 200 * kUs);
     CHECK(next(8 * kMs, 0).move == Move::spin);
 }
@@ -289,10 +289,10 @@ TEST_CASE("while a thread is blocked the scanner spins for a millisecond, then r
     CHECK(next(1000 * kMs, pending(50 * kMs)).rest == 1 * kMs);
     CHECK(next(0, nothing()).move == Move::sleep);                     // nothing will come
     CHECK(next(0, notified(50 * kMs)).move == Move::announce);   // the driver notifies
-    // A thread that looks itself.
+    // The blocked thread looks itself.
     CHECK(rest_of_blocked(0, true) == 0);
     CHECK(rest_of_blocked(kMs - 1, true) == 0);
-    CHECK(rest_of_blocked(0, false) == 10 * kUs);   // another one does
+    CHECK(rest_of_blocked(0, false) == 10 * kUs);   // another thread looks
     CHECK(rest_of_blocked(kMs, true) == 20 * kUs);
     CHECK(rest_of_blocked(10 * kMs, false) == 200 * kUs);
 }

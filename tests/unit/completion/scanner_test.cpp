@@ -1,4 +1,4 @@
-// What the scanner asks of the driver: questions are dear, and hold up whoever submits.
+// The scanner's queries of the driver: queries are expensive and delay submitting threads.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
@@ -20,8 +20,8 @@ namespace {
 using gpo::driver::Function;
 namespace recorder = gpo::driver::recorder;
 
-/// A stream of a software GPU and a gate that holds it up on the device. As a rule the driver's calls are recorded, and
-/// the driver behaves as CUDA's: no listener is notified, and threads that wait spin.
+/// A stream of a software GPU and a gate that blocks the stream on the device. By default the driver's calls are
+/// recorded, and the driver behaves like CUDA's: it notifies no listener, and waiting threads spin.
 struct Recorded {
     explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED, bool records = true) {
         if (records)
@@ -63,7 +63,7 @@ struct Recorded {
     }
     void open() { __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST); }
     void notify(uint64_t number) {
-        REQUIRE(gpo_event_record(event, stream) == GPO_SUCCESS);   // so that each mark has an event of its own
+        REQUIRE(gpo_event_record(event, stream) == GPO_SUCCESS);   // gives each mark its own event
         REQUIRE(gpo_stream_notify(stream, queue, number) == GPO_SUCCESS);
     }
     void expect(uint64_t from, uint64_t to) {
@@ -98,7 +98,7 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     std::this_thread::sleep_for(std::chrono::milliseconds(20));   // all are old, and the rests between turns long
     recorder::clear();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    // A turn begins with the question whether the context is alive.
+    // Each turn first queries whether the context is alive.
     const uint64_t turns = recorder::count(Function::cuCtxGetId), questions = recorder::count(Function::cuEventQuery);
     CHECK(questions > 0);
     CHECK(questions <= turns + 1);
@@ -106,8 +106,8 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     on.expect(1, kMarks + 1);
 }
 
-/// Turns of the scanner in a tenth of a second or, on a busy machine, more; each begins with the question whether the
-/// context is alive. Sets how long it was.
+/// Turns of the scanner in a tenth of a second or, on a busy machine, more, counted by the query that begins each turn
+/// (whether the context is alive). Sets the time that passed.
 static uint64_t turns_in_a_while(uint64_t& milliseconds) {
     const auto begin = std::chrono::steady_clock::now();
     recorder::clear();
@@ -146,7 +146,7 @@ TEST_CASE(
         on.shut();
         on.notify(first);
         uint64_t sleeps = gpo::test::sleeps_of("gpo-scanner");
-        // It is busy for a moment; then it has come to rest.
+        // The scanner is busy for a moment, then rests.
         for (uint64_t before = sleeps + 1; before != sleeps;) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             before = std::exchange(sleeps, gpo::test::sleeps_of("gpo-scanner"));
@@ -175,7 +175,7 @@ TEST_CASE("where the driver tells, the end of its context is told too") {
     };
     CUevent event = nullptr;
     REQUIRE(driver->table.cuEventCreate(&event, 0) == CUDA_SUCCESS);
-    // Who doesn't listen isn't told.
+    // A listener that isn't listening isn't notified.
     REQUIRE(driver->table.cuEventRecord(event, nullptr) == CUDA_SUCCESS);
     REQUIRE(driver->table.cuEventSynchronize(event) == CUDA_SUCCESS);
     CHECK(mine.signal == 0);
@@ -248,7 +248,7 @@ TEST_CASE("the events of marks go round with their places") {
     recorder::clear();
     for (int i = 0; i < 100; ++i) some(10);
     CHECK(recorder::count(Function::cuEventCreate) == 0);
-    // With more marks at once than ever the stream takes more events, and leaves them to the next one when it goes.
+    // With more marks at once than before, the stream takes more events. Destroyed, it leaves them to the next stream.
     on.shut();
     const uint64_t from = next;
     while (next < from + 1000) on.notify(next++);
@@ -257,7 +257,7 @@ TEST_CASE("the events of marks go round with their places") {
     CHECK(created <= 1100);
     on.open();
     on.expect(from, next);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));   // the scanner is parked as a rule: it has to be woken
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));   // the scanner is usually parked and has to be woken
     REQUIRE(gpo_stream_destroy(on.stream) == GPO_SUCCESS);
     REQUIRE(gpo_stream_create(on.device, nullptr, &on.stream) == GPO_SUCCESS);
     for (int i = 0; i < 3000 && recorder::count(Function::cuStreamDestroy) == 0; ++i)
@@ -304,13 +304,13 @@ TEST_CASE(
     Recorded on;
     on.notify(0);
     on.expect(0, 1);
-    on.shut();   // the scanner asks of marks alone, and none is put on
+    on.shut();   // the scanner queries only marks, and none is put on
     void* context = nullptr;
     REQUIRE(gpo_device_get_native(on.device, &context, nullptr) == GPO_SUCCESS);
     const auto counts = [&](bool current) {
         const auto record = [&] { REQUIRE(gpo_event_record(on.event, on.stream) == GPO_SUCCESS); };
         if (current) REQUIRE(on.driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
-        record();   // finds out how it is here
+        record();   // learns whether the context is current
         recorder::clear();
         for (int i = 0; i < 10; ++i) record();
         CHECK(recorder::count(Function::cuEventRecord) == 10);
@@ -327,7 +327,7 @@ TEST_CASE(
 
 namespace {
 
-/// How often this thread has asked for an event since the record was cleared.
+/// This thread's event queries since the record was cleared.
 uint64_t questions_of_this_thread() {
     uint64_t count = 0;
     const auto mine = static_cast<uint32_t>(gettid());

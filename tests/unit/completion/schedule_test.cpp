@@ -1,5 +1,5 @@
-// Marks under many schedules: whatever the scanner looks at meanwhile, each is told of, once. GPUORCH_TEST_SEED=n runs
-// one again.
+// Marks under many schedules: each completes exactly once, regardless of the scanner's other work. GPUORCH_TEST_SEED=n
+// repeats one schedule.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace {
 
-// One in a thousand found the mark that was lost, when one was.
+// While the library had a bug that lost a mark, one seed in a thousand found the bug.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 1000;
 #else
 constexpr uint64_t kSeeds = 10'000;
 #endif
 
-/// When it was seen done.
+/// Returns the time at which the work was seen done.
 uint64_t expect_entry(gpo_cq_t queue, uint64_t number, gpo_status status = GPO_SUCCESS) {
     gpo_completion entry{};
     uint64_t count = 0;
@@ -134,7 +134,7 @@ TEST_CASE("a device that is lost is told of under every schedule to those who wa
         REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
         Gate gate(on.device, stream);
         REQUIRE(gpo_stream_notify(stream, on.queue, 1) == GPO_SUCCESS);
-        // As a rule the scanner sleeps by then until the driver tells it of the mark, which is never.
+        // In most runs the scanner then sleeps until a notification by the driver; the mark never causes one.
         if (seed % 4) gpo::host::sleep_until(gpo::host::now() + 100'000'000);
         gpo::Pin<gpo::Device>(on.device)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
         expect_entry(on.queue, 1, GPO_DEVICE_LOST);
@@ -152,7 +152,7 @@ TEST_CASE("a stream of which only the scanner is left to know goes under every s
             REQUIRE(gpo_stream_notify(streams[i], on.queue, i) == GPO_SUCCESS);
             seen = expect_entry(on.queue, i);
         }
-        // The scanner parks a millisecond after the last mark. The first stream goes while it looks at the second.
+        // The scanner parks a millisecond after the last mark. The first stream ends during its look at the second.
         gpo::host::sleep_until(seen + 1'000'000 + seed % 3 * 10'000);
         REQUIRE(gpo_stream_destroy(streams[0]) == GPO_SUCCESS);
         gpo::host::sleep_until(gpo::host::now() + 100'000'000);
@@ -176,7 +176,7 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
                 status = gpo_cq_wait(on.queue, seed % 3 ? -1 : int64_t{60'000'000'000});
                 later = gpo_cq_wait(on.queue, -1);
             });
-            const bool inside = seed % 2;   // long before, or it is just coming
+            const bool inside = seed % 2;   // long before the call, or just at that time
             while (!begins) gpo::host::step(0);
             if (inside) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
             CHECK(gpo_cq_destroy(on.queue) == GPO_SUCCESS);
@@ -190,7 +190,7 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
 
 namespace {
 
-/// Runtimes opened meanwhile have a driver that doesn't notify, and whose kernels seem to take no host core.
+/// While alive, runtimes open with a driver that doesn't notify, and whose kernels seem to take no host core.
 struct Silent {
     Silent() {
         gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> below) {
@@ -202,7 +202,7 @@ struct Silent {
     ~Silent() { gpo::driver::set_interposer({}); }
 };
 
-/// How late the end of each piece of work was seen, in virtual time: one after the other, of these lengths.
+/// Runs pieces of work of these lengths one after the other. Returns how late each end was seen, in virtual time.
 std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengths) {
     const Silent silent;
     SoftRuntime on(seed);
@@ -214,7 +214,7 @@ std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengt
         gpo::host::sleep_until(gpo::host::now() + length);
         const uint64_t opened = gpo::host::now();
         gate.open();
-        // Not by a wait, for which the scanner would look all the time.
+        // Polls: during a wait the scanner would look all the time.
         gpo_completion entry{};
         for (uint64_t count = 0; count == 0;) {
             gpo::host::sleep_until(gpo::host::now() + length / 4);
@@ -226,7 +226,8 @@ std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengt
     return late;
 }
 
-/// The same of pieces of one length, each put on the stream while the one before runs: early and late in turn.
+/// Like lateness(), for pieces of one length. Each is put on the stream while its predecessor runs: early and late in
+/// turn.
 std::vector<uint64_t> lateness_ahead(uint64_t seed, size_t pieces, uint64_t length) {
     const Silent silent;
     SoftRuntime on(seed);

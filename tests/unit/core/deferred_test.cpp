@@ -1,4 +1,4 @@
-// What is put off until something else is done: a wait is for what was put off before it, in whatever order that goes.
+// Deferred work: a wait covers the entries that were deferred before it, in any order of their completion.
 #include <doctest/doctest.h>
 
 #include <atomic>

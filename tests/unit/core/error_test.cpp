@@ -1,4 +1,4 @@
-// What a driver's result is to the library's callers.
+// Driver results as statuses for the library's callers.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -33,7 +33,7 @@ Ref<Runtime> quiet_runtime() {
 
 struct Fixture {
     Ref<Runtime> runtime = quiet_runtime();
-    Runtime::Use use{*runtime};   // as a call that is inside
+    Runtime::Use use{*runtime};   // like a call in progress
     std::atomic<int> closed{0}, gone{0};
     uint64_t insert() {
         auto probe = make<Probe>(*runtime, closed, gone);
@@ -41,7 +41,7 @@ struct Fixture {
     }
     ~Fixture() {
         const gpo_status status = gpo::shut_down(*runtime, host::kForever);
-        CHECK((status == GPO_SUCCESS || status == GPO_INVALID_HANDLE));   // a test may have done it
+        CHECK((status == GPO_SUCCESS || status == GPO_INVALID_HANDLE));   // a test may have shut it down
     }
 };
 
@@ -113,7 +113,7 @@ TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") 
 }
 
 TEST_CASE("hundreds of threads have a number each, keep it while they run, and others have it after them") {
-    // Half of the places for ledgers are another's, whose thread pointer nobody has.
+    // Half of the places for ledgers belong to a thread pointer that no thread has.
     constexpr int kThreads = 300;
     constexpr uintptr_t kAnother = 1;
     std::vector<handle::detail::Place*> occupied;
@@ -295,7 +295,7 @@ TEST_CASE(
         const uint64_t own = insert_queue(*next.runtime);
         CHECK((own & 0xfffff) != index);
         CHECK(next.runtime->handles().live() == 2);
-        // A thread that has never called the library looks it up in another way.
+        // A thread without an earlier call of the library uses another lookup.
         gpo_status elsewhere = GPO_INTERNAL;
         std::thread([&] { elsewhere = pin_status(left, Type::cq); }).join();
         CHECK(elsewhere == GPO_SUCCESS);

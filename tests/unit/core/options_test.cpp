@@ -38,7 +38,7 @@ TEST_CASE("structs are read whatever their age, as long as nothing unknown is as
 }
 
 TEST_CASE("a struct ends where one of its fields does, and nowhere else") {
-    // Of gpo_stream_options: struct_size, flags, priority, max_held, and the pointer `label` from 16 to 24.
+    // Fields of gpo_stream_options: struct_size, flags, priority, max_held, and the pointer `label` from 16 to 24.
     alignas(8) unsigned char bytes[sizeof(gpo_stream_options)] = {};
     auto* options = reinterpret_cast<gpo_stream_options*>(bytes);
     options->label = reinterpret_cast<const char*>(0x5555555555555555);   // half of it must not be followed

@@ -1,4 +1,4 @@
-// Files under another name until they are complete: those of dead processes go, those of living ones stay.
+// Part files have another name until complete. Files of dead processes are removed; files of living processes stay.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ using gpo::test::Folder;
 
 namespace {
 
-/// The one name in a folder.
+/// Name of the folder's only entry.
 std::string only_name(const Folder& folder) {
     const auto names = folder.names();
     REQUIRE(names.size() == 1);

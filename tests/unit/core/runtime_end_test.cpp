@@ -1,4 +1,4 @@
-// A runtime that shuts down while a call begins what would have to be ended: either it isn't begun, or it is ended.
+// A runtime shuts down while a call creates an object: either the call fails, or the shutdown ends the object.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -23,12 +23,12 @@ gpo_runtime_t make_runtime(gpo_log_fn log = nullptr, void* user = nullptr) {
     return runtime;
 }
 
-/// A deterministic runtime has to be alone.
+/// Opens a deterministic runtime, which only works while no other runtime is left.
 void check_that_none_is_left() {
     CHECK(gpo_runtime_shutdown(gpo::test::make_soft_runtime(1), kPatience) == GPO_SUCCESS);
 }
 
-/// `call`, which may give GPO_SUCCESS, GPO_SHUT_DOWN or that a handle isn't there any more, meets a shutdown.
+/// Runs `call` during a shutdown. Allowed results: GPO_SUCCESS, GPO_SHUT_DOWN, or the status of a stale handle.
 template <class Call>
 void meet(uint64_t seeds, Call call) {
     gpo::test::explore(seeds, [&](uint64_t seed) {
@@ -47,7 +47,7 @@ void meet(uint64_t seeds, Call call) {
     check_that_none_is_left();
 }
 
-/// A template that alone holds a module, which is unloaded once all streams have passed; one of them has work.
+/// A template with the last reference to a module, which is unloaded behind the work of all streams. One has work.
 gpo_template_t make_template_with_module(gpo_runtime_t runtime, uint64_t* memory) {
     gpo_device_t device = nullptr;
     gpo_module_t module = nullptr;
@@ -149,7 +149,7 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
         REQUIRE(gpo_arena_allocate(arena, 256, 0, &piece) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
         REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
-        // The stream fails: the scanner is told, and an errand then marks all streams, to know that none uses the
+        // The stream fails and informs the scanner. An errand then marks all streams, to learn when none uses the
         // piece.
         REQUIRE(gpo_timeline_destroy(timeline) == GPO_SUCCESS);
         for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();

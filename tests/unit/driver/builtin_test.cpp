@@ -1,5 +1,4 @@
-// What nvcc made and is committed, the PTX of the built-in kernels and the tests' images, is what the pinned one makes
-// again.
+// Committed output of nvcc (PTX of the built-in kernels, the tests' images): the pinned nvcc reproduces all of it.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // The kernel gpo_combine, launched by the driver's table, against a reference that computes one element at a time. The
-// tests are the same for the software GPU and for CUDA, where there is one, so both have the same bits.
+// software GPU and, where present, a CUDA GPU pass the same tests, so both give the same bits.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -46,7 +46,7 @@ const std::vector<Type>& types() {
     return all;
 }
 
-/// Of integers of any type, before they are cut to their bits.
+/// Holds integers of any type, before truncation to their bits.
 using Whole = __int128;
 
 Whole whole(const Type& type, uint64_t bits) {
@@ -60,7 +60,7 @@ uint64_t combine_integers(const Type& type, const std::vector<uint64_t>& element
     Whole result = whole(type, elements[0]);
     for (size_t i = 1; i < elements.size(); ++i) {
         const Whole next = whole(type, elements[i]);
-        // What overflows goes round, as the bits that are kept do.
+        // Overflow wraps around; the kept bits are still right.
         if (reduction == kProduct)
             result = static_cast<Whole>(static_cast<unsigned __int128>(result) * static_cast<unsigned __int128>(next));
         else if (reduction == kMinimum)
@@ -82,8 +82,8 @@ double value(const Type& type, uint64_t bits) {
     }
 }
 
-/// The nearest number of the type in which elements are combined. A double has so many more digits than a float that
-/// rounding twice is the same as rounding once, for one operation.
+/// The nearest number of the type in which elements are combined. A double has enough more digits than a float: for one
+/// operation, rounding twice is the same as rounding once.
 double in_wide(const Type& type, double x) {
     return type.kind == Type::float64 ? x : static_cast<double>(static_cast<float>(x));
 }
@@ -185,7 +185,7 @@ public:
         OK(cu_.cuModuleLoadDataEx(&module_, driver_->combine_image.data(), 0, nullptr, nullptr));
         OK(cu_.cuModuleGetFunction(&function_, module_, "gpo_combine"));
         void* memory = nullptr;
-        OK(cu_.cuMemHostAlloc(&memory, kBytes, CU_MEMHOSTALLOC_PORTABLE));  // the GPU has it at the same address
+        OK(cu_.cuMemHostAlloc(&memory, kBytes, CU_MEMHOSTALLOC_PORTABLE));  // at the same address on the GPU
         memory_ = static_cast<unsigned char*>(memory);
     }
     ~Kernel() {
@@ -234,7 +234,7 @@ public:
         const auto ranks = static_cast<uint32_t>(inputs.size());
         const size_t n = inputs[0].size();
         const bool off = layout == Layout::one_element_off || layout == Layout::in_place_off;
-        // 16 bytes stay free on both sides of each, so that it is seen what is written there.
+        // 16 free bytes on both sides of each buffer, to detect stray writes.
         const size_t each = (n * type.bytes + 15) / 16 * 16 + 48;
         REQUIRE(each * (ranks + 1) <= Kernel::kBytes);
         unsigned char* const memory = kernel_.memory();

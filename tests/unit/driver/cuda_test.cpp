@@ -1,5 +1,5 @@
-// The loader of libcuda, against libraries that were made for it. Which library a process gets is settled when it
-// starts, so each case runs this program again with LD_LIBRARY_PATH pointing at the one it wants.
+// The loader of libcuda, against libraries made for the test. A process's library path is fixed at its start, so each
+// case runs this program again with LD_LIBRARY_PATH set to the wanted library.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ using gpo::test::Folder;
 
 namespace {
 
-// Says on stdout what opening gave. Run by the other cases, in a process of its own.
+// Prints the result of opening on stdout. The other cases run this in its own process.
 TEST_CASE("probe: open the CUDA driver" * doctest::skip()) {
     std::string why;
     const auto driver = gpo::driver::open_cuda(&why);
@@ -70,7 +70,7 @@ TEST_CASE("probe: open the CUDA driver in a forked child" * doctest::skip()) {
     waitpid(child, &status, 0);
 }
 
-/// What the probe printed between its braces.
+/// The probe's output between its braces.
 std::string probe(const std::string& library_folder, std::vector<std::string> settings,
                   const std::string& which = "probe: open the CUDA driver") {
     settings.push_back("LD_LIBRARY_PATH=" + library_folder);
@@ -163,7 +163,7 @@ TEST_CASE("a library that isn't one is refused with the loader's own words") {
 
 TEST_CASE("a library without the entry points is called broken") {
     Folder folder;
-    Dl_info any;   // some small library that is surely there
+    Dl_info any;   // some small library that exists on every machine
     REQUIRE(dladdr(reinterpret_cast<void*>(&_Unwind_Backtrace), &any) != 0);
     std::filesystem::copy_file(any.dli_fname, folder.path + "/libcuda.so.1");
     CHECK(contains(probe(folder.path, {}), "no function cuDriverGetVersion"));

@@ -1,5 +1,5 @@
-// gpuorch/device/*.cuh are for every compiler of CUDA C++. The library's own compilers are tested by what includes them
-// in conformance/; here nvcc and Clang compile them, where the machine has these, and find nothing to warn of.
+// gpuorch/device/*.cuh are for every compiler of CUDA C++. The kernels in conformance/ test the library's own
+// compilers; here nvcc and Clang, where installed, compile the headers without a warning.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ __global__ void steals(gpo::symmetric memory, unsigned long long *sum) {
 }
 )";
 
-/// What a scheduler's kernel is made of, in front of which come macros.
+/// A scheduler kernel's source; macros are put in front.
 const char kHandlers[] = R"(
 #include <gpuorch/device/scheduler.cuh>
 
@@ -151,7 +151,7 @@ extern "C" __global__ void run(const __grid_constant__ gpo::scheduler_work work,
 }
 )";
 
-/// What Clang's headers for CUDA need a toolkit for that this Clang knows: as much of them as the calls use.
+/// Replaces Clang's CUDA headers, as far as the calls use them: those need a toolkit version that this Clang knows.
 const char kClangPrelude[] = R"(
 #include <stddef.h>
 #define __device__ __attribute__((device))

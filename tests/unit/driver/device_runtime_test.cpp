@@ -1,4 +1,4 @@
-// Where libcudadevrt.a is found, and what is said where it isn't.
+// The search for libcudadevrt.a, and the message if the search fails.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using gpo::driver::find_device_runtime;
 
-/// GPUORCH_CUDADEVRT, until it goes. NULL: not set.
+/// Sets GPUORCH_CUDADEVRT for its lifetime. NULL: not set.
 struct ArchiveSetting {
     explicit ArchiveSetting(const char* value) {
         if (const char* before = std::getenv("GPUORCH_CUDADEVRT")) before_ = before;
@@ -48,7 +48,7 @@ TEST_CASE("the device runtime is found where toolkits and wheels have it") {
     struct Layout {
         const char* what;
         std::vector<const char*> files;
-        const char* nvrtc;     // its folder
+        const char* nvrtc;     // NVRTC's folder
         const char* expected;  // NULL: not found
     };
     const Layout layouts[] = {

@@ -1,4 +1,4 @@
-// Libraries opened by name: which of the candidates, what is said of the others, when they close.
+// Libraries opened by name: the choice among candidates, the messages about the others, and when libraries close.
 #include <doctest/doctest.h>
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ using gpo::driver::Library;
 
 namespace {
 
-// A library that no other test opens: the same file under another name is another library to the dynamic loader.
+// A library that no other test opens: to the dynamic loader, a copy under another name is another library.
 std::string own_library(const gpo::test::Folder& folder) {
     const std::string path = folder / "libmade_for_a_test.so";
     std::filesystem::copy_file(GPUORCH_FAKE_NVML, path);

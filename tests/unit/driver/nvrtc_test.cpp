@@ -1,5 +1,5 @@
-// NVRTC, as the CUDA driver's compiler. It needs no GPU, only its library: that of the unpacked toolkit, or the
-// machine's.
+// NVRTC, as the CUDA driver's compiler. The tests need no GPU, only NVRTC's library, from the unpacked toolkit or the
+// machine.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ CompileRequest request(std::string source) {
     return out;
 }
 
-/// False, and the test counted as skipped, where there is no NVRTC. Its library stays loaded from then on.
+/// False, and the test counted as skipped, if NVRTC is missing. NVRTC's library then stays loaded.
 bool have_nvrtc(NvrtcCompiler& compiler) {
     const std::string unpacked = std::string(GPUORCH_NVCC_FOLDER) + "/lib/libnvrtc.so.13";
     if (!std::getenv("GPUORCH_NVRTC") && access(unpacked.c_str(), R_OK) == 0) {
@@ -62,7 +62,7 @@ bool have_nvrtc(NvrtcCompiler& compiler) {
 
 }  // namespace
 
-// First in this file: once a library is found it is kept.
+// First in this file: a library that was found once is kept.
 TEST_CASE("where there is no NVRTC a compilation says what was tried") {
     NvrtcCompiler compiler;
     Setting setting("/nowhere/libnvrtc.so.13");
@@ -325,7 +325,7 @@ constexpr const char* kLaunchingSource =
     "    child<<<1, 1, 0, cudaStreamTailLaunch>>>(x);\n"
     "}\n";
 
-/// A path that is set as the device runtime's, until it goes.
+/// Sets the device runtime's path for its lifetime.
 struct RuntimeSetting {
     explicit RuntimeSetting(const std::string& path) { setenv("GPUORCH_CUDADEVRT", path.c_str(), 1); }
     ~RuntimeSetting() { unsetenv("GPUORCH_CUDADEVRT"); }

@@ -1,5 +1,5 @@
-// The end of an executor, met by what is inside it then: what was accepted is called once, where it may be, and nobody
-// waits for what won't come.
+// The end of an executor with callbacks and callers inside: each accepted callback is called once, on an allowed
+// thread, and no thread waits for a callback that won't come.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct World {
         return made;
     }
     const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
-    gpo_timeline_t timeline = nullptr;   // nobody signals it
+    gpo_timeline_t timeline = nullptr;   // never signalled
 };
 
 enum class Role { other, destroyer, runner };
@@ -89,7 +89,7 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
             REQUIRE(gpo_stream_create(device, &options, &stream) == GPO_SUCCESS);
             REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);
             REQUIRE(gpo_stream_wrap(device, native, nullptr, &wrapped) == GPO_SUCCESS);
-            REQUIRE(gpo_stream_wait_timeline(stream, world.timeline, 1) == GPO_SUCCESS);   // and has no room any more
+            REQUIRE(gpo_stream_wait_timeline(stream, world.timeline, 1) == GPO_SUCCESS);   // fills the stream
             const gpo_executor_t executor = world.executor();
             Told told;
             gpo_status status = GPO_INTERNAL;
@@ -294,7 +294,7 @@ TEST_CASE("a thread of the library's that waits for a call learns that nobody ru
                 try {
                     was = gpo::call_on(*pinned, [&] { ++called; });
                 } catch (const gpo::Failure&) {
-                    // It came too late.
+                    // The call came too late.
                 }
             });
             for (int i = 0; i < 6; ++i) gpo::host::crossing();

@@ -1,5 +1,5 @@
-// Executors under many schedules: whatever their threads, the scanner, callers and a teardown do in between, each
-// callback comes once, those of a stream in their order, and nothing hangs.
+// Executors under many schedules: each callback comes once, a stream's callbacks come in order, and nothing hangs,
+// regardless of the executor's threads, the scanner, callers and a teardown.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Recordings of bodies, and children with conditional nodes, of which a call of the driver fails halfway: the template
-// is as it was.
+// Recordings of bodies, and children with conditional nodes: if a driver call fails halfway, the template stays
+// unchanged.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -88,7 +88,7 @@ struct World {
         const uint64_t to = reinterpret_cast<uint64_t>(words + word);
         return put(in, add, &to, sizeof to, 1, after);
     }
-    /// Word 0 += 1; and, if the kernel before the while says so, word 1 += 1 twice. Ends only with `plan` in force.
+    /// Word 0 += 1; then word 1 += 1 twice if the kernel before the while decides so. Only the end runs under `plan`.
     gpo_status record_body(const driver_faults::Plan& plan) {
         REQUIRE(gpo_template_begin(body, stream) == GPO_SUCCESS);
         const gpo_launch launched = shape();
@@ -138,7 +138,7 @@ driver_faults::Plan at(std::optional<Function> function, uint64_t kth, CUresult 
     return {function, kth, result, false};
 }
 
-/// What nodes are read and added by; and more calls of each than one step makes.
+/// The driver functions that read and add nodes. No step makes as many calls of one function as kMostCalls.
 constexpr Function kFunctions[] = {Function::cuStreamEndCapture,
                                    Function::cuGraphGetNodes,
                                    Function::cuGraphNodeGetDependencies,
@@ -209,7 +209,7 @@ TEST_CASE("bodies: a conditional node is added with its decision or not at all, 
                 driver_faults::disarm();
                 if (status == GPO_SUCCESS) {
                     CHECK(gpo_template_destroy(added) == GPO_SUCCESS);
-                    break;   // it made no such call
+                    break;   // the step made fewer calls
                 }
                 ++failures;
                 CHECK(added == nullptr);

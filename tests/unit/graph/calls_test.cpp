@@ -1,5 +1,5 @@
-// Which calls of the driver a graph costs: launches on a stream that was recorded, and updates to recordings that differ
-// in little. And what an update leaves that fails at one of its calls.
+// The driver calls of launches on a recorded stream, and of graph updates to recordings with few differences; and the
+// state after an update with a failed call.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -184,7 +184,7 @@ TEST_CASE("graph: an update to a recording that differs in a few nodes gives the
         world.record(10, 5, 0);
         driver_calls::clear();
         CHECK(world.update().rebuilt == 0);
-        CHECK(driver_calls::count(Function::cuGraphExecKernelNodeSetParams) == 1);   // to 10, as it was recorded
+        CHECK(driver_calls::count(Function::cuGraphExecKernelNodeSetParams) == 1);   // to 10, the recorded value
         CHECK(world.run() == Words{102, 5, 102});
     }
     SUBCASE("a node that the driver refuses is left to its own update, with those before put back") {
@@ -223,7 +223,7 @@ TEST_CASE("graph: an update to a recording that differs in a launch's attributes
 
 TEST_CASE("graph: what is turned off stays off through updates, and through one that fails") {
     Recorded world;
-    // Three nodes, of which one or all are different each time: the driver gets the one node, or a whole update.
+    // Three nodes; one or all differ each time. The driver gets a change of one node, or a whole update.
     bool all = false;
     SUBCASE("of one node") {}
     SUBCASE("of most nodes") { all = true; }

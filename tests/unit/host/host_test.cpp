@@ -207,7 +207,7 @@ TEST_CASE("a thread that can't be started is a std::system_error") {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        // No room for another stack (this limit holds for root too); the first few may find one that was used before.
+        // No room for another stack (this limit holds for root too); the first few threads may reuse old stacks.
         const rlimit none{1, RLIM_INFINITY};
         setrlimit(RLIMIT_AS, &none);
         static std::atomic<uint32_t> stop{0};

@@ -1,5 +1,5 @@
-// A mutex that its owner enters without a locked instruction: nobody is inside beside another, and nobody waits for
-// ever, under many schedules and on real threads.
+// A mutex that its owner enters without a locked instruction: two threads are never inside together, and no thread
+// waits without end, under many schedules and on real threads.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -14,7 +14,7 @@ using namespace gpo::host;
 
 namespace {
 
-/// Says when two are inside at once.
+/// Notes in `shared` when two threads are inside at once.
 struct Room {
     OwnedMutex mutex;
     int inside = 0, visits = 0;
@@ -28,7 +28,7 @@ struct Room {
     }
 };
 
-/// So often alone that it no longer takes the mutex beneath; false on a system where it always does.
+/// Enters alone until the owner no longer takes the mutex beneath; false on systems where the owner always takes it.
 bool settle_in(Room& room) {
     gpo::host::look_at_fences();
     for (int i = 0; i < 200; ++i) {

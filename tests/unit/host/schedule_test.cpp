@@ -1,4 +1,4 @@
-// The deterministic scheduler: it replays, it explores, time costs nothing, and what hangs is found.
+// The deterministic scheduler: it replays and explores, virtual time costs nothing, and hangs are found.
 #include <doctest/doctest.h>
 #include <sched.h>
 
@@ -149,7 +149,7 @@ TEST_CASE("waits in a schedule take virtual time only") {
         for (unsigned spins = 0; now() < start + 1'000'000; ++spins) step(spins);
         CHECK(now() < start + 4'000'000);
     }
-    // A day has not passed. No finer claim is made about real time.
+    // Less than a day has passed. The test makes no finer claim about real time.
     CHECK(std::chrono::steady_clock::now() - real_start < std::chrono::hours(1));
     CHECK_FALSE(schedule.deadlocked());
 }

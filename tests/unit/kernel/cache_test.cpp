@@ -1,4 +1,4 @@
-// The disk cache of compiled kernels: whose folder is trusted, which entries are, and what goes when it is full.
+// The disk cache of compiled kernels: trust in folders and entries, and evictions when the cache is full.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// Kernels that launch kernels on a CUDA device: what the compiler made is linked by the driver before it is loaded. The
-// driver here is the software GPU's with a linker and a compiler of the test's.
+// Kernels that launch kernels on a CUDA device: the driver links the compiler's output before loading. The driver here
+// is the software GPU's with a linker and a compiler of the test's.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ using gpo::driver::CompileResult;
 
 constexpr const char* kRuntimePath = "/toolkit/lib/libcudadevrt.a";
 
-/// What the linker is to do, and what it was asked for.
+/// The fake linker's answers, and a record of the calls to it.
 struct LinkerPlan {
     const char* fails = "";  // the function that fails, with `result` and `error`
     CUresult result = CUDA_SUCCESS;
@@ -120,7 +120,7 @@ private:
     UnlinkedCompiler compiler_;
 };
 
-/// A device of such a driver.
+/// A device of the driver with the fake linker.
 struct LinkingWorld {
     explicit LinkingWorld(bool linker = true, const char* cache = "") {
         linker_plan = LinkerPlan();

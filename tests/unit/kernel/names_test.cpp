@@ -1,4 +1,4 @@
-// Names of kernels, and what of an image is looked at before a driver gets it.
+// Names of kernels, and the checks of an image before a driver gets it.
 #include <doctest/doctest.h>
 
 #include <algorithm>

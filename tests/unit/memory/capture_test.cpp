@@ -1,4 +1,4 @@
-// Copies, fills and frees on a stream that the host captures: what can be recorded is, what can't is refused.
+// Copies, fills and frees on a stream that the host captures: each is recorded or refused.
 #include <doctest/doctest.h>
 
 #include <cuda.h>
@@ -93,7 +93,7 @@ TEST_CASE("pinned copies, batches and fills are recorded by a capture, pageable 
     const gpo_copy batch[] = {piece(soft.memory, from, 1000), piece(soft.memory + 1000, from + 1000, 3096)};
     CHECK(gpo_copy_batch(soft.stream, batch, sizeof(gpo_copy), 2) == GPO_SUCCESS);
     CHECK(gpo_copy_to_host(soft.stream, back, soft.memory, 8192) == GPO_SUCCESS);
-    // None of these breaks the capture either.
+    // The next calls don't break the capture either.
     gpo_memory_info info{};
     info.struct_size = sizeof info;
     CHECK(gpo_memory_describe(soft.device, reinterpret_cast<uint64_t>(plain.data()), &info) == GPO_SUCCESS);

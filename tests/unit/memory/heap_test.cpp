@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-/// Ordinary pages, counted; refuses when told to.
+/// Ordinary pages, counted; refuses requests above `most` bytes.
 class Pages final : public gpo::SlabSource {
 public:
     ~Pages() override { CHECK(taken == given); }
@@ -43,7 +43,7 @@ public:
         ++given;
     }
     std::atomic<unsigned> taken{0}, giving{0}, given{0};
-    std::atomic<bool> hold{false};   // what is given back takes until this is false
+    std::atomic<bool> hold{false};   // give() waits while true
     std::atomic<uint64_t> most{UINT64_MAX};
 };
 
@@ -52,14 +52,14 @@ struct Heap {
     RangeMap ranges;
     SlabHeap heap;
     explicit Heap(const SlabHeap::Options& options) : heap(pages, ranges, options) {
-        gpo::host::look_at_fences();   // a shard's owner has a way of its own from here on, after a while
+        gpo::host::look_at_fences();   // soon a shard's owner takes its own path
     }
 
     void* take(uint64_t bytes, uint64_t alignment = kGranule) {
         void* memory = heap.allocate(bytes, alignment);
         return memory ? memory : heap.allocate_hard(bytes, alignment);
     }
-    /// In one step or in two: either has to do.
+    /// Frees in one step or in two; both must work.
     bool free(void* memory) {
         const auto address = reinterpret_cast<uint64_t>(memory);
         if (address / kGranule % 2 == 0) return heap.free(address);
@@ -87,7 +87,7 @@ TEST_CASE("what can't be one slab is refused, and slabs are no larger than can b
         CHECK(heap.heap.totals().reserved < uint64_t{1} << 40);
         CHECK(heap.free(piece));
     } catch (const gpo::Failure& failure) {
-        CHECK(failure.error()->status == GPO_OUT_OF_MEMORY);   // a machine that has no addresses to spare
+        CHECK(failure.error()->status == GPO_OUT_OF_MEMORY);   // a machine without spare addresses
     }
 }
 
@@ -395,13 +395,13 @@ TEST_CASE("what isn't allocated is refused while the slab that it lay in goes") 
         std::atomic<bool> stop{false};
         std::atomic<uint64_t> refused{0}, freed{0};
         std::thread other([&] {
-            gpo::handle::take_thread_number();            // it owns a shard, and remembers where it freed last
+            gpo::handle::take_thread_number();            // owns a shard, remembers where it freed last
             while (!stop) {
-                const uint64_t inside = address.load();   // of a piece that is there, or was: where none begins
+                const uint64_t inside = address.load();   // inside a live or freed piece, never at a piece's begin
                 if (inside) ++(h.heap.free(inside) ? freed : refused);
             }
         });
-        // Others' ranges come and go: where the slab is has to be looked for anew all the time.
+        // Others' ranges come and go, so the slab's place must be looked up anew all the time.
         std::atomic<int> wrong{0};
         std::thread changes([&] {
             const gpo::Range elsewhere{4096, 8192, 7, &h};

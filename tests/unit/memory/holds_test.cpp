@@ -1,5 +1,5 @@
-// Frees of memory that something still refers to: they are accepted, wait, say for whom, and are done once, behind what
-// was launched before. The holders here stand for graph templates.
+// Frees of memory with references left: the frees are accepted, wait, name the holders, and are done once, behind
+// earlier launches. The holders here stand for graph templates.
 #include <doctest/doctest.h>
 
 #include <cuda.h>
@@ -91,7 +91,7 @@ struct World {
         REQUIRE(gpo_pool_allocate(pool, stream, kBytes, &address) == GPO_SUCCESS);
         return address;
     }
-    /// All that is due has been freed when this returns.
+    /// Returns when all due memory has been freed.
     void wait() { CHECK(gpo_device_wait(device, kPatience) == GPO_SUCCESS); }
     bool is_device_memory(uint64_t address) {
         auto info = gpo::test::sized<gpo_memory_info>();
@@ -108,7 +108,7 @@ struct World {
         REQUIRE(gpo_pool_get_statistics(pool, &figures) == GPO_SUCCESS);
         return figures;
     }
-    /// Whether the memory can be written and read.
+    /// Whether the memory is writable and readable.
     bool usable(uint64_t address) {
         void *out = piece(), *in = piece();
         std::memset(out, 0x5A, kBytes);
@@ -179,8 +179,8 @@ struct Program {
     const gpo::driver::Table& table = driver->table;
 };
 
-/// Releases an address whose memory is to be freed. While this lives, all streams have been waited for, and the memory
-/// isn't freed yet.
+/// Releases an address whose memory is to be freed. During this object's life all streams have been waited for, but the
+/// memory isn't freed yet.
 class Gap {
 public:
     Gap(World& world, uint64_t address) : runtime_(world.runtime), held_(world, world.make_stream()) {
@@ -286,7 +286,7 @@ TEST_CASE("a free that waits for words of structs alone is told from one that wa
     world.holds->release(memory, *world.holder);
     world.holds->release(memory + 8, *world.other);
     world.holds->release(memory + 8, *world.holder, first);
-    world.holds->release(memory + 8, *world.holder);   // nobody's: the word is another hold
+    world.holds->release(memory + 8, *world.holder);   // matches no hold: words are separate holds
     world.wait();
     CHECK(world.is_device_memory(memory));
     world.holds->release(memory + 8, *world.holder, second);
@@ -515,7 +515,7 @@ TEST_CASE("what was launched before the release may use the memory to its end") 
     CHECK(gpo_memory_free(world.device, memory) == GPO_SUCCESS);
     CHECK(gpo_pool_free(world.pool, freed_on, of_pool) == GPO_SUCCESS);
     CHECK(gpo_arena_free(world.arena, piece) == GPO_SUCCESS);
-    // As a graph would that is launched after the frees.
+    // Copies like those of a graph launched after the frees.
     CHECK(gpo_copy_to_device(world.stream, memory, piece, kBytes) == GPO_SUCCESS);
     CHECK(gpo_copy_on_device(world.stream, of_pool, memory, kBytes) == GPO_SUCCESS);
     for (const uint64_t address : {memory, of_pool, number(piece)}) world.holds->release(address, *world.holder);
@@ -577,7 +577,7 @@ TEST_CASE("a shutdown frees what still waits, and reports only what the program 
         CHECK(recorder::count(Function::cuMemAlloc) == 1);
         CHECK(recorder::count(Function::cuMemFreeAsync) == 1);
         CHECK(recorder::count(Function::cuStreamSynchronize) >= 1);   // the driver keeps the memory until then
-        // The pool's piece goes by this: nothing is put on its stream by then.
+        // cuMemFree frees the pool's piece: at this stage nothing is put on a stream.
         CHECK(recorder::count(Function::cuMemFree) == 1);
         CHECK(recorder::count(Function::cuMemFreeHost) == 1);
         CHECK(recorder::count(Function::cuMemPoolDestroy) == 1);
@@ -671,7 +671,7 @@ TEST_CASE("a shutdown goes well under every schedule while the last hold is rele
         REQUIRE(gpo_pool_destroy(world.pool) == GPO_SUCCESS);
         world.log.clear();
         {
-            // The holder uses the runtime, as a graph would whose last launch ends late.
+            // The holder uses the runtime, like a graph with a last launch that ends late.
             gpo::host::Thread releasing("releasing", [&] {
                 for (const uint64_t address : {memory, of_pool, number(piece)})
                     world.holds->release(address, *world.holder);

@@ -1,4 +1,4 @@
-// The rings in which threads leave what another one frees: nothing is lost, nothing comes twice, full is said.
+// The rings that pass freed memory to another thread: nothing is lost, nothing comes twice, and full rings say so.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -105,7 +105,7 @@ TEST_CASE("four threads put a hundred thousand numbers in while one takes them")
             ++seen[item];
             ++count;
             uint32_t& before = last[item / kEach];
-            CHECK((before == 0 || item > before));  // in the order in which a thread put them
+            CHECK((before == 0 || item > before));  // in each thread's order
             before = item;
         });
     for (auto& thread : threads) thread.join();

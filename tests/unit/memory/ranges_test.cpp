@@ -1,4 +1,4 @@
-// The range map: what a sorted map would answer, while others read.
+// The range map answers like a sorted map, while other threads read.
 #include <doctest/doctest.h>
 
 #include <map>

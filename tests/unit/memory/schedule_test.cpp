@@ -1,5 +1,5 @@
-// Frees behind streams under many schedules: whatever the scanner, the errands and the callers do in between, all
-// memory comes back, once.
+// Frees behind streams under many schedules: all memory comes back exactly once, regardless of the scanner, the errands
+// and the callers.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -54,7 +54,7 @@ struct World {
         REQUIRE(gpo_arena_get_statistics(arena, &statistics) == GPO_SUCCESS);
         return statistics.in_use;
     }
-    /// All but the device's handle; what is left of it the shutdown takes.
+    /// Destroys all but the device's handle; the shutdown takes the rest.
     void destroy() {
         CHECK(gpo_arena_destroy(arena) == GPO_SUCCESS);
         CHECK(gpo_memory_free(device, target) == GPO_SUCCESS);
@@ -136,7 +136,7 @@ TEST_CASE("what was never freed outlives the arena's handle, though pieces that 
         CAPTURE(seed);
         World world(seed);
         auto* live = static_cast<char*>(world.take());
-        // Many, of many streams: they come back while the arena asks one stream after the other.
+        // Many frees of many streams: the pieces come back while the arena queries one stream after the other.
         gpo_stream_t streams[8];
         for (gpo_stream_t& stream : streams) {
             stream = world.make_stream();
@@ -167,8 +167,8 @@ TEST_CASE("a shutdown goes well under every schedule while an errand marks strea
         CAPTURE(seed);
         World world(seed);
         void* piece = world.take();
-        // There is no memory for the mark that the free waits for: an errand tries again a millisecond later, and that
-        // is when the runtime is shut down.
+        // The free's mark gets no memory. An errand tries again a millisecond later; the runtime shuts down at that
+        // time.
         faults::arm({.function = gpo::driver::Function::cuEventRecord,
                      .kth = 1,
                      .result = CUDA_ERROR_OUT_OF_MEMORY,

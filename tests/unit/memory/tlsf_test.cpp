@@ -1,4 +1,4 @@
-// The two-level segregated fit: no overlap, alignment, coalescing, good use of what is there.
+// The two-level segregated fit: no overlap, alignment, coalescing, good use of the space.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// NVML, of a library made for the test: figures that it has, figures that it lacks, and reasons.
+// NVML, from a library made for the test: present figures, missing figures, and reasons.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -33,8 +33,8 @@ TEST_CASE("what NVML knows is filled in, in the units of the struct, and the res
     CHECK(out.sm_clock == 1'980'000'000);
     CHECK(out.memory_clock == 2'619'000'000);
     CHECK(out.pcie_sent == 77'000'000'000);
-    CHECK(out.energy == -1);         // the call says that it isn't supported
-    CHECK(out.pcie_received == -1);  // the field says so
+    CHECK(out.energy == -1);         // the call returns "not supported"
+    CHECK(out.pcie_received == -1);  // the field's status says so
     CHECK(out.temperature == -1);    // there is no such function
 }
 

@@ -1,4 +1,4 @@
-// Ranks that have submitted different collectives: all of them find the same, and name what each has submitted.
+// Ranks with different submitted collectives: all ranks find the same difference and name each rank's collective.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -50,7 +50,7 @@ TEST_CASE("labels count where two ranks have given one, whichever these are") {
                               std::vector{sum("a"), sum(), sum("a")}})
         CHECK(found(ranks) == "");
     Announcement long_one = sum(), same = sum(), other = sum();
-    std::memset(long_one.label, 'x', sizeof long_one.label);   // as no process of ours sends it: without an end
+    std::memset(long_one.label, 'x', sizeof long_one.label);   // without a terminator, unlike any sent by this library
     same = other = long_one;
     other.label[sizeof other.label - 1] = 'y';
     CHECK(found({long_one, same}) == "");
@@ -99,7 +99,7 @@ TEST_CASE("what differs is named, and not numbered") {
         other.type = type;
         CHECK(found({sum(), other}).find(std::string("(sum of 10 ") + name + "), and rank 0") != std::string::npos);
     }
-    Announcement strange = sum();   // of a process that writes what it likes
+    Announcement strange = sum();   // from a process that writes arbitrary bytes
     strange.kind = 77;
     strange.type = 78;
     strange.reduction = 79;

@@ -1,4 +1,4 @@
-// The file by which processes of one user join: whose it may be, and what happens when somebody has changed it.
+// The file by which processes of one user join: allowed owners, and the effects of foreign changes to the file.
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ std::unique_ptr<FileTransport> join(const std::string& path, uint32_t rank, uint
     return FileTransport::join(path, rank, 2, gpo::host::now() + patience, [] {});
 }
 
-/// How rank 1 is refused: the status and the message.
+/// The refusal of rank 1: status and message.
 std::string refusal(const std::string& path, uint32_t rank = 1) {
     try {
         join(path, rank, kSecond / 20);
@@ -41,7 +41,7 @@ std::string refusal(const std::string& path, uint32_t rank = 1) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// A file as a rank 0 has made it, of a size, with a lock as that has it.
+/// A file like one made by rank 0, with a chosen size, and a lock like rank 0's.
 struct Forged {
     explicit Forged(const std::string& path, uint64_t bytes, mode_t mode = 0600) {
         file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -63,7 +63,7 @@ struct Forged {
     int file;
 };
 
-/// Two ranks that have joined, and the file that they have joined by, for somebody who changes it.
+/// Two joined ranks, and their file, for tests that change the file.
 struct Pair {
     explicit Pair(const std::string& path) {
         std::thread first([&] { ranks[0] = join(path, 0); });
@@ -76,7 +76,7 @@ struct Pair {
     int file = -1;
 };
 
-/// What becomes of one byte between the ranks.
+/// Moves one byte between the ranks; returns the outcome as text.
 std::string moved(FileTransport& rank, bool sends) {
     std::byte byte{7};
     Transfer transfer;
@@ -180,19 +180,19 @@ TEST_CASE("counters in the file that can't be are told, and no byte beyond a rin
     CHECK(contains(moved(*pair.ranks[1], false), "0 has sent more than fits into the file"));
     put(first_to_second, 0);
     CHECK(moved(*pair.ranks[1], false) == "nothing");
-    put(second_to_first + 64, 1);                     // taken, of nothing
+    put(second_to_first + 64, 1);                     // taken, though nothing was written
     CHECK(contains(moved(*pair.ranks[1], true), "0 has taken what wasn't sent"));
     put(second_to_first + 64, 0);
     CHECK(moved(*pair.ranks[1], true) == "complete");
-    put(second_to_first, uint64_t{1} << 50);          // what a rank has written itself isn't read back
+    put(second_to_first, uint64_t{1} << 50);          // a rank doesn't read back its own count
     CHECK(moved(*pair.ranks[1], true) == "complete");
     put(second_to_first, 2);
     CHECK(moved(*pair.ranks[0], false) == "complete");
-    // A farewell that names a rank that there isn't.
+    // A farewell with the number of a rank outside the group.
     const uint32_t farewell[] = {3, 77};
     REQUIRE(pwrite(pair.file, farewell, sizeof farewell, kPage + kSlot) == sizeof farewell);
     const Presence presence = [&] {
-        pair.ranks[1].reset();   // it gives up its lock
+        pair.ranks[1].reset();   // gives up the rank's lock
         REQUIRE(pwrite(pair.file, farewell, sizeof farewell, kPage + kSlot) == sizeof farewell);
         return pair.ranks[0]->look_at(1);
     }();
@@ -277,7 +277,7 @@ TEST_CASE("of what a rank says as it leaves the first counts") {
     Pair pair(folder / "group");
     pair.ranks[0]->say_farewell(Presence::State::broken, 1, "has failed first");
     pair.ranks[0]->say_farewell(Presence::State::broken, 0, "has failed again");
-    pair.ranks[0].reset();   // which says that it has left
+    pair.ranks[0].reset();   // the destructor writes "has left"
     const Presence presence = pair.ranks[1]->look_at(0);
     CHECK(presence.state == Presence::State::broken);
     CHECK(presence.culprit == 1);

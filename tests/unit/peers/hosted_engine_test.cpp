@@ -1,5 +1,5 @@
-// A joined group's part in a collective that is cancelled while the group's thread copies from the caller's memory, or
-// to it: the copies are the library's, on a stream of its own.
+// A joined group's part in a collective, cancelled while the group's thread copies from or to the caller's memory. The
+// copies are the library's, on its own stream.
 #include <doctest/doctest.h>
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ void await(Condition condition) {
     while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
 }
 
-/// Holds up one copy until somebody who cancels it has returned, or waits; and counts those that begin afterwards.
+/// Holds up one copy until the cancelling call has returned or sleeps; counts the copies that begin after the call.
 struct LateCopy {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
@@ -41,7 +41,7 @@ struct LateCopy {
         return call();
     }
     static inline std::atomic<Function> which{Function::count};
-    static inline std::atomic<uint64_t> sleeps{0};   // of the thread that cancels, before it does
+    static inline std::atomic<uint64_t> sleeps{0};   // the cancelling thread's sleeps before the call
     static inline std::atomic<unsigned> late{0};
     static inline std::atomic<bool> armed{false}, held{false}, cancels{false}, cancelled{false}, cancelled_amid{false};
 };
@@ -55,7 +55,7 @@ struct LateCopies {
     ~LateCopies() { gpo::driver::set_interposer({}); }
 };
 
-/// A group of one process, whose collectives go by the host as those of more do.
+/// A group of one process. Its collectives use the host engine, like those of larger groups.
 struct Alone : private LateCopies, gpo::test::SoftRuntime {
     Alone() : on(stream()) {
         uint8_t id[GPO_PEERS_ID_BYTES];

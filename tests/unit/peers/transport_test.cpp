@@ -1,4 +1,4 @@
-// What a rank learns of one that leaves while it waits for that one's data, in whatever order it looks.
+// A rank that waits for data of another rank learns why the other left, at any order of its looks.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace gpo::peers;
 
-/// Rank 0 of two. Nothing comes of rank 1, which is here for the first looks and then has `then` become of it.
+/// Rank 0 of two. Rank 1 sends nothing; it is present for the first looks and then in the state `then`.
 class Silent final : public Transport {
 public:
     Silent(unsigned looks, Presence then) : Transport(0, 2), looks_(looks), then_(std::move(then)) {}

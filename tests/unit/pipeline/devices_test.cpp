@@ -1,5 +1,5 @@
-// How much faster a pipeline is on several devices, in virtual time: the software GPU's engines have an H200's rates,
-// and the clock is the deterministic scheduler's, so that the answer is the same on every machine.
+// A pipeline's speed-up on several devices, in virtual time: the software GPU's engines have an H200's rates, and the
+// clock is the deterministic scheduler's, so the answer is the same on every machine.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ constexpr uint64_t kChunk = uint64_t{128} << 10, kChunks = 512, kKernel = 300'00
 
 struct Stage {
     std::vector<gpo_kernel_t> kernels;
-    std::vector<uint32_t> times;   // that each device runs its kernel for a chunk
+    std::vector<uint32_t> times;   // kernel runs per chunk, for each device
 };
 
-/// The kernel as often as its device needs it.
+/// Launches the kernel as often as its device's entry in `times` says.
 gpo_status enqueue(void* user, gpo_stream_t stream, const gpo_chunk* chunk) {
     const auto& stage = *static_cast<const Stage*>(user);
     const uint64_t words = 1024;   // the model's time is what counts

@@ -1,5 +1,5 @@
-// How long a pipeline takes against its busiest engine, in virtual time: the software GPU's engines have an H200's
-// rates, and the clock is the deterministic scheduler's, so that the answer is the same on every machine.
+// A pipeline's time compared with its busiest engine, in virtual time: the software GPU's engines have an H200's rates,
+// and the clock is the deterministic scheduler's, so the answer is the same on every machine.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace gpo::test;
 constexpr uint64_t kBytes = uint64_t{128} << 20;
 constexpr double kCopyRate = 50.8e9;  // bytes/s each way, both at once: LIMITS.md
 
-/// One run over `bytes`; nanoseconds. The copies run at an H200's rates, a kernel takes `kernel_ns` a chunk.
+/// Runs once over kBytes; times in nanoseconds. Copies run at an H200's rates; the kernel takes `kernel_ns` per chunk.
 struct Outcome {
     gpo_pipeline_result first, second;
 };
@@ -97,7 +97,7 @@ double busiest(const gpo_pipeline_result& result, uint64_t kernel_ns) {
 
 TEST_CASE("a pipeline takes at most a tenth longer than its busiest engine") {
     for (const bool pinned : {true, false})
-        for (const uint64_t kernel_ns : {20'000ull, 300'000ull}) {  // copies the busiest; the kernel
+        for (const uint64_t kernel_ns : {20'000ull, 300'000ull}) {  // first the copies are busiest, then the kernel
             CAPTURE(pinned);
             CAPTURE(kernel_ns);
             const Outcome outcome = run(1, uint64_t{4} << 20, pinned, kernel_ns);

@@ -1,5 +1,5 @@
-// Who waits for a pipeline's run is told of that one, under many schedules, though the next may begin and end before
-// they come to look.
+// Waiters for a pipeline's run get the result of that run, under many schedules, even if the next run begins and ends
+// before they look.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -14,9 +14,9 @@ namespace {
 using gpo::test::sized;
 
 constexpr int64_t kPatience = 10'000'000'000;
-constexpr size_t kWaiting = 24;   // one after the other they come to look
+constexpr size_t kWaiting = 24;   // threads; they look one after the other
 
-/// The first run ends with a failure, once somebody waits for it; the second has nothing to read.
+/// The first run fails once threads wait for it; the second has nothing to read.
 void run(uint64_t seed) {
     const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
     gpo_device_t device = nullptr;

@@ -1,4 +1,4 @@
-// The chunk size that a pipeline finds, on engines that behave as told.
+// The chunk size that a pipeline finds, on engines with given times.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 struct Outcome {
     uint64_t last_size = 0, largest = 0;
-    double lost = 0;  // time over what the last size would have taken from the beginning
+    double lost = 0;  // fraction of time above a run at the last size
 };
 
 /// Runs `total` bytes through an engine whose chunks take overhead + bytes * per_byte nanoseconds; `ahead` chunks are

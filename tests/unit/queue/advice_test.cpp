@@ -1,5 +1,5 @@
-// Which form is advised for which workload, with the costs of an H200. Where raw driver calls have been measured there
-// in both forms, the measured gain has to be within what is expected.
+// The form advised for each workload, with the costs of an H200. If both forms were measured there with raw driver
+// calls, the measured gain has to be within the expected range.
 #include "queue/advice/advice.h"
 
 #include <doctest/doctest.h>
@@ -150,8 +150,8 @@ TEST_CASE("of the five mixes of tasks each gets the order that was the fastest o
         const char* what;
         std::vector<float> costs;
         uint32_t order_now;
-        bool left;        // what there is was the fastest
-        double measured;  // gain of tasks that are claimed one by one; of the random ones: longest first, on an H100
+        bool left;        // the current order was the fastest
+        double measured;  // gain of claiming tasks one by one; for the random tasks: of longest first, on an H100
     };
     uint64_t random = 1;
     const std::vector<Row> rows = {
@@ -197,7 +197,7 @@ TEST_CASE("late claims are advised for uneven tasks, and not where tasks are ali
     CHECK(order(rising, GPO_ORDER_CLAIMED) == GPO_ORDER_CLAIMED_LATE);
     CHECK(order(mix([](size_t) { return 500.0; }), GPO_ORDER_CHUNKS) == GPO_ORDER_CLAIMED);
     CHECK(order(mix([](size_t) { return 500.0; }), GPO_ORDER_CLAIMED_LATE) == GPO_ORDER_CLAIMED);
-    // What is claimed late already stays so.
+    // Tasks that are claimed late already stay so.
     CHECK(ask(of_tasks(rising, GPO_ORDER_CLAIMED_LATE)).ranked.front().form == GPO_FORM_LEAVE);
     // The simulation's figures are in the reason.
     const Answer answer = ask(of_tasks(rising, GPO_ORDER_CHUNKS));
@@ -249,7 +249,7 @@ TEST_CASE("a sample of the costs does as well as all of them, and may lie in str
     const gpo_advice best = ask(workload).ranked.front();
     CHECK(best.form == GPO_FORM_RANGE);
     CHECK(best.batch == 1);
-    // As many tasks in the same time: one claim for each would take longer than the tasks.
+    // More tasks in the same time: a claim for each would take longer than the tasks.
     workload.tasks = 1 << 24;
     CHECK(ask(workload).ranked.front().batch != 1);
 }

@@ -1,4 +1,4 @@
-// The host's side of a host ring, with a kernel of the test's own: a thread that reads tasks and writes answers.
+// The host's side of a host ring. The kernel is the test's own: a thread that reads tasks and writes answers.
 #include "queue/host_ring.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<uint32_t>;
 
-/// Memory of a ring, and what a kernel does with it.
+/// Memory of a ring, and the kernel's operations on it.
 struct RingOnHost {
     explicit RingOnHost(const HostRing::Shape& shape)
         : shape(shape), posted(shape.capacity() * shape.task_words), answers(shape.capacity() * shape.answer_words),
@@ -26,7 +26,7 @@ struct RingOnHost {
         uint32_t ticket;
         Words words;
     };
-    /// The next task, if it is there.
+    /// The next task, if present.
     bool read(Task& task) {
         uint64_t* slot = &posted[(taken & (shape.capacity() - 1)) * shape.task_words];
         const uint64_t flag = queue::flag_of_lap(taken >> shape.capacity_log2);
@@ -191,7 +191,7 @@ TEST_CASE("room in a completion queue for tasks that are not posted is given bac
     REQUIRE(on.ring.post(0, tasks, 4, 0) == 4);
     on.ring.fail_owed(bare_error(GPO_CANCELLED));
     CHECK(with.completions->statistics().accepted == 4);
-    // From then on the ring takes none.
+    // The ring now takes no more tasks.
     for (int i = 0; i < 3; ++i) REQUIRE(with.completions->reserve());
     REQUIRE(on.ring.take_share(0, 3) == 3);
     CHECK(on.ring.post(0, tasks, 3, 0) == 0);
@@ -256,7 +256,7 @@ TEST_CASE("a ring without answers has room again when the kernel has read") {
     }
     CHECK(on.ring.counts().posted == 80);
     CHECK(on.ring.counts().unanswered == 0);
-    on.control.consumed.store(1'000'000);  // a broken kernel's
+    on.control.consumed.store(1'000'000);  // as by a broken kernel
     CHECK(on.post(0, task_of(9), 0) == 1);
     CHECK(on.ring.counts().unanswered == 0);
 }

@@ -1,4 +1,4 @@
-// The checker of recorded histories (support/linearizable.h): what it lets pass, and what not.
+// The checker of recorded histories (support/linearizable.h): accepted and rejected histories.
 #include "support/linearizable.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// The simulation that finds how tasks are best handed out, beside what an H200 and an H100 measured: 2^17 tasks of
-// arithmetic, one warp each, on 132 multiprocessors with 64 warps.
+// The simulation that finds the best way to hand out tasks, compared with measurements on an H200 and an H100: 2^17
+// tasks of arithmetic, one warp each, on 132 multiprocessors with 64 warps.
 #include "queue/advice/makespan.h"
 
 #include <doctest/doctest.h>
@@ -72,7 +72,7 @@ TEST_CASE("the simulation predicts what an H200 and an H100 measured, to a third
         Plan plan;
         double measured;  // us
     };
-    // On the H200 by a counter that a warp adds to when it is through; on the H100 by ranges (tests/bench/queues.cpp).
+    // H200: by a counter that a warp adds to when it ends a batch. H100: by ranges (tests/bench/queues.cpp).
     const std::vector<Row> rows = {
         {"sawtooth", sawtooth(), kChunks, 2056},
         {"sawtooth", sawtooth(), kStrided, 1732},
@@ -106,8 +106,8 @@ TEST_CASE("the simulation predicts what an H200 and an H100 measured, to a third
 }
 
 TEST_CASE("large batches of uneven tasks are slow") {
-    // An H200 took 3568 us for the sawtooth by 32. With so few batches the warps that began first had them all, and
-    // these were on half of the multiprocessors: a range gives each worker its first batch.
+    // An H200 took 3568 us for the sawtooth by 32. The first warps, on half of the multiprocessors, took all of the few
+    // batches; a range gives each worker its first batch.
     for (const bool late : {false, true}) {
         const double by_8 = us(sawtooth(), {HandOut::claimed, 8, false, late});
         const double by_128 = us(sawtooth(), {HandOut::claimed, 128, false, late});
@@ -123,7 +123,7 @@ TEST_CASE("late claims gain where long tasks are few, and cost a little where ta
     const TaskCosts uniform = tasks([](size_t) { return 500; });
     CHECK(us(uniform, kLate) > us(uniform, kClaimed));
     CHECK(us(uniform, kLate) < 1.05 * us(uniform, kClaimed));
-    // Three tasks for two workers: the worker of the long one has claimed the third, which waits for it.
+    // Three tasks for two workers: the third waits because the worker of the long task has claimed it.
     Machine two;
     two.units = 2;
     two.workers = two.group = 1;

@@ -44,7 +44,7 @@ struct Rings {
         REQUIRE(create(&ring, device) == GPO_SUCCESS);
         return ring;
     }
-    /// How many tasks are in the ring when one was pushed.
+    /// The number of tasks in the ring after one push.
     uint64_t depth_after_push(gpo_queue_t ring) const {
         gpo_stream_t stream = nullptr;
         REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);

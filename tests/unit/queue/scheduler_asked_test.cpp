@@ -1,5 +1,5 @@
-// What a scheduler does that is asked in spite of the driver: what one of two threads has asked may reach the device
-// after what the other has, or not at all.
+// Requests to a scheduler despite the driver: the write of one thread's request may reach the device after another
+// thread's later request, or never.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ void await(const std::atomic<bool>& flag) {
     while (!flag && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
 }
 
-/// Holds up one write to a word of the device, once it is armed; or refuses all.
+/// Holds up one stream write of a device word when armed; or refuses all such writes.
 struct LateWrite {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
@@ -57,7 +57,7 @@ __device__ int wait_for_host(gpo::task_context &at, const number_task &) {
 }
 )";
 
-/// A scheduler of one worker that has begun the first of two tasks, which waits for the host.
+/// A scheduler with one worker, busy with the first of two tasks; the task waits for the host.
 struct Serving : private LateWrites, gpo::test::SoftRuntime {
     Serving() {
         gpo_arena_t arena = nullptr;

@@ -1,4 +1,4 @@
-// The text of schedulers' kernels, as NVRTC compiles it for a GPU. It needs no GPU, only NVRTC's library.
+// The text of schedulers' kernels, compiled by NVRTC for a GPU. The tests need no GPU, only NVRTC's library.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

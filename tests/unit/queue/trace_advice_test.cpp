@@ -1,4 +1,4 @@
-// What a trace says of a run: where a GPU's time went, and what would change that.
+// Advice from the trace of a run: where a GPU's time went, and changes that would help.
 #include "queue/advice/trace_advice.h"
 
 #include <doctest/doctest.h>
@@ -63,7 +63,7 @@ TEST_CASE("idle time of a GPU goes to what the host did, and to nothing while th
         .work(Engine::kernel, "b", 100, 105, 110)
         .work(Engine::kernel, "c", 103, 130, 140);
     // From 20 on: serialising to 30 within a call to 40, launching to 50, waiting to 80, then something else; the
-    // launch at 100 begins at 105. What begins at 130 was queued since 110.
+    // launch at 100 begins at 105. The kernel that begins at 130 was queued since 110.
     story.host(Doing::launching, 15, 22).host(Doing::calling, 25, 40).host(Doing::serialising, 25, 30);
     story.host(Doing::launching, 40, 50).host(Doing::waiting, 45, 80).host(Doing::launching, 99, 104);
     const Idle idle = story.facts().idle;
@@ -142,7 +142,7 @@ TEST_CASE("copies that run alone: the text names copies and advises a pipeline")
     CHECK(says(text, "(0.0 % of that beside other work)"));
     CHECK(says(text, "a pipeline: "));
     CHECK(!says(text, "repeats"));
-    // 51 GB/s each way: the copies are explained, and so is what a pipeline makes of them.
+    // 51 GB/s each way: the advice explains the copies, and a pipeline's effect on them.
     CHECK(says(text, "Copies take 10.0 ms and kernels 2.00 ms, one after the other"));
 }
 

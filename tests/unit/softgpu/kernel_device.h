@@ -1,5 +1,5 @@
-// A software GPU reduced to its kernels, for the tests of kernel_*.cpp: compile source, load it, launch it, wait. For
-// what only its own interfaces show; kernels that any device can run are tested in conformance/.
+// A software GPU reduced to its kernels: compile a source, load the image, launch a kernel, wait. For tests of these
+// inner interfaces; kernels for any device are tested in conformance/.
 #pragma once
 
 #include <doctest/doctest.h>

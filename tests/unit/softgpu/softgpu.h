@@ -1,5 +1,5 @@
-// What the unit tests of the software GPU's driver share: an open driver with a context and the hand-written kernels of
-// tests/images/softgpu_kernels.cpp.
+// Shared parts of the unit tests of the software GPU's driver: an open driver with a context and the hand-written
+// kernels of tests/images/softgpu_kernels.cpp.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ namespace softgpu_test {
 
 using gpo::test::Setting;
 
-/// A shared object that lies beside the program, as its linker made it.
+/// A shared object from the program's folder, as linked.
 inline std::vector<char> unsealed_image(const std::string& name) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -37,7 +37,7 @@ inline std::vector<char> unsealed_image(const std::string& name) {
     return {image.begin(), image.end()};
 }
 
-/// The same as an image that the software GPU loads.
+/// A shared object, sealed as an image that the software GPU loads.
 inline std::vector<char> kernel_image(const std::string& name = "softgpu_kernels") {
     const std::vector<char> object = unsealed_image(name);
     const std::vector<std::byte> sealed = gpo::softgpu::seal_image({object.data(), object.size()});
@@ -103,7 +103,7 @@ struct Gpu {
         OK(cu->cuMemAlloc(&made, bytes));
         return made;
     }
-    /// One block of one thread.
+    /// Launches one block of one thread.
     template <class... Arguments>
     CUresult launch(CUstream stream, const char* name, Arguments... arguments) {
         void* parameters[] = {&arguments..., nullptr};
@@ -116,7 +116,7 @@ struct Gpu {
     }
 };
 
-/// Until a kernel has written the word. It can wake nobody, so the word is looked at.
+/// Waits until a kernel has written the word. Kernels can't wake threads, so this function polls.
 inline void await_nonzero(const uint32_t* word) {
     while (!__atomic_load_n(word, __ATOMIC_ACQUIRE)) usleep(50);
 }

@@ -1,5 +1,5 @@
-// What a failure says of the operation that failed: where the driver can tell, and where it can't, as the software
-// GPU's driver with that knowledge taken away.
+// A failure's message about the failed operation: with a driver that knows the operation, and with the software GPU's
+// driver without this knowledge.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ struct Messages {
     std::string culprit, innocent, joined;
 };
 
-// Records work of both streams into a capture, which is given up.
+// Records work of both streams into a capture, and drops the capture.
 void capture_two_streams(gpo_device_t device, gpo_stream_t stream, gpo_stream_t joining) {
     const auto driver = gpo::driver::open_soft(nullptr);
     void *context = nullptr, *native = nullptr;
@@ -102,7 +102,7 @@ Messages fail_on_two_streams() {
     };
     for (int i = 0; i < 3; ++i) put(culprit, fine, &words[32], "done");
     REQUIRE(gpo_stream_wait(culprit, 30'000'000'000) == GPO_SUCCESS);
-    // Both wait behind a gate, so that all of it is pending when the one begins that fails.
+    // Both streams wait behind a gate, so all work is pending when the failing kernel begins.
     put(innocent, gate, &words[16], "waiting");
     put(innocent, fine, &words[33], "next");
     put(culprit, gate, &words[0], "gate");

@@ -1,4 +1,4 @@
-// Calls that wait for all kernels, and work that stays, under many schedules. GPUORCH_TEST_SEED=n runs one again.
+// Calls that wait for all kernels, and resident work, under many schedules. GPUORCH_TEST_SEED=n repeats one.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -29,7 +29,7 @@ struct Rig : gpo::test::SoftRuntime {
     uint64_t memory = 0;
 };
 
-/// A call that is to find no resident work.
+/// A call that must find no resident work.
 class Call final : public gpo::BlockingCall {
 public:
     Call(gpo::Context& context, std::atomic<int>& made) : BlockingCall(context), made_(made) {}
@@ -82,7 +82,7 @@ TEST_CASE("a blocking call that is put off is made soon after the resident work,
     CHECK(made.load() == 0);
     CHECK(calls.waiting() == 1);
     CHECK_THROWS_AS(gpo::BlockingCalls::Now(context, "this"), gpo::Failure);
-    CHECK(gpo_device_wait(rig.device, kPatience) == GPO_SUCCESS);   // leaves it out
+    CHECK(gpo_device_wait(rig.device, kPatience) == GPO_SUCCESS);   // skips the resident stream
     CHECK(gpo_stream_wait(rig.resident, kPatience) == GPO_SUCCESS);
     while (calls.waiting() != 0) gpo::host::sleep_until(gpo::host::now() + 1'000'000);
     CHECK(made.load() == 1);

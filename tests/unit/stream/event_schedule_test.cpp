@@ -1,5 +1,5 @@
-// An event that a held launch records, recorded otherwise while the launch is given to the driver, under many schedules.
-// GPUORCH_TEST_SEED=n runs one again.
+// An event in a held launch, recorded elsewhere while the driver gets the launch, under many schedules.
+// GPUORCH_TEST_SEED=n repeats one schedule.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int64_t kPatience = 10'000'000'000;
-constexpr uint64_t kSlow = 4 << 20, kQuick = 64;   // bytes of fills: 100 ms and less
+constexpr uint64_t kSlow = 4 << 20, kQuick = 64;   // bytes of fills that take 100 ms and less
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 100;
 #else

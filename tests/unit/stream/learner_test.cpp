@@ -1,5 +1,5 @@
-// Streams that learn, under many schedules (GPUORCH_TEST_SEED=n runs one again); and what a failure says of work that
-// was replayed.
+// Streams that learn, under many schedules (GPUORCH_TEST_SEED=n repeats one); and a failure's message about replayed
+// work.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -22,7 +22,7 @@ constexpr uint64_t kSeeds = 100;
 constexpr uint64_t kSeeds = 400;
 #endif
 
-/// A stream that learns a fill and two copies, by which a number gets to the host.
+/// A stream that learns a fill and two copies, which bring a number to the host.
 struct LearningStream : gpo::test::SoftRuntime {
     explicit LearningStream(uint64_t seed) : SoftRuntime(seed) {
         auto options = gpo::test::sized<gpo_stream_options>();
@@ -59,7 +59,7 @@ struct LearningStream : gpo::test::SoftRuntime {
         return info.replayed;
     }
     uint32_t word(size_t at) const { return std::atomic_ref(words[at]).load(std::memory_order_acquire); }
-    /// Without a call of the library.
+    /// Polls without a call of the library.
     bool comes(size_t at, uint32_t value) const {
         for (int looks = 0; looks < 1000 && word(at) != value; ++looks)
             gpo::host::sleep_until(gpo::host::now() + 10'000);
@@ -79,8 +79,8 @@ TEST_CASE("what is withheld starts by itself, however long nothing was before, u
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         LearningStream learning(seed);
         {
-            // The watch of the stream looks every 50 us, and ends after 20 looks for nothing: in the first round there
-            // is none, and in each other one the operations come when it ends, or a look before or behind that.
+            // The stream's watch looks every 50 us and ends after 20 vain looks. In the first round there is no watch.
+            // In the other rounds the operations come when the watch ends, or a look earlier or later.
             const gpo::host::Thread thread("program", [&] {
                 uint64_t at = gpo::host::now() + 5'000'000;
                 for (uint64_t round = 0; round < 4; ++round) {
@@ -171,7 +171,7 @@ extern "C" __global__ void judge(unsigned *target, unsigned deadly) { if (deadly
     const std::string message = error.message;
     INFO(message);
     CHECK(message.find("kernel `judge`") != std::string::npos);
-    if (learning.replayed() == replayed) return;  // the machine was so slow that they were put on one by one
+    if (learning.replayed() == replayed) return;  // too slow a machine: the operations were put on one by one
     CHECK(message.find("it was one of kernel `fine`") != std::string::npos);
     CHECK(error.operation == 0);
 }

@@ -1,4 +1,4 @@
-// What counts as a repeated sequence.
+// Detection of repeated sequences.
 #include "stream/repetition.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using gpo::Repetition;
 
 namespace {
 
-/// Notes operations that are letters; `|` is a separator. After how many operations a sequence is found; 0: none is.
+/// Notes operations (letters; `|` is a separator). Returns the number of operations until a sequence is found; 0: none.
 size_t operations_until_found(Repetition& repetition, const std::string& work) {
     size_t operations = 0;
     bool separated = false;
@@ -57,7 +57,7 @@ TEST_CASE("of a period with several separators the longest run is the sequence")
     Repetition repetition;
     CHECK(operations_until_found(repetition, times("|ab|cdef|g", 10)) != 0);
     CHECK(found(repetition) == "cdef");
-    Repetition across;  // it goes over the end of what was noted last
+    Repetition across;  // the period crosses the end of the noted operations
     CHECK(operations_until_found(across, times("cdef|g|ab|", 10)) != 0);
     CHECK(found(across) == "cdef");
 }

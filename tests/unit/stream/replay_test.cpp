@@ -1,4 +1,4 @@
-// What the driver is given for an operation that is replayed, of which the program can't see all in memory.
+// The parameters that the driver gets for replayed operations, including parameters that memory doesn't show.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -12,14 +12,14 @@ namespace {
 using gpo::test::sized;
 
 constexpr int64_t kPatience = 30'000'000'000;
-constexpr int kManyTurns = 5000;   // long enough to learn anything, on a machine that does much else
+constexpr int kManyTurns = 5000;   // enough to learn, even on a busy machine
 
 decltype(gpo::driver::Table::cuGraphExecKernelNodeSetParams) set_params = nullptr;
-std::atomic<uint32_t> given{0};        // bytes of dynamic shared memory, of the last kernel node that was changed
-std::atomic<uint32_t> changes{0};      // of kernel nodes, so far
+std::atomic<uint32_t> given{0};        // bytes of dynamic shared memory of the last changed kernel node
+std::atomic<uint32_t> changes{0};      // changes of kernel nodes so far
 std::atomic<bool> refuses_next{false};
 
-/// A software GPU that says which dynamic shared memory a graph's kernel is given, and refuses a change when asked to.
+/// A software GPU that notes the dynamic shared memory given to a graph's kernel, and refuses a change on request.
 struct NotingDriver final : gpo::driver::Driver {
     explicit NotingDriver(std::shared_ptr<Driver> soft) : soft_(std::move(soft)) {
         name = soft_->name;
@@ -78,7 +78,7 @@ struct Learning {
         const void* arguments[] = {&word, &by};
         REQUIRE(gpo_stream_launch_kernel(stream, add, &shape, arguments, nullptr, 2) == GPO_SUCCESS);
     }
-    /// Turns like this until one is replayed.
+    /// Repeats such turns until one is replayed.
     void replay(uint32_t shared_bytes) const {
         for (int i = 0; i < kManyTurns; ++i)
             if (turn(shared_bytes)) return;
@@ -110,7 +110,7 @@ struct Learning {
 
 TEST_CASE("a kernel of which only the dynamic shared memory changes is replayed with the new one") {
     Learning learning;
-    // It is up to the machine's other work which turns are replayed.
+    // The machine's other work decides which turns are replayed.
     int replays = 0;
     bool before = false;
     for (int i = 1; i <= kManyTurns && replays < 4; ++i) {

@@ -1,4 +1,4 @@
-// Held streams that are cancelled, or lose their device, under many schedules. GPUORCH_TEST_SEED=n runs one again.
+// Held streams that are cancelled, or lose their device, under many schedules. GPUORCH_TEST_SEED=n repeats one.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -20,7 +20,7 @@ constexpr uint64_t kSeeds = 300;
 constexpr uint64_t kSeeds = 1500;
 #endif
 
-/// A stream with a fill on it, held behind that for a timeline that nobody signals.
+/// A stream with a fill, held behind the fill for a timeline that is never signalled.
 struct Held : gpo::test::SoftRuntime {
     explicit Held(uint64_t seed) : SoftRuntime(seed), stream(SoftRuntime::stream()) {
         REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
@@ -108,7 +108,7 @@ TEST_CASE(
 
 namespace {
 
-/// Waits for nothing that comes, and takes its time between the call's look at the runtime and the stream's lock.
+/// Never ready. Sleeps between the call's look at the runtime and the stream's lock.
 class Slow final : public gpo::Operation {
 public:
     struct Counts {
@@ -156,7 +156,7 @@ TEST_CASE(
                     status = failure.error()->status;
                 }
             });
-            // It is asleep, or hasn't begun: then it is refused at once.
+            // The thread is asleep, or hasn't begun and is refused at once.
             for (uint64_t i = 0; i < seed % 21 * 4; ++i) gpo::host::crossing();
             CHECK(gpo_runtime_shutdown(std::exchange(held.runtime, nullptr), kPatience) == GPO_SUCCESS);
         }

@@ -1,5 +1,5 @@
-// The end of a timeline under many schedules: whatever signals are refused, come or are given up meanwhile, everybody
-// who waits is told, and nobody who needn't be is cancelled.
+// The end of a timeline under many schedules: while signals are refused, arrive or are dropped, every waiter gets a
+// result, and no wait is cancelled needlessly.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -36,7 +36,7 @@ struct World : gpo::test::SoftRuntime {
         }
         return statuses;
     }
-    gpo_timeline_t begin = nullptr, timeline_ = nullptr;   // nobody has signalled them
+    gpo_timeline_t begin = nullptr, timeline_ = nullptr;   // never signalled here
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ TEST_CASE("of those who wait for a destroyed timeline whom a held signal will re
             for (uint64_t i : {0, 1})
                 threads.emplace_back("waiter",
                                      [&, i] { statuses[i] = gpo_timeline_wait(world.timeline_, 5 + i, kPatience); });
-            gpo::host::sleep_until(gpo::host::now() + seed % 2);   // by then, in every other run, they wait
+            gpo::host::sleep_until(gpo::host::now() + seed % 2);   // in every second run both waits have begun
             CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
             CHECK(gpo_timeline_signal(world.begin, 1) == GPO_SUCCESS);
         }
@@ -147,7 +147,7 @@ TEST_CASE(
             REQUIRE(gpo_stream_wait_stream(second, first) == GPO_SUCCESS);
             REQUIRE(gpo_stream_wait_stream(third, second) == GPO_SUCCESS);
             {
-                // Puts marks on all streams, and with them what is held if it is its turn.
+                // Puts marks on all streams, and any held operations whose turn has come.
                 gpo::host::Thread frees("frees", [&] {
                     for (const uint64_t piece : pieces) CHECK(gpo_memory_free(world.device, piece) == GPO_SUCCESS);
                 });
@@ -187,7 +187,7 @@ struct Putter {
     }
 };
 
-/// What is in a queue whose runtime has shut down: how often each number came.
+/// Drains a queue after its runtime's shutdown; returns how often each number came.
 std::vector<int> drained(gpo_cq_t queue, size_t numbers) {
     std::vector<int> times(numbers);
     gpo_completion entry{};
@@ -208,7 +208,7 @@ TEST_CASE(
     "schedule") {
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
-        const bool two = seed % 2;   // streams, that wait for each other's signal; else one that waits for its own
+        const bool two = seed % 2;   // two streams wait for each other's signal; else one stream waits for its own
         const gpo_stream_t a = world.stream(), b = world.stream();
         Putter one, other;
         {
@@ -217,8 +217,8 @@ TEST_CASE(
                 threads.emplace_back("one", [&] { one.put(a, world.timeline_, world.begin, world.queue, 0); });
                 threads.emplace_back("other", [&] { other.put(b, world.begin, world.timeline_, world.queue, 1); });
             } else {
-                // By two threads: both calls may have begun before the shutdown, and put their part on when it has
-                // cancelled all.
+                // Two threads: both calls may have begun before the shutdown, and put their parts on after the
+                // shutdown has cancelled all.
                 one.signalled = other.waited = other.notified = GPO_SUCCESS;
                 threads.emplace_back("waits", [&] {
                     one.waited = gpo_stream_wait_timeline(a, world.timeline_, 5);

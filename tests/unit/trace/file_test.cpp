@@ -1,5 +1,5 @@
-// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is. And who has
-// it.
+// The trace's file on a full disk: at any size, the rest is well-formed, or no file is left. Second, which trace owns
+// the file.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ using gpo::trace::File;
 
 namespace {
 
-/// Files of this process may grow to so many bytes, until it goes.
+/// Limits files of this process to `bytes` during its lifetime.
 class SizeLimit {
 public:
     explicit SizeLimit(rlim_t bytes) {
@@ -39,7 +39,7 @@ private:
     void (*before_)(int);
 };
 
-/// What a gzip reader gets; "broken" if it complains.
+/// The output of a gzip reader; "broken" after an error.
 std::string unpacked(const std::string& path) {
     gzFile file = gzopen(path.c_str(), "rb");
     std::string out, room(1 << 16, '\0');

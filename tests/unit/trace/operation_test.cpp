@@ -1,4 +1,4 @@
-// Tracing an operation takes calls of the driver of its own: when they fail, it is the trace that is poorer.
+// Tracing an operation takes extra driver calls: if they fail, only the trace loses information.
 #include <doctest/doctest.h>
 
 #include "driver/driver.h"

@@ -1,4 +1,4 @@
-// Traces that are read back: what the writer wrote, what a killed process left, and what was damaged.
+// Traces read back: from the writer, from a killed process, and damaged ones.
 #include "trace/report/reader.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ struct TraceFile {
 };
 
 constexpr uint64_t kStart = 5'000'000;
-constexpr const char* kOdd = "b\"l\\u\tr \xc3\xa9 \xff";  // with a quote, a backslash, a tab, UTF-8 and what is none
+constexpr const char* kOdd = "b\"l\\u\tr \xc3\xa9 \xff";  // with a quote, a backslash, a tab, UTF-8 and invalid UTF-8
 
 Span span_of(Engine engine, const char* label, uint64_t number, uint64_t bytes = 0) {
     Span span;
@@ -216,7 +216,7 @@ TEST_CASE("a trace that ends anywhere is read as far as it goes, and is known no
             ++read;
             const TraceRead trace = read_trace(file.name);
             most = std::max(most, trace.spans.size());
-            // Without the last line's end it is the same trace.
+            // Without the last line's end the trace is the same.
             CHECK(trace.whole == (length == bytes.size() - 1 && ending == std::string(".json")));
         }
         CHECK(read > bytes.size() / 2);

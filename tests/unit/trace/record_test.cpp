@@ -1,4 +1,4 @@
-// What threads record while a trace runs is in the trace, whenever they begin and end.
+// Records by threads during a trace are in the trace, whenever the threads begin and end.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -19,7 +19,7 @@ TEST_CASE("the calls of threads that come and go are in the trace, under every s
         gpo_trace_info info{};
         info.struct_size = sizeof info;
         REQUIRE(gpo_trace_start(runtime, nullptr) == GPO_SUCCESS);
-        // Several at a time, and each gone before the next ones begin.
+        // Several threads at a time; all end before the next ones begin.
         for (int i = 0; i < kThreads / 4; ++i) {
             std::vector<gpo::host::Thread> threads;
             for (int k = 0; k < 4; ++k)

@@ -1,4 +1,4 @@
-// Modules, functions and launches of the software GPU: what they tell, what they refuse.
+// Modules, functions and launches of the software GPU: their queries and their refusals.
 #include "unit/softgpu/softgpu.h"
 
 #include <algorithm>
@@ -87,7 +87,8 @@ TEST_CASE("an image of another version of the software GPU is refused, and one o
     char log[256] = {};
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-    // An older library's carries no digest; another one's may carry one, and then its table tells.
+    // Images of older libraries carry no digest. Images of other versions may carry a digest: the table shows the
+    // version.
     std::vector<char> unsealed = unsealed_image("softgpu_other_version");
     REQUIRE(unsealed.size() > 4096);
     unsealed.resize(unsealed.size() + gpo::softgpu::kSealBytes);   // the zeros that images are handed over with
@@ -134,7 +135,7 @@ TEST_CASE("dynamic shared memory beyond 48 KiB has to be asked for") {
     IS(launch(gpu, "shared_user", stream, 1, 32, 1, 100 << 10), CUDA_ERROR_INVALID_VALUE);
     OK(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10));
     OK(launch(gpu, "shared_user", stream, 1, 32, 1, 100 << 10));
-    // 1 KiB of its own leaves 226 of 227.
+    // The kernel's own 1 KiB leaves 226 of 227.
     IS(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 227 << 10),
        CUDA_ERROR_INVALID_VALUE);
     OK(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 226 << 10));
@@ -221,7 +222,7 @@ TEST_CASE(
     "blocks that have not begun do so by priority, of the stream or of the launch, and then in the order of the "
     "launches") {
     Gpu gpu;
-    // All workers have something to do. Then one becomes free, so that it alone says what comes next.
+    // All workers are busy. Then a single worker becomes free and alone decides the order.
     const unsigned workers = gpo::host::processors();
     uint32_t* busy = gpu.pinned(1);
     uint32_t* go = gpu.pinned(workers);
@@ -251,7 +252,7 @@ TEST_CASE(
     sign(20, -2, -2);
     sign(30, -5, -5);
     sign(11, 0, 0);
-    sign(25, 0, -3);    // the launch's counts, not the stream's
+    sign(25, 0, -3);    // the launch's priority counts, not the stream's
     sign(12, -5, 0);
     sign(31, -5, -5);
     CHECK(__atomic_load_n(names, __ATOMIC_ACQUIRE) == 0);
@@ -287,7 +288,7 @@ TEST_CASE("loading and unloading code and setting the stack limit wait for kerne
         uint32_t* word = gpu.pinned(1);
         gpu.kernel("count");
         OK(gpu.cu->cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_GEQ));
-        OK(gpu.launch(waiting, "count", gpu.pinned(1)));   // hasn't begun when all calls are done
+        OK(gpu.launch(waiting, "count", gpu.pinned(1)));   // not begun when all calls are done
         const auto call = [&](int which) {
             CUmodule module = nullptr;
             OK(gpu.cu->cuCtxSetCurrent(gpu.context));

@@ -1,7 +1,7 @@
-// What goes wrong in a kernel, in its source, or with its image: a status and a sentence, and the next one works. Of
-// the software GPU's multiprocessors, compiler and images themselves: their sentences are its own, a failed kernel
-// takes a device's context along (process/kernel_fault.cpp has that, on any device), and the guard, a missing C++
-// compiler and the order of blocks under a seed are nobody else's.
+// Errors in a kernel, in its source or with its image give a status and a sentence, and the next kernel works. Only the
+// software GPU has these sentences, the guard, a missing C++ compiler and the order of blocks under a seed. The tests
+// use its multiprocessors, compiler and images directly, because a failed kernel takes a device's context along
+// (process/kernel_fault.cpp tests that, on any device).
 #include "unit/softgpu/kernel_device.h"
 
 #include <algorithm>
@@ -197,7 +197,7 @@ TEST_CASE("an image that is cut short, random or another kind of file is refused
     std::string log;
     std::unique_ptr<Image> image;
     for (size_t part = 0; part < 16; ++part) {
-        // A copy of just that size, so that a read beyond it is seen.
+        // A copy of exactly this size, so sanitizers see a read beyond the end.
         const std::vector<std::byte> cut(result.image.begin(), result.image.begin() + result.image.size() * part / 16);
         log.clear();
         CHECK(Image::load(cut.empty() ? result.image.data() : cut.data(), cut.empty() ? 1 : cut.size(), &log, &image) ==

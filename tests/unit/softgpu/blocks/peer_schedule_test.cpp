@@ -1,6 +1,5 @@
-// Shared ranges and barriers of several ranks (gpuorch/device/steal.cuh, peer.cuh), with another rank coming in between
-// any two of their memory operations (see ring_schedule_test.cpp). The ranks are launches on one device, each with a
-// memory of its own.
+// Shared ranges and barriers of several ranks (gpuorch/device/steal.cuh, peer.cuh). Another rank may run between any
+// two memory operations (see ring_schedule_test.cpp). The ranks are launches on one device, each with its own memory.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -86,7 +85,7 @@ private:
     std::vector<std::unique_ptr<Memory>> memory_;
 };
 
-/// One launch for each rank, all at once, of `blocks` blocks of one thread. False if one has failed.
+/// Launches `blocks` blocks of one thread for each rank, all at once. False if a launch has failed.
 bool run(const Program& program, const char* kernel, Ranks& ranks, uint32_t blocks, const void* data, uint64_t first,
          uint64_t second) {
     Multiprocessors::Options options;

@@ -1,4 +1,4 @@
-// The range of gpuorch/device/queue.cuh, with another block coming in between any two of its memory operations (see
+// The range of gpuorch/device/queue.cuh; another block may run between any two of its memory operations (see
 // ring_schedule_test.cpp).
 #include <atomic>
 

@@ -1,5 +1,5 @@
-// The ring of gpuorch/device/queue.cuh, with another block coming in between any two of its memory operations: blocks
-// run on the software GPU under a schedule, and each operation gives the schedule a turn.
+// The ring of gpuorch/device/queue.cuh; another block may run between any two of its memory operations: blocks run on
+// the software GPU under a schedule, and each operation yields to the schedule.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -131,7 +131,7 @@ struct Setting {
     uint64_t start = 0;
 };
 
-/// One run under the schedule of a seed, with its own memory.
+/// A run under the schedule of a seed, with its own memory.
 class Meeting {
 public:
     Meeting(const Program& program, const Setting& setting) : setting_(setting) {
@@ -156,14 +156,14 @@ public:
         run(program.kernel(setting.kernel), most, producing);
     }
 
-    /// Each task that was pushed, and each that was popped, by its id.
+    /// Pushes and pops of tasks, by task id.
     std::map<uint32_t, Event> pushed() const { return good(pushes_); }
     std::map<uint32_t, Event> popped() const { return good(pops_); }
     uint64_t word(gpo::test::RingLine line) const { return words_[line * 16]; }
     bool twice() const { return twice_; }
 
-    /// What every queue has to hold: a task is popped after it was pushed; and of two tasks, of which one was pushed
-    /// before the push of the other began, the other isn't popped before the pop of the one began.
+    /// Requirements of every queue: no pop of a task ends before the task's push begins; if push A ended before push B
+    /// began, pop B doesn't end before pop A begins.
     bool is_queue() const {
         const auto pushes = pushed(), pops = popped();
         for (const auto& [id, pop] : pops) {
@@ -177,14 +177,14 @@ public:
         }
         return true;
     }
-    /// The same, and that the ring never had more tasks than places, by all orders in which the calls can have been.
+    /// Checks is_queue()'s rules, and that the ring never had more tasks than places, over all possible call orders.
     bool is_linearizable() const {
         std::vector<gpo::test::QueueCall> calls;
         for (const auto& [id, push] : pushed()) calls.push_back({gpo::test::QueueCall::push, id, push.begin, push.end});
         for (const auto& [id, pop] : popped()) calls.push_back({gpo::test::QueueCall::pop, id, pop.begin, pop.end});
         return gpo::test::is_linearizable(calls, size_t{1} << setting_.capacity_log2);
     }
-    /// Who was told the end was told so after all tasks had been popped.
+    /// Each pop that reported the end returned after all tasks had been popped.
     bool ends_last() const {
         for (const Event& end : pops_)
             for (const auto& [id, pop] : popped())

@@ -1,6 +1,6 @@
-// Forward progress on workers as many as a test wants, and ends that are asked for: of the multiprocessors themselves,
-// since a device of the public API has a worker for each core, and a context in which a kernel has failed is lost. What
-// blocks and threads may wait for on any device is in conformance/kernel_spins_test.cpp.
+// Forward progress on a chosen number of workers, and requested ends. The tests use the multiprocessors directly: a
+// device of the public API has a worker for each core, and a context with a failed kernel is lost. Waits of blocks and
+// threads that any device allows are tested in conformance/kernel_spins_test.cpp.
 #include "unit/softgpu/kernel_device.h"
 
 #include <cstdlib>
@@ -90,7 +90,7 @@ TEST_CASE("closing a device ends what spins") {
     CHECK(spinning->wait().result == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-/// Loops that wait for the last thread of the block, and hide from the compiler of the software GPU that they do.
+/// Loops that wait for the last thread of the block, hidden from the software GPU's compiler.
 constexpr const char* kHidden = R"(
 template <class T> __device__ void await_while(T *p, int *n) {
     while (*p == 0) { ++*n; }
@@ -165,7 +165,7 @@ TEST_CASE("with GPUORCH_SOFT_FIBERS all threads of a block run in turn, in every
     const std::string with = gpo::softgpu::make_soft_compiler()->identity();
     const Program hidden(kHidden);
     unsetenv("GPUORCH_SOFT_FIBERS");
-    CHECK(with != gpo::softgpu::make_soft_compiler()->identity());   // the cache tells them apart
+    CHECK(with != gpo::softgpu::make_soft_compiler()->identity());   // so the cache distinguishes them
     Device device(1, false, 30'000'000);
     for (const std::string name : {"by_while", "by_for", "by_do"}) {
         CAPTURE(name);

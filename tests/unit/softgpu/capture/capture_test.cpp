@@ -1,4 +1,4 @@
-// Capture on the software GPU: what is recorded, how it runs, what breaks a capture and with which code.
+// Capture on the software GPU: recording, running, and the calls that break a capture, with their codes.
 #include "unit/softgpu/softgpu.h"
 
 #include <thread>
@@ -32,7 +32,7 @@ TEST_CASE("an external record is a node, an external wait too, and neither exist
     OK(gpu.cu->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     OK(gpu.cu->cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
     OK(gpu.cu->cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
-    OK(gpu.cu->cuStreamWaitEvent(other, event, 0));   // it wasn't recorded: nobody joins
+    OK(gpu.cu->cuStreamWaitEvent(other, event, 0));   // event wasn't recorded: no join
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     OK(gpu.cu->cuStreamIsCapturing(other, &status));
     CHECK(status == CU_STREAM_CAPTURE_STATUS_NONE);

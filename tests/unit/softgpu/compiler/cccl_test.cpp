@@ -10,7 +10,7 @@
 using namespace kernel_test;
 
 TEST_CASE("CCCL's headers compile where their folder is given, and threads wait at their barriers") {
-    const char* const deps = getenv("GPUORCH_DEPS");   // as .ci/setup takes it
+    const char* const deps = getenv("GPUORCH_DEPS");   // as in .ci/setup
     const std::string folder = (deps ? deps + std::string("/nvidia/cu13") : GPUORCH_NVCC_FOLDER) + "/include/cccl";
     if (!std::filesystem::exists(folder + "/cuda/std/version"))
         return gpo::test::skip("no CCCL: .ci/setup nvcc unpacks it");

@@ -1,5 +1,5 @@
-// Launches by kernels, of kernels and of graphs, as the software GPU's compiler sees them: what it makes of them, what
-// it refuses, and what it notes of the kernels. How children run is in machine/children_test.cpp and in conformance.
+// Launches of kernels and graphs by kernels, in the software GPU's compiler: rewriting, refusals, and notes about the
+// kernels. machine/children_test.cpp and conformance test how children run.
 #include <algorithm>
 #include <string>
 
@@ -141,7 +141,7 @@ TEST_CASE("a launch with the wrong arguments is the compiler's error, at its lin
 
 namespace {
 
-/// Whether the pass notes that kernel `go` launches graphs. `before`: what stands in front of it.
+/// Whether the pass notes that kernel `go` launches graphs. `before`: source in front of the kernel.
 bool launches_graphs(const std::string& body, const std::string& before = "") {
     const std::string graph_header =
         "# 1 \"graph.cuh\" 1 3\n"
@@ -179,7 +179,7 @@ TEST_CASE("kernels that launch graphs are found by what they call, however deep,
     CHECK_FALSE(launches_graphs("*p = 1;"));
     CHECK_FALSE(launches_graphs("gpo::set_condition(1, *p);"));
     CHECK_FALSE(launches_graphs("*p = gpo::current_graph() != 0;"));
-    // Of another kernel, a function that isn't called, and an operator that some kernel uses.
+    // Launches in another kernel, in a function without calls, and in an operator that some kernel uses.
     CHECK_FALSE(launches_graphs("*p = 1;", "__global__ void other(gpo::device_graph g) { gpo::launch_tail(g); }"));
     CHECK_FALSE(launches_graphs("*p = 1;", "__device__ void second(gpo::device_graph g) { gpo::launch_tail(g); }"));
     CHECK_FALSE(launches_graphs("*p = 1;",

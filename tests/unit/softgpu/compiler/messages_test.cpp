@@ -1,5 +1,5 @@
-// What the software GPU says of a source that doesn't compile: the user's lines and columns, kernels by their names,
-// and one sentence for what it doesn't have.
+// Messages of the software GPU about a source that doesn't compile: the user's lines and columns, kernels by their
+// names, and one sentence for each missing feature.
 #include "unit/softgpu/kernel_device.h"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ using namespace kernel_test;
 
 namespace {
 
-/// The log of a source that is refused.
+/// The log of a refused source.
 std::string log_of(const std::string& source, std::vector<std::string> names = {},
                    std::vector<std::string> options = {}) {
     const auto result = compile(source, std::move(names), std::move(options));
@@ -26,7 +26,7 @@ std::string log_of(const std::string& source, std::vector<std::string> names = {
     return result.log;
 }
 
-/// Where the line of the log with `words` says that it is, in the shape "2:10".
+/// The place given in the log's line with `words`, like "2:10".
 std::string place_of(const std::string& log, const std::string& words) {
     const size_t at = log.find(words);
     if (at == std::string::npos) return "not said";
@@ -39,8 +39,7 @@ struct Include {
     const char* sentence;
 };
 
-/// A source with constructors and destructors of its own, which tell the host by an environment variable that they have
-/// run.
+/// A source with its own constructors and destructors, which set an environment variable of the host when they run.
 constexpr const char* kNoisy = R"(
 extern "C" int setenv(const char *name, const char *value, int overwrite);
 struct Noisy { int value; Noisy() : value(setenv("GPUORCH_TEST_CONSTRUCTED", "variable", 1)) {} };
@@ -53,7 +52,7 @@ __attribute__((destructor)) static void end() { setenv("GPUORCH_TEST_CONSTRUCTED
 __device__ int seven = 7;
 extern "C" __global__ void k(int *p) { __shared__ int s; __shared__ int t; s = seven; t = 1; if (&s != &t) *p = s; })";
 
-/// GPUORCH_CXX is a shell script meanwhile.
+/// Sets GPUORCH_CXX to a shell script for its lifetime.
 class CompilerScript {
 public:
     explicit CompilerScript(const std::string& script) {
@@ -75,7 +74,7 @@ private:
     std::optional<std::string> before_;
 };
 
-/// Does its kernel do its work, with none of them having run?
+/// Whether the kernel works while no constructor or destructor has run.
 bool runs_quietly(const std::string& source, std::vector<std::string> options) {
     unsetenv("GPUORCH_TEST_CONSTRUCTED");
     int seven = 0;
@@ -107,14 +106,14 @@ __global__ void u(int a, int b) { a = b; q9(); })",
     CHECK(place_of(log, "'q3' was not") == "4:74");
     CHECK(place_of(log, "'q4' was not") == "5:32");
     CHECK(place_of(log, "expected ';'") == "6:11");
-    CHECK(place_of(log, "'q5' was not") == "11");   // what a macro says is nowhere in the line
+    CHECK(place_of(log, "'q5' was not") == "11");   // a macro's text is nowhere in the line
     CHECK(place_of(log, "to 'q6'") == "9:65");
     CHECK(place_of(log, "'q7' was not") == "9:99");
     CHECK(place_of(log, "'q8' was not") == "10:53");
     CHECK(place_of(log, "'q9' was not") == "12:42");
     CHECK(log.find("kernel.cu: In kernel 'k':\n") != std::string::npos);
     CHECK(log.find("kernel.cu: In kernel 't':\n") != std::string::npos);
-    // One lambda is the source's own.
+    // Exactly one lambda belongs to the source.
     const size_t lambda = log.find("In lambda function");
     CHECK(lambda != std::string::npos);
     CHECK(log.find("In lambda function", lambda + 1) == std::string::npos);
@@ -207,7 +206,7 @@ TEST_CASE("what the software GPU doesn't have is told in one sentence, at the us
           "kernel.cu(2): error: textures and surfaces (cudaTextureObject_t) are not on the software GPU\n");
     CHECK(log_of("__global__ void k(int *p) {\n  asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*p)); }") ==
           "kernel.cu(2): error: inline PTX (asm) is not on the software GPU\n");
-    // Where a folder with NVIDIA's is given too; a header of the user's own with such a name is the user's.
+    // Refused even with a folder of NVIDIA's headers; a user's own header with such a name is used.
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / ("gpuorch_messages_" + std::to_string(getpid()));
     fs::create_directories(folder / "crt");

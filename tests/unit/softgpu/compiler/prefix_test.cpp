@@ -1,4 +1,4 @@
-// The precompiled device header of the software GPU's compiler: used where there is one, and never missed.
+// The precompiled device header of the software GPU's compiler: used where present, never required.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -42,7 +42,7 @@ CompileResult compile(gpo::driver::Compiler& compiler, TestShelf* shelf, const s
 const std::string kKernel =
     "__global__ void k(int* x) { __shared__ int s[4]; s[0] = N; __syncthreads(); atomicAdd(x, s[0]); }\n";
 
-/// False, and counted as skipped, where the compiler isn't GCC.
+/// False, and the test counted as skipped, if the compiler isn't GCC.
 bool have_gcc() {
     const auto compiler = gpo::softgpu::make_soft_compiler();
     TestShelf shelf;
@@ -91,7 +91,7 @@ TEST_CASE("a precompiled header that is none, or finds no room, is done without"
     full.full = true;
     CHECK(compile(*compiler, &full, kKernel, {"-DN=1"}).ok);
     CHECK(compile(*compiler, &full, kKernel, {"-DN=2"}).ok);
-    CHECK(full.puts == 1);   // it isn't tried again and again
+    CHECK(full.puts == 1);   // no repeated attempts
     TestShelf shelf;
     const auto other = gpo::softgpu::make_soft_compiler();
     REQUIRE(compile(*other, &shelf, kKernel, {"-DN=1"}).ok);

@@ -1,4 +1,4 @@
-// Processes of the software GPU's compiler: they end in time, whatever they do with their output, and have bounds.
+// Processes of the software GPU's compiler: they end in time, regardless of their output, and have limits.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ ProcessResult shell(const std::string& script, uint64_t limit = 60 * kSecond) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Not there, or dead and only waiting for its parent to ask.
+/// True if no such process exists, or only as a zombie.
 bool is_gone(pid_t process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     std::string text;
@@ -114,7 +114,7 @@ TEST_CASE("a process has limits of memory, time, files and cores, and starts wit
 
 TEST_CASE(
     "what is preloaded reaches the compiler without sanitizers' runtimes, which its limit of memory has no room for") {
-    // There are no such files: the loader complains of the one that is left, and goes on.
+    // The files don't exist: the loader only warns about the library that is left.
     setenv("LD_PRELOAD", "/mine/libasan.so.8:/mine/other.so /mine/libclang_rt.tsan-x86_64.so /mine/libasan/last.so", 1);
     const ProcessResult result = shell("echo; echo \"[$LD_PRELOAD]\"");
     unsetenv("LD_PRELOAD");

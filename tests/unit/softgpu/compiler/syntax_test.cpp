@@ -1,5 +1,5 @@
-// What only the software GPU's compiler has: a choice of C++ compilers below it, the host's own headers, and kernels
-// that are marked because they wait. Syntax that any device takes is in conformance/kernel_syntax_test.cpp.
+// Features of the software GPU's compiler alone: a choice of C++ compilers below it, the host's own headers, and marks
+// on kernels that wait. conformance/kernel_syntax_test.cpp tests the syntax that any device takes.
 #include "unit/softgpu/kernel_device.h"
 
 #include <cstdio>
@@ -114,12 +114,12 @@ __global__ void quiet(int *p) { if (p[0]) p[1] = p[0]; while (p[2] > 0) p[2] -= 
 }
 )");
     const auto waits = [&](const char* name) { return (program.kernel(name).flags & GPO_SOFT_KERNEL_WAITS) != 0; };
-    // An operator that waits may be called without being named, so that everything here waits once there is one.
+    // An operator that waits may be called without its name, so every kernel waits in a source with such an operator.
     for (const char* name : {"reaches", "member_volatile", "typedef_volatile", "swaps", "jumps", "forever",
                              "with_fence", "if_else", "do_while"})
         CHECK_MESSAGE(waits(name), name);
     Device device(1);
-    // Each ends when another kernel writes, on a single worker.
+    // Each kernel ends when another kernel writes, on a single worker.
     const Program setter("extern \"C\" __global__ void set(int *p) { atomicExch(p, 1); }");
     for (const char* name : {"typedef_volatile", "jumps", "forever", "if_else", "do_while"}) {
         int word = 0;

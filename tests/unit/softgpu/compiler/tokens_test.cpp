@@ -1,5 +1,5 @@
-// The software GPU's pass over a kernel's tokens, with source that no compiler would take: it rewrites it or refuses it
-// with the place, and comes to an end.
+// The software GPU's pass over a kernel's tokens, with source that no compiler would take: the pass rewrites or refuses
+// the source with the place, and always ends.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -41,7 +41,7 @@ __global__ void launching(int *out) {
 }
 )";
 
-/// Whether the pass takes it; false where it refuses it.
+/// True if the pass takes the source, false if refused.
 bool taken(const std::string& source) {
     try {
         PassOptions options;
@@ -55,7 +55,7 @@ bool taken(const std::string& source) {
     }
 }
 
-/// With the brackets closed that are open at its end.
+/// The source with its open brackets closed.
 std::string closed(std::string source) {
     std::string open;
     for (const char c : source) {
@@ -178,7 +178,7 @@ TEST_CASE(
         CHECK(rewritten(loop).find("__gpo_watch") == std::string::npos);
     }
     CHECK(rewritten("while (*flag == 0) { ++i; }").find("__gpo_spinner") != std::string::npos);
-    // A graph can't be launched while it runs: so the loop waits for others.
+    // A graph can't be launched while it runs, so the loop waits for other threads.
     for (const std::string loop :
          {"while (gpo::launch_tail(graph)) ++i;", "do { n = cudaGraphLaunch(graph, 0); } while (n);"}) {
         CAPTURE(loop);

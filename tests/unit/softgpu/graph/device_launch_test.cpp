@@ -1,5 +1,5 @@
-// Launches by kernels on the software GPU where CUDA leaves them undefined, or where threads meet: nothing is lost, and
-// nothing is used after it has gone.
+// Launches by kernels on the software GPU in cases that CUDA leaves undefined, or where threads race: nothing is lost,
+// and nothing is used after its destruction.
 #include <algorithm>
 
 #include "support/explore.h"
@@ -74,7 +74,7 @@ TEST_CASE("a stream's launch of what a kernel has launched waits until that is d
     await_nonzero(words);
     OK(gpu.cu->cuGraphLaunch(child, second));
     OK(gpu.launch(second, "count", words + 3));
-    // Kernels can't launch what a stream has.
+    // Kernels can't launch a graph that a stream is running.
     const CUstream third = gpu.stream();
     OK(gpu.cu->cuGraphLaunch(gpu.launcher({child}, kTail), third));
     OK(gpu.cu->cuStreamSynchronize(third));

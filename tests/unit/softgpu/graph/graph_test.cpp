@@ -1,4 +1,4 @@
-// Graphs on the software GPU where things go wrong: stale handles, kernels that fail within a graph, contexts that go
+// Errors with graphs on the software GPU: stale handles, kernels that fail within a graph, contexts that are destroyed
 // while a graph runs or holds memory.
 #include "unit/softgpu/softgpu.h"
 
@@ -38,7 +38,7 @@ CUgraphNode put_kernel(Gpu& gpu, CUgraph graph, CUgraphNode after, const char* n
 CUgraphNode put_event(Gpu& gpu, CUgraph graph, CUgraphNode after, CUgraphNodeType type, CUevent event) {
     CUgraphNodeParams parameters{};
     parameters.type = type;
-    parameters.eventRecord.event = event;  // a wait's is in the same place
+    parameters.eventRecord.event = event;  // in the same place for a wait
     return put(gpu, graph, parameters, after);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("stale graphs, nodes and executables are refused, and what has their s
         IS(gpu.cu->cuGraphDestroy(static_cast<CUgraph>(nonsense)), CUDA_ERROR_INVALID_VALUE);
         IS(gpu.cu->cuGraphDestroyNode(static_cast<CUgraphNode>(nonsense)), CUDA_ERROR_INVALID_VALUE);
     }
-    // A node that was removed names nothing in the executables that have it.
+    // A removed node's handle is invalid in executables that contain the node.
     const CUgraphNode removed = put_kernel(gpu, graph, node, "count", words + 1);
     const CUgraphExec both = instantiate(gpu, graph);
     OK(gpu.cu->cuGraphDestroyNode(removed));
@@ -262,7 +262,7 @@ TEST_CASE("memory of a graph that is freed on a stream goes back when the stream
     const CUgraphExec exec = instantiate(gpu, graph);
     OK(gpu.cu->cuGraphLaunch(exec, stream));
     OK(gpu.cu->cuStreamSynchronize(stream));
-    std::atomic<bool> open{false};   // no kernel: the executable's end would wait for that
+    std::atomic<bool> open{false};   // a kernel instead would make the executable's destruction wait
     const auto wait = [](void* word) {
         while (!static_cast<std::atomic<bool>*>(word)->load()) std::this_thread::yield();
     };

@@ -1,5 +1,5 @@
-// Graphs on the software GPU with the hand-written kernels: what the unit tests of loops and of launches by kernels
-// share.
+// Graphs on the software GPU with the hand-written kernels, shared by the unit tests of loops and of launches by
+// kernels.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Loops in graphs of the software GPU that don't end: they leave the rest of the device alone, and end with their
-// context or with the devices.
+// Endless loops in graphs of the software GPU don't disturb the rest of the device, and end with their context or with
+// the devices.
 #include <functional>
 
 #include "unit/softgpu/graph/graphs.h"
@@ -35,7 +35,7 @@ const struct {
                {"a kernel", a_kernel},
                {"an empty body beside a kernel", an_empty_body_beside_a_kernel}};
 
-/// Puts a loop on the stream that doesn't end.
+/// Puts an endless loop on the stream.
 void loop_on(GraphGpu& gpu, CUstream stream, const Body& fill) {
     const CUgraph graph = gpu.graph();
     fill(gpu, gpu.conditional(graph, gpu.condition(graph, 1), CU_GRAPH_COND_TYPE_WHILE));
@@ -59,7 +59,7 @@ TEST_CASE("an endless loop leaves other streams their work, and ends with the co
         }
         CHECK(words[0] == 20);
         IS(gpu.cu->cuStreamQuery(looping), CUDA_ERROR_NOT_READY);
-        OK(gpu.launch(looping, "count", words + 1));  // never comes to it
+        OK(gpu.launch(looping, "count", words + 1));  // never begins
     }
 }
 

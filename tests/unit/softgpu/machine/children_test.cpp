@@ -1,5 +1,5 @@
-// Grids that kernels have launched: what becomes of them when one fails or their context goes, how many there may be,
-// and which graphs may not have them.
+// Grids launched by kernels: their end when a grid fails or the context is destroyed, their limit, and the graphs that
+// refuse them.
 #include <thread>
 
 #include "softgpu/compiler/compiler.h"
@@ -66,9 +66,9 @@ struct Families : GraphGpu {
         load();
         words = pinned(4);
     }
-    /// Into the current context.
+    /// Loads the image into the current context.
     void load() { OK(cu->cuModuleLoadDataEx(&module, image().data(), 0, nullptr, nullptr)); }
-    /// Compiled once.
+    /// The image, compiled once.
     static const std::vector<std::byte>& image() {
         static const std::vector<std::byte> made = [] {
             gpo::driver::CompileRequest request;

@@ -1,4 +1,4 @@
-// What the software GPU does when a kernel fails, when contexts go, and when it is closed, opened again or forked.
+// The software GPU when a kernel fails, when contexts are destroyed, and when it is closed, opened again or forked.
 #include "unit/softgpu/softgpu.h"
 
 #include <dirent.h>
@@ -52,7 +52,7 @@ TEST_CASE("a failing kernel takes every device along, and the failure names it e
     CHECK(fault->number == 2);
     CHECK(fault->kernel == "fail_when");
     CHECK(fault->text.find("it was asked to") != std::string::npos);
-    // Safe still: identities, queries of what a device is, destruction.
+    // Still safe: identities, queries of device attributes, destruction.
     unsigned long long id = 0;
     OK(gpu.cu->cuCtxGetId(gpu.context, &id));
     int count = 0;
@@ -250,7 +250,7 @@ TEST_CASE("without a current context, calls that need one say so") {
     const CUstream stream = gpu.stream();
     const CUevent event = gpu.event();
     OK(gpu.cu->cuCtxSetCurrent(nullptr));
-    OK(gpu.cu->cuEventRecord(event, stream));   // these two don't
+    OK(gpu.cu->cuEventRecord(event, stream));   // the next two calls don't
     while (gpu.cu->cuEventQuery(event) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
     OK(gpu.cu->cuEventQuery(event));
     IS(gpu.cu->cuEventRecord(event, nullptr), CUDA_ERROR_INVALID_CONTEXT);
@@ -430,7 +430,7 @@ TEST_CASE("a thread's stack of contexts is as deep as it is made, and each threa
         OK(gpu.cu->cuCtxGetCurrent(&current));
         CHECK(current == at_the_bottom);
         for (int i = 0; i < kDepth; ++i)
-            OK(gpu.cu->cuCtxPushCurrent(gpu.context));  // of the other thread: they go with it
+            OK(gpu.cu->cuCtxPushCurrent(gpu.context));  // of the other thread, and end with the thread
         OK(gpu.cu->cuCtxDestroy(contexts[1]));
     };
     std::thread(walk, nullptr).join();

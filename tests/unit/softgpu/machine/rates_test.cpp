@@ -1,4 +1,4 @@
-// The software GPU with rates, in virtual time: how long things take and what overlaps are exact numbers.
+// The software GPU with rates, in virtual time: durations and overlaps are exact numbers.
 #include "unit/softgpu/softgpu.h"
 
 #include <cmath>
@@ -57,13 +57,13 @@ TEST_CASE("in virtual time copies take what their rate says, and the two directi
         OK(gpu.cu->cuEventRecord(events[2], out));
         OK(gpu.launch(run, "count", words));
         OK(gpu.cu->cuEventRecord(events[3], run));
-        CHECK(gpo::host::now() == begin);   // nothing was done, or waited for, at the calls
+        CHECK(gpo::host::now() == begin);   // the calls did nothing and waited for nothing
         for (const CUstream stream : {in, out, run}) OK(gpu.cu->cuStreamSynchronize(stream));
         CHECK(between(gpu, events[0], events[1]) == doctest::Approx(4.0).epsilon(1e-5));
         CHECK(between(gpu, events[0], events[2]) == doctest::Approx(4.0).epsilon(1e-5));
         CHECK(between(gpu, events[0], events[3]) == doctest::Approx(3.0).epsilon(1e-5));
         CHECK(double(gpo::host::now() - begin) == doctest::Approx(4e6).epsilon(1e-5));
-        // In one stream the same things take turns.
+        // In one stream the same operations run one after the other.
         OK(gpu.cu->cuEventRecord(events[4], in));
         OK(gpu.cu->cuMemcpyHtoDAsync(a, host, kMiB, in));
         OK(gpu.launch(in, "count", words));

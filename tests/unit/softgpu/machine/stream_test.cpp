@@ -1,4 +1,4 @@
-// Streams and events of the software GPU: order, overlap, what queries say, what is refused.
+// Streams and events of the software GPU: order, overlap, queries, refusals.
 #include "unit/softgpu/softgpu.h"
 
 #include <thread>
@@ -256,7 +256,7 @@ TEST_CASE("stale, mistyped and made-up handles are refused") {
     const CUevent event = gpu.event(), gone = gpu.event();
     const CUstream stream = gpu.stream();
     OK(gpu.cu->cuEventDestroy(gone));
-    const CUevent owner = gpu.event();   // may have gone's slot
+    const CUevent owner = gpu.event();   // may reuse the destroyed event's slot
     IS(gpu.cu->cuEventQuery(gone), CUDA_ERROR_INVALID_HANDLE);
     IS(gpu.cu->cuEventDestroy(gone), CUDA_ERROR_INVALID_HANDLE);
     IS(gpu.cu->cuEventRecord(gone, stream), CUDA_ERROR_INVALID_HANDLE);

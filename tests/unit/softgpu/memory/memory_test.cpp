@@ -1,4 +1,4 @@
-// Memory and copies of the software GPU: which addresses are accepted, what copies move, what pools count.
+// Memory and copies of the software GPU: accepted addresses, the effect of copies, the figures of pools.
 #include "unit/softgpu/softgpu.h"
 
 #include <sys/mman.h>
@@ -251,7 +251,7 @@ TEST_CASE("a pointer says what it is") {
        CUDA_ERROR_INVALID_VALUE);
     IS(gpu.cu->cuMemGetAddressRange(&base, &size, local + 100), CUDA_ERROR_NOT_FOUND);
     OK(gpu.cu->cuDevicePrimaryCtxRelease(1));
-    IS(gpu.cu->cuMemGetAddressRange(&base, &size, remote), CUDA_ERROR_NOT_FOUND);   // gone with its context
+    IS(gpu.cu->cuMemGetAddressRange(&base, &size, remote), CUDA_ERROR_NOT_FOUND);   // destroyed with its context
 }
 
 TEST_CASE("peers: what can be reached, enabled, disabled and copied") {
@@ -392,7 +392,7 @@ TEST_CASE("a trim gives back only memory whose frees a host thread has synchroni
     SUBCASE("by an event behind them") { OK(gpu.cu->cuEventSynchronize(behind)); }
     SUBCASE("by their stream") { OK(gpu.cu->cuStreamSynchronize(a)); }
     CHECK(trimmed() == 0);
-    // The memory can be had again before anybody synchronises.
+    // The memory can be allocated again before any synchronisation.
     OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 64 << 20, pool, a));
     OK(gpu.cu->cuMemFreeAsync(block, a));
     OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 64 << 20, pool, b));
@@ -427,7 +427,7 @@ TEST_CASE("stream-ordered memory that is freed by cuMemFree is given back, and w
     IS(gpu.cu->cuMemFree(a), CUDA_ERROR_INVALID_VALUE);
     CHECK(pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
     CHECK(pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0);
-    // Freed by one call and by the other, and handed out between: a free is of the block that it was called for.
+    // Two kinds of free, with an allocation in between: each free applies to the block at the time of its call.
     OK(gpu.cu->cuMemAllocFromPoolAsync(&a, 1 << 20, pool, stream));
     OK(gpu.cu->cuMemFreeAsync(a, stream));
     OK(gpu.cu->cuMemAllocFromPoolAsync(&again, 1 << 20, pool, stream));
