@@ -33,7 +33,7 @@ class Stdout {
 public:
     Stdout() {
         fflush(stdout);
-        char path[] = "/tmp/gpuorch-stdout-XXXXXX";
+        char path[] = "/tmp/gpuorch-test-stdout-XXXXXX";
         const int file = mkstemp(path);
         REQUIRE(file >= 0);
         unlink(path);

@@ -164,7 +164,7 @@ TEST_CASE("a pipeline splits one source over all devices, and the sink gets the 
 TEST_CASE("files, pinned memory and callbacks go over several devices, with chunks of a size that is found") {
     Devices all;
     const auto data = noise(3'000'001);
-    const std::string in = "/tmp/gpuorch-devices-in-" + std::to_string(getpid()), out = in + "-out";
+    const std::string in = "/tmp/gpuorch-test-devices-in-" + std::to_string(getpid()), out = in + "-out";
     write_file(in, data);
     Pinned<uint8_t> from = all.pinned<uint8_t>(data.size()), to = all.pinned<uint8_t>(data.size());
     std::copy(data.begin(), data.end(), from.begin());

@@ -216,7 +216,7 @@ void trace_at_last(gpo_runtime_t runtime, const std::string& path, const Look& l
 TEST_CASE("a trace that can't begin removes no pipe and no device") {
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
-    const std::string path = "/tmp/gpuorch-device-" + std::to_string(getpid());
+    const std::string path = "/tmp/gpuorch-test-device-" + std::to_string(getpid());
     REQUIRE(symlink("/dev/null", path.c_str()) == 0);
     trace_at_last(runtime, path, [&] { REQUIRE(access(path.c_str(), F_OK) == 0); });
     CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
@@ -226,7 +226,7 @@ TEST_CASE("a trace that can't begin removes no pipe and no device") {
 TEST_CASE("a trace that can't begin leaves the file as it was, or none") {
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
-    const std::filesystem::path folder = "/tmp/gpuorch-begun-" + std::to_string(getpid());
+    const std::filesystem::path folder = "/tmp/gpuorch-test-begun-" + std::to_string(getpid());
     std::filesystem::create_directory(folder);
     for (const std::string ending : {".json", ".json.gz"}) {
         const std::filesystem::path made = folder / ("folder/made" + ending), there = folder / ("there" + ending);

@@ -26,7 +26,7 @@ constexpr size_t kChunk = 4096, kFileBytes = 4 * kChunk + 1000;
 /// A folder with the file that the job reads.
 class Job {
 public:
-    Job() : folder_("/tmp/gpuorch-job-" + std::to_string(getpid())) {
+    Job() : folder_("/tmp/gpuorch-test-job-" + std::to_string(getpid())) {
         fs::remove_all(folder_);
         fs::create_directory(folder_);
         for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<char>(i * 7 + i / 256);
@@ -207,7 +207,7 @@ namespace {
 /// Folder for the compiler's files; checks at the end that the compiler has removed them all.
 class Workshop {
 public:
-    Workshop() : folder_("/tmp/gpuorch-workshop-" + std::to_string(getpid())) { fs::create_directory(folder_); }
+    Workshop() : folder_("/tmp/gpuorch-test-workshop-" + std::to_string(getpid())) { fs::create_directory(folder_); }
     ~Workshop() {
         CHECK(fs::is_empty(folder_));
         fs::remove_all(folder_);
@@ -224,7 +224,7 @@ private:
 /// compile takes milliseconds. To the library it is any compiler.
 class Rememberer {
 public:
-    Rememberer() : folder_("/tmp/gpuorch-rememberer-" + std::to_string(getpid())) {
+    Rememberer() : folder_("/tmp/gpuorch-test-rememberer-" + std::to_string(getpid())) {
         fs::create_directory(folder_);
         const char* const given = std::getenv("GPUORCH_CXX");
         std::ofstream(program()) << "#!/bin/sh\n"
@@ -261,7 +261,7 @@ class FreshCache {
 public:
     FreshCache() { fs::remove_all(path); }
     ~FreshCache() { fs::remove_all(path); }
-    const std::string path = "/tmp/gpuorch-kernels-" + std::to_string(getpid());
+    const std::string path = "/tmp/gpuorch-test-kernels-" + std::to_string(getpid());
 };
 
 /// `flags` of the compile: GPO_COMPILE_*.

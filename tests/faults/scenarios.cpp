@@ -149,7 +149,7 @@ void check_lines(const std::string& path) {
 
 void traces(Attempt& a) {
     if (!a.open()) return;
-    const std::string folder = "/tmp/gpuorch-trace-" + std::to_string(getpid());
+    const std::string folder = "/tmp/gpuorch-test-trace-" + std::to_string(getpid());
     const std::string trace = folder + ".json.gz", picture = folder + ".svg";
     auto options = sized<gpo_trace_options>();
     options.path = trace.c_str();

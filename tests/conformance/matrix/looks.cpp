@@ -440,7 +440,7 @@ class Trace final : public View {
 public:
     using View::View;
     void before() override {
-        path_ = "/tmp/gpuorch-matrix-" + std::to_string(getpid()) + ".json";
+        path_ = "/tmp/gpuorch-test-matrix-" + std::to_string(getpid()) + ".json";
         auto options = sized<gpo_trace_options>();
         options.path = path_.c_str();
         REQUIRE_OK(gpo_trace_start(world.gpu.runtime, &options));

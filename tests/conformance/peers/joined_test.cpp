@@ -335,7 +335,7 @@ TEST_CASE("a shutdown ends what waits for other ranks") {
 
 TEST_CASE("a shutdown ends a join that waits") {
     Gpu gpu;
-    const std::string path = "/tmp/gpuorch-joining-" + std::to_string(getpid());
+    const std::string path = "/tmp/gpuorch-test-joining-" + std::to_string(getpid());
     gpo_status joined = GPO_INTERNAL;
     std::thread thread([&] {
         auto options = sized<gpo_join_options>();

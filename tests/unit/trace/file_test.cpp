@@ -54,7 +54,7 @@ std::string line(int number) { return "{" + std::to_string(number * 2654435761u)
 }  // namespace
 
 TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, or is removed") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     for (const bool packed : {false, true}) {
         const std::string name = std::string(path) + (packed ? ".gz" : ".json");
@@ -101,7 +101,7 @@ TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, o
 TEST_CASE(
     "a trace file is whole after each append, as a process that is killed leaves it, and no byte of the old end is "
     "left") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
         File file(name, "[\n", "{\"a last event\"}\n]\n");
@@ -127,7 +127,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a trace file that is written in small pieces keeps nearly all of them when the disk fills up") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
         SizeLimit limit(40'000);
@@ -147,7 +147,7 @@ TEST_CASE("a trace file that is written in small pieces keeps nearly all of them
 }
 
 TEST_CASE("a trace that goes into a pipe gets its end once, when it is closed") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
         REQUIRE(mkfifo(name.c_str(), 0600) == 0);
@@ -171,7 +171,7 @@ TEST_CASE("a trace that goes into a pipe gets its end once, when it is closed") 
 }
 
 TEST_CASE("a trace file that nothing was written to, and one that all was written to, are whole") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     const std::string plain = std::string(path) + ".json", packed = plain + ".gz";
     for (const bool some : {false, true}) {
@@ -193,7 +193,7 @@ TEST_CASE("a trace file that nothing was written to, and one that all was writte
 
 TEST_CASE(
     "a file is one trace's at a time, also where its name leads through a link, and pipes and devices are anybody's") {
-    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    char path[] = "/tmp/gpuorch-test-file-XXXXXX";
     close(mkstemp(path));
     const std::string link = std::string(path) + ".link";
     REQUIRE(symlink(path, link.c_str()) == 0);
@@ -220,7 +220,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a file that is put in place of a claimed one is claimed, and one that was made and never written to goes") {
-    char folder[] = "/tmp/gpuorch-claim-XXXXXX";
+    char folder[] = "/tmp/gpuorch-test-claim-XXXXXX";
     REQUIRE(mkdtemp(folder) != nullptr);
     const std::string path = std::string(folder) + "/timeline.svg";
     const auto taken = [&] {
