@@ -29,7 +29,8 @@ def main():
     unresolved = subprocess.run(["ldd", "-r", LIBRARY], capture_output=True, text=True)
     check("it lacks no symbol", [line for line in (unresolved.stdout + unresolved.stderr).splitlines()
                                  if "undefined symbol" in line][:5])
-    # The compiler makes one entry (frame_dummy), and Asio another: its constants are empty, but have destructors to register.
+    # The compiler makes one entry (frame_dummy), and Asio another: its constants are empty, but have destructors to
+    # register.
     size = re.search(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic)
     count = int(size.group(1)) // 8 - 2 if size else 0
     constructors = set(re.findall(r"_GLOBAL__(?:sub_)?I_\S+", read("readelf", "-sW")))

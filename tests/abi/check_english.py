@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Comments, headers and documents are plain English: in each folder at most MOST per cent of the sentences (PUBLIC in what users
-read) have to be read twice. A sentence counts if it uses private words, opens with a pronoun in place of a subject, points at things
-four times (three times if it is short), or has more than 38 words. A hit is a place to look at, not a verdict.
+"""Comments, headers and documents are plain English: in each folder at most MOST per cent of the sentences (PUBLIC in
+what users read) have to be read twice. A sentence counts if it uses private words, opens with a pronoun in place of a
+subject, points at things four times (three times if it is short), or has more than 38 words. A hit is a place to look
+at, not a verdict.
 
     tests/abi/check_english.py [--worst [N]] [PATH...]     prints the sentences below these paths
 
