@@ -95,7 +95,7 @@ bool fill(Table& table, GetProcAddress* get, int version, std::string* why) {
 
 /// A stream that has freed memory of a pool may be destroyed while another thread destroys the pool. Driver 580 reads
 /// address 0x78 in cuStreamDestroy then, in one of four runs of the matrix's learning streams and within seconds in a
-/// program that does nothing else. Under one lock neither did. The driver waits for kernels in neither call.
+/// program that does nothing else. Under one lock neither did.
 void serialise_destruction(Table& table) {
     static host::Mutex& lock = *new host::Mutex();
     static const auto destroy_stream = table.cuStreamDestroy;
