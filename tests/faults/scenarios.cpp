@@ -82,8 +82,8 @@ void devices(Attempt& a) {
     STEP(a, gpo_device_get_native(a.device, &context, nullptr));
     uint64_t free_bytes = 0, total_bytes = 0, value = 0;
     STEP(a, gpo_device_get_memory(a.device, &free_bytes, &total_bytes));
-    STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PRINTF_BYTES, &value));
-    if (value) STEP(a, gpo_device_set_limit(a.device, GPO_LIMIT_PRINTF_BYTES, value));
+    STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_L2_FETCH_BYTES, &value));
+    if (value) STEP(a, gpo_device_set_limit(a.device, GPO_LIMIT_L2_FETCH_BYTES, value));
     auto options = sized<gpo_device_options>();
     options.ordinal = 1;
     Device second;
