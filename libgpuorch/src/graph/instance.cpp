@@ -20,6 +20,28 @@ uint64_t allocated_by(const Recipe& recipe) noexcept {
     return bytes;
 }
 
+constexpr int64_t kLanesOfOthers = 8, kNodesOfOthers = 64;   // of a node whose inside isn't known
+
+/// The room that an executable graph needs: an upper bound for what the driver takes. A node continues the branch of
+/// the only node before it, unless another node does; every other node begins a branch.
+Room::Need need_of(const Recipe& recipe) {
+    const std::vector<Node>& nodes = recipe.nodes();
+    std::vector<bool> continued(nodes.size());
+    Room::Need need{0, static_cast<int64_t>(nodes.size())};
+    for (const Node& node : nodes) {
+        if (std::holds_alternative<EmptyNode>(node.work) || is_memory(node.work)) continue;
+        if (std::holds_alternative<OtherNode>(node.work)) {
+            need.lanes += kLanesOfOthers;
+            need.nodes += kNodesOfOthers;
+        }
+        const bool continues = node.order_known && node.after.size() == 1 && !continued[node.after[0]];
+        if (continues) continued[node.after[0]] = true;
+        else ++need.lanes;
+    }
+    need.lanes = std::max<int64_t>(need.lanes, 1);
+    return need;
+}
+
 bool same(const Parameter& parameter, const Values& a, const Values& b) noexcept {
     return std::memcmp(a.data() + parameter.offset, b.data() + parameter.offset, parameter.bytes) == 0;
 }
@@ -165,6 +187,7 @@ class Graph::Executable::Destroy final : public BlockingCall {
 public:
     Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
     CUgraphExec native = nullptr;   // NULL: take the executable that was left to the recipe
+    Room::Share room;
 
 private:
     void call(bool ok) noexcept override {
@@ -193,6 +216,7 @@ Graph::Executable::~Executable() {
     // An uncopyable recipe has one executable at a time: if the next graph comes first, it destroys this executable.
     if (built_->single() && !built_->copyable()) built_->leave(native);
     else destroy_->native = native;
+    destroy_->room = std::move(room);
     BlockingCall* const call = destroy_.release();
     if (context_->runtime().shutting_down()) call->make();
     else call->make_elsewhere();
@@ -202,6 +226,7 @@ Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     const Recipe& recipe = *built;
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) context().note_device_graph();
     auto made = make<Executable>(context(), built);
+    made->room = Streams::of(context()).room().take(need_of(recipe), "making a graph");
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;

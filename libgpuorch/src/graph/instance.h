@@ -20,6 +20,7 @@
 #include "stream/blocking_calls.h"
 #include "stream/launched_events.h"
 #include "stream/operation.h"
+#include "stream/room.h"
 
 namespace gpo {
 
@@ -107,6 +108,7 @@ private:
         /// Throws std::bad_alloc.
         Executable(Context& context, const Ref<Recipe>& built);
         CUgraphExec native = nullptr;
+        Room::Share room;
 
     private:
         class Destroy;

@@ -55,6 +55,11 @@ uint32_t attribute(Context& context, CUdevice_attribute which) {
     return static_cast<uint32_t>(std::max(device_attribute(context, which), 0));
 }
 
+// Drivers before CUDA 12.4 can't report the parameters that a graph with the kernel needs.
+bool needs_room(const Function& function) {
+    return function.local_bytes > Room::kLocalBytes && function.parameters_known;
+}
+
 }  // namespace
 
 int device_attribute(Context& context, CUdevice_attribute which) {
@@ -139,9 +144,12 @@ void Module::load(std::string* log) {
 
 Module::~Module() {
     if (!native_ || host::forked()) return;
+    Streams& streams = Streams::of(*context_);
+    for (const auto& [native, function] : functions_)
+        if (needs_room(*function)) streams.room().remove_kernel(native);
     try {
         auto unload = std::make_unique<Unload>(*context_, native_, nvshmem_begun_);
-        Streams::of(*context_).when_all_pass([call = unload.get()](bool) { call->make(); });
+        streams.when_all_pass([call = unload.get()](bool) { call->make(); });
         static_cast<void>(unload.release());
     } catch (...) {
         // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
@@ -220,6 +228,8 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, native),
                     "cuFuncGetAttribute");
     function->max_dynamic_shared.store(static_cast<uint32_t>(value), std::memory_order_relaxed);
+    context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, native), "cuFuncGetAttribute");
+    function->local_bytes = static_cast<uint32_t>(value);
     if (!table.cuFuncGetParamInfo) return function;
     for (size_t i = 0;; ++i) {
         size_t offset = 0, bytes = 0;
@@ -250,6 +260,8 @@ Function& Module::function(std::string_view name) {
     if (found == functions_.end()) {
         lock.unlock();
         auto made = describe_function(native, std::move(symbol));
+        if (needs_room(*made))
+            Streams::of(*context_).room().add_kernel(native, made->local_bytes, made->parameter_bytes);
         lock.lock();
         // Another thread may have been faster: then its entry stays.
         found = functions_.try_emplace(native, std::move(made)).first;

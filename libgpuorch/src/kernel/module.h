@@ -42,6 +42,7 @@ struct alignas(64) Function {
     // Other facts:
     std::string symbol;
     uint32_t parameter_bytes = 0;                  // with padding
+    uint32_t local_bytes = 0;                      // for each thread
     /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20;
     /// 0: none.
     std::atomic<uint64_t> occupancy{0};

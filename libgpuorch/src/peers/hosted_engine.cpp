@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "completion/mark.h"
+#include "stream/streams.h"
 
 namespace gpo::peers {
 
@@ -16,8 +17,9 @@ constexpr uint64_t kWatchesEvery = 20'000'000, kIdleWatchesEvery = 200'000'000; 
 constexpr uint64_t kHalf = 4 << 20, kDeviceHalf = 32 << 20;   // bytes of a half of Staging, pinned and on the device
 constexpr uint64_t kNewsPatience = 500'000'000;   // ns for news of a living rank's progress to arrive
 
-CUstream make_stream(Context& context) {
+CUstream make_stream(Context& context, Room::Share& room) {
     const DriverScope scope(context);
+    room = Streams::of(context).room().take(Room::kStream, "making a group's stream");
     CUstream stream = nullptr;
     context.check(context.table().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0),
                   "cuStreamCreateWithPriority");
@@ -102,7 +104,7 @@ HostedEngine::HostedEngine(Ref<Context> context, std::unique_ptr<Transport> tran
       memory_(make<OwnedMemory>(context_, owner)),
       staging_{static_cast<std::byte*>(memory_->allocate_host(2 * kHalf)), kHalf},
       transport_(std::move(transport)), watch_(*transport_), announced_(ranks_) {
-    copies_ = make_stream(*context_);
+    copies_ = make_stream(*context_, room_);
 }
 
 HostedEngine::~HostedEngine() {

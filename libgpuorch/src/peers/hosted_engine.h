@@ -25,6 +25,7 @@
 #include "peers/kernels.h"
 #include "peers/nccl_engine.h"
 #include "peers/progress.h"
+#include "stream/room.h"
 
 namespace gpo::peers {
 
@@ -117,6 +118,7 @@ private:
     const uint64_t patience_;
     const Ref<OwnedMemory> memory_;
     const Staging staging_;
+    Room::Share room_;
     CUstream copies_ = nullptr;              // the engine's own stream
     Ref<NcclEngine> nccl_;                   // set before the thread starts, as are:
     bool checked_ = false;

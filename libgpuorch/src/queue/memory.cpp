@@ -2,12 +2,15 @@
 
 #include <cstring>
 
+#include "stream/streams.h"
+
 namespace gpo::queue {
 
 namespace {
 
-CUstream make_control_stream(Context& context) {
+CUstream make_control_stream(Context& context, Room::Share& room) {
     DriverScope scope(context);
+    room = Streams::of(context).room().take(Room::kStream, "making a queue's stream");
     const driver::Table& table = context.table();
     int least = 0, greatest = 0;
     context.check(table.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
@@ -21,7 +24,7 @@ CUstream make_control_stream(Context& context) {
 
 Memory::Memory(Ref<Context> context, Ref<gpo::Stream> user, const FixedText<96>& owner)
     : context_(std::move(context)), user_(std::move(user)), memory_(make<OwnedMemory>(context_, owner)),
-      control_(make_control_stream(*context_)) {
+      control_(make_control_stream(*context_, room_)) {
     if (!user_) return;
     user_->marks().expect_mark();
     expecting_ = true;

@@ -11,6 +11,7 @@
 #include "completion/mark.h"
 #include "core/errands.h"
 #include "memory/owned_memory.h"
+#include "stream/room.h"
 #include "stream/stream.h"
 
 namespace gpo::queue {
@@ -51,6 +52,7 @@ private:
     const Ref<Context> context_;
     const Ref<gpo::Stream> user_;
     const Ref<OwnedMemory> memory_;
+    gpo::Room::Share room_;
     CUstream control_ = nullptr;
     std::atomic<uint64_t> device_bytes_{0}, pinned_bytes_{0};
     bool expecting_ = false, marked_ = false;  // the user's stream expects a mark; has got it

@@ -4,7 +4,8 @@
 // device memory by cuMemFree, unregisters host memory, loads or unloads code, or sets the stack limit. The destruction
 // of an executable graph blocks too if the graph has conditional or memory nodes, launches graphs or is launched by
 // kernels. The driver returns when all kernels of the context that run at the call have ended, and other threads' calls
-// may wait for this call. Allocations, cuMemFreeAsync, pools, streams, events, other graphs and copies don't block.
+// may wait for this call. Making streams and graphs blocks only if there is no room for them (stream/room.h).
+// Allocations, cuMemFreeAsync, pools, events, the destruction of streams and of other graphs, and copies don't block.
 //
 // The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
 // only while no blocking call is in progress: it waits for the call, which returns soon, since no kernel stays. A

@@ -1,8 +1,9 @@
 #include "stream/replay.h"
 
 #include <cstring>
+#include <optional>
 
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -150,6 +151,9 @@ void Replay::add(const Operation& operation, const LearnableWork& work) {
 }
 
 CUresult Replay::build() noexcept {
+    std::optional<Room::Share> room = Streams::of(context_).room().try_take({1, static_cast<int64_t>(size())});
+    if (!room) return CUDA_ERROR_NOT_READY;
+    room_ = std::move(*room);
     const driver::Table& table = context_.table();
     CUresult result = table.cuGraphCreate(&graph_, 0);
     CUgraphNode last = nullptr;

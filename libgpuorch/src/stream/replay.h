@@ -7,6 +7,7 @@
 
 #include "stream/arguments.h"
 #include "stream/held.h"
+#include "stream/room.h"
 #include "stream/work.h"
 
 namespace gpo {
@@ -86,6 +87,7 @@ private:
     std::vector<Held::Spent::iterator> steps_;
     CUgraph graph_ = nullptr;
     CUgraphExec exec_ = nullptr;
+    Room::Share room_;
     std::unique_ptr<Replay> next_;  // in a list of given-up replays
 };
 

@@ -110,7 +110,9 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
                             : "one that learns: work that stays doesn't come again and again");
     if (learner_) Streams::of(*context_).start_prompts();
     DriverScope scope(*context_);
-    if (residence_) Streams::of(*context_).blocking_calls().expect_resident_work();
+    Streams& streams = Streams::of(*context_);
+    if (residence_) streams.blocking_calls().expect_resident_work();
+    room_ = device ? streams.room().take(Room::kStream, "making a stream") : streams.room().take_hidden();
     context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
                                                        options.priority),
                     "cuStreamCreateWithPriority");

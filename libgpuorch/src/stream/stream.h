@@ -17,6 +17,7 @@
 #include "stream/marks.h"
 #include "stream/operation.h"
 #include "stream/residence.h"
+#include "stream/room.h"
 #include "stream/submission.h"
 #include "stream/traced.h"
 
@@ -237,6 +238,7 @@ private:
 
     // What each call looks at and hardly anybody writes: on the line of the object's own, and the next.
     const Ref<Context> context_;
+    Room::Share room_;
     CUstream native_ = nullptr;
     std::atomic<bool> failed_{false};
     enum class Exposed : uint8_t { no, recorded, given_out };

@@ -9,6 +9,7 @@
 #include "core/deferred.h"
 #include "device/context.h"
 #include "stream/blocking_calls.h"
+#include "stream/room.h"
 #include "stream/stream.h"
 
 namespace gpo {
@@ -16,7 +17,7 @@ namespace gpo {
 class Streams final : public ContextUsers {
 public:
     explicit Streams(Context& context) noexcept
-        : context_(context), blocking_calls_(*this, context), scanner_(context) {}
+        : context_(context), blocking_calls_(*this, context), room_(context), scanner_(context) {}
     /// For Contexts::open.
     static std::unique_ptr<ContextUsers> create(Context& context) { return std::make_unique<Streams>(context); }
     static Streams& of(Context& context) noexcept { return static_cast<Streams&>(context.users()); }
@@ -66,6 +67,8 @@ public:
     /// A resident stream with work that runs or may run; NULL: none. Asks the driver. With no lock held.
     Ref<Stream> resident_work() noexcept;
     BlockingCalls& blocking_calls() noexcept { return blocking_calls_; }
+    /// Room for streams and graphs that are made beside resident work.
+    Room& room() noexcept { return room_; }
     /// The actions of when_all_pass that haven't run yet.
     Deferred& deferred() noexcept { return deferred_; }
     /// Called when a held stream has no handle left to cancel it by: if it is in an unbreakable cycle
@@ -121,6 +124,7 @@ private:
 
     Deferred deferred_;
     BlockingCalls blocking_calls_;
+    Room room_;
     Scanner scanner_;                               // its thread ends first
 };
 

@@ -32,13 +32,6 @@ Issued add_node(const Context& context, CUgraph graph, std::span<const CUgraphNo
             "cuGraphAddNode"};
 }
 
-CUgraphNodeParams node_of(CUgraphNodeType type) noexcept {
-    CUgraphNodeParams node;
-    std::memset(&node, 0, sizeof node);   // the driver refuses reserved fields other than 0
-    node.type = type;
-    return node;
-}
-
 void set_rows(CUDA_MEMCPY3D& copy, const RowsWork& work) noexcept {
     copy.srcPitch = work.source_pitch;
     copy.dstPitch = work.destination_pitch;
@@ -87,6 +80,13 @@ uint64_t span_of(uint64_t pitch, uint64_t width, uint64_t rows) noexcept {
 }
 
 }  // namespace
+
+CUgraphNodeParams node_of(CUgraphNodeType type) noexcept {
+    CUgraphNodeParams node;
+    std::memset(&node, 0, sizeof node);   // the driver refuses reserved fields other than 0
+    node.type = type;
+    return node;
+}
 
 // --- on a stream ---
 

@@ -59,6 +59,9 @@ struct EventWork {
 };
 
 /// The driver's result, and the name of the called function.
+/// Parameters of a node of this type, all 0.
+CUgraphNodeParams node_of(CUgraphNodeType type) noexcept;
+
 struct Issued {
     CUresult result;
     const char* function;

@@ -54,7 +54,8 @@ void lose_device_at(const Place& place, size_t first_operation) {
         all.push_back(std::move(made));
     }
     // Graphs are made, and destroyed objects freed, before a gate is closed: the driver waits for kernels in some calls
-    // of cuGraphExecDestroy, and was seen to in cuGraphInstantiate. Operations with a gate of their own come last.
+    // of cuGraphExecDestroy, and in cuGraphInstantiate once it has no room left (stream/room.h). Operations with a gate
+    // of their own come last.
     const auto prepare = [&](bool has_gate) {
         for (const Pending& one : all) {
             if (static_cast<bool>(one.act->on_open) != has_gate) continue;
