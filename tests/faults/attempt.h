@@ -89,6 +89,7 @@ struct Scenario {
     uint64_t most = UINT64_MAX;    // faults of a kind that are tried, spread over all there are
     uint64_t most_in_full = UINT64_MAX;   // the same under --full
     bool compiles = false;         // each time, by a compiler, which takes as long as everything else together
+    bool makes_groups = false;     // of CUDA devices: with NCCL, which has threads of its own
 };
 
 /// All of them: together they call every exported function.

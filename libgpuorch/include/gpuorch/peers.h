@@ -80,6 +80,8 @@ typedef struct gpo_peers_options {
  *     already if a group of several devices was made before, or if several devices of the runtime were open when the
  *     device's resident stream was made. NCCL can't be begun beside resident work: where GPO_AUTO leaves the choice,
  *     the group does without it
+ * GPO_DRIVER_ERROR, too: a thread captures in the mode CU_STREAM_CAPTURE_MODE_GLOBAL. NCCL's threads then make calls
+ *     that the driver forbids, and the capture becomes invalid. Create the group before the capture
  * Serialises the devices (runtime.h). */
 GPO_API gpo_status gpo_peers_create(const gpo_device_t *devices, uint32_t count, const gpo_peers_options *options,
                                     gpo_peers_t *peers);
