@@ -63,6 +63,18 @@ Template levels_of(WordsRig& rig, uint32_t levels, uint32_t width, bool behind_a
     return made;
 }
 
+/// A kernel with two behind it, each with two behind it, and so on: 15 in all.
+Template tree(WordsRig& rig) {
+    Template made = make_template(rig);
+    std::vector<uint32_t> before{rig.node(made, rig.put, rig.at(0), 1)}, now;
+    for (int level = 1; level < 4; ++level, before.swap(now)) {
+        now.clear();
+        for (const uint32_t after : before)
+            for (int i = 0; i < 2; ++i) now.push_back(rig.node(made, rig.put, rig.at(0), 1, {after}));
+    }
+    return made;
+}
+
 Template with_switch(WordsRig& rig) {
     Template made = make_template(rig);
     auto condition = sized<gpo_condition>();
@@ -98,6 +110,9 @@ TEST_CASE("beside a resident kernel there is room for 256 streams, and more are 
     }
     Stream refused;
     check_refused(make_stream(gpu, refused));
+    auto resident_options = sized<gpo_stream_options>();
+    resident_options.flags = GPO_STREAM_RESIDENT;
+    check_refused(gpo_stream_create(gpu.device, &resident_options, refused.out()));
     DeviceQueue queue;
     auto queue_options = sized<gpo_queue_options>();
     queue_options.kind = GPO_QUEUE_RANGE;
@@ -108,9 +123,8 @@ TEST_CASE("beside a resident kernel there is room for 256 streams, and more are 
     StreamPool pool;
     check_refused(gpo_stream_pool_create(gpu.device, &pool_options, pool.out()));
     CHECK(resident.stays());
+    for (int i = 0; i < 10; ++i) made.pop_back();
     resident.end();
-    REQUIRE_OK(make_stream(gpu, refused));
-    refused.reset();
 
     // Beside the next resident kernel there is room for as many, whether those from before are there or not.
     ResidentKernel next(gpu);
@@ -149,6 +163,7 @@ TEST_CASE("beside a resident kernel graphs of any shape are made while there is 
     shapes.push_back({"a chain", 1, 200, levels_of(rig, 200, 1, false)});
     shapes.push_back({"branches", 8, 40, levels_of(rig, 5, 8, false)});
     shapes.push_back({"a mesh", 40, 40, levels_of(rig, 10, 4, true)});
+    shapes.push_back({"a tree", 8, 15, tree(rig)});
     shapes.push_back({"many branches", 240, 240, levels_of(rig, 1, 240, true)});
     shapes.push_back({"switches", 5, 6, with_switch(rig)});
     Template parent = make_template(rig);

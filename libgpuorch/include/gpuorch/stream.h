@@ -68,15 +68,16 @@
  *     Calls for which NCCL or NVSHMEM would have to begin or load something are refused too (peers.h, symmetric.h).
  *   - gpo_peers_destroy is the exception: of a group that uses NCCL it waits for the resident work.
  *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE too.
- *   - Streams and graphs are made as long as there is room for them. The driver takes memory for some forty of them at a
- *     time, and then it waits for all kernels (driver 580). The library has it take memory for 256 of them, and for 2048
- *     nodes of graphs, when the first resident stream is made, and again when there is no resident work. A stream or a
- *     queue takes one place of the 256. A graph takes one for each branch and each body, and one for each node with several
- *     nodes before it. Destroyed objects make room again. Beyond that, calls that make streams, queues or graphs
- *     return GPO_INVALID_STATE, and the message names the resident stream; a stream that learns replays nothing.
- *   - The driver also waits when a kernel begins that needs more local memory than any before. It has to have taken that
- *     memory before the resident work begins, and the library sees to that for each kernel of gpo_module_get_kernel. Of
- *     other kernels it doesn't know: those of imported graphs, and those that the program launches itself.
+ *   - Streams and graphs are made as long as there is room for them. The driver takes memory for some forty of them at
+ *     a time, and then it waits for all kernels (driver 580). The library has it take memory for 256 of them, and for
+ *     2048 nodes of graphs, when the first resident stream is made. It does so again, while there is no resident work,
+ *     when a stream or a graph is made and less than half is left. A stream or a queue takes one place of the 256. A
+ *     graph takes one for each branch and each body, and one for each node with several nodes before it. Destroyed
+ *     objects make room again. Beyond that, calls that make streams, queues or graphs return GPO_INVALID_STATE, and the
+ *     message names the resident stream; a stream that learns replays nothing.
+ *   - The driver also waits when a kernel begins that needs more local memory than any before. It has to have taken
+ *     that memory before the resident work begins, and the library sees to that for each kernel of
+ *     gpo_module_get_kernel. It doesn't know of other kernels: of imported graphs, and of the program's own launches.
  *   - All else goes on as without resident work: allocations, registering memory, pools, events, copies, templates,
  *     pipelines, executors, traces, groups of one device, symmetric memory and collectives.
  *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the

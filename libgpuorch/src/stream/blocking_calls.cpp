@@ -70,9 +70,8 @@ void BlockingCall::make_elsewhere() noexcept { Streams::of(*context_).blocking_c
 // --- resident work ---
 
 void BlockingCalls::expect_resident_work() {
-    if (expected_.load(std::memory_order_acquire)) return;
     if (!make_stream_for_frees()) fail(GPO_OUT_OF_MEMORY, "no stream is left for frees beside resident work");
-    streams_.room().make_first();
+    streams_.room().expect_resident_work();
     expected_.store(true, std::memory_order_release);
 }
 

@@ -78,7 +78,7 @@ public:
     BlockingCalls& operator=(const BlockingCalls&) = delete;
 
     // --- for resident streams ---
-    /// Called before the first resident stream exists, inside a DriverScope. Throws.
+    /// Called before a resident stream is made, inside a DriverScope. Throws.
     void expect_resident_work();
     /// A scope in which an operation of a resident stream is submitted to the driver. The constructor waits for a
     /// blocking call in progress, but at most a second: the kernels that the call waits for may wait for this

@@ -55,12 +55,9 @@ private:
 
 }  // namespace
 
-void Room::make_first() {
+void Room::expect_resident_work() {
     std::lock_guard making(making_);
-    {
-        std::lock_guard lock(lock_);
-        if (counting_) return;
-    }
+    if (counting()) return;
     make(kRoom);
     const auto largest = std::max_element(kernels_.begin(), kernels_.end(), [](const Kernel& one, const Kernel& other) {
         return one.local_bytes < other.local_bytes;
@@ -71,15 +68,39 @@ void Room::make_first() {
 }
 
 Room::Share Room::take(Need need, const char* what) {
-    if (auto taken = try_take(need)) return std::move(*taken);
+    if (!low())
+        if (auto taken = try_take(need)) return std::move(*taken);
     std::lock_guard making(making_);
-    if (auto taken = try_take(need)) return std::move(*taken);
-    const std::string refused = text(what, ", for which the driver has no room left,");
-    const BlockingCalls::Now now(context_, refused.c_str());
-    make({std::max(need.lanes, kRoom.lanes), std::max(need.nodes, kRoom.nodes)});
-    auto taken = try_take(need);
-    if (!taken) fail(GPO_INTERNAL, "there is no room for ", need.lanes, " lanes and ", need.nodes, " nodes");
-    return std::move(*taken);
+    const Need wanted{std::max(need.lanes, kRoom.lanes), std::max(need.nodes, kRoom.nodes)};
+    replenish(wanted);
+    for (;;) {
+        if (auto taken = try_take(need)) return std::move(*taken);
+        const std::string refused = text(what, ", for which the driver has no room left,");
+        const BlockingCalls::Now now(context_, refused.c_str());
+        make(wanted);
+    }
+}
+
+bool Room::counting() noexcept {
+    std::lock_guard lock(lock_);
+    return counting_;
+}
+
+bool Room::low() noexcept {
+    std::lock_guard lock(lock_);
+    return counting_ && (free_.lanes < kRoom.lanes / 2 || free_.nodes < kRoom.nodes / 2);
+}
+
+// Under making_. Without effect beside resident work.
+void Room::replenish(Need room) {
+    if (!low()) return;
+    BlockingCalls& calls = Streams::of(context_).blocking_calls();
+    if (!calls.begin()) return;
+    const struct End {
+        ~End() { calls.end(); }
+        BlockingCalls& calls;
+    } end{calls};
+    make(room);
 }
 
 std::optional<Room::Share> Room::try_take(Need need) noexcept {
@@ -148,11 +169,7 @@ void Room::make(Need room) {
 void Room::add_kernel(CUfunction kernel, uint32_t local_bytes, uint32_t parameter_bytes) {
     std::lock_guard making(making_);
     kernels_.push_back({kernel, local_bytes, parameter_bytes});
-    {
-        std::lock_guard lock(lock_);
-        if (!counting_) return;
-    }
-    make_local(kernels_.back());
+    if (counting()) make_local(kernels_.back());
 }
 
 void Room::remove_kernel(CUfunction kernel) noexcept {

@@ -2,14 +2,14 @@
 //
 // The driver keeps device memory for each stream and for each branch of an executable graph: here, a *lane*. It also
 // keeps some for each kernel or copy in such a graph, here a *node*. It takes memory for some forty lanes, or 4000
-// nodes, at a time, and for that it waits for all kernels that run. What objects give back stays with the driver, for the next ones. A context has room for 35
-// lanes and 4000 nodes at first (an H200, driver 580). Likewise the driver takes local memory when a kernel is
-// launched, or a graph with it is made, that needs more of it than any kernel before.
+// nodes, at a time, and for that it waits for all kernels that run. What objects give back stays with the driver, for
+// the next ones. A context has room for 35 lanes and 4000 nodes at first (an H200, driver 580). Likewise the driver
+// takes local memory when a kernel is launched, or a graph with it is made, that needs more of it than any before.
 //
 // So room is made before there can be resident work: by a graph with many branches and nodes, and by graphs of the
 // kernels that need much local memory. The graphs are destroyed at once and never run. From then on lanes and nodes are
-// counted. An object for which there is no room is made only while there is no resident work, and room is made anew
-// then.
+// counted. Room is made anew when less than half of it is left and there is no resident work. An object for which there
+// is no room is made only then.
 #pragma once
 
 #include <optional>
@@ -64,8 +64,8 @@ public:
 
     // All but try_take and take_hidden are called inside a DriverScope.
 
-    /// Before there can be resident work. Throws Failure.
-    void make_first();
+    /// Before a resident stream is made. Throws Failure.
+    void expect_resident_work();
     /// Takes room for an object that is made next. Throws Failure(GPO_INVALID_STATE) if there is none beside resident
     /// work. `what`: "making a stream". With no stream's submit lock held.
     Share take(Need need, const char* what);
@@ -85,6 +85,9 @@ private:
         uint32_t local_bytes, parameter_bytes;
     };
     void give_back(Need taken, uint64_t round) noexcept;
+    bool counting() noexcept;
+    bool low() noexcept;
+    void replenish(Need room);
     void make(Need room);
     void make_local(const Kernel& kernel) noexcept;
 
