@@ -106,6 +106,8 @@ struct Driver {
     bool tells_faults = false;
     /// Its kernels run on the host's cores, and a thread that spins takes time from them.
     bool uses_host_cores = false;
+    /// Streams and graphs are made beside any number of others without waiting for kernels (stream/room.h).
+    bool has_room = false;
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
     std::string_view builtin_image;
     /// The kernel gpo_decide (driver/condition.cu), likewise.

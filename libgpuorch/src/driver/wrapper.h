@@ -29,6 +29,7 @@ public:
         has_small_all_reduce = wrapped_->has_small_all_reduce;
         tells_faults = wrapped_->tells_faults;
         uses_host_cores = wrapped_->uses_host_cores;
+        has_room = wrapped_->has_room;
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;
         push_image = wrapped_->push_image;

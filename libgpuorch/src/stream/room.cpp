@@ -159,7 +159,9 @@ void Room::make(Need room) {
     CUgraphNode last = nullptr;
     for (int64_t i = 0; i < kNodes; ++i) last = add(branch.graph, copy, last);
     for (int64_t i = 0; i < kBranches; ++i) add(part.graph, child(branch.graph), nullptr);
-    const int64_t lanes = std::max(room.lanes, room.nodes / kNodes) + kSpareLanes;
+    // A driver that doesn't wait gets a small graph: counting is the same everywhere.
+    const int64_t lanes =
+        context_.driver().has_room ? kBranches : std::max(room.lanes, room.nodes / kNodes) + kSpareLanes;
     for (int64_t made = 0; made < lanes; made += kBranches) add(whole.graph, child(part.graph), nullptr);
     context_.check(whole.instantiate(), "cuGraphInstantiate");
     std::lock_guard lock(lock_);
