@@ -459,8 +459,11 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
                                                                                    : nullptr;
     for (size_t i = 0; i < done; ++i)
         newest = deliver(stream, watched, marks.pop(size - i), reached, seen, returns);
-    if (failure)
+    if (failure) {
+        // A later mark may have no event of its own, but that of a mark that is popped here and may not be reached.
+        watched.work_failed.store(true, std::memory_order_release);
         for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
+    }
     notify();
     if (newest) watched.seen_done(newest);
     return failure ? size : done;
