@@ -792,3 +792,35 @@ TEST_CASE("templates recorded anew at random have graphs with the values and the
     CHECK(met.rebuilt > 0);
     CHECK(met.held > 0);
 }
+
+TEST_CASE("launches before and after an update that makes a graph anew run one after the other" * gated) {
+    WordsRig rig;
+    Stream recording = rig.stream("recording"), other = rig.stream("other"), third = rig.stream("third");
+    Template of = make_template(rig);
+    {
+        Gate gate(rig);
+        REQUIRE_OK(gpo_template_begin(of, recording));
+        gate.put_on(recording);
+        REQUIRE_OK(launch(recording, rig.put, 1, 1, rig.at(0), 1u));
+        REQUIRE_OK(gpo_template_end(of));
+        Graph graph = make_graph(of);
+        REQUIRE_OK(gpo_graph_launch(graph, rig.on));
+        REQUIRE_OK(gpo_template_begin(of, recording));
+        REQUIRE_OK(launch(recording, rig.add, 1, 1, rig.at(0), 2u));
+        REQUIRE_OK(launch(recording, rig.add, 1, 1, rig.at(0), 3u));
+        REQUIRE_OK(launch(recording, rig.add, 1, 1, rig.at(0), 4u));
+        REQUIRE_OK(gpo_template_end(of));
+        auto report = sized<gpo_graph_update_report>();
+        REQUIRE_OK(gpo_graph_update(graph, &report));
+        CHECK(report.rebuilt == 1);
+        REQUIRE_OK(gpo_graph_launch(graph, other));
+        REQUIRE_OK(gpo_graph_launch(graph, third));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(third, 20'000'000));
+        CHECK(gpo_stream_query(other) == GPO_NOT_READY);
+        CHECK(rig.word(0) == 0);
+        gate.open();
+        for (gpo_stream_t stream : {gpo_stream_t(rig.on), gpo_stream_t(other), gpo_stream_t(third)})
+            CHECK_OK(gpo_stream_wait(stream, kPatience));
+    }
+    CHECK(rig.word(0) == 1 + 2 * (2 + 3 + 4));
+}

@@ -71,6 +71,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
 }
 
 Graph::~Graph() {
+    if (before_) context().give_events(false, &before_, 1);
     executable_ = nullptr;
     free_memory();
     of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
@@ -374,8 +375,10 @@ void Graph::launch(Stream& stream, Snapshot* values, LaunchedEvents& events) {
         keep_used(*residence);
     const EventList& recorded = instance_.recipe->recorded_events();
     if (!recorded.empty()) events.begin(stream, recorded);
+    if (before_) [[unlikely]] wait_for_launches_before(stream);
     const CUresult launched = context().table().cuGraphLaunch(exec_, stream.native());
     if (launched != CUDA_SUCCESS) [[unlikely]] fail_launch(launched);
+    last_ = &stream;
     if (!recorded.empty()) events.launched(recorded);
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
     if (values) spare_ = std::move(values->values);

@@ -156,6 +156,8 @@ private:
     bool patch_differences(const Recipe& recipe);
     void enable_all();
     void rebuild(const Ref<Recipe>& recipe);
+    void note_launches_before();
+    void wait_for_launches_before(Stream& stream);
     void take_over(Instance next) noexcept;
 
     const Ref<Template> of_;
@@ -169,6 +171,9 @@ private:
     SetValues wanted_;            // values that the user has set stay in an update
     HeldAddresses addresses_;
     bool unsent_ = true;          // wanted_ may differ from what was sent
+    // The driver puts launches of one executable graph one behind the other. Across a rebuild this class does.
+    const Stream* last_ = nullptr;   // of the newest launch of exec_; it may be destroyed
+    CUevent before_ = nullptr;       // behind launches of replaced executable graphs; NULL: there is nothing to wait for
     SetValues spare_;             // memory for recorded(), which a launch has given back
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
     std::unique_ptr<HostMemoryFree> device_status_free_;

@@ -5,6 +5,7 @@
 
 #include "graph/difference.h"
 #include "graph/instance.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -144,9 +145,27 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
         if (built->single()) built->give_back();
         throw;
     }
+    note_launches_before();
     executable_ = std::move(made);
     exec_ = executable_->native;
     take_over(std::move(next));
+}
+
+// A destroyed stream has no launches that a program could still wait for, and a captured one can't be marked.
+void Graph::note_launches_before() {
+    const Ref<Stream> last = last_ ? Streams::of(context()).find(last_) : nullptr;
+    last_ = nullptr;
+    if (!last || last->captured()) return;
+    if (!before_) context().take_event(false, &before_);
+    context().check(context().table().cuEventRecord(before_, last->native()), "cuEventRecord");
+}
+
+// Later launches wait for this one, on whichever stream: the driver sees to that.
+void Graph::wait_for_launches_before(Stream& stream) {
+    context().check(context().table().cuStreamWaitEvent(stream.native(), before_, CU_EVENT_WAIT_DEFAULT),
+                    "cuStreamWaitEvent");
+    context().give_events(false, &before_, 1);
+    before_ = nullptr;
 }
 
 }  // namespace gpo
