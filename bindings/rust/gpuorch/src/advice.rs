@@ -228,7 +228,9 @@ impl fmt::Debug for Workload<'_> {
 /// completed and [advised](Workload::advise) upon.
 ///
 /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): the file doesn't exist.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io): the file can't be read.
 /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the file is no trace of this library.
+/// [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded): the trace has more than 2^22 operations.
 pub fn advise_trace(path: impl AsRef<Path>) -> Result<(String, Workload<'static>)> {
     const FUNCTION: &str = "gpo_advise_trace";
     let path = c_path(path.as_ref(), FUNCTION)?;
