@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "driver/driver.h"
+#include "driver/faults.h"
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
@@ -140,6 +141,39 @@ TEST_CASE("a device that is lost is told of under every schedule to those who wa
         expect_entry(on.queue, 1, GPO_DEVICE_LOST);
         gate.open();
     });
+}
+
+TEST_CASE("a wait that succeeds is over after the work, under every schedule, though the driver refuses a query") {
+    namespace faults = gpo::driver::faults;
+    uint64_t succeeded = 0, failed = 0;
+    gpo::test::each_seed(kSeeds / 5, [&](uint64_t seed) {
+        gpo::driver::set_interposer(faults::wrap);
+        SoftRuntime on(seed);
+        gpo::driver::set_interposer({});
+        gpo_stream_t stream = nullptr;
+        gpo_arena_t arena = nullptr;
+        void* memory = nullptr;
+        REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_create(on.device, nullptr, &arena) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_allocate(arena, 4096, 0, &memory) == GPO_SUCCESS);
+        auto* const bytes = static_cast<volatile unsigned char*>(memory);
+        bytes[4095] = 0;
+        faults::arm({.function = gpo::driver::Function::cuEventQuery,
+                     .kth = 1 + seed % 3,
+                     .result = CUDA_ERROR_OPERATING_SYSTEM});
+        for (int value = 1; value <= 3; ++value)
+            REQUIRE(gpo_fill(stream, reinterpret_cast<uint64_t>(memory), static_cast<uint64_t>(value), 1, 4096) ==
+                    GPO_SUCCESS);
+        const gpo_status notified = gpo_stream_notify(stream, on.queue, 1);
+        const gpo_status waited = gpo_stream_wait(stream, 10'000'000'000);
+        if (waited == GPO_SUCCESS) CHECK(bytes[4095] == 3);
+        (waited == GPO_SUCCESS ? succeeded : failed) += 1;
+        faults::disarm();
+        CHECK(notified == GPO_SUCCESS);
+        static_cast<void>(gpo_device_wait(on.device, 10'000'000'000));
+    });
+    CHECK(succeeded > 0);
+    CHECK(failed > 0);
 }
 
 TEST_CASE("a stream of which only the scanner is left to know goes under every schedule, though nothing else happens") {
