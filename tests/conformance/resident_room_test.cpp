@@ -1,5 +1,5 @@
 // Streams and graphs that are made while a kernel stays on the GPU: there is room for a number of them, and the driver
-// would wait for the kernel to make more. So more are refused, until some are gone or the kernel has ended.
+// would wait for the kernel to make more. Further ones are refused until some are destroyed or the kernel has ended.
 #include <algorithm>
 #include <functional>
 #include <string>

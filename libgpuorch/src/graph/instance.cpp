@@ -71,7 +71,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
 }
 
 Graph::~Graph() {
-    if (before_) context().give_events(false, &before_, 1);
+    if (before_) forget_launches_before();
     executable_ = nullptr;
     free_memory();
     of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
@@ -379,6 +379,7 @@ void Graph::launch(Stream& stream, Snapshot* values, LaunchedEvents& events) {
     const CUresult launched = context().table().cuGraphLaunch(exec_, stream.native());
     if (launched != CUDA_SUCCESS) [[unlikely]] fail_launch(launched);
     last_ = &stream;
+    if (before_) [[unlikely]] forget_launches_before();
     if (!recorded.empty()) events.launched(recorded);
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
     if (values) spare_ = std::move(values->values);

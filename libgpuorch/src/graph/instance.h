@@ -158,6 +158,7 @@ private:
     void rebuild(const Ref<Recipe>& recipe);
     void note_launches_before();
     void wait_for_launches_before(Stream& stream);
+    void forget_launches_before() noexcept;
     void take_over(Instance next) noexcept;
 
     const Ref<Template> of_;

@@ -151,19 +151,24 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
     take_over(std::move(next));
 }
 
-// A destroyed stream has no launches that a program could still wait for, and a captured one can't be marked.
+// Launches on a stream that is destroyed by now, or is being captured, can't be marked, and aren't waited for. If this
+// throws, the launches are noted by the next rebuild.
 void Graph::note_launches_before() {
     const Ref<Stream> last = last_ ? Streams::of(context()).find(last_) : nullptr;
+    if (last && !last->captured()) {
+        if (!before_) context().take_event(false, &before_);
+        context().check(context().table().cuEventRecord(before_, last->native()), "cuEventRecord");
+    }
     last_ = nullptr;
-    if (!last || last->captured()) return;
-    if (!before_) context().take_event(false, &before_);
-    context().check(context().table().cuEventRecord(before_, last->native()), "cuEventRecord");
 }
 
-// Later launches wait for this one, on whichever stream: the driver sees to that.
 void Graph::wait_for_launches_before(Stream& stream) {
     context().check(context().table().cuStreamWaitEvent(stream.native(), before_, CU_EVENT_WAIT_DEFAULT),
                     "cuStreamWaitEvent");
+}
+
+// Later launches wait for this one, on whichever stream: the driver sees to that.
+void Graph::forget_launches_before() noexcept {
     context().give_events(false, &before_, 1);
     before_ = nullptr;
 }

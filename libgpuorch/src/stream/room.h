@@ -1,10 +1,11 @@
 // Room in the driver for what is made beside resident work (stream/blocking_calls.h).
 //
 // The driver keeps device memory for each stream and for each branch of an executable graph: here, a *lane*. It also
-// keeps some for each kernel or copy in such a graph, here a *node*. It takes memory for some forty lanes, or 4000
-// nodes, at a time, and for that it waits for all kernels that run. What objects give back stays with the driver, for
-// the next ones. A context has room for 35 lanes and 4000 nodes at first (an H200, driver 580). Likewise the driver
-// takes local memory when a kernel is launched, or a graph with it is made, that needs more of it than any before.
+// keeps some for each kernel or copy in such a graph, here a *node*. The driver takes memory for some forty lanes, or
+// 4000 nodes, at a time, and then waits for all kernels. What objects give back stays with the driver, for
+// the next ones. A context has room for 35 lanes and 4000 nodes at first (an H200, driver 580). The driver also
+// takes local memory, in the same way, when a kernel is launched, or a graph with it is made, that needs more of it
+// than any before.
 //
 // So room is made before there can be resident work: by a graph with many branches and nodes, and by graphs of the
 // kernels that need much local memory. The graphs are destroyed at once and never run. From then on lanes and nodes are
