@@ -145,7 +145,7 @@ TEST_CASE("a device that is lost is told of under every schedule to those who wa
 
 TEST_CASE("a wait that succeeds is over after the work, under every schedule, though the driver refuses a query") {
     namespace faults = gpo::driver::faults;
-    uint64_t succeeded = 0, failed = 0;
+    uint64_t ran = 0, succeeded = 0, refused = 0;
     gpo::test::each_seed(kSeeds / 5, [&](uint64_t seed) {
         gpo::driver::set_interposer(faults::wrap);
         SoftRuntime on(seed);
@@ -167,13 +167,16 @@ TEST_CASE("a wait that succeeds is over after the work, under every schedule, th
         const gpo_status notified = gpo_stream_notify(stream, on.queue, 1);
         const gpo_status waited = gpo_stream_wait(stream, 10'000'000'000);
         if (waited == GPO_SUCCESS) CHECK(bytes[4095] == 3);
-        (waited == GPO_SUCCESS ? succeeded : failed) += 1;
+        ran += 1;
+        succeeded += waited == GPO_SUCCESS;
+        refused += faults::failed();
         faults::disarm();
         CHECK(notified == GPO_SUCCESS);
         static_cast<void>(gpo_device_wait(on.device, 10'000'000'000));
     });
+    if (ran < 100) return;  // a query is refused in one seed of twenty
     CHECK(succeeded > 0);
-    CHECK(failed > 0);
+    CHECK(refused > 0);
 }
 
 TEST_CASE("a stream of which only the scanner is left to know goes under every schedule, though nothing else happens") {
