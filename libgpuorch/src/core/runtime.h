@@ -162,7 +162,7 @@ public:
     Deferred& releases() noexcept { return releases_; }
 
     /// Blocking calls of the driver (stream/blocking_calls.h: the long kind), and launches of kernels that wait for
-    /// kernels of other devices (peers/meeting.h).
+    /// kernels of other devices (peers/stream_barrier.h).
     Exclusion& blocking_calls() noexcept { return blocking_calls_; }
 
     /// The runtime's annex of class A; NULL if it hasn't been made. A has a constant `kSlot`, and a constructor from a

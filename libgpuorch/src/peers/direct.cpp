@@ -35,7 +35,7 @@ Piece piece_of(uint64_t bytes, uint32_t ranks, uint32_t rank) noexcept {
 }  // namespace
 
 DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedText<96>& owner)
-    : owner_(owner), meeting_(contexts), ranks_(contexts.size()) {
+    : owner_(owner), barrier_(contexts), ranks_(contexts.size()) {
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Rank& made = ranks_[rank];
         made.context = contexts[rank];
@@ -74,7 +74,7 @@ public:
         : engine_(engine), collective_(collective), parts_(parts) {}
 
     void join() {
-        engine_.meeting_.join([&](size_t rank) -> Stream& { return *parts_[rank].stream; });
+        engine_.barrier_.issue([&](size_t rank) -> Stream& { return *parts_[rank].stream; });
     }
 
     void copy(uint32_t on, uint64_t destination, uint64_t source, uint64_t bytes) {

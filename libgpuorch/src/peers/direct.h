@@ -15,7 +15,7 @@
 #include "peers/engine.h"
 #include "peers/kernels.h"
 #include "peers/mailboxes.h"
-#include "peers/meeting.h"
+#include "peers/stream_barrier.h"
 
 namespace gpo::peers {
 
@@ -47,8 +47,8 @@ private:
 
     const FixedText<96> owner_;
     uint64_t small_bytes_ = 0;
-    host::Mutex lock_;            // meeting_, ranks_; taken under submit locks, and a leaf but for driver calls
-    Meeting meeting_;
+    host::Mutex lock_;            // barrier_, ranks_; taken under submit locks, and a leaf but for driver calls
+    StreamBarrier barrier_;
     std::vector<Rank> ranks_;
     Ref<Mailboxes> boxes_;        // for what isn't recorded; made when it is first needed. Under lock_
 };

@@ -115,13 +115,13 @@ void make_id(void* id) {
     fill_random(static_cast<uint8_t*>(id) + sizeof kIdMark, kIdRandom);
 }
 
-// --- joining ---
+// --- bootstrap ---
 
 FileTransport::FileTransport(const std::string& path, uint32_t rank, uint32_t ranks)
     : Transport(rank, ranks), path_(path), written_(ranks), taken_(ranks) {}
 
 FileTransport::~FileTransport() {
-    if (memory_) say_farewell(joined_ ? Presence::State::left : Presence::State::broken, rank(), "gave up joining");
+    if (memory_) depart(joined_ ? Presence::State::left : Presence::State::broken, rank(), "gave up joining");
     remove_name();
     unmap();
 }
@@ -265,7 +265,7 @@ bool FileTransport::open_existing() {
     map(layout.bytes);
     ring_bytes_ = layout.ring_bytes;
     if (!take_lock()) {
-        munmap(memory_, mapped_);   // without a farewell: another process has the slot
+        munmap(memory_, mapped_);   // without a departure: another process has the slot
         memory_ = nullptr;
         fail(GPO_INVALID_STATE, "rank ", rank(), " of the group is there already");
     }
@@ -297,7 +297,8 @@ bool FileTransport::all_came(bool* again) {
 std::string FileTransport::missing() const {
     std::string out;
     for (uint32_t other = 0; other < ranks(); ++other)
-        if (other != rank() && (!memory_ || !is_whole() || slot(other).state.load(std::memory_order_acquire) == kAbsent))
+        if (other != rank() &&
+            (!memory_ || !is_whole() || slot(other).state.load(std::memory_order_acquire) == kAbsent))
             out += text(out.empty() ? "" : ", ", other);
     return out;
 }
@@ -403,7 +404,7 @@ Presence FileTransport::look_at(uint32_t rank) {
     uint32_t state = of.state.load(std::memory_order_acquire);
     if (state == kHere) {
         if (holds_lock(rank)) return out;
-        state = of.state.load(std::memory_order_acquire);   // a rank says farewell before its lock is released
+        state = of.state.load(std::memory_order_acquire);   // a rank departs before its lock is released
     }
     out.state = state == kLeft     ? Presence::State::left
                 : state == kBroken ? Presence::State::broken
@@ -414,7 +415,7 @@ Presence FileTransport::look_at(uint32_t rank) {
     return out;
 }
 
-void FileTransport::say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
+void FileTransport::depart(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
     if (!is_whole()) return;
     Slot& own = slot(rank());
     if (own.state.load(std::memory_order_relaxed) != kHere) return;

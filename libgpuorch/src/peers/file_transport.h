@@ -1,11 +1,11 @@
 // Messages between processes of one host, through shared memory.
 //
 // The memory is a file that all ranks map. The file has a byte ring for each ordered pair of ranks, with one writer and
-// one reader, and a *slot* for each rank, with the rank's state and farewell. A rank holds a lock of the open file on a
-// byte of its own. If the lock is free and the slot has no farewell, the rank's process has died. (A child that was
+// one reader, and a *slot* for each rank, with the rank's state and departure. A rank holds a lock of the open file on
+// a byte of its own. If the lock is free and the slot has no departure, the rank's process has died. (A child that was
 // forked and hasn't called exec() holds the lock too.)
 //
-// Joining. Rank 0 makes the file under a random name, takes its lock, and renames the file to the name that the ranks
+// Bootstrap. Rank 0 makes the file under a random name, takes its lock, and renames the file to the name that the ranks
 // have agreed on. The others retry to open that name until they find a file whose rank 0 lives: hence a file left by a
 // dead group does no harm. When all have come, rank 0 removes the name.
 //
@@ -34,7 +34,7 @@ public:
     bool advance(Transfer& transfer) override;
     void give_up(Transfer&) noexcept override {}
     Presence look_at(uint32_t rank) override;
-    void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
+    void depart(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
     std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check) override;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/options.h"
-#include "peers/joining.h"
+#include "peers/bootstrap.h"
 #include "peers/names.h"
 #include "peers/nccl_engine.h"
 #include "stream/streams.h"

@@ -169,7 +169,7 @@ std::unique_ptr<Transport> HostedEngine::split(std::span<const uint32_t> ranks, 
     return transport_->split(ranks, deadline, check);
 }
 
-void HostedEngine::meet(const Meet& act) {
+void HostedEngine::exchanges(const Exchanges& act) {
     const std::function<void()> shutdown = look_for_shutdown(context_->runtime());
     const std::function<void()> check = [&] {
         shutdown();
@@ -251,7 +251,7 @@ void HostedEngine::serve() noexcept {
     }
     if (nccl_) finish_nccl();
     progress_.reset();
-    transport_->say_farewell(Presence::State::left, rank_, {});
+    transport_->depart(Presence::State::left, rank_, {});
     runtime.errands().post(*this);
     runtime.lingering(-1);
 }
@@ -479,7 +479,7 @@ void HostedEngine::break_up(const ErrorPtr& error, Presence::State state, uint32
         std::lock_guard lock(lock_);
         if (!broken_) broken_ = error;
     }
-    transport_->say_farewell(state, culprit, why);
+    transport_->depart(state, culprit, why);
     if (nccl_) nccl_->abort(error);
 }
 

@@ -11,7 +11,7 @@
 // group goes on.
 //
 // A group is *broken* when a rank is missing, or fails during a data exchange: others may have half of the data. Then
-// all submitted collectives fail, here and, through the farewell, in the other processes.
+// all submitted collectives fail, here and, through the departure, in the other processes.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@
 #include "peers/announcement.h"
 #include "peers/engine.h"
 #include "peers/exchange.h"
-#include "peers/greeting.h"
+#include "peers/handshake.h"
 #include "peers/kernels.h"
 #include "peers/nccl_engine.h"
 #include "peers/progress.h"
@@ -68,17 +68,17 @@ public:
     ErrorPtr broken() const;
     /// Exchanges the ranks' records. All processes call it, in the same order as their other exchanges. Uses a separate
     /// transport for callers, made by the first call. Blocks until all are there. Throws Broken, Failure.
-    template <class Said>
-    std::vector<Said> exchange(const Said& own) {
-        std::vector<Said> said;
-        meet([&](Transport& transport, const std::function<void()>& check) {
-            said = greet(transport, own, patience_, check);
+    template <class Record>
+    std::vector<Record> exchange(const Record& own) {
+        std::vector<Record> records;
+        exchanges([&](Transport& transport, const std::function<void()>& check) {
+            records = handshake(transport, own, patience_, check);
         });
-        return said;
+        return records;
     }
     /// Calls `act` for several exchanges in a row. `check`: as for peers::complete. Throws what `act` throws.
-    using Meet = std::function<void(Transport&, const std::function<void()>& check)>;
-    void meet(const Meet& act);
+    using Exchanges = std::function<void(Transport&, const std::function<void()>& check)>;
+    void exchanges(const Exchanges& act);
     /// A transport for some of the group's ranks, this rank among them. Throws Failure.
     std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                            const std::function<void()>& check);

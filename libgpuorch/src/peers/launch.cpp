@@ -15,7 +15,7 @@ private:
     void issue() override {
         std::lock_guard lock(launcher_->lock_);
         const LaunchTogether together(streams_[0]->runtime());
-        launcher_->meeting_.join([&](size_t rank) -> Stream& { return *streams_[rank]; });
+        launcher_->barrier_.issue([&](size_t rank) -> Stream& { return *streams_[rank]; });
         for (size_t rank = 0; rank < streams_.size(); ++rank) {
             if (rank == 1) begin();   // if the first launch fails, the streams have only met and can go on
             const DriverScope scope(streams_[rank]->context());
@@ -34,7 +34,7 @@ private:
 };
 
 Launcher::Launcher(std::span<const Ref<Context>> contexts, uint32_t first_rank)
-    : contexts_(contexts.begin(), contexts.end()), first_rank_(first_rank), meeting_(contexts) {}
+    : contexts_(contexts.begin(), contexts.end()), first_rank_(first_rank), barrier_(contexts) {}
 
 std::unique_ptr<Operation> Launcher::made(const RankLaunch& launch, uint32_t place) const {
     Stream& stream = *launch.stream;

@@ -12,7 +12,7 @@
 #include "device/context.h"
 #include "host/host.h"
 #include "kernel/kernel.h"
-#include "peers/meeting.h"
+#include "peers/stream_barrier.h"
 #include "stream/stream.h"
 
 namespace gpo::peers {
@@ -41,8 +41,8 @@ private:
 
     std::vector<Ref<Context>> contexts_;  // by rank, of this process's ranks
     const uint32_t first_rank_;
-    host::Mutex lock_;                    // meeting_; taken under submit locks; only driver calls under it
-    Meeting meeting_;
+    host::Mutex lock_;                    // barrier_; taken under submit locks; only driver calls under it
+    StreamBarrier barrier_;
 };
 
 }  // namespace gpo::peers

@@ -16,7 +16,7 @@ namespace {
 using driver::Mpi;
 
 // A group's tags.
-enum Tag : int { kData, kFarewell, kTags };
+enum Tag : int { kData, kDeparture, kTags };
 // All known MPIs have tags up to 2^20. Each rank of a communicator numbers the groups in which it is the first rank,
 // and all ranks number the groups that all have joined.
 constexpr int kSplitTag = 1, kFirstTag = 16, kNumbers = 1000;
@@ -26,8 +26,8 @@ constexpr int tag_of(uint32_t first, int number) noexcept {
 static_assert(tag_of(GPO_PEERS_MOST_JOINED, kNumbers) < 1 << 20);
 
 constexpr uint64_t kSplitPause = 200'000;            // ns
-constexpr uint64_t kFarewellPatience = 1'000'000'000;   // ns
-constexpr unsigned kFarewellTurns = 1000;            // turns that small messages get to leave
+constexpr uint64_t kDeparturePatience = 1'000'000'000;   // ns
+constexpr unsigned kDepartureTurns = 1000;            // turns that small messages get to leave
 
 }  // namespace
 
@@ -48,7 +48,7 @@ struct MpiTransport::Communicator {
     std::vector<std::pair<int, SplitTag>> pending;          // other splits' messages, with their senders
 };
 
-struct MpiTransport::Farewell {
+struct MpiTransport::Departure {
     uint32_t state, culprit;
     char why[248];
 };
@@ -69,7 +69,7 @@ void check_mpi(const Mpi& mpi, int result, const char* function) {
 
 }  // namespace
 
-// Farewells still expected by destroyed groups: when finalised, some MPIs complain about messages that were never
+// Departures still expected by destroyed groups: when finalised, some MPIs complain about messages that were never
 // received.
 struct MpiTransport::Expected {
     std::shared_ptr<Communicator> communicator;
@@ -92,13 +92,13 @@ struct MpiTransport::Expected {
     static void receive_all() noexcept {
         List& those = list();
         std::lock_guard guard(those.lock);
-        const uint64_t deadline = host::now() + kFarewellPatience;
+        const uint64_t deadline = host::now() + kDeparturePatience;
         while (!those.all.empty() && host::now() < deadline) {
             try {
                 std::erase_if(those.all, [](const Expected& one) {
                     if (!arrived(*one.communicator, one.from, one.tag)) return false;
-                    Farewell farewell;
-                    receive(*one.communicator, one.from, one.tag, &farewell, sizeof farewell);
+                    Departure departure;
+                    receive(*one.communicator, one.from, one.tag, &departure, sizeof departure);
                     return true;
                 });
             } catch (const std::exception&) {
@@ -111,22 +111,22 @@ struct MpiTransport::Expected {
 
 void MpiTransport::check(int result, const char* function) const { check_mpi(mpi_, result, function); }
 
-// --- joining ---
+// --- bootstrap ---
 
 MpiTransport::MpiTransport(std::shared_ptr<Communicator> communicator, int tag, uint32_t rank, std::vector<int> ranks)
     : Transport(rank, static_cast<uint32_t>(ranks.size())), communicator_(std::move(communicator)),
       mpi_(communicator_->mpi), tag_(tag), ranks_(std::move(ranks)), others_(ranks_.size()) {}
 
 MpiTransport::~MpiTransport() {
-    say_farewell(Presence::State::left, rank(), {});
-    for (unsigned turn = 0; !left_to_mpi_.empty() && turn < kFarewellTurns; ++turn) {
+    depart(Presence::State::left, rank(), {});
+    for (unsigned turn = 0; !left_to_mpi_.empty() && turn < kDepartureTurns; ++turn) {
         collect_left();
         host::step(turn);
     }
     for (auto& message : left_to_mpi_) static_cast<void>(message.release());
     for (uint32_t other = 0; other < ranks(); ++other)
         if (other != rank() && others_[other].state == Presence::State::here)
-            Expected::add({communicator_, ranks_[other], tag_ + kFarewell});
+            Expected::add({communicator_, ranks_[other], tag_ + kDeparture});
 }
 
 std::unique_ptr<MpiTransport> MpiTransport::join(void* given, uint32_t rank, uint32_t ranks, uint32_t most,
@@ -359,30 +359,30 @@ void MpiTransport::give_up(Transfer& transfer) noexcept {
     }
 }
 
-// --- farewells ---
+// --- departures ---
 
 Presence MpiTransport::look_at(uint32_t rank) {
     Presence& known = others_[rank];
-    if (known.state != Presence::State::here || !arrived(*communicator_, ranks_[rank], tag_ + kFarewell)) return known;
-    Farewell farewell{};
-    receive(*communicator_, ranks_[rank], tag_ + kFarewell, &farewell, sizeof farewell);
-    known.state = static_cast<Presence::State>(farewell.state);
-    known.culprit = farewell.culprit;
-    known.why.assign(farewell.why, strnlen(farewell.why, sizeof farewell.why));
+    if (known.state != Presence::State::here || !arrived(*communicator_, ranks_[rank], tag_ + kDeparture)) return known;
+    Departure departure{};
+    receive(*communicator_, ranks_[rank], tag_ + kDeparture, &departure, sizeof departure);
+    known.state = static_cast<Presence::State>(departure.state);
+    known.culprit = departure.culprit;
+    known.why.assign(departure.why, strnlen(departure.why, sizeof departure.why));
     return known;
 }
 
-void MpiTransport::say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
+void MpiTransport::depart(Presence::State state, uint32_t culprit, std::string_view why) noexcept {
     if (left_) return;
     left_ = true;
-    Farewell farewell{};
-    farewell.state = static_cast<uint32_t>(state);
-    farewell.culprit = culprit;
-    copy_text(farewell.why, why);
+    Departure departure{};
+    departure.state = static_cast<uint32_t>(state);
+    departure.culprit = culprit;
+    copy_text(departure.why, why);
     for (uint32_t other = 0; other < ranks(); ++other) {
         if (other == rank()) continue;
         try {
-            send(ranks_[other], tag_ + kFarewell, &farewell, sizeof farewell);
+            send(ranks_[other], tag_ + kDeparture, &departure, sizeof departure);
         } catch (const std::exception&) {
             // The other rank notices by its timeout.
         }

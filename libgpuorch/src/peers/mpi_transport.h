@@ -32,7 +32,7 @@ public:
     bool advance(Transfer& transfer) override;
     void give_up(Transfer& transfer) noexcept override;
     Presence look_at(uint32_t rank) override;
-    void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
+    void depart(Presence::State state, uint32_t culprit, std::string_view why) noexcept override;
     std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,
                                      const std::function<void()>& check) override;
 
@@ -40,7 +40,7 @@ private:
     using Handle = driver::Mpi::Handle;
     struct Communicator;
     struct Expected;
-    struct Farewell;
+    struct Departure;
     struct SplitTag;
     struct Message;
 

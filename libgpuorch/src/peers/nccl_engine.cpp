@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "peers/meeting.h"
+#include "peers/stream_barrier.h"
 #include "peers/transport.h"
 #include "stream/streams.h"
 

@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "driver/nvshmem.h"
 #include "kernel/kernel.h"
-#include "peers/greeting.h"
+#include "peers/handshake.h"
 #include "stream/streams.h"
 
 namespace gpo::peers {
@@ -261,7 +261,7 @@ Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transpor
         refuse(answer, failure.error()->status, failure.error()->sentence());
     }
     copy_text(answer.owner, owner.c_str());
-    const auto asked = greet(transport, answer, patience, check);
+    const auto asked = handshake(transport, answer, patience, check);
     const bool begins = check_answers(asked);
     Done done;
     const uint64_t number = own.next;
@@ -273,7 +273,7 @@ Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transpor
         } catch (const std::bad_alloc&) {
             refuse(done, GPO_OUT_OF_MEMORY, "no memory");
         }
-        const auto all = greet(transport, done, patience, check);
+        const auto all = handshake(transport, done, patience, check);
         if (std::any_of(all.begin(), all.end(), [](const Done& of) { return of.status != 0; })) give_back(number);
         require_all(all);
         return all;

@@ -11,7 +11,7 @@
 // has released. The next allocation frees memory that all processes have released. Destroying needs no order and waits
 // for no other process. The rest is freed with the process.
 //
-// Each step that can fail in one process alone ends with a greeting: all processes succeed, or all fail with the same
+// Each step that can fail in one process alone ends with a handshake: all processes succeed, or all fail with the same
 // words. If a process dies while NVSHMEM itself waits for it, NVSHMEM waits without limit.
 #pragma once
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "peers/greeting.h"
+#include "peers/handshake.h"
 #include "peers/nvshmem_memory.h"
 
 namespace gpo::peers {
@@ -55,7 +55,8 @@ public:
                 fail(GPO_OUT_OF_MEMORY, "the device of rank ", rank, ": ", failure.error()->sentence());
             }
         }
-        for (uint32_t rank = 0; rank < layout.ranks; ++rank) fill_with_zeros(*contexts[rank], addresses_[rank], layout.padded());
+        for (uint32_t rank = 0; rank < layout.ranks; ++rank)
+            fill_with_zeros(*contexts[rank], addresses_[rank], layout.padded());
     }
 
 private:
@@ -245,8 +246,8 @@ Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout l
     Ref<NvshmemMemory> made;
     HostedEngine& engine = *peers.hosted();
     const uint64_t patience = engine.patience();
-    engine.meet([&](Transport& transport, const std::function<void()>& check) {
-        for (const uint32_t of_rank : greet(transport, layout.blocks, patience, check))
+    engine.exchanges([&](Transport& transport, const std::function<void()>& check) {
+        for (const uint32_t of_rank : handshake(transport, layout.blocks, patience, check))
             layout.blocks = std::max(layout.blocks, of_rank);
         made = NvshmemMemory::allocate(context, transport, layout.allocated(), layout.alignment, patience, check,
                                        owner);

@@ -1,8 +1,8 @@
 // Messages between the ranks of a group of several processes.
 //
 // A *transfer* is a message of a length that both sides know. Transfers from one rank to another arrive in the order in
-// which they were begun. A rank *leaves* by a farewell, which says why: after it only messages sent before still
-// arrive. A rank that has found the group *broken* names the rank at fault in its farewell, so that the others soon
+// which they were begun. A rank *leaves* by a departure, which says why: after it only messages sent before still
+// arrive. A rank that has found the group *broken* names the rank at fault in its departure, so that the others soon
 // know.
 //
 // A transport is used by one thread at a time, except for split(), which any thread may call. Only split() waits.
@@ -39,7 +39,7 @@ struct Presence {
     enum class State : uint8_t {
         here,
         left,     // the rank takes part in nothing more
-        dead,     // the rank's process has ended without a farewell
+        dead,     // the rank's process has ended without a departure
         broken,   // the rank has found that the group can't go on
     };
     State state = State::here;
@@ -65,8 +65,8 @@ public:
     virtual void give_up(Transfer& transfer) noexcept = 0;
     /// State of another rank. Takes some microseconds: call it only now and then. Throws Failure.
     virtual Presence look_at(uint32_t rank) = 0;
-    /// Leaves the group; the first farewell counts. `culprit`: rank() if no rank is at fault.
-    virtual void say_farewell(Presence::State state, uint32_t culprit, std::string_view why) noexcept = 0;
+    /// Leaves the group; the first departure counts. `culprit`: rank() if no rank is at fault.
+    virtual void depart(Presence::State state, uint32_t culprit, std::string_view why) noexcept = 0;
     /// A transport for a group of some of the ranks, including this rank. All listed ranks call it with the same list.
     /// Throws Failure.
     virtual std::unique_ptr<Transport> split(std::span<const uint32_t> ranks, uint64_t deadline,

@@ -162,7 +162,7 @@ TEST_CASE("a file that is cut while its group is there is told, and not touched"
         CHECK_THROWS_AS(pair.ranks[0]->look_at(1), Broken);
         const uint32_t alone[] = {0};
         CHECK_THROWS_AS(pair.ranks[0]->split(alone, gpo::host::now() + kSecond, [] {}), Broken);
-        pair.ranks[0]->say_farewell(Presence::State::broken, 1, "cut");
+        pair.ranks[0]->depart(Presence::State::broken, 1, "cut");
     }
 }
 
@@ -188,12 +188,12 @@ TEST_CASE("counters in the file that can't be are told, and no byte beyond a rin
     CHECK(moved(*pair.ranks[1], true) == "complete");
     put(second_to_first, 2);
     CHECK(moved(*pair.ranks[0], false) == "complete");
-    // A farewell with the number of a rank outside the group.
-    const uint32_t farewell[] = {3, 77};
-    REQUIRE(pwrite(pair.file, farewell, sizeof farewell, kPage + kSlot) == sizeof farewell);
+    // A departure with the number of a rank outside the group.
+    const uint32_t departure[] = {3, 77};
+    REQUIRE(pwrite(pair.file, departure, sizeof departure, kPage + kSlot) == sizeof departure);
     const Presence presence = [&] {
         pair.ranks[1].reset();   // gives up the rank's lock
-        REQUIRE(pwrite(pair.file, farewell, sizeof farewell, kPage + kSlot) == sizeof farewell);
+        REQUIRE(pwrite(pair.file, departure, sizeof departure, kPage + kSlot) == sizeof departure);
         return pair.ranks[0]->look_at(1);
     }();
     CHECK(presence.state == Presence::State::broken);
@@ -275,8 +275,8 @@ TEST_CASE("a rank whose rank 0 dies while it waits for others joins the next one
 TEST_CASE("of what a rank says as it leaves the first counts") {
     gpo::test::Folder folder;
     Pair pair(folder / "group");
-    pair.ranks[0]->say_farewell(Presence::State::broken, 1, "has failed first");
-    pair.ranks[0]->say_farewell(Presence::State::broken, 0, "has failed again");
+    pair.ranks[0]->depart(Presence::State::broken, 1, "has failed first");
+    pair.ranks[0]->depart(Presence::State::broken, 0, "has failed again");
     pair.ranks[0].reset();   // the destructor writes "has left"
     const Presence presence = pair.ranks[1]->look_at(0);
     CHECK(presence.state == Presence::State::broken);

@@ -22,7 +22,7 @@ public:
         --looks_;
         return {};
     }
-    void say_farewell(Presence::State, uint32_t, std::string_view) noexcept override {}
+    void depart(Presence::State, uint32_t, std::string_view) noexcept override {}
     std::unique_ptr<Transport> split(std::span<const uint32_t>, uint64_t, const std::function<void()>&) override {
         return nullptr;
     }

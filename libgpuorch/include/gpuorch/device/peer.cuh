@@ -69,7 +69,7 @@
  *   barrier      Block i of each rank's kernel waits until block i of all ranks has come. Earlier writes of these
  *                blocks are visible to all of them afterwards, on any device. Blocks are counted from x to z. All
  *                blocks must be on the devices at the same time: gpo_peers_launch. A barrier that returns peer_timeout
- *                may be called again, and then waits for the same meeting. Barriers need no reset between launches, as
+ *                may be called again, and then waits for the same round. Barriers need no reset between launches, as
  *                long as all ranks come to the same number of barriers in each; else gpo_symmetric_reset.
  *
  *   Bounds: gpo::polls(n) looks n times, and pauses for up to half a microsecond in between. gpo::nanoseconds(n) looks
@@ -626,8 +626,8 @@ __device__ inline unsigned* barrier_words(const symmetric& memory, unsigned rank
     return (unsigned*)(memory.addresses[rank] + memory.words) + block * memory.block_words;
 }
 
-/* Each rank counts the meetings by itself, and announces the number of its next one to the others. A rank waits until
- * the others' numbers have reached its own. Announcements may therefore be repeated, and are never withdrawn. */
+/* Each rank counts its rounds, and announces the number of its next round to the others. A rank waits until the others'
+ * numbers have reached its own. Announcements may therefore be repeated, and are never withdrawn. */
 __device__ inline int barrier(const symmetric& memory, bound limit) {
     const unsigned long long block = atomic::block_in_grid();
     if (!is_symmetric(memory) || atomic::blocks_in_grid() > memory.blocks) return peer_invalid;
@@ -641,24 +641,24 @@ __device__ inline int barrier(const symmetric& memory, bound limit) {
     unsigned* const own = barrier_words(memory, memory.rank, block);
     unsigned* const passed = own + memory.ranks;
     __syncthreads();
-    const unsigned meeting = atomic::load_relaxed(passed) + 1;
+    const unsigned round = atomic::load_relaxed(passed) + 1;
     const mover self = block_mover();
     for (unsigned rank = self.index; rank < memory.ranks; rank += self.count)
         if (!is_near(memory, rank))
-            far::store(memory, rank, memory.words + (block * memory.block_words + memory.rank) * 4, meeting);
+            far::store(memory, rank, memory.words + (block * memory.block_words + memory.rank) * 4, round);
         else if (rank != memory.rank)
-            atomic::store_release_system(barrier_words(memory, rank, block) + memory.rank, meeting);
+            atomic::store_release_system(barrier_words(memory, rank, block) + memory.rank, round);
     patience waiting(limit);
     bool late = false;
     for (unsigned rank = self.index; rank < memory.ranks && !late; rank += self.count)
-        while (rank != memory.rank && (int)(atomic::load_acquire_system(own + rank) - meeting) < 0) {
+        while (rank != memory.rank && (int)(atomic::load_acquire_system(own + rank) - round) < 0) {
             late = waiting.over();
             if (late) break;
             waiting.give_way();
         }
     if (memory.remote && !late) far::met(own);
     if (__syncthreads_or(late)) return peer_timeout;
-    if (self.index == 0) atomic::store_relaxed(passed, meeting);
+    if (self.index == 0) atomic::store_relaxed(passed, round);
     return peer_success;
 }
 

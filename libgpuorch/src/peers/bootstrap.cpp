@@ -1,4 +1,4 @@
-#include "peers/joining.h"
+#include "peers/bootstrap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include "core/options.h"
 #include "device/exported.h"
 #include "peers/file_transport.h"
-#include "peers/greeting.h"
+#include "peers/handshake.h"
 #include "peers/mpi_transport.h"
 #include "peers/names.h"
 #include "peers/nccl_engine.h"
@@ -41,7 +41,7 @@ void check_ranks(const gpo_join_options& options, uint32_t most) {
 }
 
 // A process's record, exchanged when all are there. Has the same layout in all processes.
-struct Greeting {
+struct ProcessRecord {
     static constexpr uint32_t kVersion = 4;
     uint32_t version = kVersion, engine = GPO_AUTO;
     uint32_t flags = 0;     // GPO_JOIN_*
@@ -51,20 +51,20 @@ struct Greeting {
     uint8_t device[16] = {};
 };
 // First rank 0's id of NCCL's group; then each rank's result of joining NCCL's group.
-struct NcclGreeting {
+struct NcclRecord {
     driver::Nccl::UniqueId id{};
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
 };
 
 // Each rank's result of allocating device staging.
-struct DeviceGreeting {
+struct DeviceRecord {
     int32_t status = GPO_SUCCESS;
     char why[252] = {};
 };
 
-Greeting own_greeting(Context& context, uint32_t engine, uint32_t flags) {
-    Greeting own;
+ProcessRecord own_record(Context& context, uint32_t engine, uint32_t flags) {
+    ProcessRecord own;
     own.engine = engine;
     own.flags = flags;
     if (engine == GPO_ENGINE_HOST) return own;
@@ -85,30 +85,30 @@ Greeting own_greeting(Context& context, uint32_t engine, uint32_t flags) {
 }
 
 // All ranks reach the same result: a single difference fails all of them.
-void check_greetings(const std::vector<Greeting>& greetings) {
-    for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
-        if (greetings[rank].version != greetings[0].version)
+void check_records(const std::vector<ProcessRecord>& records) {
+    for (uint32_t rank = 0; rank < records.size(); ++rank) {
+        if (records[rank].version != records[0].version)
             fail(GPO_INVALID_ARGUMENT, "rank ", rank, " has another version of the library than rank 0");
-        if (greetings[rank].engine != greetings[0].engine)
+        if (records[rank].engine != records[0].engine)
             fail(GPO_INVALID_ARGUMENT, "options.engine of rank ", rank, " is ",
-                 engine_name(greetings[rank].engine), ", and rank 0 has ", engine_name(greetings[0].engine));
-        if (greetings[rank].flags != greetings[0].flags)
-            fail(GPO_INVALID_ARGUMENT, "rank ", greetings[rank].flags ? rank : 0,
-                 " has GPO_JOIN_CHECK_ORDER in its options.flags, and rank ", greetings[rank].flags ? 0 : rank,
+                 engine_name(records[rank].engine), ", and rank 0 has ", engine_name(records[0].engine));
+        if (records[rank].flags != records[0].flags)
+            fail(GPO_INVALID_ARGUMENT, "rank ", records[rank].flags ? rank : 0,
+                 " has GPO_JOIN_CHECK_ORDER in its options.flags, and rank ", records[rank].flags ? 0 : rank,
                  " hasn't");
     }
 }
 
 // Why NCCL can't join the ranks; "" if it can.
-std::string why_no_nccl(const std::vector<Greeting>& greetings) {
-    for (uint32_t rank = 0; rank < greetings.size(); ++rank) {
-        const Greeting& of = greetings[rank];
+std::string why_no_nccl(const std::vector<ProcessRecord>& records) {
+    for (uint32_t rank = 0; rank < records.size(); ++rank) {
+        const ProcessRecord& of = records[rank];
         if (of.nccl == 0) return text("rank ", rank, ": ", of.why_not);
-        if (of.nccl != greetings[0].nccl)
+        if (of.nccl != records[0].nccl)
             return text("rank ", rank, " has NCCL ", driver::Nccl::version_text(static_cast<int>(of.nccl)),
-                        ", and rank 0 has ", driver::Nccl::version_text(static_cast<int>(greetings[0].nccl)));
+                        ", and rank 0 has ", driver::Nccl::version_text(static_cast<int>(records[0].nccl)));
         for (uint32_t before = 0; before < rank; ++before)
-            if (std::memcmp(of.device, greetings[before].device, sizeof of.device) == 0)
+            if (std::memcmp(of.device, records[before].device, sizeof of.device) == 0)
                 return text("ranks ", before, " and ", rank, " have the same device, which NCCL refuses");
     }
     return {};
@@ -117,7 +117,7 @@ std::string why_no_nccl(const std::vector<Greeting>& greetings) {
 // Joins all ranks by NCCL. NULL: some rank can't join; `*why` says the reason, in all processes alike.
 Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uint64_t patience,
                           const std::function<void()>& check, std::string* why) {
-    NcclGreeting own;
+    NcclRecord own;
     const auto attempt = [&](auto&& body) {
         try {
             body();
@@ -133,7 +133,7 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
             if (const int result = nccl.ncclGetUniqueId(&own.id); result != driver::Nccl::kSuccess)
                 fail(GPO_DRIVER_ERROR, "ncclGetUniqueId: ", nccl.ncclGetErrorString(result));
         });
-    own = greet(transport, own, patience, check)[0];
+    own = handshake(transport, own, patience, check)[0];
     Ref<NcclEngine> made;
     if (own.status == GPO_SUCCESS) {
         Watch others(transport);
@@ -149,7 +149,7 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
             made->warm_up_all();
         });
     }
-    const std::vector<NcclGreeting> all = greet(transport, own, patience, check);
+    const std::vector<NcclRecord> all = handshake(transport, own, patience, check);
     for (uint32_t rank = 0; rank < all.size(); ++rank) {
         if (all[rank].status == GPO_SUCCESS) continue;
         *why = text("rank ", rank, ": ", all[rank].why);
@@ -159,25 +159,26 @@ Ref<NcclEngine> join_nccl(const Ref<Context>& context, Transport& transport, uin
 }
 
 // Device staging; none unless all ranks have device staging.
-DeviceStaging device_staging(const Ref<Context>& context, Transport& transport, const std::vector<Greeting>& greetings,
+DeviceStaging device_staging(const Ref<Context>& context, Transport& transport,
+                             const std::vector<ProcessRecord>& records,
                              uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
-    const auto can = [](const Greeting& of) { return of.on_device != 0; };
+    const auto can = [](const ProcessRecord& of) { return of.on_device != 0; };
     DeviceStaging made;
     std::string why = "its MPI doesn't take addresses of device memory";
-    if (std::none_of(greetings.begin(), greetings.end(), can)) return made;
-    const auto lacking = std::find_if_not(greetings.begin(), greetings.end(), can);
-    auto without = static_cast<size_t>(lacking - greetings.begin());
-    if (lacking == greetings.end()) {
-        DeviceGreeting own;
+    if (std::none_of(records.begin(), records.end(), can)) return made;
+    const auto lacking = std::find_if_not(records.begin(), records.end(), can);
+    auto without = static_cast<size_t>(lacking - records.begin());
+    if (lacking == records.end()) {
+        DeviceRecord own;
         try {
             made = HostedEngine::make_device_staging(context, owner);
         } catch (const Failure& failure) {
             own.status = failure.error()->status;
             copy_text(own.why, failure.error()->sentence());
         }
-        const std::vector<DeviceGreeting> all = greet(transport, own, patience, check);
+        const std::vector<DeviceRecord> all = handshake(transport, own, patience, check);
         const auto failed =
-            std::find_if(all.begin(), all.end(), [](const DeviceGreeting& of) { return of.status != 0; });
+            std::find_if(all.begin(), all.end(), [](const DeviceRecord& of) { return of.status != 0; });
         if (failed == all.end()) return made;
         without = static_cast<size_t>(failed - all.begin());
         why = failed->why;
@@ -189,19 +190,19 @@ DeviceStaging device_staging(const Ref<Context>& context, Transport& transport, 
 
 Ref<HostedEngine> begin(Ref<Context> context, std::unique_ptr<Transport> transport, uint32_t engine, uint32_t flags,
                         uint64_t patience, const FixedText<96>& owner, const std::function<void()>& check) {
-    Greeting own = own_greeting(*context, engine, flags);
+    ProcessRecord own = own_record(*context, engine, flags);
     own.on_device = transport->takes_device_memory();
-    const auto greetings = greet(*transport, own, patience, check);
-    check_greetings(greetings);
+    const auto records = handshake(*transport, own, patience, check);
+    check_records(records);
     Ref<NcclEngine> nccl;
     if (engine != GPO_ENGINE_HOST) {
-        std::string why = why_no_nccl(greetings);
+        std::string why = why_no_nccl(records);
         if (why.empty()) nccl = join_nccl(context, *transport, patience, check, &why);
         if (!nccl && engine == GPO_ENGINE_NCCL) fail(GPO_NOT_SUPPORTED, why);
         if (!nccl) context->runtime().log(GPO_LOG_INFO, owner.c_str(), " does without NCCL: ", why);
     }
     DeviceStaging device;
-    if (!nccl) device = device_staging(context, *transport, greetings, patience, owner, check);
+    if (!nccl) device = device_staging(context, *transport, records, patience, owner, check);
     auto made = make<HostedEngine>(std::move(context), std::move(transport), patience, owner);
     made->start(std::move(nccl), flags & GPO_JOIN_CHECK_ORDER, std::move(device));
     return made;

@@ -1,4 +1,4 @@
-// A point at which the streams of all ranks wait for each other.
+// A barrier across streams: the streams of all ranks wait for each other.
 #pragma once
 
 #include <span>
@@ -8,17 +8,17 @@
 
 namespace gpo::peers {
 
-class Meeting {
+class StreamBarrier {
 public:
     /// `contexts`: the ranks' devices. Throws.
-    explicit Meeting(std::span<const Ref<Context>> contexts);
-    ~Meeting();
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-    /// Submits waits so that no stream goes on before all have come here. `stream_of(rank)`: Stream&. Called under the
+    explicit StreamBarrier(std::span<const Ref<Context>> contexts);
+    ~StreamBarrier();
+    StreamBarrier(const StreamBarrier&) = delete;
+    StreamBarrier& operator=(const StreamBarrier&) = delete;
+    /// Submits waits so that no stream goes on before all have reached the barrier. `stream_of(rank)`: Stream&. Called under the
     /// streams' submit locks, by one thread at a time. Throws Failure.
     template <class StreamOf>
-    void join(StreamOf stream_of) {
+    void issue(StreamOf stream_of) {
         const size_t ranks = here_.size();
         const auto put = [&](size_t rank, CUevent event, bool wait) {
             Stream& stream = stream_of(rank);
@@ -34,7 +34,7 @@ public:
 
 private:
     std::vector<Ref<Context>> contexts_;
-    std::vector<CUevent> here_;   // recorded where the rank's stream has come here
+    std::vector<CUevent> here_;   // recorded where the rank's stream reaches the barrier
 };
 
 /// A scope in which kernels that wait for kernels of other devices are launched on all devices. No thread of the

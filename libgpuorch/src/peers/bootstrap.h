@@ -1,4 +1,4 @@
-// Joining: checks the options of gpo_peers_join, connects the processes, and makes the group's engine.
+// Bootstrap: checks the options of gpo_peers_join, connects the processes, and makes the group's engine.
 #pragma once
 
 #include "device/context.h"

@@ -1,4 +1,4 @@
-#include "peers/meeting.h"
+#include "peers/stream_barrier.h"
 
 namespace gpo::peers {
 
@@ -8,7 +8,7 @@ constexpr uint64_t kLongestWait = 1'000'000'000;   // ns
 
 }  // namespace
 
-Meeting::Meeting(std::span<const Ref<Context>> contexts)
+StreamBarrier::StreamBarrier(std::span<const Ref<Context>> contexts)
     : contexts_(contexts.begin(), contexts.end()), here_(contexts.size()) {
     try {
         for (size_t rank = 0; rank < here_.size(); ++rank) {
@@ -22,7 +22,7 @@ Meeting::Meeting(std::span<const Ref<Context>> contexts)
     }
 }
 
-Meeting::~Meeting() {
+StreamBarrier::~StreamBarrier() {
     for (size_t rank = 0; rank < here_.size(); ++rank) contexts_[rank]->give_events(false, &here_[rank], 1);
 }
 
