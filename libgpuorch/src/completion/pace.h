@@ -85,11 +85,11 @@ struct State {
 
 /// Findings of a turn.
 struct Turn {
-    uint64_t now;         // when it began to look at the streams
-    bool pending;
-    bool progress;
-    bool may_listen;      // the driver notifies of all pending marks; false if a pending mark may be deferred
-    uint64_t oldest;      // time from which the oldest pending mark without an expected end has waited; kNever: none
+    uint64_t now = 0;     // when it began to look at the streams
+    bool pending = false;
+    bool progress = false;
+    bool may_listen = false;   // the driver notifies of all pending marks; false if a pending mark may be deferred
+    uint64_t oldest = kNever;  // time from which the oldest pending mark without an expected end waits; kNever: none
     uint64_t before_end = kNever;   // the shortest rest before the expected ends of the other marks
     uint64_t blocked = kNever;      // ns that the newest blocked thread has been blocked; kNever: no thread is
 };

@@ -116,106 +116,112 @@ void Scanner::run() noexcept {
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     const bool notifies = !latency && context_.driver().listen(listener_);
-    const bool shared = !latency && !notifies && !context_.driver().uses_host_cores;
-    shared_.store(shared, std::memory_order_release);
+    shared_.store(!latency && !notifies && !context_.driver().uses_host_cores, std::memory_order_release);
     for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         const bool listens = state.listening == pace::Listening::announced;
-        if (listens) {
-            // A thread that adds a stream, pushes a mark or completes an event after this fence sees that the scanner
-            // listens. What was added, pushed or completed before the fence is seen by this turn.
-            asleep_.store(true, std::memory_order_seq_cst);
-            listener_.listening.store(true, std::memory_order_seq_cst);
-            host::heavy_fence();
-        }
+        if (listens) begin_listening();
         // Read before the streams are: this turn sees every mark that was made before stop() was called.
         const bool stopping = stopping_.load(std::memory_order_seq_cst);
-        host::crossing();
-        if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
-            std::lock_guard lock(lock_);
-            streams_.splice(streams_.end(), arrivals_);
-        }
-        bool pending = false, progress = false, may_listen = notifies && entered_;
-        uint64_t oldest = pace::kNever, before_end = pace::kNever;
-        enter();
-        host::Lock mine(turn_lock_, std::defer_lock);
-        if (shared) {
-            turn_wanted_.store(true, std::memory_order_relaxed);
-            mine.lock();
-            turn_wanted_.store(false, std::memory_order_relaxed);
-        }
-        asks_all_ = state.asks_all();
-        read_clocks();
-        const uint64_t now = now_;
-        for (auto at = streams_.begin(); at != streams_.end();) {
-            WatchedStream& stream = *at->stream;
-            Watched& watched = at->watched;
-            // Asked once in a turn: whoever marks has this line taken away each time.
-            const size_t marked = watched.marks.size();
-            host::crossing();  // here it may be marked and let go
-            if (marked) {
-                const size_t done =
-                    entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
-                progress |= done != 0;
-                if (done != marked) {
-                    pending = true;
-                    may_listen &= !watched.deferring.load(std::memory_order_acquire);
-                    const uint64_t begin = begin_of_work(watched), age = now > begin ? now - begin : 0;
-                    const uint64_t rest =
-                        shared ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
-                    if (rest == pace::kNever)
-                        oldest = std::min(oldest, begin_of_wait(watched));
-                    else
-                        before_end = std::min(before_end, rest);
-                }
-            } else if (stream.claim_unused()) {
-                static_cast<void>(at->stream.leak());
-                at = streams_.erase(at);
-                stream.destroy_claimed();
-                continue;
-            }
-            ++at;
-        }
-        if (mine.owns_lock()) mine.unlock();
-        if (!pending && !progress && stopping && !arrived_.load(std::memory_order_seq_cst)) {
+        take_arrivals();
+        const pace::Turn turn = look_at_all(notifies, state.asks_all());
+        if (!turn.pending && !turn.progress && stopping && !arrived_.load(std::memory_order_seq_cst)) {
             if (listens) stop_listening();
             break;
         }
-        const pace::Turn turn{.now = now,
-                              .pending = pending,
-                              .progress = progress,
-                              .may_listen = may_listen,
-                              .oldest = oldest,
-                              .before_end = before_end,
-                              .blocked = shared ? blocked(now) : pace::kNever};
         const pace::Decision next = pace::decide(latency, state, turn);
         state = next.state;
         if (next.move == Move::listen) host::wait(listener_.signal, seen);
         if (listens) stop_listening();
         if (next.move == Move::spin) host::step(next.yields ? kYield : 0);
-        if (next.move != Move::sleep && next.move != Move::park) continue;
-        const bool parks = next.move == Move::park;
-        // The rest begins at the end of this turn. Until it is over, the threads that submit share neither the driver
-        // nor cache lines with the scanner.
-        const uint64_t until = parks ? host::kForever : host::now() + next.rest;
-        if (next.worth_waking) asleep_.store(true, std::memory_order_seq_cst);
-        // A thread pushes a mark, or releases a stream, and then reads asleep_. If it reads asleep_ before this fence,
-        // the look below sees the mark or the release. If it reads asleep_ later, it wakes the scanner.
-        if (parks) host::heavy_fence();
-        if (parks && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
-            asleep_.store(false, std::memory_order_relaxed);
-            state = pace::after_parking(state, now);
-            continue;
-        }
-        const bool woken = host::wait(listener_.signal, seen, until, parks ? host::Sleep::light : host::Sleep::deep);
-        if (next.worth_waking) asleep_.store(false, std::memory_order_seq_cst);
-        if (parks)
-            state = pace::after_parking(state, host::now());
-        else if (!woken)
-            state = pace::after_sleep(state, host::now() - until);
+        if (next.move == Move::sleep || next.move == Move::park) state = rest(next, seen, turn.now);
     }
     if (notifies) context_.driver().ignore(listener_);
     streams_.clear();
+}
+
+// A thread that adds a stream, pushes a mark or completes an event after the fence sees that the scanner listens. What
+// was added, pushed or completed before the fence is seen by this turn.
+void Scanner::begin_listening() noexcept {
+    asleep_.store(true, std::memory_order_seq_cst);
+    listener_.listening.store(true, std::memory_order_seq_cst);
+    host::heavy_fence();
+}
+
+void Scanner::take_arrivals() noexcept {
+    host::crossing();
+    if (!arrived_.load(std::memory_order_relaxed) || !arrived_.exchange(false, std::memory_order_seq_cst)) return;
+    std::lock_guard lock(lock_);
+    streams_.splice(streams_.end(), arrivals_);
+}
+
+// A turn.
+pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
+    const bool shared = this->shared();
+    pace::Turn turn{.may_listen = notifies && entered_};
+    enter();
+    host::Lock mine(turn_lock_, std::defer_lock);
+    if (shared) {
+        turn_wanted_.store(true, std::memory_order_relaxed);
+        mine.lock();
+        turn_wanted_.store(false, std::memory_order_relaxed);
+    }
+    asks_all_ = asks_all;
+    read_clocks();
+    turn.now = now_;
+    for (auto at = streams_.begin(); at != streams_.end();) {
+        WatchedStream& stream = *at->stream;
+        Watched& watched = at->watched;
+        // Asked once in a turn: whoever marks has this line taken away each time.
+        const size_t marked = watched.marks.size();
+        host::crossing();  // here it may be marked and let go
+        if (marked) {
+            const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
+            turn.progress |= done != 0;
+            if (done != marked) note_pending(watched, turn);
+        } else if (stream.claim_unused()) {
+            static_cast<void>(at->stream.leak());
+            at = streams_.erase(at);
+            stream.destroy_claimed();
+            continue;
+        }
+        ++at;
+    }
+    if (mine.owns_lock()) mine.unlock();
+    if (shared) turn.blocked = blocked(turn.now);
+    return turn;
+}
+
+// Marks of this stream haven't been reached.
+void Scanner::note_pending(Watched& watched, pace::Turn& turn) const noexcept {
+    turn.pending = true;
+    turn.may_listen &= !watched.deferring.load(std::memory_order_acquire);
+    const uint64_t begin = begin_of_work(watched), age = turn.now > begin ? turn.now - begin : 0;
+    const uint64_t rest = shared() ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
+    if (rest == pace::kNever)
+        turn.oldest = std::min(turn.oldest, begin_of_wait(watched));
+    else
+        turn.before_end = std::min(turn.before_end, rest);
+}
+
+// Sleeps or parks, and returns the state afterwards. `seen`: the signal before the turn, `now`: the turn's time.
+pace::State Scanner::rest(const pace::Decision& next, uint32_t seen, uint64_t now) noexcept {
+    const bool parks = next.move == Move::park;
+    // The rest begins at the end of this turn. Until it is over, the threads that submit share neither the driver nor
+    // cache lines with the scanner.
+    const uint64_t until = parks ? host::kForever : host::now() + next.rest;
+    if (next.worth_waking) asleep_.store(true, std::memory_order_seq_cst);
+    // A thread pushes a mark, or releases a stream, and then reads asleep_. If it reads asleep_ before this fence, the
+    // look below sees the mark or the release. If it reads asleep_ later, it wakes the scanner.
+    if (parks) host::heavy_fence();
+    if (parks && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
+        asleep_.store(false, std::memory_order_relaxed);
+        return pace::after_parking(next.state, now);
+    }
+    const bool woken = host::wait(listener_.signal, seen, until, parks ? host::Sleep::light : host::Sleep::deep);
+    if (next.worth_waking) asleep_.store(false, std::memory_order_seq_cst);
+    if (parks) return pace::after_parking(next.state, host::now());
+    return woken ? next.state : pace::after_sleep(next.state, host::now() - until);
 }
 
 // The scanner's thread comes first: it has other streams to look at.

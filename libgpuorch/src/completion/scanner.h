@@ -65,6 +65,11 @@ public:
 
 private:
     void run() noexcept;
+    void take_arrivals() noexcept;
+    pace::Turn look_at_all(bool notifies, bool asks_all) noexcept;
+    void note_pending(Watched& watched, pace::Turn& turn) const noexcept;
+    pace::State rest(const pace::Decision& next, uint32_t seen, uint64_t now) noexcept;
+    void begin_listening() noexcept;
     /// Completes what has been reached of the oldest `size` marks; how many that were.
     size_t scan(WatchedStream& stream, Watched& watched, size_t size) noexcept;
     class Returns;

@@ -191,6 +191,120 @@ DeviceRuntime device_runtime_of(const Loaded& library) {
     return find_device_runtime(folder_of(library.path), library.major, "/usr/local");
 }
 
+// One compilation. The functions are called in their order; those that return false have put the reason into the log.
+class OwnCompilation {
+public:
+    OwnCompilation(const Loaded& library, const CompileRequest& request)
+        : library_(library), request_(request), program_(library) {}
+
+    bool create_program() {
+        // The caller's headers go before ours of the same name.
+        std::vector<const char*> names, texts;
+        for (const auto& [name, body] : request_.headers) {
+            names.push_back(name.c_str());
+            texts.push_back(body.c_str());
+        }
+        for (const auto& [name, body] : own_headers()) {
+            const bool given = std::any_of(request_.headers.begin(), request_.headers.end(),
+                                           [name = name](const auto& header) { return header.first == name; });
+            if (given) continue;
+            names.push_back(name);
+            texts.push_back(body);
+        }
+        const Result created =
+            library_.nvrtcCreateProgram(program_.out(), request_.source.c_str(), request_.file_name.c_str(),
+                                        static_cast<int>(names.size()), texts.data(), names.data());
+        if (created != kSuccess) return refused("nvrtcCreateProgram", created);
+        for (const std::string& expression : request_.name_expressions) {
+            const Result added = library_.nvrtcAddNameExpression(program_.get(), expression.c_str());
+            if (added != kSuccess) return refused("nvrtcAddNameExpression", added);
+        }
+        return true;
+    }
+
+    // A cubin for the device; where this NVRTC doesn't know it yet, PTX of the newest that it knows, for the driver to
+    // translate. An architecture among the caller's options goes before both.
+    bool choose_architecture() {
+        bool given = false;
+        for (const std::string& option : request_.options) {
+            if (!starts_with_one_of(option, {"--gpu-architecture", "-arch"})) continue;
+            given = true;
+            cubin_ = option.find("sm_") != std::string::npos;
+        }
+        if (given) return true;
+        const auto& known = library_.architectures;
+        const int wanted = request_.compute_capability;
+        const auto above = std::upper_bound(known.begin(), known.end(), wanted);
+        if (above == known.begin()) {
+            out_.log = text("error: NVRTC ", library_.major, ".", library_.minor, " has no architecture for a device ",
+                            "of compute capability ", wanted / 10, ".", wanted % 10, "; its oldest is ",
+                            known.front() / 10, ".", known.front() % 10);
+            return false;
+        }
+        cubin_ = above[-1] == wanted;
+        own_options_.push_back(text("--gpu-architecture=", cubin_ ? "sm_" : "compute_", above[-1]));
+        return true;
+    }
+
+    bool compile() {
+        if (request_.dynamic_parallelism) own_options_.emplace_back("--relocatable-device-code=true");
+        for (const std::string& include : library_.includes.folders) own_options_.push_back("-I" + include);
+        std::vector<const char*> options;
+        for (const std::string& option : request_.options) options.push_back(option.c_str());
+        for (const std::string& option : own_options_) options.push_back(option.c_str());
+        const Result compiled =
+            library_.nvrtcCompileProgram(program_.get(), static_cast<int>(options.size()), options.data());
+        read_log();
+        if (compiled == kSuccess) return true;
+        if (const std::string missing = missing_header(out_.log, library_.includes); !missing.empty())
+            out_.log.insert(0, missing + "\n");
+        else if (!request_.dynamic_parallelism && is_about_launches(out_.log))
+            out_.log.insert(0, kLaunchesNeedFlag);
+        return out_.log.empty() ? refused("nvrtcCompileProgram", compiled) : false;
+    }
+
+    bool read_image() {
+        size_t bytes = 0;
+        Result read = cubin_ ? library_.nvrtcGetCUBINSize(program_.get(), &bytes)
+                             : library_.nvrtcGetPTXSize(program_.get(), &bytes);
+        if (read != kSuccess || bytes == 0) return refused(cubin_ ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", read);
+        out_.image.resize(bytes);
+        auto* image = reinterpret_cast<char*>(out_.image.data());
+        read = cubin_ ? library_.nvrtcGetCUBIN(program_.get(), image) : library_.nvrtcGetPTX(program_.get(), image);
+        if (read != kSuccess) return refused(cubin_ ? "nvrtcGetCUBIN" : "nvrtcGetPTX", read);
+        for (const std::string& expression : request_.name_expressions) {
+            const char* symbol = nullptr;
+            read = library_.nvrtcGetLoweredName(program_.get(), expression.c_str(), &symbol);
+            if (read != kSuccess || !symbol) return refused("nvrtcGetLoweredName", read);
+            out_.lowered.emplace_back(expression, symbol);
+        }
+        return true;
+    }
+
+    CompileResult& result() { return out_; }
+
+private:
+    bool refused(const char* function, Result result) {
+        out_.log += text(out_.log.empty() || out_.log.back() == '\n' ? "" : "\n", function, ": error: ",
+                         library_.nvrtcGetErrorString(result));
+        return false;
+    }
+    void read_log() {
+        size_t length = 0;
+        if (library_.nvrtcGetProgramLogSize(program_.get(), &length) != kSuccess || length <= 1) return;
+        out_.log.resize(length);
+        if (library_.nvrtcGetProgramLog(program_.get(), out_.log.data()) != kSuccess) out_.log.clear();
+        while (!out_.log.empty() && (out_.log.back() == '\0' || out_.log.back() == '\n')) out_.log.pop_back();
+    }
+
+    const Loaded& library_;
+    const CompileRequest& request_;
+    OwnProgram program_;
+    CompileResult out_;
+    std::vector<std::string> own_options_;
+    bool cubin_ = true;
+};
+
 CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_version, const DeviceRuntime& runtime) {
     CompileResult out;
     std::string tried;
@@ -205,93 +319,11 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
         out.log = missing_device_runtime(runtime);
         return out;
     }
-    const auto refuse = [&](const char* function, Result result) {
-        out.log += text(out.log.empty() || out.log.back() == '\n' ? "" : "\n", function, ": error: ",
-                        library->nvrtcGetErrorString(result));
-        return out;
-    };
-
-    // The caller's headers go before ours of the same name.
-    std::vector<const char*> header_names, header_texts;
-    for (const auto& [name, body] : request.headers) {
-        header_names.push_back(name.c_str());
-        header_texts.push_back(body.c_str());
-    }
-    for (const auto& [name, body] : own_headers()) {
-        const bool given = std::any_of(request.headers.begin(), request.headers.end(),
-                                       [name = name](const auto& header) { return header.first == name; });
-        if (given) continue;
-        header_names.push_back(name);
-        header_texts.push_back(body);
-    }
-
-    OwnProgram program(*library);
-    Result result = library->nvrtcCreateProgram(program.out(), request.source.c_str(), request.file_name.c_str(),
-                                                static_cast<int>(header_names.size()), header_texts.data(),
-                                                header_names.data());
-    if (result != kSuccess) return refuse("nvrtcCreateProgram", result);
-    for (const std::string& expression : request.name_expressions) {
-        result = library->nvrtcAddNameExpression(program.get(), expression.c_str());
-        if (result != kSuccess) return refuse("nvrtcAddNameExpression", result);
-    }
-
-    // A cubin for the device; where this NVRTC doesn't know it yet, PTX of the newest that it knows, for the driver to
-    // translate. An architecture among the caller's options goes before both.
-    std::vector<std::string> own;
-    bool cubin = true, arch_given = false;
-    for (const std::string& option : request.options) {
-        if (!starts_with_one_of(option, {"--gpu-architecture", "-arch"})) continue;
-        arch_given = true;
-        cubin = option.find("sm_") != std::string::npos;
-    }
-    if (!arch_given) {
-        const auto& known = library->architectures;
-        const auto above = std::upper_bound(known.begin(), known.end(), request.compute_capability);
-        if (above == known.begin()) {
-            out.log = text("error: NVRTC ", library->major, ".", library->minor, " has no architecture for a device ",
-                           "of compute capability ", request.compute_capability / 10, ".",
-                           request.compute_capability % 10, "; its oldest is ", known.front() / 10, ".",
-                           known.front() % 10);
-            return out;
-        }
-        cubin = above[-1] == request.compute_capability;
-        own.push_back(text("--gpu-architecture=", cubin ? "sm_" : "compute_", above[-1]));
-    }
-    if (request.dynamic_parallelism) own.emplace_back("--relocatable-device-code=true");
-    std::vector<const char*> options;
-    for (const std::string& option : request.options) options.push_back(option.c_str());
-    for (const std::string& include : library->includes.folders) own.push_back("-I" + include);
-    for (const std::string& option : own) options.push_back(option.c_str());
-
-    result = library->nvrtcCompileProgram(program.get(), static_cast<int>(options.size()), options.data());
-    size_t length = 0;
-    if (library->nvrtcGetProgramLogSize(program.get(), &length) == kSuccess && length > 1) {
-        out.log.resize(length);
-        if (library->nvrtcGetProgramLog(program.get(), out.log.data()) != kSuccess) out.log.clear();
-        while (!out.log.empty() && (out.log.back() == '\0' || out.log.back() == '\n')) out.log.pop_back();
-    }
-    if (result != kSuccess) {
-        if (const std::string missing = missing_header(out.log, library->includes); !missing.empty())
-            out.log.insert(0, missing + "\n");
-        else if (!request.dynamic_parallelism && is_about_launches(out.log))
-            out.log.insert(0, kLaunchesNeedFlag);
-        return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
-    }
-
-    size_t bytes = 0;
-    result = cubin ? library->nvrtcGetCUBINSize(program.get(), &bytes)
-                   : library->nvrtcGetPTXSize(program.get(), &bytes);
-    if (result != kSuccess || bytes == 0) return refuse(cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result);
-    out.image.resize(bytes);
-    auto* image = reinterpret_cast<char*>(out.image.data());
-    result = cubin ? library->nvrtcGetCUBIN(program.get(), image) : library->nvrtcGetPTX(program.get(), image);
-    if (result != kSuccess) return refuse(cubin ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result);
-    for (const std::string& expression : request.name_expressions) {
-        const char* symbol = nullptr;
-        result = library->nvrtcGetLoweredName(program.get(), expression.c_str(), &symbol);
-        if (result != kSuccess || !symbol) return refuse("nvrtcGetLoweredName", result);
-        out.lowered.emplace_back(expression, symbol);
-    }
+    OwnCompilation compilation(*library, request);
+    const bool ok = compilation.create_program() && compilation.choose_architecture() && compilation.compile() &&
+                    compilation.read_image();
+    out = std::move(compilation.result());
+    if (!ok) return out;
     out.device_runtime = runtime.path;
     out.ok = true;
     return out;

@@ -408,6 +408,25 @@ bool SlabHeap::reserve(uint64_t bytes) {
     return !limited;
 }
 
+// Reserves `slab_bytes` under the limit, or fewer, but at least `need`; gives slabs back once if it has to.
+bool SlabHeap::may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited) {
+    for (bool emptied = false;;) {
+        {
+            std::lock_guard lock(shards_[0].lock);
+            *limited = max_bytes_ && (need > max_bytes_ || reserved_ > max_bytes_ - need);
+            if (!*limited) {
+                if (max_bytes_)
+                    slab_bytes = std::min(slab_bytes, (max_bytes_ - reserved_) / SlabSource::kPage * SlabSource::kPage);
+                reserved_ += slab_bytes;
+                return true;
+            }
+        }
+        if (emptied || need > max_bytes_) return false;
+        emptied = true;
+        give_back(max_bytes_ - need);
+    }
+}
+
 // Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so
 // that nobody can take it first.
 void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited) {
@@ -415,23 +434,8 @@ void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* li
     uint64_t need = round_up(size ? size * kGranule : bytes, kPage);
     if (alignment * kGranule > kPage) need += alignment * kGranule - kPage;
     uint64_t slab_bytes = std::max(need, slab_bytes_);
+    if (!may_grow(need, slab_bytes, limited)) return nullptr;
     Shard& central = shards_[0];
-    for (bool emptied = false;;) {
-        {
-            std::lock_guard lock(central.lock);
-            if (max_bytes_ && (need > max_bytes_ || reserved_ > max_bytes_ - need)) {
-                *limited = true;
-            } else {
-                *limited = false;
-                if (max_bytes_) slab_bytes = std::min(slab_bytes, (max_bytes_ - reserved_) / kPage * kPage);
-                reserved_ += slab_bytes;
-                break;
-            }
-        }
-        if (emptied || need > max_bytes_) return nullptr;
-        emptied = true;
-        give_back(max_bytes_ - need);
-    }
     void* base = nullptr;
     Slab* slab = nullptr;
     const auto undo = [&] {

@@ -180,6 +180,7 @@ private:
     void settle(Shard& shard) noexcept;
     void reclaim() noexcept;
     void* scrape(uint32_t size, uint32_t alignment);
+    bool may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited);
     void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);
     void give_back(uint64_t keep_bytes) noexcept;
     void end_turn(bool room) noexcept;

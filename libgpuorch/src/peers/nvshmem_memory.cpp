@@ -245,6 +245,41 @@ void clear(Context& context, uint64_t address, uint64_t bytes) {
     context.check(waited, "cuStreamSynchronize");
 }
 
+struct PieceWanted {
+    uint32_t rank;   // the caller's
+    uint64_t number, bytes, alignment;
+    const FixedText<96>& owner;
+};
+
+// Takes a piece of the symmetric heap. `place`: of the memory in its piece; `addresses`: of the ranks' memory, 0 where
+// this device has none. Throws Failure, std::bad_alloc.
+Holds::Ready take_piece(Context& context, const Nvshmem& nvshmem, const PieceWanted& wanted, uint64_t& place,
+                        std::vector<uint64_t>& addresses) {
+    World& own = world();
+    {
+        std::lock_guard lock(own.lock);
+        own.pieces.reserve(own.pieces.size() + 1);
+    }
+    const Nvshmem::Calls calls(nvshmem.calls());
+    const DriverScope scope(context);
+    const uint64_t alignment = wanted.alignment;
+    const uint64_t bytes = wanted.bytes + (alignment > kOwnAlignment ? alignment : 0);
+    void* const at = nvshmem.nvshmem_calloc(1, bytes);
+    if (!at)
+        fail(GPO_OUT_OF_MEMORY, "NVSHMEM's symmetric heap has no ", bytes,
+             " bytes: NVSHMEM_SYMMETRIC_SIZE says how many it has where it can't grow");
+    const auto begin = reinterpret_cast<uint64_t>(at);
+    place = (begin + alignment - 1) / alignment * alignment - begin;
+    for (uint32_t of = 0; of < addresses.size(); ++of) {
+        void* const found = of == wanted.rank ? at : nvshmem.nvshmem_ptr(at, static_cast<int>(of));
+        addresses[of] = found ? reinterpret_cast<uint64_t>(found) + place : 0;
+    }
+    auto free = Holds::make_ready(std::make_unique<Release>(context, begin, bytes, wanted.number, wanted.owner));
+    std::lock_guard lock(own.lock);
+    own.pieces.push_back({wanted.number, at, false});
+    return free;
+}
+
 }  // namespace
 
 Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transport& transport, uint64_t bytes,
@@ -288,32 +323,10 @@ Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transpor
     });
     free_released(*context, *nvshmem, asked);
     ++own.next;
-    const uint64_t all_bytes = bytes + (alignment > kOwnAlignment ? alignment : 0);
     std::vector<uint64_t> addresses(asked.size());
     Holds::Ready free;
-    void* at = nullptr;
     const auto all = attempt([&] {
-        {
-            std::lock_guard lock(own.lock);
-            own.pieces.reserve(own.pieces.size() + 1);
-        }
-        {
-            const Nvshmem::Calls calls(nvshmem->calls());
-            const DriverScope scope(*context);
-            at = nvshmem->nvshmem_calloc(1, all_bytes);
-            if (!at)
-                fail(GPO_OUT_OF_MEMORY, "NVSHMEM's symmetric heap has no ", all_bytes,
-                     " bytes: NVSHMEM_SYMMETRIC_SIZE says how many it has where it can't grow");
-            const auto begin = reinterpret_cast<uint64_t>(at);
-            done.place = (begin + alignment - 1) / alignment * alignment - begin;
-            for (uint32_t of = 0; of < asked.size(); ++of) {
-                void* const found = of == rank ? at : nvshmem->nvshmem_ptr(at, static_cast<int>(of));
-                addresses[of] = found ? reinterpret_cast<uint64_t>(found) + done.place : 0;
-            }
-            free = Holds::make_ready(std::make_unique<Release>(*context, begin, all_bytes, number, owner));
-            std::lock_guard lock(own.lock);
-            own.pieces.push_back({number, at, false});
-        }
+        free = take_piece(*context, *nvshmem, {rank, number, bytes, alignment, owner}, done.place, addresses);
         clear(*context, addresses[rank], bytes);
     });
     // From here on all of them have the piece.

@@ -98,6 +98,9 @@ private:
     Ref<Claim> begin_session(const Options& options, std::vector<std::string>& made);
     void run() noexcept;
     void drain(bool last) noexcept;
+    void empty_buffers(bool last);
+    size_t adjust_clocks();
+    void forget_ended_threads(bool last, bool emptied) noexcept;
     void take(Buffer& buffer) noexcept;
     void note(const Buffer& buffer, const Record& record);
     void resolve(Lane& lane, uint32_t number);

@@ -42,33 +42,11 @@ void Recorder::drain(bool last) noexcept {
     const uint64_t now = host::now();
     bool emptied = false;
     try {
-        std::vector<Ref<Buffer>> buffers;
-        {
-            std::lock_guard lock(buffers_lock_);
-            buffers = buffers_;
-        }
         const uint64_t operations = info_.operations;
-        for (const auto& buffer : buffers) {
-            if (last) buffer->open.store(false, std::memory_order_release);
-            take(*buffer);
-        }
+        empty_buffers(last);
         emptied = true;
         announce_lanes();
-        std::vector<Clock*> clocks;
-        size_t lanes;
-        {
-            std::lock_guard lock(lanes_lock_);
-            for (const auto& clocked : clocks_) clocks.push_back(clocked.clock.get());
-            lanes = lanes_.size();
-        }
-        for (Clock* clock : clocks) {
-            const bool waited_for =
-                std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
-                            [&](const auto& lane) { return lane->clock == clock && !lane->pending.empty(); });
-            if (waited_for) clock->adjust(kBaseAge);
-            info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
-            info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
-        }
+        const size_t lanes = adjust_clocks();
         const bool busy = !last && info_.operations - operations > kBusy && now - resolved_ < kPutOffTime;
         if (!busy) resolved_ = now;
         for (size_t i = 0; i < lanes; ++i)
@@ -84,25 +62,7 @@ void Recorder::drain(bool last) noexcept {
     } catch (...) {
         ++dropped_;  // no memory, or a driver that doesn't answer
     }
-    // Threads that have gone leave their buffers to us alone.
-    {
-        std::lock_guard lock(buffers_lock_);
-        info_.dropped = dropped_ + lost_;
-        std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
-            info_.dropped += buffer->dropped();
-            // Not looked into for want of memory; or a thread was about to record as the trace ended, and what came
-            // after the end isn't missed. Their events are given back later.
-            if (last && buffer->waiting() != 0) {
-                if (!emptied) info_.dropped += buffer->waiting();
-                return false;
-            }
-            if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
-            if (buffer->waiting() != 0) return false;  // the thread came, recorded and went since we looked
-            dropped_ += buffer->dropped();
-            threads_.erase(buffer.get());
-            return true;
-        });
-    }
+    forget_ended_threads(last, emptied);
     if (last) end_session(now);
     publish();
     // The user's code, under no lock.
@@ -111,6 +71,58 @@ void Recorder::drain(bool last) noexcept {
             runtime_.log_and_print(GPO_LOG_ERROR, line.c_str());
         else runtime_.log(GPO_LOG_ERROR, line);
     }
+}
+
+void Recorder::empty_buffers(bool last) {
+    std::vector<Ref<Buffer>> buffers;
+    {
+        std::lock_guard lock(buffers_lock_);
+        buffers = buffers_;
+    }
+    for (const auto& buffer : buffers) {
+        if (last) buffer->open.store(false, std::memory_order_release);
+        take(*buffer);
+    }
+}
+
+// Returns the number of lanes.
+size_t Recorder::adjust_clocks() {
+    std::vector<Clock*> clocks;
+    size_t lanes;
+    {
+        std::lock_guard lock(lanes_lock_);
+        for (const auto& clocked : clocks_) clocks.push_back(clocked.clock.get());
+        lanes = lanes_.size();
+    }
+    for (Clock* clock : clocks) {
+        const bool waited_for =
+            std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
+                        [&](const auto& lane) { return lane->clock == clock && !lane->pending.empty(); });
+        if (waited_for) clock->adjust(kBaseAge);
+        info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
+        info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
+    }
+    return lanes;
+}
+
+// Buffers of threads that have ended belong to the recorder alone. `emptied`: all buffers were read in this turn.
+void Recorder::forget_ended_threads(bool last, bool emptied) noexcept {
+    std::lock_guard lock(buffers_lock_);
+    info_.dropped = dropped_ + lost_;
+    std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
+        info_.dropped += buffer->dropped();
+        // Not looked into for want of memory; or a thread was about to record as the trace ended, and what came after
+        // the end isn't missed. Their events are given back later.
+        if (last && buffer->waiting() != 0) {
+            if (!emptied) info_.dropped += buffer->waiting();
+            return false;
+        }
+        if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
+        if (buffer->waiting() != 0) return false;  // the thread came, recorded and went since we looked
+        dropped_ += buffer->dropped();
+        threads_.erase(buffer.get());
+        return true;
+    });
 }
 
 void Recorder::publish() noexcept {
