@@ -58,16 +58,25 @@ struct Group {
         }
     }
 
-    /// The sum of what the ranks have, in place. Likewise.
+    gpo_status barrier() {
+        auto what = sized<gpo_collective>();
+        what.kind = GPO_COLLECTIVE_BARRIER;
+        return submit(what);
+    }
+    /// The sum of what the ranks have, in place.
     gpo_status sum() {
         auto what = sized<gpo_collective>();
         what.kind = GPO_COLLECTIVE_ALL_REDUCE;
         what.type = GPO_TYPE_UINT32;
         what.reduction = GPO_REDUCE_SUM;
         what.count = kWords;
+        return submit(what);
+    }
+    gpo_status submit(const gpo_collective& what) {
         std::vector<gpo_rank_part> parts(kRanks, sized<gpo_rank_part>());
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
             parts[rank].stream = streams[rank];
+            if (what.kind == GPO_COLLECTIVE_BARRIER) continue;
             if (const gpo_status status = gpo_symmetric_get_address(memory, rank, &parts[rank].send)) return status;
             parts[rank].receive = parts[rank].send;
         }
@@ -163,7 +172,8 @@ void collectives(Attempt& a) {
     const uint32_t swapped[] = {1, 0};
     Peers part;
     if (!STEP(a, gpo_peers_split(group.peers, swapped, kRanks, nullptr, part.out()))) CHECK(part.get() == nullptr);
-    if (STEP(a, group.launch(3)) && STEP(a, group.sum())) {
+    // The ranks have written each other's memory, and a stream of a small sum waits for none of the others.
+    if (STEP(a, group.launch(3)) && STEP(a, group.barrier()) && STEP(a, group.sum())) {
         for (const Stream& stream : group.streams) a.notify(stream);
         const int failures = a.failures();
         const bool right = group.idle(a) && group.filled(a, 6);

@@ -15,10 +15,10 @@
  * Order
  *   A collective is put on all of its streams at once, or on none. Each stream does its part behind what was put on it
  *   before; work that is put on it later finds the rank's result, and may change the rank's buffers. Put a barrier
- *   behind work that wrote another rank's buffers: small all-reduces on GPUs don't wait for the other streams. If one of
- *   the streams is held (stream.h), the collective is held on all. If a held collective is cancelled or fails on
- *   one stream, it never runs, and its other streams fail with the same status. Different threads may submit
- *   collectives over the same streams: all streams get them in the same order.
+ *   behind work that wrote another rank's buffers: small all-reduces don't wait for the other streams. If one of the
+ *   streams is held (stream.h), the collective is held on all. If a held collective is cancelled or fails on one
+ *   stream, it never runs, and its other streams fail with the same status. Different threads may submit collectives
+ *   over the same streams: all streams get them in the same order.
  *
  * Recording
  *   Streams that are being recorded into graph templates (template.h) take collectives as they take other work, if all
@@ -26,8 +26,8 @@
  *   of the first. Or each device has a template of its own: that starts faster, and the program has to launch the
  *   graphs of all ranks each time, for the ranks wait for each other on the GPU.
  *   Launches of a recorded collective must not overlap with other launches of the same one: put them on the same
- *   streams, or behind each other. Software GPUs and collectives that the direct engine makes of several operations can
- *   only be in one recording.
+ *   streams, or behind each other. Collectives that the direct engine makes of several operations can only be in one
+ *   recording.
  *
  * Engines
  *   direct   the library's own kernels and copies, which use memory of other devices directly. Reductions combine the

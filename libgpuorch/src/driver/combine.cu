@@ -5,6 +5,7 @@
 // are aligned to the type. `source_count`: 1 to 16. `type`, `reduction`: see gpo::combine::Type and Reduction.
 // `divisor`: of an average. Grid and block may have any shape: threads are numbered through it.
 #include "../base/combine.h"
+#include "../base/exchange.h"
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -73,29 +74,15 @@ extern "C" __global__ void __launch_bounds__(1024)
     gpo::combine::with_type(type, Combine{destination, sources, source_count, reduction, divisor, n, aligned});
 }
 
-// --- a small all-reduce, in one kernel for each rank ---
-//
-// Every rank stores what it has into the inbox of each other rank, 8 bytes at a time, each half with the number of the
-// all-reduce beside it: 16 bytes in one store, so that who reads the number twice has the data too, and nothing needs
-// a fence. Then it combines what has come. (The packets are those that NCCL and MSCCL++ call LL.) An inbox has two
-// halves, for odd and even numbers: who stores number e + 2 has seen the peer's number e + 1, which the peer sent after
-// it was done with e. Each block counts for itself, so that no block waits for another of its kernel: therefore all
-// launches have blocks of kThreads threads, or one smaller block.
+// --- a small all-reduce, in one kernel for each rank: base/exchange.h ---
 
 namespace {
 
-constexpr u32 kMostMailboxes = 8, kThreads = 256;
-
-struct Mailboxes {
-    u64 inbox[kMostMailboxes];   // by rank, of 2 * ranks * slots packets
-    u64 numbers;                 // this rank's: for each block that of its last all-reduce
-    u64 slots;                   // of 8 bytes of data
-    u32 ranks, rank;
-};
-
-struct Packet {
-    u32 low, number_low, high, number_high;
-};
+using gpo::exchange::kThreads;
+using gpo::exchange::load;
+using gpo::exchange::Mailboxes;
+using gpo::exchange::Packet;
+using gpo::exchange::store;
 
 __device__ inline void put(u64 address, u64 data, u32 number) {
     asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(address), "r"(u32(data)), "r"(number),
@@ -112,23 +99,6 @@ __device__ inline u64 take(u64 address, u32 number) {
                      : "memory");
     } while (p.number_low != number || p.number_high != number);
     return p.low | u64(p.high) << 32;
-}
-
-// Up to 8 bytes, the rest zeros.
-__device__ inline u64 load(u64 address, u64 bytes) {
-    if (bytes >= 8 && address % 8 == 0) return *reinterpret_cast<const u64*>(address);
-    u64 out = 0;
-    for (u32 i = 0; i < 8 && i < bytes; ++i) out |= u64(reinterpret_cast<const unsigned char*>(address)[i]) << 8 * i;
-    return out;
-}
-
-__device__ inline void store(u64 address, u64 bytes, u64 data) {
-    if (bytes >= 8 && address % 8 == 0) {
-        *reinterpret_cast<u64*>(address) = data;
-        return;
-    }
-    for (u32 i = 0; i < 8 && i < bytes; ++i)
-        reinterpret_cast<unsigned char*>(address)[i] = static_cast<unsigned char>(data >> 8 * i);
 }
 
 struct Exchange {
@@ -184,15 +154,4 @@ __device__ inline void all_reduce_small(const Mailboxes& boxes, u64 source, u64 
                                     u32 reduction) {                                                                 \
         all_reduce_small<gpo::combine::__VA_ARGS__>(boxes, source, destination, bytes, reduction);                   \
     }
-GPO_ALL_REDUCE_SMALL(int8, Integer<signed char, unsigned>)
-GPO_ALL_REDUCE_SMALL(uint8, Integer<unsigned char, unsigned>)
-GPO_ALL_REDUCE_SMALL(int32, Integer<int, unsigned>)
-GPO_ALL_REDUCE_SMALL(uint32, Integer<unsigned, unsigned>)
-GPO_ALL_REDUCE_SMALL(int64, Integer<long long, u64>)
-GPO_ALL_REDUCE_SMALL(uint64, Integer<u64, u64>)
-GPO_ALL_REDUCE_SMALL(float16, Narrow<gpo::Float16>)
-GPO_ALL_REDUCE_SMALL(bfloat16, Narrow<gpo::Bfloat16>)
-GPO_ALL_REDUCE_SMALL(float32, Float32)
-GPO_ALL_REDUCE_SMALL(float64, Float64)
-GPO_ALL_REDUCE_SMALL(float8_e4m3, Narrow<gpo::Float8E4m3>)
-GPO_ALL_REDUCE_SMALL(float8_e5m2, Narrow<gpo::Float8E5m2>)
+GPO_EACH_SMALL_ALL_REDUCE(GPO_ALL_REDUCE_SMALL)

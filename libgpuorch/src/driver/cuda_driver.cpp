@@ -32,7 +32,7 @@ class CudaDriver final : public Driver {
 public:
     CudaDriver() {
         name = "cuda";
-        has_libraries = has_small_all_reduce = true;
+        has_libraries = true;
         builtin_image = builtin_ptx();
         condition_image = condition_ptx();
         push_image = push_ptx();

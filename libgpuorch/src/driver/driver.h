@@ -100,8 +100,6 @@ struct Driver {
     bool software = false;            // for properties that users see; what is done differently is a feature
     /// NVIDIA's libraries (NCCL, NVSHMEM, NVML) know its devices.
     bool has_libraries = false;
-    /// combine_image has the kernels of small all-reduces too (gpo_all_reduce_small_*).
-    bool has_small_all_reduce = false;
     /// fault() tells what failed, and submitted() counts.
     bool tells_faults = false;
     /// Its kernels run on the host's cores, and a thread that spins takes time from them.

@@ -26,7 +26,6 @@ public:
         version = wrapped_->version;
         software = wrapped_->software;
         has_libraries = wrapped_->has_libraries;
-        has_small_all_reduce = wrapped_->has_small_all_reduce;
         tells_faults = wrapped_->tells_faults;
         uses_host_cores = wrapped_->uses_host_cores;
         has_room = wrapped_->has_room;

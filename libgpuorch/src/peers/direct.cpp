@@ -11,7 +11,7 @@ constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces ev
 
 // Where kernels that exchange the data themselves are as fast as NCCL, measured on H200s (tests/bench/RESULTS.md).
 uint64_t small_bytes_of(size_t ranks) noexcept {
-    if (ranks < 2 || ranks > MailboxesArgument::kMostRanks) return 0;
+    if (ranks < 2 || ranks > exchange::kMostRanks) return 0;
     return ranks == 2 ? 1 << 20 : ranks <= 4 ? 256 << 10 : 64 << 10;
 }
 
@@ -42,9 +42,9 @@ DirectEngine::DirectEngine(std::span<const Ref<Context>> contexts, const FixedTe
         if (contexts.size() > 1) made.kernels = kernels_of(*made.context);
         made.blocks = most_combine_blocks(*made.context);
         DriverScope scope(*made.context);
-        if (made.context->driver().has_small_all_reduce) made.context->take_event(false, &made.last);
+        made.context->take_event(false, &made.last);
     }
-    if (ranks_.front().context->driver().has_small_all_reduce) small_bytes_ = small_bytes_of(ranks_.size());
+    small_bytes_ = small_bytes_of(ranks_.size());
 }
 
 DirectEngine::~DirectEngine() {
@@ -56,12 +56,12 @@ Ref<Counted> DirectEngine::prepare(const Collective& collective, bool captured) 
     if (!small(collective)) return nullptr;
     std::vector<Ref<Context>> contexts;
     for (const Rank& rank : ranks_) contexts.push_back(rank.context);
-    if (captured) return make<Mailboxes>(contexts, collective.bytes(), owner_);
+    if (captured) return make<Mailboxes>(contexts, collective.bytes(), true, owner_);
     {
         std::lock_guard lock(lock_);
         if (boxes_) return boxes_;
     }
-    auto made = make<Mailboxes>(contexts, small_bytes_, owner_);
+    auto made = make<Mailboxes>(contexts, small_bytes_, false, owner_);
     std::lock_guard lock(lock_);
     if (!boxes_) boxes_ = std::move(made);
     return boxes_;
@@ -190,16 +190,16 @@ void DirectEngine::Issue::run() {
     join();
 }
 
-// Whatever stream the one before was on: the mailboxes are for one at a time.
-void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts, const Mailboxes& boxes,
-                               bool captured) {
+// The kernels of all ranks, behind those of the launch before, on whatever streams that was: the mailboxes are for one
+// launch at a time. `launched` counts the kernels.
+void DirectEngine::launch_small(const Collective& c, std::span<const Part> parts, const Mailboxes& boxes, bool captured,
+                                uint32_t& launched) {
     constexpr uint64_t kUnit = 8;   // bytes of a thread
     const uint64_t units = (c.bytes() + kUnit - 1) / kUnit;
     uint32_t reduction = c.reduction;
     uint64_t bytes = c.bytes();
     KernelWork work;
-    work.block[0] =
-        static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{MailboxesArgument::kThreads}));
+    work.block[0] = static_cast<uint32_t>(std::min<uint64_t>((units + 31) / 32 * 32, uint64_t{exchange::kThreads}));
     work.grid[0] = static_cast<uint32_t>((units + work.block[0] - 1) / work.block[0]);
     const LaunchTogether together(parts[0].stream->runtime());
     for (uint32_t rank = 0; rank < c.ranks; ++rank) {
@@ -207,23 +207,43 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
         Rank& own = ranks_[rank];
         const DriverScope scope(stream.context());
         if (!captured && own.last_recorded) gpo::issue(stream, EventWork{own.last, true});
-        MailboxesArgument argument = boxes.argument(rank);
+        exchange::Mailboxes argument = boxes.argument(rank);
         uint64_t send = parts[rank].send, receive = parts[rank].receive;
-        void* arguments[] = {&argument, &send, &receive, &bytes, &reduction};
+        exchange::Stop stop = boxes.stop_argument(rank);   // CUDA's kernels don't take the last one
+        void* arguments[] = {&argument, &send, &receive, &bytes, &reduction, &stop};
         work.function = own.kernels->small[c.type - 1]->native();
         work.arguments = arguments;
         gpo::issue(stream, work);
+        ++launched;
         if (captured) continue;
         gpo::issue(stream, EventWork{own.last, false});
         own.last_recorded = true;
     }
 }
 
+void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts, Mailboxes& boxes, bool captured) {
+    uint32_t launched = 0;
+    boxes.begin_launch();
+    try {
+        launch_small(c, parts, boxes, captured, launched);
+    } catch (...) {
+        if (!captured && launched != 0) give_up(boxes, launched < c.ranks);
+        throw;
+    }
+}
+
+// A launch has failed halfway. The ranks count their launches, so these mailboxes can't be used again.
+void DirectEngine::give_up(Mailboxes& boxes, bool some_are_missing) noexcept {
+    if (some_are_missing) boxes.stop();   // the launched kernels would wait for the missing ones
+    boxes_ = nullptr;                     // whoever has prepared the collective keeps them meanwhile
+    for (Rank& rank : ranks_) rank.last_recorded = false;
+}
+
 void DirectEngine::issue(const Collective& collective, std::span<const Part> parts, Counted* prepared,
                          void (*begin)(void*), void* of) {
     const uint64_t capture = capture_of(*parts[0].stream);
     std::lock_guard lock(lock_);
-    const auto* boxes = static_cast<const Mailboxes*>(prepared);
+    auto* boxes = static_cast<Mailboxes*>(prepared);
     // A capture that has begun or ended since prepare(): the mailboxes are for the other case.
     if (boxes && (capture != 0) == (boxes != boxes_.get())) {
         begin(of);

@@ -5,9 +5,8 @@
 // for what isn't on its way, and no number of multiprocessors is needed. Reductions take the ranks in their order: an
 // all-reduce reduces a piece of the data on each rank, and then each rank copies the pieces of the others.
 //
-// On CUDA devices a small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h).
-// They wait for each other on the GPU, as NCCL's do: each is on its way when the others are, and needs few
-// multiprocessors.
+// A small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h). They wait for each
+// other on the GPU, as NCCL's do: each is on its way when the others are, and needs few multiprocessors.
 #pragma once
 
 #include <vector>
@@ -43,7 +42,10 @@ private:
     bool small(const Collective& collective) const noexcept {
         return collective.kind == Kind::all_reduce && collective.bytes() - 1 < small_bytes_;
     }
-    void issue_small(const Collective& collective, std::span<const Part> parts, const Mailboxes& boxes, bool captured);
+    void launch_small(const Collective& collective, std::span<const Part> parts, const Mailboxes& boxes, bool captured,
+                      uint32_t& launched);
+    void issue_small(const Collective& collective, std::span<const Part> parts, Mailboxes& boxes, bool captured);
+    void give_up(Mailboxes& boxes, bool some_are_missing) noexcept;
 
     const FixedText<96> owner_;
     uint64_t small_bytes_ = 0;

@@ -1,7 +1,9 @@
 #include "peers/kernels.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/exchange.h"
 #include "driver/driver.h"
 #include "kernel/module.h"
 
@@ -11,11 +13,10 @@ namespace {
 
 constexpr uint32_t kThreads = 256;
 
-constexpr const char* kSmall[kTypes] = {
-    "gpo_all_reduce_small_int8",    "gpo_all_reduce_small_uint8",    "gpo_all_reduce_small_int32",
-    "gpo_all_reduce_small_uint32",  "gpo_all_reduce_small_int64",    "gpo_all_reduce_small_uint64",
-    "gpo_all_reduce_small_float16", "gpo_all_reduce_small_bfloat16", "gpo_all_reduce_small_float32",
-    "gpo_all_reduce_small_float64", "gpo_all_reduce_small_float8_e4m3", "gpo_all_reduce_small_float8_e5m2"};
+#define GPO_NAME(name, ...) "gpo_all_reduce_small_" #name,
+constexpr const char* kSmall[] = {GPO_EACH_SMALL_ALL_REDUCE(GPO_NAME)};
+#undef GPO_NAME
+static_assert(std::size(kSmall) == kTypes);
 
 Ref<Counted> load_kernels(Context& context) {
     const std::string_view image = context.driver().combine_image;
@@ -23,7 +24,7 @@ Ref<Counted> load_kernels(Context& context) {
                                Module::Lowered{}, "peers", nullptr);
     auto made = make<PeerKernels>();
     made->combine = make<Kernel>(module, module->function("gpo_combine"), "combine");
-    for (uint32_t type = 0; type < kTypes && context.driver().has_small_all_reduce; ++type)
+    for (uint32_t type = 0; type < kTypes; ++type)
         made->small[type] = make<Kernel>(module, module->function(kSmall[type]), "small all-reduce");
     return made;
 }

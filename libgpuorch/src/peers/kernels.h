@@ -12,7 +12,7 @@ namespace gpo::peers {
 /// Of the module of a context.
 struct PeerKernels final : Counted {
     Ref<Kernel> combine;
-    Ref<Kernel> small[kTypes];   // by type; NULL where the driver has none
+    Ref<Kernel> small[kTypes];   // by type
 };
 
 /// Loaded when a context's are first asked for. Throws Failure.

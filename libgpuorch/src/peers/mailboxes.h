@@ -1,5 +1,5 @@
-// Memory by which ranks exchange small data from kernel to kernel (gpo_all_reduce_small in driver/combine.cu): an inbox
-// on each device, into which the others write.
+// Memory by which ranks exchange small data from kernel to kernel (base/exchange.h): an inbox on each device, into
+// which the others write.
 //
 // One set of mailboxes serves one collective at a time. A group has one for what is put on streams; each collective
 // that is recorded has its own, which the nodes of the template keep.
@@ -7,30 +7,32 @@
 
 #include <vector>
 
+#include "base/exchange.h"
 #include "memory/owned_memory.h"
 #include "peers/collective.h"
 
 namespace gpo::peers {
 
-/// As the kernel takes it, by value.
-struct MailboxesArgument {
-    static constexpr uint32_t kMostRanks = 8, kThreads = 256;   // threads of a block, each with 8 bytes
-    uint64_t inbox[kMostRanks] = {};
-    uint64_t numbers = 0, slots = 0;
-    uint32_t ranks = 0, rank = 0;
-};
-
 class Mailboxes final : public Counted {
 public:
-    /// For data of up to `bytes` of each rank. Waits until the memory is cleared. Throws Failure.
-    Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, const FixedText<96>& owner);
+    /// For data of up to `bytes` of each rank. `recorded`: for a collective that is recorded, whose launches can't be
+    /// stopped. Waits until the memory is cleared. Throws Failure.
+    Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, bool recorded, const FixedText<96>& owner);
     uint64_t most_bytes() const noexcept { return slots_ * 8; }
-    MailboxesArgument argument(uint32_t rank) const noexcept;
+    exchange::Mailboxes argument(uint32_t rank) const noexcept;
+    /// Of the launch that begin_launch() has begun last.
+    exchange::Stop stop_argument(uint32_t rank) const noexcept;
+    /// One at a time.
+    void begin_launch() noexcept { ++launch_; }
+    /// Waiting kernels of the launch begun last give up soon, on the software GPU. No other launch may follow.
+    void stop() noexcept;
 
 private:
     std::vector<Ref<OwnedMemory>> memory_;    // by rank
     std::vector<uint64_t> inboxes_, numbers_;
     uint64_t slots_ = 0;
+    std::vector<uint32_t*> stopped_;   // by rank; pinned in the rank's own context, which may end after another one's
+    uint32_t launch_ = 0;
 };
 
 }  // namespace gpo::peers

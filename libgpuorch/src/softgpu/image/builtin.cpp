@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/exchange.h"
 #include "softgpu/image/combine.h"
 #include "softgpu/image/elements.h"
 
@@ -186,6 +187,9 @@ void push(gpo_soft_block* block) {
 constexpr gpo_soft_parameter kPush[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 4},
                                         {36, 4}, {40, 4}, {48, 8}, {56, 8}};
 constexpr gpo_soft_parameter kCombine[] = {{0, 8}, {8, 128}, {136, 4}, {140, 4}, {144, 4}, {148, 4}, {152, 8}};
+constexpr gpo_soft_parameter kSmallAllReduce[] = {
+    {0, sizeof(exchange::Mailboxes)}, {88, 8}, {96, 8}, {104, 8}, {112, 4}, {120, sizeof(exchange::Stop)}};
+static_assert(sizeof(exchange::Mailboxes) == 88);
 constexpr gpo_soft_parameter kDecide[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}, {32, 4}, {36, 4}};
 constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
 constexpr gpo_soft_parameter kThreeWords[] = {{0, 8}, {8, 8}, {16, 8}};
@@ -194,8 +198,8 @@ constexpr gpo_soft_parameter kAdd[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
 
 template <size_t N>
 constexpr gpo_soft_kernel kernel(const char* name, const gpo_soft_parameter (&parameters)[N],
-                                 void (*run)(gpo_soft_block*), uint32_t shared_bytes = 0) {
-    return {name, parameters, N, 0, shared_bytes, 1024, run, {}};
+                                 void (*run)(gpo_soft_block*), uint32_t shared_bytes = 0, uint32_t flags = 0) {
+    return {name, parameters, N, flags, shared_bytes, 1024, run, {}};
 }
 
 constexpr gpo_soft_kernel kKernels[] = {
@@ -208,6 +212,11 @@ constexpr gpo_soft_kernel kKernels[] = {
     kernel("gpo_decide", kDecide, decide),
     kernel("gpo_push", kPush, push),
     kernel("gpo_combine", kCombine, combine),
+#define GPO_KERNEL(name, ...) \
+    kernel("gpo_all_reduce_small_" #name, kSmallAllReduce, all_reduce_small<gpo::combine::__VA_ARGS__>, 0, \
+           GPO_SOFT_KERNEL_WAITS),
+    GPO_EACH_SMALL_ALL_REDUCE(GPO_KERNEL)
+#undef GPO_KERNEL
 };
 
 }  // namespace
