@@ -4,88 +4,9 @@
  * on a stream only submits the work and returns. A stream numbers its operations from 1, in the order in which they
  * were accepted.
  *
- * Held streams
- *   A stream waits on the host for two things: for a timeline value whose signal has not been submitted yet, and for a
- *   host call (executor.h). Meanwhile the stream is *held*: operations that are put on it are kept on the host, and are
- *   given to the driver when the signal is on its way or the host call has ended. The GPU itself therefore never waits
- *   for the host.
- *   Held work can be cancelled, and it fails if the timeline fails. The work then completes with GPO_CANCELLED or the
- *   timeline's status, and never runs.
- *   Work that the host puts on the stream's native handle directly is not held back.
- *   A wrapped stream (gpo_stream_wrap) is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
- *
- * Streams that hold each other up
- *   A stream may wait for a timeline value whose signal is held behind that wait: on the same stream, or on other
- *   streams that are held for one another by timelines, events or gpo_stream_wait_stream. The cycle stays held while a
- *   handle exists that can end it: a handle of a stream in the cycle (gpo_stream_cancel_held) or of a timeline in it
- *   (gpo_timeline_signal, gpo_timeline_fail). gpo_device_wait names the cycle when it times out. Soon after the last of
- *   these handles is destroyed, the streams of the cycle fail: their held work completes with GPO_CANCELLED, and the
- *   error names the streams and what they waited for. The timelines whose signals were held in the cycle fail in the
- *   same way.
- *
- * Streams that learn (experimental)
- *   A stream that is made with GPO_STREAM_LEARNS notices sequences of launches, copies and fills that come again and
- *   again, and launches each sequence as one CUDA graph. For small kernels a graph launch costs the host, and often the
- *   GPU, a fraction of the separate launches. Arguments, shapes, addresses, lengths and values may differ from one time
- *   to the next. The kernels, and the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the
- *   latest where anything else is put on the stream, or where the stream is waited for or asked.
- *   Nothing else about the stream changes: operations are accepted, numbered and counted as before. While a sequence
- *   comes again, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the
- *   work goes on otherwise, or if any other call concerns the stream, the GPU first gets the withheld operations.
- *   Operations that have been withheld for 50 to 100 us start by themselves. If the driver refuses withheld work, the
- *   call that has put the work on the stream has returned already, and the stream fails, as with held work.
- *   A sequence has no launches with flags or clusters, no rows or batches, and no copies or fills of memory that the
- *   library doesn't know.
- *   Waits of the driver's own (cuCtxSynchronize) don't know of withheld work: use gpo_stream_wait or gpo_device_wait.
- *   A stream keeps learned kernels alive until it learns others or is destroyed. From gpo_stream_get_native on, during
- *   a recording, and while a trace is recorded, a stream learns and replays nothing. gpo_stream_info says what a stream
- *   has learned.
- *
- * Resident streams
- *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until the program ends them: a
- *   kernel that serves a queue, or a graph whose WHILE goes on. Work on a resident stream is *resident work*.
- *   Waits for everything leave resident work out: gpo_device_wait, frees of memory, what arenas and pools give back.
- *   Waits for the stream itself are as with any stream: gpo_stream_wait, gpo_stream_query, notifies, events, and a free
- *   behind it (gpo_arena_free_after).
- *   Memory that resident work uses must stay allocated until gpo_stream_wait of the stream has succeeded, or an event
- *   behind the work is complete: also memory that only an argument of a graph refers to. The library keeps kernels,
- *   modules, graphs and the memory of their templates itself, even if their handles are destroyed.
- *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
- *   is launched on.
- *   Some calls of the driver wait for all kernels of a device: they would return only when the resident work has ended.
- *   While a device has resident work, no call of this library waits in the driver for it:
- *   - Device memory is freed as always (gpo_memory_free, templates, queues).
- *   - Pinned memory, modules and some graphs that are no longer used go back to the driver only when the resident work
- *     of that moment has ended: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines,
- *     modules, graphs that kernels may launch or that have conditional or memory nodes.
- *     gpo_statistics.put_off counts these. If some resident stream always has work, none of them goes back.
- *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
- *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. The first
- *     gpo_module_get_kernel for a kernel is refused in the same way. Load modules, and get their kernels, before the
- *     resident work begins; they can be launched at any time.
- *   - Groups of several devices can't load their kernels either: gpo_peers_create returns GPO_INVALID_STATE, unless the
- *     kernels were loaded before, as they are for each resident stream that is made while several devices are open.
- *     Calls for which NCCL or NVSHMEM would have to begin or load something are refused too (peers.h, symmetric.h).
- *   - gpo_peers_destroy is the exception: of a group that uses NCCL it waits for the resident work.
- *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE too.
- *   - Streams and graphs are made as long as there is room for them. The driver takes memory for some forty of them at
- *     a time, and then it waits for all kernels (driver 580). The library has it take memory for 256 of them, and for
- *     2048 nodes of graphs, when the first resident stream is made. It does so again, while there is no resident work,
- *     when a stream or a graph is made and less than half is left. A stream or a queue takes one place of the 256. A
- *     graph takes one for each branch and each body, and one for each node with several nodes before it. Destroyed
- *     objects make room again. Beyond that, calls that make streams, queues or graphs return GPO_INVALID_STATE, and the
- *     message names the resident stream; a stream that learns replays nothing.
- *   - The driver also waits when a kernel begins that needs more local memory than any before. It has to have taken
- *     that memory before the resident work begins, and the library sees to that for each kernel of
- *     gpo_module_get_kernel. It doesn't know of other kernels: of imported graphs, and of the program's own launches.
- *   - All else goes on as without resident work: allocations, registering memory, pools, events, copies, templates,
- *     pipelines, executors, traces, groups of one device, symmetric memory and collectives.
- *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
- *   driver by the program itself wait as ever.
- *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
- *   and objects are destroyed, without waiting. Calls that serialise the device (runtime.h), however, wait until the
- *   kernel has ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver
- *   when the kernel begins. Put such kernels on a resident stream.
+ * Three more abilities are described where their functions are, or at the end: a stream waits for the host ("Held
+ * streams"), runs kernels that stay on the GPU ("Resident streams"), replays sequences that repeat ("Streams that
+ * learn").
  *
  * Failures
  *   A failure stays on its stream: once an operation has failed, every operation behind it completes with the same
@@ -102,8 +23,8 @@ extern "C" {
 #endif
 
 #define GPO_STREAM_BLOCKING 1 /* this stream and the legacy default stream wait for each other's work, as in CUDA */
-#define GPO_STREAM_LEARNS 2   /* experimental: see "Streams that learn" above */
-#define GPO_STREAM_RESIDENT 4 /* for kernels that stay on the GPU: see "Resident streams" above */
+#define GPO_STREAM_LEARNS 2   /* experimental: see "Streams that learn" below */
+#define GPO_STREAM_RESIDENT 4 /* for kernels that stay on the GPU: see "Resident streams" below */
 
 typedef struct gpo_stream_options {
     uint32_t struct_size;
@@ -182,6 +103,26 @@ GPO_API gpo_status gpo_stream_query(gpo_stream_t stream);
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
 
+/* Held streams
+ *   A stream waits on the host for two things: for a timeline value whose signal has not been submitted yet, and for a
+ *   host call (executor.h). Meanwhile the stream is *held*: operations that are put on it are kept on the host, and are
+ *   given to the driver when the signal is on its way or the host call has ended. The GPU itself therefore never waits
+ *   for the host.
+ *   Held work can be cancelled, and it fails if the timeline fails. The work then completes with GPO_CANCELLED or the
+ *   timeline's status, and never runs.
+ *   Work that the host puts on the stream's native handle directly is not held back.
+ *   A wrapped stream (gpo_stream_wrap) is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
+ *
+ * Streams that hold each other up
+ *   A stream may wait for a timeline value whose signal is held behind that wait: on the same stream, or on other
+ *   streams that are held for one another by timelines, events or gpo_stream_wait_stream. The cycle stays held while a
+ *   handle exists that can end it: a handle of a stream in the cycle (gpo_stream_cancel_held) or of a timeline in it
+ *   (gpo_timeline_signal, gpo_timeline_fail). gpo_device_wait names the cycle when it times out. Soon after the last of
+ *   these handles is destroyed, the streams of the cycle fail: their held work completes with GPO_CANCELLED, and the
+ *   error names the streams and what they waited for. The timelines whose signals were held in the cycle fail in the
+ *   same way.
+ */
+
 /* Cancels all operations that are held on the stream: they complete with GPO_CANCELLED. The stream can be used again.
  * `count`, which may be NULL, gets the number of operations that were cancelled. */
 GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
@@ -202,7 +143,7 @@ GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event)
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other);
 
 /* Makes later work on the stream wait until the timeline reaches `value`. If the signal has been submitted to some
- * stream, the GPU waits. Otherwise the stream is held (see above). The host doesn't wait.
+ * stream, the GPU waits. Otherwise the stream is held (see "Held streams"). The host doesn't wait.
  * GPO_NOT_SUPPORTED: the stream is wrapped and would have to be held
  * GPO_CAPTURE_REFUSED: the stream is in capture, and the value is not reached
  * Any other status: the timeline has failed with it, and the value is not reached */
@@ -242,6 +183,72 @@ GPO_API gpo_status gpo_stream_pool_acquire(gpo_stream_pool_t pool, int32_t prior
 /* Gives an acquired stream back. Its work goes on.
  * GPO_INVALID_ARGUMENT: the stream was not acquired from this pool */
 GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t stream);
+
+/* Resident streams
+ *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until the program ends them: a
+ *   kernel that serves a queue, or a graph whose WHILE goes on. Work on a resident stream is *resident work*.
+ *   Waits for everything leave resident work out: gpo_device_wait, frees of memory, what arenas and pools give back.
+ *   Waits for the stream itself are as with any stream: gpo_stream_wait, gpo_stream_query, notifies, events, and a free
+ *   behind it (gpo_arena_free_after).
+ *   Memory that resident work uses must stay allocated until gpo_stream_wait of the stream has succeeded, or an event
+ *   behind the work is complete: also memory that only an argument of a graph refers to. The library keeps kernels,
+ *   modules, graphs and the memory of their templates itself, even if their handles are destroyed.
+ *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
+ *   is launched on.
+ *   Some calls of the driver wait for all kernels of a device: they would return only when the resident work has ended.
+ *   While a device has resident work, no call of this library waits in the driver for it:
+ *   - Device memory is freed as always (gpo_memory_free, templates, queues).
+ *   - Pinned memory, modules and some graphs that are no longer used go back to the driver only when the resident work
+ *     of that moment has ended: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines,
+ *     modules, graphs that kernels may launch or that have conditional or memory nodes.
+ *     gpo_statistics.put_off counts these. If some resident stream always has work, none of them goes back.
+ *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
+ *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. The first
+ *     gpo_module_get_kernel for a kernel is refused in the same way. Load modules, and get their kernels, before the
+ *     resident work begins; they can be launched at any time.
+ *   - Groups of several devices can't load their kernels either: gpo_peers_create returns GPO_INVALID_STATE, unless the
+ *     kernels were loaded before, as they are for each resident stream that is made while several devices are open.
+ *     Calls for which NCCL or NVSHMEM would have to begin or load something are refused too (peers.h, symmetric.h).
+ *   - gpo_peers_destroy is the exception: of a group that uses NCCL it waits for the resident work.
+ *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE too.
+ *   - Streams and graphs are made as long as there is room for them. The driver takes memory for some forty of them at
+ *     a time, and then it waits for all kernels (driver 580). The library has it take memory for 256 of them, and for
+ *     2048 nodes of graphs, when the first resident stream is made. It does so again, while there is no resident work,
+ *     when a stream or a graph is made and less than half is left. A stream or a queue takes one place of the 256. A
+ *     graph takes one for each branch and each body, and one for each node with several nodes before it. Destroyed
+ *     objects make room again. Beyond that, calls that make streams, queues or graphs return GPO_INVALID_STATE, and the
+ *     message names the resident stream; a stream that learns replays nothing.
+ *   - The driver also waits when a kernel begins that needs more local memory than any before. It has to have taken
+ *     that memory before the resident work begins, and the library sees to that for each kernel of
+ *     gpo_module_get_kernel. It doesn't know of other kernels: of imported graphs, and of the program's own launches.
+ *   - All else goes on as without resident work: allocations, registering memory, pools, events, copies, templates,
+ *     pipelines, executors, traces, groups of one device, symmetric memory and collectives.
+ *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
+ *   driver by the program itself wait as ever.
+ *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
+ *   and objects are destroyed, without waiting. Calls that serialise the device (runtime.h), however, wait until the
+ *   kernel has ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver
+ *   when the kernel begins. Put such kernels on a resident stream.
+ */
+
+/* Streams that learn (experimental)
+ *   A stream that is made with GPO_STREAM_LEARNS notices sequences of launches, copies and fills that come again and
+ *   again, and launches each sequence as one CUDA graph. For small kernels a graph launch costs the host, and often the
+ *   GPU, a fraction of the separate launches. Arguments, shapes, addresses, lengths and values may differ from one time
+ *   to the next. The kernels, and the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the
+ *   latest where anything else is put on the stream, or where the stream is waited for or asked.
+ *   Nothing else about the stream changes: operations are accepted, numbered and counted as before. While a sequence
+ *   comes again, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the
+ *   work goes on otherwise, or if any other call concerns the stream, the GPU first gets the withheld operations.
+ *   Operations that have been withheld for 50 to 100 us start by themselves. If the driver refuses withheld work, the
+ *   call that has put the work on the stream has returned already, and the stream fails, as with held work.
+ *   A sequence has no launches with flags or clusters, no rows or batches, and no copies or fills of memory that the
+ *   library doesn't know.
+ *   Waits of the driver's own (cuCtxSynchronize) don't know of withheld work: use gpo_stream_wait or gpo_device_wait.
+ *   A stream keeps learned kernels alive until it learns others or is destroyed. From gpo_stream_get_native on, during
+ *   a recording, and while a trace is recorded, a stream learns and replays nothing. gpo_stream_info says what a stream
+ *   has learned.
+ */
 
 #ifdef __cplusplus
 }
