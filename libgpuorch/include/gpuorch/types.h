@@ -44,7 +44,8 @@
  *
  * Units
  *   Host memory is `void *`, device addresses are `uint64_t`. Sizes are in bytes, times in nanoseconds.
- *   A timeout is an int64_t in nanoseconds: 0 checks and returns at once, a negative timeout waits without a limit.
+ *   A timeout is an int64_t in nanoseconds. A negative timeout waits without a limit. As an argument, 0 checks and
+ *   returns at once; in a struct, 0 is GPO_AUTO, and the field's comment says what that is.
  *
  * Lifetime of what the caller passes
  *   Memory and strings that are passed to a function may be freed when the call returns. A function that only starts
@@ -86,7 +87,7 @@ extern "C" {
 #define GPO_VERSION_PATCH 0
 #define GPO_VERSION 100 /* major * 10000 + minor * 100 + patch */
 
-/* For a count or size: the library chooses. */
+/* In a field, or an argument, whose comment names GPO_AUTO: the library chooses, or takes the default given there. */
 #define GPO_AUTO 0
 
 /* 0 is success: see status.h. */
