@@ -223,6 +223,7 @@ void differ(Rank& r) {
     r.refused(GPO_INVALID_ARGUMENT, "rank 1 asks for", r.rank ? 8192 : 4096);
     r.play(r.allocate(65536), 2);
     r.refused(GPO_INVALID_ARGUMENT, "aligned to", 4096, Rank::by_nvshmem(r.rank ? 1024 : 4096));
+    r.refused(GPO_INVALID_ARGUMENT, "rank 1: options.alignment is 3", 4096, Rank::by_nvshmem(r.rank ? 3 : 4096));
     r.play(r.allocate(65536), 2);
 }
 

@@ -284,13 +284,14 @@ Holds::Ready take_piece(Context& context, const Nvshmem& nvshmem, const PieceWan
 
 Ref<NvshmemMemory> NvshmemMemory::allocate(const Ref<Context>& context, Transport& transport, uint64_t bytes,
                                            uint64_t alignment, uint64_t patience, const std::function<void()>& check,
-                                           const FixedText<96>& owner) {
+                                           const FixedText<96>& owner, const ErrorPtr& wrong) {
     World& own = world();
     std::lock_guard one_at_a_time(own.allocating);
     const uint32_t rank = transport.rank();
     const Nvshmem* nvshmem = nullptr;
     Asked answer;
     try {
+        if (wrong) throw Failure(wrong);
         answer = own_answer(*context, rank, bytes, alignment, nvshmem);
     } catch (const Failure& failure) {
         refuse(answer, failure.error()->status, failure.error()->sentence());

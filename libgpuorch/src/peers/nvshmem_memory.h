@@ -27,14 +27,15 @@ class NvshmemMemory final : public Counted {
 public:
     /// Allocates zeroed memory. All ranks call it with the same numbers. Blocks until all have; one call at a time in a
     /// process. `bytes`: not 0. `alignment`: a power of two. `patience`, `check`: as for complete(). `owner`: the
-    /// memory's name in messages. Throws Failure:
+    /// memory's name in messages. `wrong`: why this process can't take part (NULL: it can); all processes then fail
+    /// with that error. Throws Failure:
     /// GPO_NOT_SUPPORTED: NVSHMEM is missing, refuses, or runs for another group; the message says what to do
     /// GPO_INVALID_ARGUMENT: another rank asks for something else
     /// GPO_OUT_OF_MEMORY: the symmetric heap has too little
     /// GPO_PEER_LOST: a rank has died, or hasn't come
     static Ref<NvshmemMemory> allocate(const Ref<Context>& context, Transport& transport, uint64_t bytes,
                                        uint64_t alignment, uint64_t patience, const std::function<void()>& check,
-                                       const FixedText<96>& owner);
+                                       const FixedText<96>& owner, const ErrorPtr& wrong);
 
     /// Address of a rank's memory for this process's kernels; 0: none, as the rank is on another host, or the devices
     /// can't access each other's memory. Never 0 for the own rank.

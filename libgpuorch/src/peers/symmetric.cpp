@@ -49,7 +49,7 @@ Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetr
         check(bytes, options);
     } catch (const Failure& failure) {
         if (!peers.hosted()) throw;
-        wrong = failure.error();   // of_one_host reports it to the other processes
+        wrong = failure.error();   // the other processes learn of it, and fail too
     }
     SymmetricLayout layout;
     layout.bytes = bytes;
@@ -57,11 +57,10 @@ Ref<Symmetric> Symmetric::create(Peers& peers, uint64_t bytes, const gpo_symmetr
     layout.ranks = peers.ranks();
     Ref<SymmetricMemory> memory;
     if (options.engine == GPO_ENGINE_NVSHMEM) {
-        if (wrong) throw Failure(wrong);
         if (!peers.hosted())
             fail(GPO_NOT_SUPPORTED, "GPO_ENGINE_NVSHMEM is for groups of several processes, and ", peers.describe(),
                  " is of one");
-        memory = SymmetricMemory::of_nvshmem(peers, layout, owner_of(options));
+        memory = SymmetricMemory::of_nvshmem(peers, layout, owner_of(options), wrong);
     } else if (peers.hosted()) {
         memory = SymmetricMemory::of_one_host(peers, layout, owner_of(options), wrong);
     } else {

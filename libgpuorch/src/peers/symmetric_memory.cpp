@@ -240,9 +240,14 @@ Ref<SymmetricMemory> SymmetricMemory::of_one_host(Peers& peers, SymmetricLayout 
     return Allocating(peers, layout, owner, wrong).run();
 }
 
-Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner) {
+Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
+                                                 ErrorPtr wrong) {
     const Ref<Context>& context = peers.contexts().front();
-    layout.blocks = most_resident_blocks(*context);
+    try {
+        layout.blocks = most_resident_blocks(*context);
+    } catch (const Failure& failure) {
+        if (!wrong) wrong = failure.error();
+    }
     Ref<NvshmemMemory> made;
     HostedEngine& engine = *peers.hosted();
     const uint64_t patience = engine.patience();
@@ -250,7 +255,7 @@ Ref<SymmetricMemory> SymmetricMemory::of_nvshmem(Peers& peers, SymmetricLayout l
         for (const uint32_t of_rank : handshake(transport, layout.blocks, patience, check))
             layout.blocks = std::max(layout.blocks, of_rank);
         made = NvshmemMemory::allocate(context, transport, layout.allocated(), layout.alignment, patience, check,
-                                       owner);
+                                       owner, wrong);
     });
     return make<OfNvshmem>(layout, std::move(made));
 }

@@ -40,8 +40,9 @@ public:
     static Ref<SymmetricMemory> of_one_host(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
                                             const ErrorPtr& wrong);
     /// NVSHMEM's memory (nvshmem_memory.h); all processes make this call. Ranks that this process can't access by an
-    /// address have address 0. Throws Failure.
-    static Ref<SymmetricMemory> of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner);
+    /// address have address 0. `wrong`: as for of_one_host. Throws Failure.
+    static Ref<SymmetricMemory> of_nvshmem(Peers& peers, SymmetricLayout layout, const FixedText<96>& owner,
+                                           ErrorPtr wrong);
 
 protected:
     SymmetricLayout layout_;
