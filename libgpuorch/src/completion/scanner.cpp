@@ -62,7 +62,10 @@ private:
     size_t count_ = 0;
 };
 
-Scanner::Scanner(Context& context) noexcept : context_(context), listener_(context.native()) {
+// A driver that notifies uses the host's cores.
+Scanner::Scanner(Context& context) noexcept
+    : context_(context), shared_(!context.runtime().latency_mode() && !context.driver().uses_host_cores),
+      listener_(context.native()) {
     host::detail::look_at_ticks();
     first_ticks_ = host::ticks();
     first_now_ = host::now();
@@ -116,7 +119,6 @@ void Scanner::run() noexcept {
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     const bool notifies = !latency && context_.driver().listen(listener_);
-    shared_.store(!latency && !notifies && !context_.driver().uses_host_cores, std::memory_order_release);
     for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         const bool listens = state.listening == pace::Listening::announced;
@@ -157,11 +159,10 @@ void Scanner::take_arrivals() noexcept {
 
 // A turn.
 pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
-    const bool shared = this->shared();
     pace::Turn turn{.may_listen = notifies && entered_};
     enter();
     host::Lock mine(turn_lock_, std::defer_lock);
-    if (shared) {
+    if (shared_) {
         turn_wanted_.store(true, std::memory_order_relaxed);
         mine.lock();
         turn_wanted_.store(false, std::memory_order_relaxed);
@@ -188,7 +189,7 @@ pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
         ++at;
     }
     if (mine.owns_lock()) mine.unlock();
-    if (shared) turn.blocked = blocked(turn.now);
+    if (shared_) turn.blocked = blocked(turn.now);
     return turn;
 }
 
@@ -197,7 +198,7 @@ void Scanner::note_pending(Watched& watched, pace::Turn& turn) const noexcept {
     turn.pending = true;
     turn.may_listen &= !watched.deferring.load(std::memory_order_acquire);
     const uint64_t begin = begin_of_work(watched), age = turn.now > begin ? turn.now - begin : 0;
-    const uint64_t rest = shared() ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
+    const uint64_t rest = shared_ ? pace::rest_before_end(watched.history.expected(), age) : pace::kNever;
     if (rest == pace::kNever)
         turn.oldest = std::min(turn.oldest, begin_of_wait(watched));
     else

@@ -38,8 +38,8 @@ public:
     /// wake if the thread would sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
     /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify and spinning
-    /// takes no time from kernels, once the scanner's thread runs.
-    bool shared() const noexcept { return shared_.load(std::memory_order_acquire); }
+    /// takes no time from kernels.
+    bool shared() const noexcept { return shared_; }
     /// A blocked thread that looks all the time. There is one at most of each scanner.
     class Spinning {
     public:
@@ -91,6 +91,7 @@ private:
     void stop_listening() noexcept;
 
     Context& context_;
+    const bool shared_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the turn's look at both
     CompletionQueue* unnotified_queue_ = nullptr;  // the queue of the entry put last, in this turn
@@ -107,7 +108,7 @@ private:
     bool asks_all_ = false;                      // in this turn: for marks too that were made just now
     alignas(64) host::Mutex turn_lock_;          // where shared(): what a turn changes
     std::atomic<bool> turn_wanted_{false};       // by the scanner's thread
-    std::atomic<bool> shared_{false}, spinning_{false};
+    std::atomic<bool> spinning_{false};
     alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
     std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
     std::atomic<bool> arrived_{false}, stopping_{false};

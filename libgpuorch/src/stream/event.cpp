@@ -646,7 +646,7 @@ gpo_status Event::wait(uint64_t deadline) {
             fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (may_spin && turns == 0) spinning.emplace(scanner);
-        // In latency mode every thread may; where the driver notifies, or no mark was ever made, for some turns.
+        // In latency mode every thread may; where the driver notifies, for some turns.
         const bool spins = may_spin && ((spinning && spinning->granted()) || runtime().latency_mode() ||
                                         (!scanner.shared() && turns < 64));
         const uint64_t rest = pace::rest_of_blocked(now - since, spins);
