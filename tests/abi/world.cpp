@@ -248,6 +248,24 @@ gpo_scheduler_t World::running_scheduler() {
     return scheduler;
 }
 
+// Handles of a runtime that was shut down.
+static void make_gone(World& of) {
+    Objects gone;
+    of.gone_runtime = gone.runtime;
+#define GPO_GONE(type) of.gone_##type = gone.type
+    GPO_GONE(device); GPO_GONE(stream); GPO_GONE(stream_pool); GPO_GONE(event); GPO_GONE(timeline); GPO_GONE(cq);
+    GPO_GONE(arena); GPO_GONE(pool); GPO_GONE(module); GPO_GONE(kernel); GPO_GONE(pipeline);
+    GPO_GONE(executor);
+    GPO_GONE(graph_template);
+    GPO_GONE(graph);
+    GPO_GONE(buckets);
+    GPO_GONE(queue);
+    GPO_GONE(scheduler);
+    GPO_GONE(peers);
+    GPO_GONE(symmetric);
+#undef GPO_GONE
+}
+
 World::World() : Objects(&logging_options()), other(std::make_unique<Objects>()) {
     uint32_t count = 0;
     REQUIRE_OK(gpo_runtime_get_device_count(runtime, &count));
@@ -256,22 +274,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         options.ordinal = 1;
         REQUIRE_OK(gpo_device_open(runtime, &options, &second_device));
     }
-    {
-        Objects gone;
-        gone_runtime = gone.runtime;
-#define GPO_GONE(type) gone_##type = gone.type
-        GPO_GONE(device); GPO_GONE(stream); GPO_GONE(stream_pool); GPO_GONE(event); GPO_GONE(timeline); GPO_GONE(cq);
-        GPO_GONE(arena); GPO_GONE(pool); GPO_GONE(module); GPO_GONE(kernel); GPO_GONE(pipeline);
-        GPO_GONE(executor);
-        GPO_GONE(graph_template);
-        GPO_GONE(graph);
-        GPO_GONE(buckets);
-        GPO_GONE(queue);
-        GPO_GONE(scheduler);
-        GPO_GONE(peers);
-        GPO_GONE(symmetric);
-#undef GPO_GONE
-    }
+    make_gone(*this);
     stale_device = fresh_device();
     REQUIRE_OK(gpo_device_close(stale_device));
 #define GPO_STALE(type)                    \

@@ -430,10 +430,9 @@ void completion_to_callback(Row& row, uint32_t mode) {
     });
 }
 
-}  // namespace
+// --- rows ---
 
-int main(int argc, char** argv) {
-    Bench bench("executor", argc, argv);
+void latency_rows(Bench& bench) {
     bench.row({.name = "callback_spinning", .what = "launch until the callback on an executor that spins",
                .base = "launch + event asked all the time", .target = ratio_at_most(1.2)},
               [](Row& row) { latency(row, RawWay::asks_event, Told::spinning_callback); });
@@ -462,6 +461,9 @@ int main(int argc, char** argv) {
                .base = "launch + blocking cuEventSynchronize",
                .target = ratio_at_most(1.25)},
               [](Row& row) { latency(row, RawWay::blocking_wait, Told::epoll); });
+}
+
+void gpu_time_rows(Bench& bench) {
     bench.row({.name = "callbacks_gpu_time",
                .what = "10 us kernels with a callback each, GPU time per kernel, 1 stream and thread",
                .base = "the same without",
@@ -488,6 +490,9 @@ int main(int argc, char** argv) {
                .base = "the same without",
                .devices = on_cuda},
               [](Row& row) { gpu_cost(row, 8, Follows::written_number); });
+}
+
+void cpu_rows(Bench& bench) {
     bench.row({.name = "cpu_waiting",
                .what = "CPU of the process while a kernel of 1 s runs, balanced mode",
                .unit = "%",
@@ -498,10 +503,14 @@ int main(int argc, char** argv) {
                .unit = "%",
                .target = value_at_most(0.1)},
               [](Row& row) { cpu_share(row, false); });
-    struct Age {
-        const char *name, *what;
-        double ns;
-    };
+}
+
+struct Age {
+    const char *name, *what;
+    double ns;
+};
+
+void lateness_rows(Bench& bench) {
     static constexpr Age kAges[] = {{"late_20us", "how late the end of a kernel of 20 us is found, balanced mode", 2e4},
                                     {"late_200us", "of 200 us", 2e5},
                                     {"late_2ms", "of 2 ms", 2e6},
@@ -520,6 +529,9 @@ int main(int argc, char** argv) {
         bench.row({.name = age.name, .what = age.what, .base = "event asked all the time",
                    .target = difference_at_most(15'000)},
                   [&age](Row& row) { late_callback(row, age.ns); });
+}
+
+void blocking_wait_rows(Bench& bench) {
     static constexpr Age kWaits[] = {
         {"stream_wait_50us", "launch of a kernel of 50 us until gpo_stream_wait returns, balanced mode", 5e4},
         {"stream_wait_255us", "of 255 us", 2.55e5},
@@ -529,10 +541,25 @@ int main(int argc, char** argv) {
         bench.row({.name = age.name, .what = age.what, .base = "cuStreamSynchronize",
                    .target = difference_at_most(age.ns <= 1e6 ? 3'000 : age.ns / 50)},
                   [&age](Row& row) { blocking_wait(row, age.ns); });
+}
+
+void soft_rows(Bench& bench) {
     bench.row({.name = "soft_callback_latency_mode", .what = "kernel may end until its callback, latency mode",
                .target = value_at_most(30'000), .target_on = on_soft, .devices = on_soft},
               [](Row& row) { completion_to_callback(row, GPO_COMPLETION_LATENCY); });
     bench.row({.name = "soft_callback", .what = "the same in balanced mode", .target_on = on_soft, .devices = on_soft},
               [](Row& row) { completion_to_callback(row, GPO_COMPLETION_BALANCED); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Bench bench("executor", argc, argv);
+    latency_rows(bench);
+    gpu_time_rows(bench);
+    cpu_rows(bench);
+    lateness_rows(bench);
+    blocking_wait_rows(bench);
+    soft_rows(bench);
     return bench.finish();
 }

@@ -726,10 +726,9 @@ void shared_pipeline(Row& row) {
         CHECK_GPO(gpo_host_unregister(devices[0], memory));
 }
 
-}  // namespace
+// --- rows ---
 
-int main(int argc, char** argv) {
-    Bench bench("peers", argc, argv);
+void copy_rows(Bench& bench) {
     bench.row({.name = "peer_copy",
                .what = "copies of 256 MiB from one device to another",
                .unit = "GB/s",
@@ -742,6 +741,10 @@ int main(int argc, char** argv) {
                .base = "cuMemcpyPeerAsync",
                .target = ratio_at_least(0.99)},
               [](Row& row) { peer_copy(row, true); });
+}
+
+/// Kernels of several devices that work together.
+void kernel_rows(Bench& bench) {
     bench.row({.name = "put_signal",
                .what = "8 bytes and a signal to the other device's kernel and back",
                .base = "stores, fences and a flag by hand",
@@ -761,6 +764,9 @@ int main(int argc, char** argv) {
                .target = ratio_at_most(1 / 1.5),
                .devices = on_cuda},
               shared_range);
+}
+
+void training_rows(Bench& bench) {
     bench.row({.name = "training_step",
                .what = "2 ms of kernels, and the sums of their 256 MiB of gradients over the devices, in 16 buckets",
                .unit = "ms",
@@ -781,12 +787,18 @@ int main(int argc, char** argv) {
                .base = "each sum behind its kernel, and before the next",
                .devices = on_cuda},
               [](Row& row) { training_step(row, GPO_ENGINE_DIRECT, false); });
+}
+
+void pipeline_row(Bench& bench) {
     bench.row({.name = "shared_pipeline",
                .what = "256 MiB through a pipeline over all devices, where the kernels take the time: for each device",
                .unit = "GB/s",
                .base = "the pipeline on one device",
                .target = ratio_at_least(0.97)},
               shared_pipeline);
+}
+
+void all_reduce_rows(Bench& bench) {
     struct Size {
         const char* name;
         const char* what;
@@ -811,5 +823,16 @@ int main(int argc, char** argv) {
                    .target = ratio_at_most(size.target),
                    .devices = on_cuda},
                   [&](Row& row) { all_reduce(row, size.bytes, size.chain, size.launches); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Bench bench("peers", argc, argv);
+    copy_rows(bench);
+    kernel_rows(bench);
+    training_rows(bench);
+    pipeline_row(bench);
+    all_reduce_rows(bench);
     return bench.finish();
 }

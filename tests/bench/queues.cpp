@@ -391,10 +391,9 @@ void rings(Row& row, const char* base, const char* ours, uint32_t flags) {
         [&] { return block([&] { return both.ours(kernel, ring, rounds, both.word); }); });
 }
 
-}  // namespace
+// --- rows ---
 
-int main(int argc, char** argv) {
-    Bench bench("queues", argc, argv);
+void range_rows(Bench& bench) {
     bench.row({.name = "range_pops",
                .what = "numbers of a range, one at a time to each warp of all multiprocessors",
                .unit = "M/s",
@@ -436,6 +435,9 @@ int main(int argc, char** argv) {
                    .base = each.base,
                    .target = each.target != 0 ? ratio_at_most(each.target) : Target{}},
                   [&](Row& row) { against(row, each.costs, each.kernel, each.longest_first, each.flags); });
+}
+
+void advice_rows(Bench& bench) {
     struct Advised {
         const char *name, *what;
         Costs costs;
@@ -457,6 +459,9 @@ int main(int argc, char** argv) {
                    .base = "the fastest of chunks, strided, and ranges in several ways",
                    .target = ratio_at_most(1.05)},
                   [&](Row& row) { advised(row, each.costs); });
+}
+
+void ring_rows(Bench& bench) {
     bench.row({.name = "ring_tickets",
                .what = "tasks of 16 bytes pushed and popped by all multiprocessors, on a ring with tickets",
                .unit = "M/s",
@@ -469,5 +474,14 @@ int main(int argc, char** argv) {
                .base = "a ring with counts of room and tasks written by hand, 32 tasks an atomicAdd",
                .target = ratio_at_least(0.9)},
               [](Row& row) { rings(row, "raw_counts", "counts", 0); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Bench bench("queues", argc, argv);
+    range_rows(bench);
+    advice_rows(bench);
+    ring_rows(bench);
     return bench.finish();
 }

@@ -406,6 +406,42 @@ TEST_CASE("a held launch that comes after an update has the new recording, and o
     }
 }
 
+namespace {
+
+gpo_setting setting_of_from(const uint64_t& address) {
+    auto setting = sized<gpo_setting>();
+    setting.name = "from";
+    setting.value = &address;
+    setting.bytes = sizeof address;
+    return setting;
+}
+
+/// A launch that is held while the memory of its parameter `from` is unregistered.
+void unregister_before_it_runs(Rig& rig, gpo_graph_t graph, char* page, bool by_template) {
+    const auto registered = reinterpret_cast<uint64_t>(page);
+    Stream held = rig.stream();
+    Timeline timeline = rig.timeline();
+    REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    CHECK_OK(set(graph, "from", registered));
+    if (by_template) {
+        const gpo_setting setting = setting_of_from(registered);
+        CHECK_OK(gpo_template_launch(rig.made, held, &setting, sizeof setting, 1));
+    } else {
+        CHECK_OK(gpo_graph_launch(graph, held));
+    }
+    CHECK_OK(gpo_host_unregister(rig.device, page));
+    CHECK_OK(set(graph, "from", rig.at(5)));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_wait(held, kPatience));
+    auto error = sized<gpo_error>();
+    CHECK_OK(gpo_object_get_error(held, &error));
+    CHECK(says(error.message, "parameter `from`: "));
+    rig.run(graph);
+}
+
+}  // namespace
+
 TEST_CASE("an address without memory behind it is refused wherever it goes to the driver, by the parameter's name") {
     Rig rig;
     std::vector<char> room(3 * 4096);
@@ -417,13 +453,6 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
         CHECK_STATUS(GPO_INVALID_ARGUMENT, status);
         CHECK(says(refusal(), "parameter `from`: "));
     };
-    auto setting = sized<gpo_setting>();
-    setting.name = "from";
-    setting.bytes = sizeof(uint64_t);
-    const auto launch_template = [&](const uint64_t& from) {
-        setting.value = &from;
-        return gpo_template_launch(rig.made, rig.on, &setting, sizeof setting, 1);
-    };
     uint64_t freed = 0;
     REQUIRE_OK(gpo_memory_allocate(rig.device, 64, nullptr, &freed));
     CHECK_OK(gpo_memory_free(rig.device, freed));
@@ -431,9 +460,9 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
     for (const uint64_t wrong : {uint64_t{0}, uint64_t{64}, registered, freed, uint64_t{rig.device_words}}) {
         INFO("address " << wrong);
         refused(set(graph, "from", wrong));
-        setting.value = &wrong;
+        const gpo_setting setting = setting_of_from(wrong);
         refused(gpo_graph_set_all(graph, &setting, sizeof setting, 1));
-        refused(launch_template(wrong));
+        refused(gpo_template_launch(rig.made, rig.on, &setting, sizeof setting, 1));
     }
     // Memory that existed when the address was set.
     REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));
@@ -448,25 +477,7 @@ TEST_CASE("an address without memory behind it is refused wherever it goes to th
     // Memory that existed when the launch was accepted.
     for (const bool by_template : {false, true}) {
         INFO("of the template: " << by_template);
-        Stream held = rig.stream();
-        Timeline timeline = rig.timeline();
-        REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));
-        REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
-        CHECK_OK(set(graph, "from", registered));
-        if (by_template) {
-            setting.value = &registered;
-            CHECK_OK(gpo_template_launch(rig.made, held, &setting, sizeof setting, 1));
-        } else {
-            CHECK_OK(gpo_graph_launch(graph, held));
-        }
-        CHECK_OK(gpo_host_unregister(rig.device, page));
-        CHECK_OK(set(graph, "from", rig.at(5)));
-        REQUIRE_OK(gpo_timeline_signal(timeline, 1));
-        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_wait(held, kPatience));
-        auto error = sized<gpo_error>();
-        CHECK_OK(gpo_object_get_error(held, &error));
-        CHECK(says(error.message, "parameter `from`: "));
-        rig.run(graph);
+        unregister_before_it_runs(rig, graph, page, by_template);
     }
     // Memory that existed when the graph is updated to a new recording.
     REQUIRE_OK(gpo_host_register(rig.device, page, 4096, 0));

@@ -277,45 +277,28 @@ TEST_CASE("each limit is asked for, set to another value, and seen to have it") 
     }
 }
 
-TEST_CASE("devices say how they reach each other, and with peer access kernels and copies use each other's memory") {
-    Gpu gpu;
-    Device second = gpu.second_device();
-    if (!second) return skip("there is one device");
-    auto properties = sized<gpo_peer_properties>();
-    REQUIRE_OK(gpo_runtime_describe_peer(gpu.runtime, 0, 1, &properties));
-    CHECK(properties.performance_rank >= 0);
-    CHECK(properties.native_atomics <= properties.accessible);
-    CHECK(properties.accessible <= 1);
-    if (!properties.accessible) {
-        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_device_enable_peer(gpu.device, second));
-        return skip("the two devices can't reach each other");
-    }
-    Kernel add = gpu.kernel(R"(
+namespace {
+
+constexpr const char* kAddSource = R"(
 extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *back, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     sum[i] += there[i];
     back[i] = 7 * there[i];
-})",
-                            "add");
-    const char* const counting =
-        R"(extern "C" __global__ void count(unsigned *there) { atomicAdd_system(there, 1u); })";
-    Kernel count = gpu.kernel(counting, "count");
-    constexpr uint32_t kCount = 10'000;
-    constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
-    Memory here = gpu.memory(kBytes);
-    uint64_t there = 0, back = 0;
-    REQUIRE_OK(gpo_memory_allocate(second, kBytes, nullptr, &there));
-    REQUIRE_OK(gpo_memory_allocate(second, kBytes, nullptr, &back));
-    Stream stream = gpu.stream(), other;
-    REQUIRE_OK(gpo_stream_create(second, nullptr, other.out()));
-    auto numbers = gpu.pinned<uint32_t>(kCount), out = gpu.pinned<uint32_t>(kCount);
-    for (uint32_t i = 0; i < kCount; ++i) numbers[i] = i;
+})";
+constexpr const char* kCountSource =
+    R"(extern "C" __global__ void count(unsigned *there) { atomicAdd_system(there, 1u); })";
 
-    CHECK_OK(gpo_device_enable_peer(gpu.device, second));
-    CHECK_OK(gpo_device_enable_peer(gpu.device, second));   // access is enabled already
-    for (int turn = 1; turn <= 2; ++turn) {
-        CAPTURE(turn);
+/// Memory and a stream of each of two devices, and kernels of the first.
+struct PeerRig {
+    static constexpr uint32_t kCount = 10'000;
+    static constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
+    PeerRig(Gpu& gpu, gpo_device_t second) : gpu(gpu), second(second) {
+        for (uint32_t i = 0; i < kCount; ++i) numbers[i] = i;
+    }
+
+    /// With peer access.
+    void use_memory_of_second() {
         // The second device fills its memory; a kernel of the first reads and writes it.
         REQUIRE_OK(gpo_copy_to_device(other, there, numbers.data(), kBytes));
         REQUIRE_OK(gpo_fill(other, back, 0, 4, kCount));
@@ -333,15 +316,13 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
         REQUIRE_OK(gpo_copy_to_host(other, out.data(), back, kBytes));
         REQUIRE_OK(gpo_stream_wait(other, kPatience));
         for (uint32_t i = 0; i < kCount; ++i) REQUIRE(out[i] == 7 * i);
-        CHECK_OK(gpo_device_disable_peer(gpu.device, second));
-        if (turn == 1) CHECK_OK(gpo_device_enable_peer(gpu.device, second));
     }
-    if (properties.native_atomics) {
-        // Both count in the second device's memory at once.
+    /// Both devices count in the second one's memory at once.
+    void count_on_both() {
         Kernel count_there;
         Module module;
         auto options = sized<gpo_compile_options>();
-        options.source = counting;
+        options.source = kCountSource;
         REQUIRE_OK(gpo_module_compile(second, &options, module.out()));
         REQUIRE_OK(gpo_module_get_kernel(module, "count", count_there.out()));
         REQUIRE_OK(gpo_device_enable_peer(gpu.device, second));
@@ -355,15 +336,64 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
         CHECK(out[0] == 2 * 100 * 128);
         REQUIRE_OK(gpo_device_disable_peer(gpu.device, second));
     }
-    // Copies need no peer access.
-    REQUIRE_OK(gpo_fill(stream, here, 5, 4, kCount));
-    CHECK_OK(gpo_copy_peer(stream, second, back, gpu.device, here, kBytes));
-    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    REQUIRE_OK(gpo_copy_to_host(other, out.data(), back, kBytes));
-    REQUIRE_OK(gpo_stream_wait(other, kPatience));
-    for (uint32_t i = 0; i < kCount; ++i) REQUIRE(out[i] == 5);
-    CHECK_OK(gpo_memory_free(second, there));
-    CHECK_OK(gpo_memory_free(second, back));
+    void copy_without_access() {
+        REQUIRE_OK(gpo_fill(stream, here, 5, 4, kCount));
+        CHECK_OK(gpo_copy_peer(stream, second, back, gpu.device, here, kBytes));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        REQUIRE_OK(gpo_copy_to_host(other, out.data(), back, kBytes));
+        REQUIRE_OK(gpo_stream_wait(other, kPatience));
+        for (uint32_t i = 0; i < kCount; ++i) REQUIRE(out[i] == 5);
+    }
+
+    uint64_t memory_of_second() {
+        uint64_t address = 0;
+        REQUIRE_OK(gpo_memory_allocate(second, kBytes, nullptr, &address));
+        return address;
+    }
+    Stream stream_of_second() {
+        Stream made;
+        REQUIRE_OK(gpo_stream_create(second, nullptr, made.out()));
+        return made;
+    }
+
+    Gpu& gpu;
+    const gpo_device_t second;
+    Kernel add = gpu.kernel(kAddSource, "add"), count = gpu.kernel(kCountSource, "count");
+    Memory here = gpu.memory(kBytes);
+    uint64_t there = memory_of_second(), back = memory_of_second();
+    Stream stream = gpu.stream(), other = stream_of_second();
+    Pinned<uint32_t> numbers = gpu.pinned<uint32_t>(kCount), out = gpu.pinned<uint32_t>(kCount);
+};
+
+}  // namespace
+
+TEST_CASE("devices say how they reach each other, and with peer access kernels and copies use each other's memory") {
+    Gpu gpu;
+    Device second = gpu.second_device();
+    if (!second) return skip("there is one device");
+    auto properties = sized<gpo_peer_properties>();
+    REQUIRE_OK(gpo_runtime_describe_peer(gpu.runtime, 0, 1, &properties));
+    CHECK(properties.performance_rank >= 0);
+    CHECK(properties.native_atomics <= properties.accessible);
+    CHECK(properties.accessible <= 1);
+    if (!properties.accessible) {
+        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_device_enable_peer(gpu.device, second));
+        return skip("the two devices can't reach each other");
+    }
+    PeerRig rig(gpu, second);
+
+    CHECK_OK(gpo_device_enable_peer(gpu.device, second));
+    CHECK_OK(gpo_device_enable_peer(gpu.device, second));   // access is enabled already
+    for (int turn = 1; turn <= 2; ++turn) {
+        CAPTURE(turn);
+        rig.use_memory_of_second();
+        CHECK_OK(gpo_device_disable_peer(gpu.device, second));
+        if (turn == 1) CHECK_OK(gpo_device_enable_peer(gpu.device, second));
+    }
+    if (properties.native_atomics) rig.count_on_both();
+    rig.copy_without_access();
+    CHECK_OK(gpo_memory_free(second, rig.there));
+    CHECK_OK(gpo_memory_free(second, rig.back));
 }
 
 TEST_CASE("a device reaches itself, without peer access") {

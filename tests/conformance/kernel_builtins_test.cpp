@@ -128,14 +128,14 @@ uint32_t halves(uint32_t a, uint32_t b, uint32_t c, Each each) {
                 static_cast<uint32_t>(each(a & 0xffff, b & 0xffff, c & 0xffff)));
 }
 int32_t in_short(uint32_t x) { return static_cast<int16_t>(x); }
+uint32_t word(int32_t x) { return static_cast<uint32_t>(x); }
 
-/// Results according to CUDA's documentation, in the kernel's order.
-std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
+/// Results according to CUDA's documentation, in the kernel's order: of EACH, RELU and WHICH.
+std::vector<uint32_t> plain_extremes(uint32_t a, uint32_t b, uint32_t c) {
     const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b), sc = static_cast<int32_t>(c);
     const auto sum = static_cast<int32_t>(a + b);
-    const auto word = [](int32_t x) { return static_cast<uint32_t>(x); };
     const auto in = [](uint32_t x) { return in_short(x); };
-    std::vector<uint32_t> out = {
+    return {
         word(std::max({sa, sb, sc})),
         word(std::min({sa, sb, sc})),
         word(std::max(sum, sc)),
@@ -164,6 +164,13 @@ std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
                }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max((x + y) & 0xffff, z); }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::min((x + y) & 0xffff, z); }),
+    };
+}
+std::vector<uint32_t> relu_extremes(uint32_t a, uint32_t b, uint32_t c) {
+    const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b), sc = static_cast<int32_t>(c);
+    const auto sum = static_cast<int32_t>(a + b);
+    const auto in = [](uint32_t x) { return in_short(x); };
+    return {
         word(std::max({sa, sb, 0})),
         word(std::max(std::min(sa, sb), 0)),
         word(std::max({sa, sb, sc, 0})),
@@ -188,6 +195,11 @@ std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
                    return std::max({in(x + y), in(z), 0});
                }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max(std::min(in(x + y), in(z)), 0); }),
+    };
+}
+std::vector<uint32_t> which_extremes(uint32_t a, uint32_t b) {
+    const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
+    std::vector<uint32_t> out = {
         word(std::max(sa, sb)),
         sa >= sb,
         word(std::min(sa, sb)),
@@ -204,8 +216,14 @@ std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
         out.push_back(both(static_cast<uint32_t>(std::min(ah, bh)), static_cast<uint32_t>(std::min(al, bl))));
         out.push_back((ah <= bh) * 2u + (al <= bl));
     };
-    which(in);
+    which(in_short);
     which([](uint32_t x) { return x; });
+    return out;
+}
+std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
+    std::vector<uint32_t> out = plain_extremes(a, b, c);
+    for (const auto& more : {relu_extremes(a, b, c), which_extremes(a, b)})
+        out.insert(out.end(), more.begin(), more.end());
     return out;
 }
 

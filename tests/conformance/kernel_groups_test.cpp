@@ -162,11 +162,7 @@ extern "C" __global__ void in_two_steps(int *slots, volatile int *flag, int *out
 
 using Note = std::array<unsigned, 4>;   // meta_group_rank, meta_group_size, thread_rank, size
 
-}  // namespace
-
-TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is") {
-    Program program(kKernels, {"of_warps<64>"});
-    if (!program.present) return;
+void check_nested_tiles(Program& program) {
     constexpr unsigned kThreads = 96;
     std::vector<unsigned> out(kThreads * 44);
     program.run("nested", shape_of(1, {48, 2}), out);
@@ -205,7 +201,9 @@ TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is
             CHECK(got == expected[i]);
         }
     }
+}
 
+void check_coalesced_groups(Program& program) {
     std::vector<unsigned> some(64 * 20);
     program.run("coalesced", shape_of(1, 64), some);
     for (unsigned t = 0; t < 64; ++t) {
@@ -235,8 +233,10 @@ TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is
             CHECK(got == expected[i]);
         }
     }
+}
 
-    // Shuffles of 24 bytes.
+/// Shuffles of 24 bytes.
+void check_large_shuffles(Program& program) {
     std::vector<double> moved(32 * 6);
     program.run("large", shape_of(1, 32), moved);
     for (int lane = 0; lane < 32; ++lane) {
@@ -251,7 +251,9 @@ TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is
         CHECK(got[4] == (lane % 2 == 0 ? -1 : 7.5 + 28));
         CHECK(got[5] == (lane % 2 == 0 ? -1 : next + 0.5 + next * 4));
     }
+}
 
+void check_one_for_all(Program& program) {
     std::vector<int> counts(6, 0), served(64 * 2, -1);
     program.run("one_for_all", shape_of(2, 64), counts, served);
     CHECK(counts[0] == 2);
@@ -262,6 +264,17 @@ TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is
     CHECK(counts[5] == 28);
     for (size_t i = 0; i < served.size(); i += 8)
         for (int j = 0; j < 8; ++j) CHECK(served[i + static_cast<size_t>(j)] == served[i] + j);
+}
+
+}  // namespace
+
+TEST_CASE("a tile of a tile is counted within its parent, whatever its parent is") {
+    Program program(kKernels, {"of_warps<64>"});
+    if (!program.present) return;
+    check_nested_tiles(program);
+    check_coalesced_groups(program);
+    check_large_shuffles(program);
+    check_one_for_all(program);
 }
 
 template <unsigned Size>

@@ -5,8 +5,9 @@
 
 using namespace gpo::test;
 
-TEST_CASE("declarations of every shape are walked over, and kernels among them found") {
-    Program program(R"(
+namespace {
+
+const char kDeclarations[] = R"(
 namespace a::b { enum class Kind : int { one = 1, two }; struct Empty {}; }
 namespace ab = a::b;
 using Number = int; typedef float (*Function)(float); typedef struct { int x; } Anonymous;
@@ -60,8 +61,13 @@ extern "C" __global__ auto kernel(int *__restrict__ out, const Config config = C
     out[3] = (threadIdx.x < blockDim.x) ? (gridDim.x, 1) : 0;
     const dim3 place = threadIdx; uint3 block = blockIdx; out[4] = place.x + block.x + warpSize;
 }
-)",
-                    {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"}, {"-default-device"});
+)";
+
+}  // namespace
+
+TEST_CASE("declarations of every shape are walked over, and kernels among them found") {
+    Program program(kDeclarations, {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"},
+                    {"-default-device"});
     std::vector<int> out(5);
     struct {
         int n;

@@ -26,30 +26,11 @@ gpo_status start(World& w, const std::function<void(gpo_source&, gpo_sink&)>& ch
     return gpo_pipeline_start(w.pipeline, &source, &sink);
 }
 
-}  // namespace
-
 // clang-format off
-std::vector<Row> pipeline_rows() {
+std::vector<Row> option_rows() {
     const auto options = [](std::string wrong, void (*change)(gpo_pipeline_options&)) {
         return Row{"gpo_pipeline_create", std::move(wrong), GPO_INVALID_ARGUMENT,
                    [=](World& w) { return create(w, [=](auto& o, auto&, auto&) { change(o); }); }};
-    };
-    const auto stage = [](std::string wrong, void (*change)(gpo_stage&), Needs needs = Needs::nothing,
-                          gpo_status expected = GPO_INVALID_ARGUMENT) {
-        return Row{"gpo_pipeline_create", std::move(wrong), expected,
-                   [=](World& w) { return create(w, [=](auto&, auto& s, auto&) { change(s); }); }, needs};
-    };
-    const auto arguments = [](std::string wrong, void (*change)(Arguments&), Needs needs = Needs::nothing) {
-        return Row{"gpo_pipeline_create", std::move(wrong), GPO_INVALID_ARGUMENT,
-                   [=](World& w) { return create(w, [=](auto&, auto&, auto& a) { change(a); }); }, needs};
-    };
-    const auto source = [](std::string wrong, void (*change)(gpo_source&), gpo_status expected = GPO_INVALID_ARGUMENT) {
-        return Row{"gpo_pipeline_start", std::move(wrong), expected,
-                   [=](World& w) { return start(w, [=](auto& s, auto&) { change(s); }); }};
-    };
-    const auto sink = [](std::string wrong, void (*change)(gpo_sink&)) {
-        return Row{"gpo_pipeline_start", std::move(wrong), GPO_INVALID_ARGUMENT,
-                   [=](World& w) { return start(w, [=](auto&, auto& s) { change(s); }); }};
     };
     return {
         options("no stage", [](auto& o) { o.stage_count = 0; }),
@@ -73,6 +54,16 @@ std::vector<Row> pipeline_rows() {
             static const gpo_device_t none[65] = {};
             o.devices = none, o.device_count = 65; }),
         options("something in a reserved field", [](auto& o) { o.reserved = 1; }),
+    };
+}
+
+std::vector<Row> stage_rows() {
+    const auto stage = [](std::string wrong, void (*change)(gpo_stage&), Needs needs = Needs::nothing,
+                          gpo_status expected = GPO_INVALID_ARGUMENT) {
+        return Row{"gpo_pipeline_create", std::move(wrong), expected,
+                   [=](World& w) { return create(w, [=](auto&, auto& s, auto&) { change(s); }); }, needs};
+    };
+    return {
         stage("a kernel and a list of kernels", [](auto& s) { s.kernels = &s.kernel; }),
         stage("a stage of kind 0", [](auto& s) { s.kind = 0; }),
         stage("a stage of an unknown kind", [](auto& s) { s.kind = 3; }),
@@ -90,16 +81,38 @@ std::vector<Row> pipeline_rows() {
         stage("strides that add up past the end of addresses", [](auto& s) { s.argument_stride = uint64_t{1} << 62; }),
         stage("a block of 2^20 threads", [](auto& s) { s.block[0] = 1 << 20; }),
         stage("too few arguments", [](auto& s) { --s.argument_count; }, Needs::kernel_parameters),
+    };
+}
+
+std::vector<Row> argument_rows() {
+    const auto arguments = [](std::string wrong, void (*change)(Arguments&), Needs needs = Needs::nothing) {
+        return Row{"gpo_pipeline_create", std::move(wrong), GPO_INVALID_ARGUMENT,
+                   [=](World& w) { return create(w, [=](auto&, auto&, auto& a) { change(a); }); }, needs};
+    };
+    return {
         arguments("a value of another size than the parameter", [](auto& a) {
             a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; }, Needs::kernel_parameters),
         arguments("an argument of an unknown kind", [](auto& a) { a[0].kind = 9; }),
         arguments("a value at NULL", [](auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; }),
         arguments("an argument that ends inside a pointer", [](auto& a) { a[1].struct_size = 12; }),
+    };
+}
 
+std::vector<Row> never_started_rows() {
+    return {
         {"gpo_pipeline_wait", "never started", GPO_INVALID_STATE,
             [](World& w) { return gpo_pipeline_wait(w.pipeline, 0, nullptr); }},
         {"gpo_pipeline_notify", "never started", GPO_INVALID_STATE,
             [](World& w) { return gpo_pipeline_notify(w.pipeline, w.queue, 1); }},
+    };
+}
+
+std::vector<Row> source_rows() {
+    const auto source = [](std::string wrong, void (*change)(gpo_source&), gpo_status expected = GPO_INVALID_ARGUMENT) {
+        return Row{"gpo_pipeline_start", std::move(wrong), expected,
+                   [=](World& w) { return start(w, [=](auto& s, auto&) { change(s); }); }};
+    };
+    return {
         {"gpo_pipeline_start", "no source and no sink", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_pipeline_start(w.pipeline, nullptr, nullptr); }},
         source("a source of no kind", [](auto& s) { s.kind = 0; }),
@@ -117,6 +130,15 @@ std::vector<Row> pipeline_rows() {
         source("a file that isn't there", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/nonexistent/file"; }, GPO_NOT_FOUND),
         {"gpo_pipeline_start", "device memory as the source", GPO_INVALID_ARGUMENT, [](World& w) {
              return start(w, [&](auto& s, auto&) { s.memory = reinterpret_cast<const void*>(uint64_t{w.memory}); }); }},
+    };
+}
+
+std::vector<Row> sink_rows() {
+    const auto sink = [](std::string wrong, void (*change)(gpo_sink&)) {
+        return Row{"gpo_pipeline_start", std::move(wrong), GPO_INVALID_ARGUMENT,
+                   [=](World& w) { return start(w, [=](auto&, auto& s) { change(s); }); }};
+    };
+    return {
         sink("a sink of no kind", [](auto& s) { s.kind = 9; }),
         sink("a kind of sink after the last", [](auto& s) { s.kind = 4; }),
         sink("a sink in memory at NULL", [](auto& s) { s.kind = GPO_SINK_MEMORY, s.bytes = 1; }),
@@ -127,5 +149,14 @@ std::vector<Row> pipeline_rows() {
     };
 }
 // clang-format on
+
+}  // namespace
+
+std::vector<Row> pipeline_rows() {
+    std::vector<Row> rows;
+    for (const auto part : {option_rows, stage_rows, argument_rows, never_started_rows, source_rows, sink_rows})
+        for (Row& row : part()) rows.push_back(std::move(row));
+    return rows;
+}
 
 }  // namespace gpo::test

@@ -52,11 +52,10 @@ gpo_status compile(World& w, const std::function<void(gpo_compile_options&)>& ch
     return gpo_module_compile(w.gpu.device, &options, module.out());
 }
 
-}  // namespace
-
 // clang-format off
-const std::vector<Row>& gpo::test::negative_rows() {
-    static const std::vector<Row> all{
+/// Runtimes and devices.
+std::vector<Row> device_rows() {
+    return {
         {"gpo_runtime_create", "a completion mode that isn't one", GPO_INVALID_ARGUMENT, [](World&) {
              auto options = sized<gpo_runtime_options>(); options.completion_mode = 7; gpo_runtime_t runtime;
              return gpo_runtime_create(&options, &runtime); }},
@@ -83,7 +82,12 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_device_set_limit(w.gpu.device, 0, 4096); }},
         {"gpo_runtime_describe_peer", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
              auto p = sized<gpo_peer_properties>(); return gpo_runtime_describe_peer(w.gpu.runtime, 0, 64, &p); }},
+    };
+}
 
+/// Events, timelines and streams.
+std::vector<Row> order_rows() {
+    return {
         {"gpo_event_get_elapsed", "an event without times", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_event_get_elapsed(w.event, w.timing, &w.time); }},
         {"gpo_event_record", "on a stream of another device", GPO_INVALID_ARGUMENT,
@@ -106,6 +110,12 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_timeline_fail(w.timeline, GPO_NO_DEVICE, nullptr); }},
         {"gpo_stream_pool_release", "a stream that isn't the pool's", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_stream_pool_release(w.streams, w.stream); }},
+    };
+}
+
+/// Completion queues.
+std::vector<Row> queue_rows() {
+    return {
         {"gpo_cq_create", "more than 2^24 entries", GPO_INVALID_ARGUMENT, [](World& w) {
              auto options = sized<gpo_cq_options>(); options.capacity = (1 << 24) + 1; Queue queue;
              return gpo_cq_create(w.gpu.runtime, &options, queue.out()); }},
@@ -120,7 +130,11 @@ const std::vector<Row>& gpo::test::negative_rows() {
              gpo_completion entry; return gpo_cq_drain(w.queue, &entry, kHuge / 4, 8, &w.number); }},
         {"gpo_cq_get_error", "an id that isn't known", GPO_NOT_FOUND, [](World& w) {
              auto error = sized<gpo_error>(); return gpo_cq_get_error(w.queue, 77, &error); }},
+    };
+}
 
+std::vector<Row> arena_rows() {
+    return {
         {"gpo_arena_create", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
              auto options = sized<gpo_arena_options>(); options.reserved = 1; Arena arena;
              return gpo_arena_create(w.gpu.device, &options, arena.out()); }},
@@ -142,6 +156,12 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_arena_free(w.arena, w.pinned.data()); }},
         {"gpo_arena_free_after", "a pointer that isn't the arena's", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_arena_free_after(w.arena, w.pageable.data(), w.stream); }},
+    };
+}
+
+/// Host memory, device memory and pools.
+std::vector<Row> memory_rows() {
+    return {
         {"gpo_host_register", "nothing", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_host_register(w.gpu.device, w.pageable.data(), 0, 0); }},
         {"gpo_host_register", "unknown flags", GPO_INVALID_ARGUMENT,
@@ -166,7 +186,11 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_pool_allocate(w.pool, w.stream, 2 << 20, &w.piece); }},
         {"gpo_pool_free", "not of the pool", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_pool_free(w.pool, w.stream, w.memory); }},
+    };
+}
 
+std::vector<Row> copying_rows() {
+    return {
         {"gpo_copy_to_device", "past the end of the allocation", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_copy_to_device(w.stream, w.memory + 4000, w.pinned.data(), 200); }},
         {"gpo_copy_to_device", "past the end of numbers", GPO_INVALID_ARGUMENT,
@@ -201,6 +225,11 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return copy_rows(w, 64, 65, 64, 64); }},
         {"gpo_copy_rows", "pitch times height overflows", GPO_INVALID_ARGUMENT,
             [](World& w) { return copy_rows(w, 64, 1ull << 60, 1ull << 60, 64); }},
+    };
+}
+
+std::vector<Row> filling_rows() {
+    return {
         {"gpo_fill", "elements of three bytes", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_fill(w.stream, w.memory, 0, 3, 4); }},
         {"gpo_fill", "elements of no bytes", GPO_INVALID_ARGUMENT,
@@ -215,7 +244,12 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_fill_rows(w.stream, w.memory, 32, 0, 64, 4); }},
         {"gpo_fill_rows", "pitch times height overflows", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_fill_rows(w.stream, w.memory, 1ull << 60, 0, 64, 1ull << 60); }},
+    };
+}
 
+/// Modules and kernels.
+std::vector<Row> module_rows() {
+    return {
         {"gpo_module_compile", "no source", GPO_INVALID_ARGUMENT,
             [](World& w) { return compile(w, [](auto& o) { o.source = nullptr; }); }},
         {"gpo_module_compile", "options counted and not given", GPO_INVALID_ARGUMENT,
@@ -240,6 +274,11 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_kernel_set_max_dynamic_shared(w.kernel, 1ull << 40); }},
         {"gpo_kernel_get_occupancy", "blocks of no threads", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_kernel_get_occupancy(w.kernel, 0, 0, &w.word); }},
+    };
+}
+
+std::vector<Row> launch_rows() {
+    return {
         {"gpo_stream_launch_kernel", "a grid of 0", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.grid[0] = 0; }); }},
         {"gpo_stream_launch_kernel", "a block of 2048", GPO_INVALID_ARGUMENT,
@@ -272,9 +311,21 @@ const std::vector<Row>& gpo::test::negative_rows() {
              return gpo_stream_launch_kernel(w.stream_there, w.kernel, &shape, pointers, nullptr, 2); },
             Needs::second_device, "not of one device"},
     };
-    return all;
 }
 // clang-format on
+
+}  // namespace
+
+const std::vector<Row>& gpo::test::negative_rows() {
+    static const std::vector<Row> all = [] {
+        std::vector<Row> rows;
+        for (const auto part : {device_rows, order_rows, queue_rows, arena_rows, memory_rows, copying_rows,
+                                filling_rows, module_rows, launch_rows})
+            for (Row& row : part()) rows.push_back(std::move(row));
+        return rows;
+    }();
+    return all;
+}
 
 namespace {
 

@@ -630,6 +630,32 @@ void composed(Parts& parts, gpo_template_t child) {
     }
 }
 
+/// Binds conditions and launches by kernels, without running them.
+void bind_to_kernels(Parts& parts, gpo_template_t deciding) {
+    Attempt& a = parts.a;
+    Builder build_deciding(parts, deciding);
+    build_deciding.kernel(parts.group(0), 1);
+    auto decides = sized<gpo_condition>();
+    decides.comparison = GPO_COMPARE_KERNEL;
+    Graph launchable;
+    Template body;
+    uint32_t node = 1;
+    if (build_deciding.whole() &&
+        TWICE(a, gpo_template_add_if(deciding, &node, 1, &decides, body.out(), nullptr, &node)))
+        STEP(a, gpo_template_bind_condition(deciding, 1, 2, deciding, node));
+    Template plain;
+    auto options = sized<gpo_graph_options>();
+    options.flags = GPO_GRAPH_DEVICE_LAUNCH;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, plain.out()))) return;
+    Builder build_plain(parts, plain);
+    build_plain.fill(parts.group(0), 1);
+    if (!build_plain.whole() || !TWICE(a, gpo_graph_create(plain, &options, launchable.out()))) return;
+    uint64_t native = 0, word = 0;
+    gpo_status failed = GPO_SUCCESS;
+    STEP(a, gpo_graph_get_device_handle(launchable, &native, &word));
+    STEP(a, gpo_graph_get_device_status(launchable, &failed));
+}
+
 }  // namespace
 
 void conditional_templates(Attempt& a) {
@@ -645,7 +671,7 @@ void conditional_templates(Attempt& a) {
     const auto condition = [&](uint32_t comparison, uint32_t group, uint32_t constant) {
         auto out = sized<gpo_condition>();
         out.comparison = comparison;
-        out.word = comparison == GPO_COMPARE_KERNEL ? 0 : parts.group(group);
+        out.word = parts.group(group);
         out.constant = constant;
         return out;
     };
@@ -673,7 +699,7 @@ void conditional_templates(Attempt& a) {
                        TWICE(a, gpo_template_add_empty(second, nullptr, 0, nullptr));
     if (!whole) return;
     draw(a, made);
-    Graph graph, beside, launchable;
+    Graph graph, beside;
     if (!TWICE(a, gpo_graph_create(made, nullptr, graph.out()))) return;
     if (!TWICE(a, gpo_graph_create(made, nullptr, beside.out()))) return;
     const bool set_beside = TWICE(a, set(beside, "value", 9));
@@ -687,26 +713,7 @@ void conditional_templates(Attempt& a) {
         CHECK(parts.seen() == std::array<uint32_t, 2>{0, 9});
     // All of it as a child, in the body of an if that was recorded with an if inside.
     composed(parts, made);
-    // Conditions and launches by kernels are bound here, but not run.
-    Builder build_deciding(parts, deciding);
-    build_deciding.kernel(parts.group(0), 1);
-    decides = condition(GPO_COMPARE_KERNEL, 0, 0);
-    Template body;
-    node = 1;
-    if (build_deciding.whole() &&
-        TWICE(a, gpo_template_add_if(deciding, &node, 1, &decides, body.out(), nullptr, &node)))
-        STEP(a, gpo_template_bind_condition(deciding, 1, 2, deciding, node));
-    Template plain;
-    auto options = sized<gpo_graph_options>();
-    options.flags = GPO_GRAPH_DEVICE_LAUNCH;
-    if (!TWICE(a, gpo_template_create(a.device, nullptr, plain.out()))) return;
-    Builder build_plain(parts, plain);
-    build_plain.fill(parts.group(0), 1);
-    if (!build_plain.whole() || !TWICE(a, gpo_graph_create(plain, &options, launchable.out()))) return;
-    uint64_t native = 0, word = 0;
-    gpo_status failed = GPO_SUCCESS;
-    STEP(a, gpo_graph_get_device_handle(launchable, &native, &word));
-    STEP(a, gpo_graph_get_device_status(launchable, &failed));
+    bind_to_kernels(parts, deciding);
 }
 
 namespace {

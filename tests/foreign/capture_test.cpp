@@ -178,28 +178,20 @@ struct Refused {
     std::set<std::string> elsewhere = {};       // driver calls that the call makes for other streams
 };
 
-}  // namespace
-
-TEST_CASE("what a capture can't record is refused before the driver hears of it, and the stream is usable again") {
-    Raw raw;
-    const Current current(raw, raw.primary);
-    for (const bool wrapped : {false, true}) {
-        CAPTURE(wrapped);
-        Recorded gpu;
-        Capturable captured(raw, gpu, wrapped);
-        gpo_stream_t stream = captured.stream;
-        Stream other = gpu.stream("other");
-        Queue queue = gpu.queue();
-        Executor executor = gpu.executor(0, 1);
-        Event inside = gpu.event(GPO_EVENT_TIMING), outside = gpu.event();
+/// Calls that a capture refuses, and their objects.
+struct RefusedCalls {
+    RefusedCalls(const Raw& raw, bool wrapped) : captured(raw, gpu, wrapped), stream(captured.stream) {
+        other = gpu.stream("other");
+        queue = gpu.queue();
+        executor = gpu.executor(0, 1);
+        inside = gpu.event(GPO_EVENT_TIMING);
+        outside = gpu.event();
         REQUIRE_OK(gpo_object_set_label(inside, "inside"));
         REQUIRE_OK(gpo_object_set_label(outside, "outside"));
-        Timeline awaited = gpu.timeline(), signalled = gpu.timeline();
-        Memory memory = gpu.memory(64 << 10);
-        std::vector<uint8_t> pageable(64 << 10);
-        Pool pool;
+        awaited = gpu.timeline();
+        signalled = gpu.timeline();
+        memory = gpu.memory(64 << 10);
         REQUIRE_OK(gpo_pool_create(gpu.device, nullptr, pool.out()));
-        uint64_t piece_of_pool = 0, another = 0;
         REQUIRE_OK(gpo_pool_allocate(pool, stream, 256, &piece_of_pool));
         REQUIRE_OK(gpo_event_record(outside, other));
         REQUIRE_OK(gpo_stream_notify(stream, queue, 0));
@@ -207,16 +199,17 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
         REQUIRE_OK(gpo_stream_wait(other, kPatience));
         take(queue, 1);
 
-        const gpo_copy batch[] = {piece(memory, pageable.data(), 100),
-                                  piece(memory + 4096, pageable.data() + 200, 100)};
-        auto rows = sized<gpo_copy_2d>();
+        batch[0] = piece(memory, pageable.data(), 100);
+        batch[1] = piece(memory + 4096, pageable.data() + 200, 100);
         rows.destination = memory;
         rows.source = reinterpret_cast<uint64_t>(pageable.data());
         rows.destination_pitch = rows.source_pitch = 128;
         rows.width = 100;
         rows.height = 8;
-        int64_t elapsed = 0;
-        const std::vector<Refused> refused{
+    }
+
+    std::vector<Refused> calls() {
+        return {
             {"query", [&] { return gpo_stream_query(stream); }},
             {"wait", [&] { return gpo_stream_wait(stream, kPatience); }},
             {"notify", [&] { return gpo_stream_notify(stream, queue, 1); }},
@@ -241,9 +234,11 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
             {"event then", [&] { return gpo_event_then(inside, executor, nothing, nullptr); }, "inside"},
             {"event elapsed", [&] { return gpo_event_get_elapsed(inside, inside, &elapsed); }, "inside"},
         };
+    }
 
+    /// Each is refused.
+    void make_during(HostCapture& capture) {
         auto before = sized<gpo_stream_info>();
-        HostCapture capture(raw, captured.native);
         REQUIRE_OK(gpo_event_record(inside, stream));
         REQUIRE_OK(gpo_stream_get_info(stream, &before));
         for (const Refused& refusal : refused) {
@@ -259,8 +254,9 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
         CHECK(after.held == 0);
         REQUIRE_OK(gpo_fill(stream, memory, 7, 1, 4096));
         CHECK(capture.end() == 1);
-
-        // Now each of them works.
+    }
+    /// Each succeeds.
+    void make_after(bool wrapped) {
         REQUIRE_OK(gpo_event_record(inside, stream));
         REQUIRE_OK(gpo_timeline_signal(awaited, 1));
         for (const Refused& refusal : refused) {
@@ -277,11 +273,45 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
         CHECK(take(queue, 4).size() == 4);
         REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
         REQUIRE_OK(gpo_timeline_wait(signalled, 1, kPatience));
+    }
+    void check_replay(HostCapture& capture) {
         capture.replay();
         REQUIRE_OK(gpo_copy_to_host(stream, pageable.data(), memory, 4096));
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));
         CHECK(std::count(pageable.begin(), pageable.begin() + 4096, 7) == 4096);
         REQUIRE_OK(gpo_pool_free(pool, stream, another));
+    }
+
+    Recorded gpu;
+    Capturable captured;
+    gpo_stream_t stream;
+    Stream other;
+    Queue queue;
+    Executor executor;
+    Event inside, outside;
+    Timeline awaited, signalled;
+    Memory memory;
+    std::vector<uint8_t> pageable = std::vector<uint8_t>(64 << 10);
+    Pool pool;
+    uint64_t piece_of_pool = 0, another = 0;
+    gpo_copy batch[2];
+    gpo_copy_2d rows = sized<gpo_copy_2d>();
+    int64_t elapsed = 0;
+    const std::vector<Refused> refused = calls();
+};
+
+}  // namespace
+
+TEST_CASE("what a capture can't record is refused before the driver hears of it, and the stream is usable again") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    for (const bool wrapped : {false, true}) {
+        CAPTURE(wrapped);
+        RefusedCalls calls(raw, wrapped);
+        HostCapture capture(raw, calls.captured.native);
+        calls.make_during(capture);
+        calls.make_after(wrapped);
+        calls.check_replay(capture);
     }
 }
 

@@ -105,14 +105,11 @@ struct Busy : Opened {
 
 #define EXPECT_FORKED(...) EXPECT_STATUS(GPO_FORKED, __VA_ARGS__)
 
-int forked_child(const Busy& a) {
-    // Calls of all kinds: queries, submissions, waits, creations and destructions.
+void check_queries(const Busy& a) {
     uint32_t number = 0, blocks = 0;
     uint64_t large = 0, count = 0;
     int32_t least = 0, descriptor = -1;
     void* pointer = nullptr;
-    gpo_stream_t stream = nullptr;
-    gpo_completion entry{};
     auto properties = sized<gpo_device_properties>();
     auto statistics = sized<gpo_statistics>();
     auto driver = sized<gpo_driver_info>();
@@ -139,7 +136,13 @@ int forked_child(const Busy& a) {
     EXPECT_FORKED(gpo_pool_get_statistics(a.pool, &memory));
     EXPECT_FORKED(gpo_pipeline_get_progress(a.pipeline, &progress));
     EXPECT_FORKED(gpo_timeline_get_value(a.timeline, &large));
+}
 
+/// Work, allocations and creations.
+void check_submissions(const Busy& a) {
+    uint64_t large = 0, count = 0;
+    void* pointer = nullptr;
+    gpo_stream_t stream = nullptr;
     EXPECT_FORKED(launch(a.stream, a.fill, a.memory, uint32_t{1}, uint64_t{1}));
     EXPECT_FORKED(gpo_fill(a.stream, a.memory, 1, 4, 1));
     EXPECT_FORKED(gpo_copy_to_device(a.stream, a.memory, a.piece, 64));
@@ -165,7 +168,11 @@ int forked_child(const Busy& a) {
     EXPECT_FORKED(gpo_stream_pool_acquire(a.streams, 0, &stream));
     EXPECT_FORKED(gpo_stream_create(a.device, nullptr, &stream));
     EXPECT(stream == nullptr);
+}
 
+void check_waits(const Busy& a) {
+    gpo_completion entry{};
+    uint64_t count = 0;
     EXPECT_FORKED(gpo_stream_query(a.stream));
     EXPECT_FORKED(gpo_stream_wait(a.stream, kPatience));
     EXPECT_FORKED(gpo_event_wait(a.event, kPatience));
@@ -177,7 +184,9 @@ int forked_child(const Busy& a) {
     EXPECT_FORKED(gpo_executor_run_for(a.executor, kPatience, nullptr));
     EXPECT_FORKED(gpo_executor_poll(a.executor, nullptr));
     EXPECT_FORKED(gpo_pipeline_wait(a.pipeline, kPatience, nullptr));
+}
 
+void check_destructions(const Busy& a) {
     EXPECT_FORKED(gpo_pipeline_destroy(a.pipeline));
     EXPECT_FORKED(gpo_kernel_destroy(a.fill));
     EXPECT_FORKED(gpo_module_destroy(a.module));
@@ -191,6 +200,13 @@ int forked_child(const Busy& a) {
     EXPECT_FORKED(gpo_cq_destroy(a.queue));
     EXPECT_FORKED(gpo_device_close(a.device));
     EXPECT_FORKED(gpo_runtime_shutdown(a.runtime, kPatience));
+}
+
+int forked_child(const Busy& a) {
+    check_queries(a);
+    check_submissions(a);
+    check_waits(a);
+    check_destructions(a);
     gpo_runtime_t runtime = nullptr;
     EXPECT_FORKED(gpo_runtime_create(nullptr, &runtime));
     EXPECT(runtime == nullptr);

@@ -300,6 +300,23 @@ int events() {
     return 0;
 }
 
+// Calls that an imported event refuses.
+void expect_imported_refuses(const Process& a, gpo_event_t event, gpo_stream_t other) {
+    gpo_template_t step = nullptr;
+    auto options = sized<gpo_template_options>();
+    EXPECT_OK(gpo_template_create(a.device, &options, &step));
+    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_event_record(step, nullptr, 0, event, nullptr));
+    EXPECT_OK(gpo_template_begin(step, other));
+    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_event_record(event, other));
+    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(other, event));
+    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(step));
+    EXPECT_OK(gpo_template_destroy(step));
+    Bytes none{};
+    EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_event_export(event, none.bytes, sizeof none, nullptr));
+    void* native = nullptr;
+    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_event_get_native(event, &native));
+}
+
 int events_partner(const Line& line) {
     Process a;
     Bytes memory{}, of_event{};
@@ -347,20 +364,7 @@ int events_partner(const Line& line) {
         EXPECT_OK(gpo_event_wait(event, kPatience));
         line.say('n');
     }
-    // Calls that an imported event refuses.
-    gpo_template_t step = nullptr;
-    auto options = sized<gpo_template_options>();
-    EXPECT_OK(gpo_template_create(a.device, &options, &step));
-    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_template_add_event_record(step, nullptr, 0, event, nullptr));
-    EXPECT_OK(gpo_template_begin(step, other));
-    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_event_record(event, other));
-    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(other, event));
-    EXPECT_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(step));
-    EXPECT_OK(gpo_template_destroy(step));
-    Bytes none{};
-    EXPECT_STATUS(GPO_INVALID_ARGUMENT, gpo_event_export(event, none.bytes, sizeof none, nullptr));
-    void* native = nullptr;
-    EXPECT_STATUS(GPO_NOT_SUPPORTED, gpo_event_get_native(event, &native));
+    expect_imported_refuses(a, event, other);
     line.hear('r');
     EXPECT_OK(gpo_stream_wait_event(a.stream, event));
     EXPECT_OK(gpo_event_destroy(event));

@@ -195,6 +195,84 @@ int read_only(const std::string& cache) {
     return 0;
 }
 
+void use_missing(const Folder& folder) {
+    use(folder / "not/there/yet");
+    EXPECT(!files_in(folder / "not/there/yet").empty());
+    use(folder / "not/there/yet");
+}
+
+/// The entry has been replaced by a forged one, of the right or a wrong owner and mode.
+void use_forged(const std::string& kind, const std::string& cache, const Folder& folder) {
+    use(cache);
+    forge_entry(cache, folder / "workshop");
+    const std::string entry = only_entry(cache), forged = gpo::test::read_whole(entry);
+    const std::string name = "kernel_cache " + kind;
+    if (kind == "others") give_away(entry, name.c_str()), give_away(cache, name.c_str());
+    if (kind == "others_entry") give_away(entry, name.c_str());
+    if (kind == "writable") EXPECT(chmod(cache.c_str(), 0777) == 0);
+    if (kind == "writable_entry") EXPECT(chmod(entry.c_str(), 0666) == 0);
+    // With the right owner and mode, the cache would give the forged code.
+    EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
+    // A folder that others can write is left alone; in our own folder an entry of ours replaces the forged one.
+    if (kind.find("_entry") == std::string::npos) EXPECT(gpo::test::read_whole(only_entry(cache)) == forged);
+    else EXPECT(gpo::test::read_whole(only_entry(cache)) != forged);
+    EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
+}
+
+/// The entry is a link to a file that must not be written.
+void use_link(const std::string& cache, const Folder& folder) {
+    use(cache);
+    const std::string victim = folder / "victim";
+    write(victim, "untouched");
+    for (const auto& file : files_in(cache)) {
+        std::filesystem::remove(file);
+        std::filesystem::create_symlink(victim, file);
+    }
+    use(cache);
+    EXPECT(gpo::test::read_whole(victim) == "untouched");
+}
+
+/// The entry was cut short, or one byte of it altered. Another process uses it.
+void use_damaged(const std::string& kind, const std::string& cache, const char* self) {
+    use(cache);
+    for (const auto& file : entries_in(cache)) {
+        const std::string whole = gpo::test::read_whole(file);
+        EXPECT(whole.size() > 64);
+        for (size_t at : {size_t{0}, size_t{1}, size_t{40}, whole.size() / 2, whole.size() - 1}) {
+            std::string other = whole;
+            if (kind == "cut") {
+                other.resize(at);
+            } else {
+                other[at] = static_cast<char>(other[at] ^ 0x41);
+            }
+            write(file, other);
+            const std::string again = "'" + std::string(self) + "' use '" + cache + "'";
+            EXPECT(std::system(again.c_str()) == 0);
+            // And it was put right.
+            for (const auto& now : entries_in(cache)) EXPECT(gpo::test::read_whole(now).size() > 64);
+        }
+    }
+}
+
+/// Several processes fill the cache at once.
+void race(const std::string& cache) {
+    for (int turn = 0; turn < (full() ? 50 : 3); ++turn) {
+        std::filesystem::remove_all(cache);
+        std::vector<pid_t> children;
+        for (int i = 0; i < 3; ++i) {
+            const pid_t child = fork();
+            EXPECT(child >= 0);
+            if (child == 0) _exit(use(cache));
+            children.push_back(child);
+        }
+        for (pid_t child : children) {
+            int status = 0;
+            EXPECT(waitpid(child, &status, 0) == child);
+            EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        }
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -205,81 +283,17 @@ int main(int argc, char** argv) {
     EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     Folder folder;
     const std::string cache = folder / "cache";
-    if (kind == "missing") {
-        use(folder / "not/there/yet");
-        EXPECT(!files_in(folder / "not/there/yet").empty());
-        use(folder / "not/there/yet");
-    }
+    if (kind == "missing") use_missing(folder);
     if (kind == "read_only") {
         const int ended = in_child([&] { return read_only(cache); });
         if (ended == 77) return 77;
         EXPECT(ended == 0);
     }
-    if (kind == "ours" || kind.rfind("others", 0) == 0 || kind.rfind("writable", 0) == 0) {
-        use(cache);
-        forge_entry(cache, folder / "workshop");
-        const std::string entry = only_entry(cache), forged = gpo::test::read_whole(entry);
-        const std::string name = "kernel_cache " + kind;
-        if (kind == "others") give_away(entry, name.c_str()), give_away(cache, name.c_str());
-        if (kind == "others_entry") give_away(entry, name.c_str());
-        if (kind == "writable") EXPECT(chmod(cache.c_str(), 0777) == 0);
-        if (kind == "writable_entry") EXPECT(chmod(entry.c_str(), 0666) == 0);
-        // With the right owner and mode, the cache would give the forged code.
-        EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
-        // A folder that others can write is left alone; in our own folder an entry of ours replaces the forged one.
-        if (kind.find("_entry") == std::string::npos) EXPECT(gpo::test::read_whole(only_entry(cache)) == forged);
-        else EXPECT(gpo::test::read_whole(only_entry(cache)) != forged);
-        EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
-    }
-    if (kind == "link") {
-        // The entry is a link to a file that must not be written.
-        use(cache);
-        const std::string victim = folder / "victim";
-        write(victim, "untouched");
-        for (const auto& file : files_in(cache)) {
-            std::filesystem::remove(file);
-            std::filesystem::create_symlink(victim, file);
-        }
-        use(cache);
-        EXPECT(gpo::test::read_whole(victim) == "untouched");
-    }
-    if (kind == "cut" || kind == "altered") {
-        use(cache);
-        for (const auto& file : entries_in(cache)) {
-            const std::string whole = gpo::test::read_whole(file);
-            EXPECT(whole.size() > 64);
-            for (size_t at : {size_t{0}, size_t{1}, size_t{40}, whole.size() / 2, whole.size() - 1}) {
-                std::string other = whole;
-                if (kind == "cut") {
-                    other.resize(at);
-                } else {
-                    other[at] = static_cast<char>(other[at] ^ 0x41);
-                }
-                write(file, other);
-                const std::string again = "'" + std::string(self) + "' use '" + cache + "'";
-                EXPECT(std::system(again.c_str()) == 0);
-                // And it was put right.
-                for (const auto& now : entries_in(cache)) EXPECT(gpo::test::read_whole(now).size() > 64);
-            }
-        }
-    }
+    if (kind == "ours" || kind.rfind("others", 0) == 0 || kind.rfind("writable", 0) == 0)
+        use_forged(kind, cache, folder);
+    if (kind == "link") use_link(cache, folder);
+    if (kind == "cut" || kind == "altered") use_damaged(kind, cache, self);
     if (kind == "files") return follow_files(cache, folder);
-    if (kind == "race") {
-        for (int turn = 0; turn < (full() ? 50 : 3); ++turn) {
-            std::filesystem::remove_all(cache);
-            std::vector<pid_t> children;
-            for (int i = 0; i < 3; ++i) {
-                const pid_t child = fork();
-                EXPECT(child >= 0);
-                if (child == 0) _exit(use(cache));
-                children.push_back(child);
-            }
-            for (pid_t child : children) {
-                int status = 0;
-                EXPECT(waitpid(child, &status, 0) == child);
-                EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-            }
-        }
-    }
+    if (kind == "race") race(cache);
     return 0;
 }

@@ -96,7 +96,68 @@ struct Elsewhere {
         EXPECT_STATUS(GPO_DEVICE_LOST, gpo_fill(runs, reinterpret_cast<uint64_t>(words), 1, 4, 1));
         EXPECT_OK(gpo_stream_notify(runs, a.queue, 44));
     }
+
+    /// Signalled late, what was held doesn't run after all. Closes the device.
+    void signal_late_and_close(const Opened& a, gpo_timeline_t timeline) {
+        EXPECT_OK(gpo_timeline_signal(timeline, 1));
+        __atomic_store_n(&words[16], 1u, __ATOMIC_SEQ_CST);
+        auto statistics = sized<gpo_cq_statistics>();
+        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
+        EXPECT(statistics.accepted == statistics.drained);
+        EXPECT(__atomic_load_n(&words[32], __ATOMIC_SEQ_CST) == 0);
+        EXPECT(__atomic_load_n(&words[48], __ATOMIC_SEQ_CST) == 0);
+        EXPECT_OK(gpo_stream_destroy(runs));
+        EXPECT_OK(gpo_device_close(device));
+    }
 };
+
+void expect_message(const std::string& kind, const gpo_driver_info& driver, gpo_stream_t culprit,
+                    gpo_stream_t innocent) {
+    auto error = sized<gpo_error>();
+    EXPECT_OK(gpo_object_get_error(culprit, &error));
+    EXPECT(error.status == GPO_DEVICE_LOST);
+    EXPECT(error.native_code != 0);
+    const std::string message = error.message;
+    std::printf("%s\n", message.c_str());
+    EXPECT(message.find("the deadly one") != std::string::npos);
+    EXPECT(message.find("culprit") != std::string::npos);
+    if (driver.software) EXPECT(message.find("innocent") == std::string::npos);
+    if (driver.software && kind == "child") EXPECT(message.find("grandchild") != std::string::npos);
+    // With attribution, each stream has one suspect, the kernel that ran; earlier and later operations are none.
+    if (const char* attribute = std::getenv("GPUORCH_ATTRIBUTE"); attribute && *attribute == '1') {
+        EXPECT(message.find("notify") == std::string::npos);
+        const size_t listed = message.find("suspects on ");
+        EXPECT(driver.software == (listed == std::string::npos));
+        if (listed != std::string::npos) EXPECT(message.find(", ", listed) == std::string::npos);
+        auto other = sized<gpo_error>();
+        EXPECT_OK(gpo_object_get_error(innocent, &other));
+        const std::string elsewhere_said = other.message;
+        std::printf("%s\n", elsewhere_said.c_str());
+        EXPECT(elsewhere_said.find("harmless") == std::string::npos);
+    }
+}
+
+/// Takes all entries: each that was accepted comes exactly once.
+void expect_entries_once(const Opened& a, bool elsewhere) {
+    std::map<uint64_t, int> seen;
+    gpo_completion entry{};
+    uint64_t count = 0;
+    auto statistics = sized<gpo_cq_statistics>();
+    do {
+        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
+        if (statistics.drained == statistics.accepted) break;
+        EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
+        EXPECT_OK(gpo_cq_drain(a.queue, &entry, sizeof entry, 1, &count));
+        if (count == 0) continue;
+        EXPECT(entry.status == GPO_DEVICE_LOST);
+        EXPECT(++seen[entry.user_data] == 1);
+    } while (true);
+    for (uint64_t i = 10; i < 14; ++i) EXPECT(seen[i] == 1);
+    EXPECT(seen[20] == 1);
+    for (uint64_t i = 30; i < 34; ++i) EXPECT(seen[i] == 1);
+    for (uint64_t i = 40; elsewhere && i < 45; ++i) EXPECT(seen[i] == 1);
+    EXPECT(seen.size() == (elsewhere ? 14 : 9));
+}
 
 }  // namespace
 
@@ -151,59 +212,9 @@ int main(int argc, char** argv) {
     // The driver's other device is lost too, with its running and its held work.
     if (elsewhere) elsewhere->expect_lost(a);
 
-    auto error = sized<gpo_error>();
-    EXPECT_OK(gpo_object_get_error(culprit, &error));
-    EXPECT(error.status == GPO_DEVICE_LOST);
-    EXPECT(error.native_code != 0);
-    const std::string message = error.message;
-    std::printf("%s\n", message.c_str());
-    EXPECT(message.find("the deadly one") != std::string::npos);
-    EXPECT(message.find("culprit") != std::string::npos);
-    if (driver.software) EXPECT(message.find("innocent") == std::string::npos);
-    if (driver.software && kind == "child") EXPECT(message.find("grandchild") != std::string::npos);
-    // With attribution, each stream has one suspect, the kernel that ran; earlier and later operations are none.
-    if (const char* attribute = std::getenv("GPUORCH_ATTRIBUTE"); attribute && *attribute == '1') {
-        EXPECT(message.find("notify") == std::string::npos);
-        const size_t listed = message.find("suspects on ");
-        EXPECT(driver.software == (listed == std::string::npos));
-        if (listed != std::string::npos) EXPECT(message.find(", ", listed) == std::string::npos);
-        auto other = sized<gpo_error>();
-        EXPECT_OK(gpo_object_get_error(innocent, &other));
-        const std::string elsewhere_said = other.message;
-        std::printf("%s\n", elsewhere_said.c_str());
-        EXPECT(elsewhere_said.find("harmless") == std::string::npos);
-    }
-
-    // Each accepted entry comes exactly once.
-    std::map<uint64_t, int> seen;
-    gpo_completion entry{};
-    uint64_t count = 0;
-    auto statistics = sized<gpo_cq_statistics>();
-    do {
-        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
-        if (statistics.drained == statistics.accepted) break;
-        EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
-        EXPECT_OK(gpo_cq_drain(a.queue, &entry, sizeof entry, 1, &count));
-        if (count == 0) continue;
-        EXPECT(entry.status == GPO_DEVICE_LOST);
-        EXPECT(++seen[entry.user_data] == 1);
-    } while (true);
-    for (uint64_t i = 10; i < 14; ++i) EXPECT(seen[i] == 1);
-    EXPECT(seen[20] == 1);
-    for (uint64_t i = 30; i < 34; ++i) EXPECT(seen[i] == 1);
-    for (uint64_t i = 40; elsewhere && i < 45; ++i) EXPECT(seen[i] == 1);
-    EXPECT(seen.size() == (elsewhere ? 14 : 9));
-    if (elsewhere) {
-        // Signalled late, what was held there doesn't run after all.
-        EXPECT_OK(gpo_timeline_signal(timeline, 1));
-        __atomic_store_n(&elsewhere->words[16], 1u, __ATOMIC_SEQ_CST);
-        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
-        EXPECT(statistics.accepted == statistics.drained);
-        EXPECT(__atomic_load_n(&elsewhere->words[32], __ATOMIC_SEQ_CST) == 0);
-        EXPECT(__atomic_load_n(&elsewhere->words[48], __ATOMIC_SEQ_CST) == 0);
-        EXPECT_OK(gpo_stream_destroy(elsewhere->runs));
-        EXPECT_OK(gpo_device_close(elsewhere->device));
-    }
+    expect_message(kind, driver, culprit, innocent);
+    expect_entries_once(a, elsewhere.has_value());
+    if (elsewhere) elsewhere->signal_late_and_close(a, timeline);
 
     // Destroys are safe, and so is the end.
     EXPECT_OK(gpo_stream_destroy(culprit));

@@ -35,6 +35,22 @@ void* open_library() {
     return library;
 }
 
+/// Takes the entries of both streams.
+void take_both(gpo_cq_t queue) {
+    uint64_t sum = 0;
+    for (int drained = 0; drained < 2;) {
+        gpo_completion entries[8];
+        uint64_t count = 0;
+        EXPECT_OK(api->cq_wait(queue, kPatience));
+        EXPECT_OK(api->cq_drain(queue, entries, sizeof entries[0], 8, &count));
+        for (uint64_t i = 0; i < count; ++i, ++drained) {
+            EXPECT(entries[i].status == GPO_SUCCESS);
+            sum += entries[i].user_data;
+        }
+    }
+    EXPECT(sum == 3);
+}
+
 }  // namespace
 
 int main() {
@@ -93,18 +109,7 @@ int main() {
         EXPECT_OK(api->stream_wait(held, kPatience));
         EXPECT_OK(api->executor_run_for(executor, kPatience, nullptr));
         EXPECT(called == turn + 1);
-        uint64_t sum = 0;
-        for (int drained = 0; drained < 2;) {
-            gpo_completion entries[8];
-            uint64_t count = 0;
-            EXPECT_OK(api->cq_wait(queue, kPatience));
-            EXPECT_OK(api->cq_drain(queue, entries, sizeof entries[0], 8, &count));
-            for (uint64_t i = 0; i < count; ++i, ++drained) {
-                EXPECT(entries[i].status == GPO_SUCCESS);
-                sum += entries[i].user_data;
-            }
-        }
-        EXPECT(sum == 3);
+        take_both(queue);
         if (turn == 0) {
             open_before = descriptors();
             threads_before = threads();

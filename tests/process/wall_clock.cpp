@@ -74,6 +74,20 @@ struct Dam {
     }
 };
 
+gpo_pipeline_t make_pipeline(const Opened& a) {
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+    auto pipeline_options = sized<gpo_pipeline_options>();
+    pipeline_options.chunk_bytes = 4096;
+    pipeline_options.stage_stride = sizeof(gpo_stage);
+    pipeline_options.stage_count = 1;
+    pipeline_options.stages = &stage;
+    gpo_pipeline_t pipeline = nullptr;
+    EXPECT_OK(gpo_pipeline_create(a.device, &pipeline_options, &pipeline));
+    return pipeline;
+}
+
 }  // namespace
 
 int main() {
@@ -99,16 +113,7 @@ int main() {
     gpo_executor_t executor = nullptr;
     EXPECT_OK(gpo_executor_create(a.runtime, &executor_options, &executor));
     EXPECT_OK(gpo_stream_then(held, executor, [](void*, const gpo_completion*, const gpo_error*) {}, nullptr));
-    auto stage = sized<gpo_stage>();
-    stage.kind = GPO_STAGE_CALLBACK;
-    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
-    auto pipeline_options = sized<gpo_pipeline_options>();
-    pipeline_options.chunk_bytes = 4096;
-    pipeline_options.stage_stride = sizeof(gpo_stage);
-    pipeline_options.stage_count = 1;
-    pipeline_options.stages = &stage;
-    gpo_pipeline_t pipeline = nullptr;
-    EXPECT_OK(gpo_pipeline_create(a.device, &pipeline_options, &pipeline));
+    const gpo_pipeline_t pipeline = make_pipeline(a);
     Dam dam;
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_CALLBACK;
