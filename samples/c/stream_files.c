@@ -106,7 +106,7 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     const int empty = file && fgetc(file) == EOF && !ferror(file), closed = file && fclose(file);
     if (same || (empty && !closed))
         return fprintf(stderr, "stream_files: %s: %s\n", path, same ? "it would be written over itself" : "it is empty");
-    gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path,
+    gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_FILE, .path = path,
                          .flags = GPO_SOURCE_UNCHANGED};
     gpo_sink sink = {.struct_size = sizeof sink, .kind = folder ? GPO_SINK_FILE : GPO_SINK_CALLBACK,
                      .path = folder ? target : NULL, .take = take, .user = figures};

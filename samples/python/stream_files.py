@@ -121,9 +121,9 @@ class Job:
         tables = Tables((ctypes.c_uint8 * 256)(*table), (ctypes.c_uint32 * 32)(*powers))
         options = gpo.CompileOptions(source=KERNEL.read_text(), file_name=KERNEL.name)
         with gpo.module_compile(device, options) as module, gpo.module_get_kernel(module, "stream_files") as kernel:
-            kinds = [gpo.STAGE_INPUT, gpo.STAGE_OUTPUT, gpo.STAGE_RESULT, gpo.STAGE_INPUT_BYTES]
+            kinds = [gpo.ARGUMENT_INPUT, gpo.ARGUMENT_OUTPUT, gpo.ARGUMENT_RESULT, gpo.ARGUMENT_INPUT_BYTES]
             arguments = [gpo.StageArgument(kind=kind) for kind in kinds]
-            arguments.append(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=tables, bytes=ctypes.sizeof(tables)))
+            arguments.append(gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=tables, bytes=ctypes.sizeof(tables)))
             stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(64,), bytes_per_block=64 << 10,
                               arguments=arguments, argument_count=5)
             self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(
@@ -144,7 +144,7 @@ class Job:
             if os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target):
                 raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it would be written over itself")
         sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=figures.take)
-        source = gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path, flags=gpo.SOURCE_UNCHANGED)
+        source = gpo.Source(kind=gpo.SOURCE_FILE, path=path, flags=gpo.SOURCE_UNCHANGED)
         gpo.pipeline_start(self.pipeline, source, sink)
         try:
             run = None

@@ -53,9 +53,9 @@ private:
 Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel, uint32_t flags = 0) {
     gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(),
                                        sized<gpo_stage_argument>()};
-    arguments[0].kind = GPO_STAGE_OUTPUT;
-    arguments[1].kind = GPO_STAGE_INPUT;
-    arguments[2].kind = GPO_STAGE_INPUT_BYTES;
+    arguments[0].kind = GPO_ARGUMENT_OUTPUT;
+    arguments[1].kind = GPO_ARGUMENT_INPUT;
+    arguments[2].kind = GPO_ARGUMENT_INPUT_BYTES;
     auto stage = sized<gpo_stage>();
     stage.kind = GPO_STAGE_KERNEL;
     stage.kernel = kernel;

@@ -118,13 +118,13 @@ class Ours:
     def __init__(self, kind, memory, gpo, device, kernel):
         self.name, self.kind, self.gpo = f"libgpuorch, {kind}", kind, gpo
         self.input, self.output = getattr(memory, kind)
-        kinds = (gpo.STAGE_INPUT, gpo.STAGE_OUTPUT, gpo.STAGE_INPUT_BYTES)
+        kinds = (gpo.ARGUMENT_INPUT, gpo.ARGUMENT_OUTPUT, gpo.ARGUMENT_INPUT_BYTES)
         self.arguments = [gpo.StageArgument(kind=one) for one in kinds]
         self.stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(256,), bytes_per_block=64 << 10,
                                arguments=self.arguments, argument_count=len(self.arguments))
         self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(stages=[self.stage], stage_count=1, label="torch_pipeline"))
         size = self.input.numel()
-        self.source = gpo.Source(kind=gpo.SOURCE_KIND_MEMORY, memory=self.input.data_ptr(), bytes=size)
+        self.source = gpo.Source(kind=gpo.SOURCE_MEMORY, memory=self.input.data_ptr(), bytes=size)
         self.sink = gpo.Sink(kind=gpo.SINK_MEMORY, memory=self.output.data_ptr(), bytes=size)
 
     def run(self):

@@ -513,7 +513,7 @@ struct Threads {
     }
     void start(gpo_pipeline_t pipeline) {
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.fill = fill;
         source.user = this;
         auto sink = sized<gpo_sink>();

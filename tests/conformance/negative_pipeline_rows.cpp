@@ -91,9 +91,9 @@ std::vector<Row> argument_rows() {
     };
     return {
         arguments("a value of another size than the parameter", [](auto& a) {
-            a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; }, Needs::kernel_parameters),
+            a[0].kind = GPO_ARGUMENT_VALUE, a[0].value = "1234567", a[0].bytes = 4; }, Needs::kernel_parameters),
         arguments("an argument of an unknown kind", [](auto& a) { a[0].kind = 9; }),
-        arguments("a value at NULL", [](auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; }),
+        arguments("a value at NULL", [](auto& a) { a[0].kind = GPO_ARGUMENT_VALUE, a[0].bytes = 8; }),
         arguments("an argument that ends inside a pointer", [](auto& a) { a[1].struct_size = 12; }),
     };
 }
@@ -118,16 +118,16 @@ std::vector<Row> source_rows() {
         source("a source of no kind", [](auto& s) { s.kind = 0; }),
         source("memory at NULL", [](auto& s) { s.memory = nullptr; }),
         source("memory past the end of numbers", [](auto& s) { s.bytes = UINT64_MAX; }),
-        source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_KIND_CALLBACK; }),
+        source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_CALLBACK; }),
         source("unknown flags of the source", [](auto& s) { s.flags = 4; }),
         source("memory with the flag of descriptors", [](auto& s) { s.flags = GPO_SOURCE_USE_DESCRIPTOR; }),
-        source("a file with no path", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE; }),
-        source("unknown flags of a file", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/dev/null", s.flags = 0x80000001; }),
+        source("a file with no path", [](auto& s) { s.kind = GPO_SOURCE_FILE; }),
+        source("unknown flags of a file", [](auto& s) { s.kind = GPO_SOURCE_FILE, s.path = "/dev/null", s.flags = 0x80000001; }),
         source("memory that has to stay unchanged", [](auto& s) { s.flags = GPO_SOURCE_UNCHANGED; }),
         source("a callback that has to stay unchanged", [](auto& s) {
-            s.kind = GPO_SOURCE_KIND_CALLBACK, s.flags = GPO_SOURCE_UNCHANGED;
+            s.kind = GPO_SOURCE_CALLBACK, s.flags = GPO_SOURCE_UNCHANGED;
             s.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { return GPO_END; }; }),
-        source("a file that isn't there", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/nonexistent/file"; }, GPO_NOT_FOUND),
+        source("a file that isn't there", [](auto& s) { s.kind = GPO_SOURCE_FILE, s.path = "/nonexistent/file"; }, GPO_NOT_FOUND),
         {"gpo_pipeline_start", "device memory as the source", GPO_INVALID_ARGUMENT, [](World& w) {
              return start(w, [&](auto& s, auto&) { s.memory = reinterpret_cast<const void*>(uint64_t{w.memory}); }); }},
     };

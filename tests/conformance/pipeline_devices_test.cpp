@@ -49,9 +49,9 @@ public:
             kernels.push_back(owned_[i]);
             rounds.push_back(1);
         }
-        arguments = {argument(GPO_STAGE_INPUT),       argument(GPO_STAGE_OUTPUT), argument(GPO_STAGE_RESULT),
-                     argument(GPO_STAGE_INPUT_BYTES), argument(GPO_STAGE_INDEX),  constant(rounds[0])};
-        arguments[5].kind = GPO_STAGE_DEVICE_VALUE;
+        arguments = {argument(GPO_ARGUMENT_INPUT),       argument(GPO_ARGUMENT_OUTPUT), argument(GPO_ARGUMENT_RESULT),
+                     argument(GPO_ARGUMENT_INPUT_BYTES), argument(GPO_ARGUMENT_INDEX),  constant(rounds[0])};
+        arguments[5].kind = GPO_ARGUMENT_DEVICE_VALUE;
         arguments[5].value = rounds.data();
         stage.kind = GPO_STAGE_KERNEL;
         stage.kernels = kernels.data();
@@ -193,7 +193,7 @@ TEST_CASE("files, pinned memory and callbacks go over several devices, with chun
             uint64_t at = 0;
         } feed{&data};
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.user = &feed;
         source.fill = [](void* user, void* buffer, uint64_t capacity, uint64_t* bytes) -> gpo_status {
             auto& feed = *static_cast<Feed*>(user);
@@ -326,7 +326,7 @@ TEST_CASE("a run over several devices is cancelled, and ended by its sink") {
         return ending.cancels ? gpo_pipeline_cancel(ending.pipeline) : gpo_status(GPO_END);
     };
     auto source = sized<gpo_source>();   // endless
-    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.kind = GPO_SOURCE_CALLBACK;
     source.fill = [](void*, void* buffer, uint64_t capacity, uint64_t* bytes) -> gpo_status {
         std::fill_n(static_cast<uint8_t*>(buffer), capacity, uint8_t{1});
         *bytes = capacity;

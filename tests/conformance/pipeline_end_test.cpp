@@ -46,7 +46,7 @@ struct Endless {
     std::atomic<uint64_t> calls{0};
     gpo_source source() {
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.user = this;
         source.fill = [](void* user, void* buffer, uint64_t capacity, uint64_t* bytes) -> gpo_status {
             ++static_cast<Endless*>(user)->calls;
@@ -86,7 +86,7 @@ void write_old_file(const std::string& path, const std::vector<uint8_t>& data) {
 
 gpo_source from_descriptor(int descriptor) {
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = descriptor;
     return source;
@@ -143,7 +143,7 @@ TEST_CASE("callbacks that fail or throw end the run, and the message says which"
     const auto memory = from_memory(rig.data.data(), rig.data.size());
     SUBCASE("source") {
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { return GPO_IO_ERROR; };
         CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, source, to_nothing()));
         CHECK(names(last_error(), "source"));
@@ -209,7 +209,7 @@ TEST_CASE("files that can't be opened are refused at once, by name") {
     const std::string directory = folder / "";
     CHECK_STATUS(GPO_IO_ERROR, try_start(from_file(directory), to_nothing()));
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = 9999;
     CHECK_STATUS(GPO_IO_ERROR, try_start(source, to_nothing()));
@@ -534,7 +534,7 @@ TEST_CASE("a file with neither a path nor a descriptor is refused, and nothing i
     };
     const auto memory = from_memory(rig.data.data(), rig.data.size());
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
     refused(source, to_nothing(), "source.path");
@@ -563,7 +563,7 @@ TEST_CASE("a run that waits for a pipe can be cancelled") {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = ends[0];
     const auto nothing = to_nothing();

@@ -40,7 +40,7 @@ struct Jam {
     }
     gpo_source source() {
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.fill = fill;
         source.user = this;
         return source;

@@ -41,7 +41,7 @@ inline gpo_stage_argument argument(uint32_t kind) {
 template <class T>
 gpo_stage_argument constant(const T& what) {
     auto value = sized<gpo_stage_argument>();
-    value.kind = GPO_STAGE_VALUE;
+    value.kind = GPO_ARGUMENT_VALUE;
     value.value = &what;
     value.bytes = sizeof(T);
     return value;
@@ -50,8 +50,8 @@ gpo_stage_argument constant(const T& what) {
 /// Options of a pipeline with one stage, the kernel above.
 struct ComplementOptions {
     explicit ComplementOptions(Gpu& gpu) : kernel(gpu.kernel(kComplement, "complement")) {
-        arguments = {argument(GPO_STAGE_INPUT),       argument(GPO_STAGE_OUTPUT), argument(GPO_STAGE_RESULT),
-                     argument(GPO_STAGE_INPUT_BYTES), argument(GPO_STAGE_INDEX),  argument(GPO_STAGE_OFFSET)};
+        arguments = {argument(GPO_ARGUMENT_INPUT),       argument(GPO_ARGUMENT_OUTPUT), argument(GPO_ARGUMENT_RESULT),
+                     argument(GPO_ARGUMENT_INPUT_BYTES), argument(GPO_ARGUMENT_INDEX),  argument(GPO_ARGUMENT_OFFSET)};
         stage.kind = GPO_STAGE_KERNEL;
         stage.kernel = kernel;
         stage.block[0] = 64;

@@ -82,7 +82,7 @@ extern "C" __global__ void spread(const unsigned *in, unsigned *out, unsigned lo
     constexpr uint32_t kFactor = 64;
     constexpr uint64_t kChunk = 64 << 10, kChunks = 12, kChunkWords = kChunk / sizeof(uint32_t);
     const uint64_t chunk_words = kChunkWords;
-    gpo_stage_argument arguments[] = {argument(GPO_STAGE_INPUT), argument(GPO_STAGE_OUTPUT), constant(chunk_words),
+    gpo_stage_argument arguments[] = {argument(GPO_ARGUMENT_INPUT), argument(GPO_ARGUMENT_OUTPUT), constant(chunk_words),
                                       constant(kFactor)};
     auto stage = sized<gpo_stage>();
     stage.kind = GPO_STAGE_KERNEL;
@@ -190,7 +190,7 @@ TEST_CASE("a source callback fills as much as it likes, and says when it ends") 
         Feed feed{&data};
         feed.end_with_bytes = end_with_bytes;
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.user = &feed;
         source.fill = [](void* user, void* buffer, uint64_t capacity, uint64_t* bytes) -> gpo_status {
             auto& feed = *static_cast<Feed*>(user);
@@ -295,7 +295,7 @@ TEST_CASE("descriptors are read and written and stay open, pipes too") {
         }
     });
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = in[0];
     auto sink = sized<gpo_sink>();
@@ -326,10 +326,10 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
     )";
     Kernel halve = gpu.kernel(source_text, "halve"), add = gpu.kernel(source_text, "add");
     const unsigned char what = 7;
-    const gpo_stage_argument first[] = {argument(GPO_STAGE_INPUT), argument(GPO_STAGE_SCRATCH),
-                                        argument(GPO_STAGE_INPUT_BYTES)};
-    const gpo_stage_argument last[] = {argument(GPO_STAGE_SCRATCH), argument(GPO_STAGE_OUTPUT),
-                                       argument(GPO_STAGE_OUTPUT_BYTES), constant(what)};
+    const gpo_stage_argument first[] = {argument(GPO_ARGUMENT_INPUT), argument(GPO_ARGUMENT_SCRATCH),
+                                        argument(GPO_ARGUMENT_INPUT_BYTES)};
+    const gpo_stage_argument last[] = {argument(GPO_ARGUMENT_SCRATCH), argument(GPO_ARGUMENT_OUTPUT),
+                                       argument(GPO_ARGUMENT_OUTPUT_BYTES), constant(what)};
     struct Between {
         Gpu* gpu;
         std::atomic<uint64_t> calls{0}, wrong{0};
@@ -538,7 +538,7 @@ extern "C" __global__ void slow(unsigned *data, long long cycles) {
     data[0] += 1;
 })", "slow");
     const int64_t cycles = 4'000'000;   // 4 ms on the software GPU, some 2 ms on a GPU of 2 GHz
-    auto data = argument(GPO_STAGE_INPUT), time = argument(GPO_STAGE_VALUE);
+    auto data = argument(GPO_ARGUMENT_INPUT), time = argument(GPO_ARGUMENT_VALUE);
     time.value = &cycles;
     time.bytes = sizeof cycles;
     const std::vector<gpo_stage_argument> arguments = {data, time};

@@ -77,7 +77,7 @@ struct Stages {
         copy.kind = GPO_STAGE_CALLBACK;
         copy.enqueue = copy_through;
     }
-    static constexpr uint32_t kinds[] = {GPO_STAGE_RESULT, GPO_STAGE_INPUT, GPO_STAGE_INPUT_BYTES};
+    static constexpr uint32_t kinds[] = {GPO_ARGUMENT_RESULT, GPO_ARGUMENT_INPUT, GPO_ARGUMENT_INPUT_BYTES};
     gpo_stage_argument arguments[std::size(kinds)];
     gpo_stage stages[2] = {sized<gpo_stage>(), sized<gpo_stage>()};
 };
@@ -135,7 +135,7 @@ bool file_job(Attempt& a, const Job& job) {
     const std::string in = job.in(), out = job.out();
     Counted counted;
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.path = in.c_str();
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
@@ -185,7 +185,7 @@ void tuned_pipeline(Attempt& a) {
     Pipeline pipeline;
     if (!STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out()))) return;
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.kind = GPO_SOURCE_CALLBACK;
     source.fill = Counted::fill;
     source.user = &counted;
     auto sink = sized<gpo_sink>();

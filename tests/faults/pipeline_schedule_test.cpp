@@ -261,7 +261,7 @@ private:
     void create() {
         const std::vector<gpo_kernel_t> kernels(kernels_.begin(), kernels_.end());
         auto stages = std::vector{sized<gpo_stage>(), sized<gpo_stage>()};
-        constexpr uint32_t kinds[] = {GPO_STAGE_RESULT, GPO_STAGE_INPUT, GPO_STAGE_INPUT_BYTES};
+        constexpr uint32_t kinds[] = {GPO_ARGUMENT_RESULT, GPO_ARGUMENT_INPUT, GPO_ARGUMENT_INPUT_BYTES};
         gpo_stage_argument arguments[3];
         for (size_t i = 0; i < std::size(kinds); ++i) {
             arguments[i] = sized<gpo_stage_argument>();
@@ -308,7 +308,7 @@ private:
         const bool called = account.end >= End::source_ends && account.end <= End::source_cancels;
         switch (called ? 0 : draw(4)) {
             case 0:
-                source.kind = GPO_SOURCE_KIND_CALLBACK;
+                source.kind = GPO_SOURCE_CALLBACK;
                 source.fill = fill;
                 source.user = &rig_;
                 break;
@@ -317,7 +317,7 @@ private:
             default:
                 std::ofstream(files_.folder / "in", std::ios::binary)
                     .write(reinterpret_cast<const char*>(data_.data()), static_cast<std::streamsize>(data_.size()));
-                source.kind = GPO_SOURCE_KIND_FILE;
+                source.kind = GPO_SOURCE_FILE;
                 in_ = files_.folder / "in";
                 source.path = in_.c_str();
         }

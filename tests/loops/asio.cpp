@@ -188,7 +188,7 @@ struct Run {
     void start() {
         gpo_source source{};
         source.struct_size = sizeof source;
-        source.kind = GPO_SOURCE_KIND_MEMORY;
+        source.kind = GPO_SOURCE_MEMORY;
         source.memory = input;
         source.bytes = sizeof input;
         gpo_sink sink{};

@@ -71,7 +71,7 @@ const Blocking kBlocking[] = {
      [] {
          static uint8_t out[4096];
          auto source = sized<gpo_source>();
-         source.kind = GPO_SOURCE_KIND_CALLBACK;
+         source.kind = GPO_SOURCE_CALLBACK;
          source.fill = end_when_let_go;
          const gpo_sink sink = to_memory(out, sizeof out);
          EXPECT_OK(gpo_pipeline_start(pipeline, &source, &sink));

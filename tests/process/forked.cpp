@@ -36,7 +36,7 @@ struct Busy : Opened {
         options.stage_count = 1;
         options.stages = &stage;
         EXPECT_OK(gpo_pipeline_create(device, &options, &pipeline));
-        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.kind = GPO_SOURCE_CALLBACK;
         source.user = words + 2;
         source.fill = [](void* end, void*, uint64_t capacity, uint64_t* bytes) -> gpo_status {
             *bytes = capacity;

@@ -108,7 +108,7 @@ private:
     }
 
     void stream_files(gpo_kernel_t kernel) {
-        constexpr uint32_t kinds[] = {GPO_STAGE_INPUT, GPO_STAGE_OUTPUT, GPO_STAGE_INPUT_BYTES};
+        constexpr uint32_t kinds[] = {GPO_ARGUMENT_INPUT, GPO_ARGUMENT_OUTPUT, GPO_ARGUMENT_INPUT_BYTES};
         gpo_stage_argument arguments[3];
         for (size_t i = 0; i < 3; ++i) {
             arguments[i] = sized<gpo_stage_argument>();
@@ -130,7 +130,7 @@ private:
         gpo_pipeline_t pipeline = nullptr;
         const std::string in = folder_ / "in", out = folder_ / "out";
         auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_FILE;
+        source.kind = GPO_SOURCE_FILE;
         source.path = in.c_str();
         auto sink = sized<gpo_sink>();
         sink.kind = GPO_SINK_FILE;

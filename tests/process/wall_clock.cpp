@@ -116,7 +116,7 @@ int main() {
     const gpo_pipeline_t pipeline = make_pipeline(a);
     Dam dam;
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.kind = GPO_SOURCE_CALLBACK;
     source.fill = Dam::give;
     source.user = &dam;
     const auto sink = sized<gpo_sink>();

@@ -60,7 +60,7 @@ void leave_from_pipeline(gpo_device_t device, const std::string& kind) {
     gpo_pipeline_t pipeline = nullptr;
     EXPECT_OK(gpo_pipeline_create(device, &options, &pipeline));
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.kind = GPO_SOURCE_CALLBACK;
     source.fill = [](void*, void*, uint64_t capacity, uint64_t* bytes) -> gpo_status {
         static int chunks = 0;
         if (from == "source" && ++chunks == 3) std::exit(7);

@@ -11,7 +11,7 @@ namespace gpo::test {
 
 inline gpo_source from_memory(const void* memory, uint64_t bytes) {
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
+    source.kind = GPO_SOURCE_MEMORY;
     source.memory = memory;
     source.bytes = bytes;
     return source;
@@ -20,7 +20,7 @@ inline gpo_source from_memory(const void* memory, uint64_t bytes) {
 /// The path must stay until the run has been started; so in to_file.
 inline gpo_source from_file(const std::string& path) {
     auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
+    source.kind = GPO_SOURCE_FILE;
     source.path = path.c_str();
     return source;
 }

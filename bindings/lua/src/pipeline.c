@@ -82,7 +82,7 @@ static const char *const argument_words[] = {"", "input", "output", "scratch", "
 
 /* The kind of argument that a word stands for; 0 if it is none of the words. */
 static uint32_t argument_kind(const char *word) {
-    for (uint32_t kind = GPO_STAGE_INPUT; kind <= GPO_STAGE_OFFSET; ++kind)
+    for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind)
         if (strcmp(argument_words[kind], word) == 0) return kind;
     return 0;
 }
@@ -97,7 +97,7 @@ static int is_word(lua_State *L, int index) {
 
 /* Whether the words of this kind fit the parameter. */
 static int fits(uint32_t kind, const parameter *p) {
-    return kind <= GPO_STAGE_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64;
+    return kind <= GPO_ARGUMENT_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64;
 }
 
 /* Returns, and pushes, the message for a word that doesn't fit the parameter's type, with the words that do. */
@@ -105,7 +105,7 @@ static const char *wrong_word(lua_State *L, const parameter *p, const char *word
     luaL_Buffer words;
     int count = 0;
     luaL_buffinit(L, &words);
-    for (uint32_t kind = GPO_STAGE_INPUT; kind <= GPO_STAGE_OFFSET; ++kind) {
+    for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind) {
         if (!fits(kind, p)) continue;
         if (count++) luaL_addstring(&words, ", ");
         luaL_addstring(&words, argument_words[kind]);
@@ -148,7 +148,7 @@ static const char *read_device_values(lua_State *L, state *s, int anchor, const 
         if (problem) return lua_pushfstring(L, "device %d: %s", (int)i, problem);
         lua_pop(L, 1);
     }
-    argument->kind = GPO_STAGE_DEVICE_VALUE;
+    argument->kind = GPO_ARGUMENT_DEVICE_VALUE;
     argument->value = values;
     argument->bytes = p->size;
     lua_settop(L, index);
@@ -191,7 +191,7 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
             char name[32];
             luaL_error(L, "argument %d (%s) of the stage's kernel: %s", (int)i + 1, parameter_name(p, name), problem);
         }
-        if (list[i].kind == GPO_STAGE_VALUE) {
+        if (list[i].kind == GPO_ARGUMENT_VALUE) {
             list[i].value = value;
             list[i].bytes = p->size;
         }
@@ -455,16 +455,16 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
     luaL_checktype(L, index, LUA_TTABLE);
     read_record(L, index, source_fields, source);
     int kinds = 0, memory = 0;
-    if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
+    if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_FILE;
     if (has_field(L, index, "descriptor")) {
         ++kinds;
-        source->kind = GPO_SOURCE_KIND_FILE;
+        source->kind = GPO_SOURCE_FILE;
         source->flags |= GPO_SOURCE_USE_DESCRIPTOR;
     }
     if (has_field(L, index, "memory")) {
         ++kinds;
         memory = lua_gettop(L);
-        source->kind = GPO_SOURCE_KIND_MEMORY;
+        source->kind = GPO_SOURCE_MEMORY;
         const uint64_t asked = source->bytes;
         if (lua_type(L, -1) == LUA_TSTRING) {
             size_t length;
@@ -482,7 +482,7 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
     if (has_field(L, index, "fill")) {
         ++kinds;
         if (!lua_isfunction(L, -1)) luaL_error(L, "option 'fill': a function expected");
-        source->kind = GPO_SOURCE_KIND_CALLBACK;
+        source->kind = GPO_SOURCE_CALLBACK;
         source->fill = fill_here;
         source->user = p;
         p->calls = 1;

@@ -1376,14 +1376,14 @@ namespace chunk {
 struct part {
     std::uint32_t kind;  // GPO_STAGE_*
 };
-inline constexpr part input{GPO_STAGE_INPUT};  // device addresses
-inline constexpr part output{GPO_STAGE_OUTPUT};
-inline constexpr part scratch{GPO_STAGE_SCRATCH};
-inline constexpr part result{GPO_STAGE_RESULT};
-inline constexpr part input_bytes{GPO_STAGE_INPUT_BYTES};  // uint64_t
-inline constexpr part output_bytes{GPO_STAGE_OUTPUT_BYTES};
-inline constexpr part index{GPO_STAGE_INDEX};
-inline constexpr part offset{GPO_STAGE_OFFSET};
+inline constexpr part input{GPO_ARGUMENT_INPUT};  // device addresses
+inline constexpr part output{GPO_ARGUMENT_OUTPUT};
+inline constexpr part scratch{GPO_ARGUMENT_SCRATCH};
+inline constexpr part result{GPO_ARGUMENT_RESULT};
+inline constexpr part input_bytes{GPO_ARGUMENT_INPUT_BYTES};  // uint64_t
+inline constexpr part output_bytes{GPO_ARGUMENT_OUTPUT_BYTES};
+inline constexpr part index{GPO_ARGUMENT_INDEX};
+inline constexpr part offset{GPO_ARGUMENT_OFFSET};
 
 }  // namespace chunk
 
@@ -1439,12 +1439,12 @@ private:
     void add(const T& value) {
         const auto given = detail::kernel_argument(value);
         const auto bytes = reinterpret_cast<const unsigned char*>(std::addressof(given));
-        arguments_.push_back({GPO_STAGE_VALUE, {bytes, bytes + sizeof given}});
+        arguments_.push_back({GPO_ARGUMENT_VALUE, {bytes, bytes + sizeof given}});
     }
     template <class T>
     void add(const device_values<T>& given) {
         const auto bytes = reinterpret_cast<const unsigned char*>(given.values.data());
-        arguments_.push_back({GPO_STAGE_DEVICE_VALUE, {bytes, bytes + given.values.size() * sizeof(T)}, sizeof(T)});
+        arguments_.push_back({GPO_ARGUMENT_DEVICE_VALUE, {bytes, bytes + given.values.size() * sizeof(T)}, sizeof(T)});
     }
 
     gpo_stage raw_{};  // its pointers are written when the pipeline is created
@@ -1515,14 +1515,14 @@ private:
 
 [[nodiscard]] inline source from_file(std::string path) {
     source made;
-    made.raw_.kind = GPO_SOURCE_KIND_FILE;
+    made.raw_.kind = GPO_SOURCE_FILE;
     made.path_ = std::move(path);
     return made;
 }
 /// The descriptor is read and not closed.
 [[nodiscard]] inline source from_descriptor(int descriptor) {
     source made;
-    made.raw_.kind = GPO_SOURCE_KIND_FILE;
+    made.raw_.kind = GPO_SOURCE_FILE;
     made.raw_.flags = GPO_SOURCE_USE_DESCRIPTOR;
     made.raw_.descriptor = descriptor;
     return made;
@@ -1530,7 +1530,7 @@ private:
 /// The memory must stay until the run has ended.
 [[nodiscard]] inline source from_memory(const void* memory, std::uint64_t bytes) {
     source made;
-    made.raw_.kind = GPO_SOURCE_KIND_MEMORY;
+    made.raw_.kind = GPO_SOURCE_MEMORY;
     made.raw_.memory = memory;
     made.raw_.bytes = bytes;
     return made;
@@ -1549,7 +1549,7 @@ template <class Callable>
     using Own = std::decay_t<Callable>;
     auto own = std::make_shared<Own>(std::forward<Callable>(callable));
     source made;
-    made.raw_.kind = GPO_SOURCE_KIND_CALLBACK;
+    made.raw_.kind = GPO_SOURCE_CALLBACK;
     made.raw_.user = own.get();
     made.raw_.fill = [](void* user, void* buffer, std::uint64_t capacity, std::uint64_t* bytes) -> gpo_status {
         *bytes = (*static_cast<Own*>(user))(buffer, static_cast<std::size_t>(capacity));
@@ -1735,7 +1735,7 @@ private:
             if (!stage.kernels_.empty() && stage.kernels_.size() != devices)
                 throw error(refused("a stage hasn't one kernel for each device of the pipeline"));
             for (const auto& argument : stage.arguments_) {
-                if (argument.kind == GPO_STAGE_DEVICE_VALUE && argument.value.size() != devices * argument.bytes)
+                if (argument.kind == GPO_ARGUMENT_DEVICE_VALUE && argument.value.size() != devices * argument.bytes)
                     throw error(refused("an argument of a stage hasn't one value for each device of the pipeline"));
                 auto out = sized<gpo_stage_argument>();
                 out.kind = argument.kind;

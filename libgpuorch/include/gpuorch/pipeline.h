@@ -52,9 +52,9 @@ typedef struct gpo_chunk {
 
 /* --- source --- */
 
-#define GPO_SOURCE_KIND_MEMORY 1
-#define GPO_SOURCE_KIND_FILE 2
-#define GPO_SOURCE_KIND_CALLBACK 3
+#define GPO_SOURCE_MEMORY 1
+#define GPO_SOURCE_FILE 2
+#define GPO_SOURCE_CALLBACK 3
 
 /* Flag of a FILE source: the bytes come from `descriptor` and not from `path`. Why a flag, and not a special value of
  * `descriptor`: descriptor 0 is standard input, and a struct with a forgotten path is refused instead of reading it. */
@@ -77,7 +77,7 @@ typedef gpo_status (*gpo_source_fn)(void *user, void *buffer, uint64_t capacity,
 
 typedef struct gpo_source {
     uint32_t struct_size;
-    uint32_t kind;           /* GPO_SOURCE_KIND_* */
+    uint32_t kind;           /* GPO_SOURCE_MEMORY, GPO_SOURCE_FILE or GPO_SOURCE_CALLBACK */
     const void *memory;      /* MEMORY: the input. Pinned memory (of an arena, or registered) is copied from directly;
                                 other memory is staged by threads */
     uint64_t bytes;          /* MEMORY: its size. FILE: how many bytes to read at most; 0: up to the end */
@@ -92,7 +92,7 @@ typedef struct gpo_source {
     void *user;              /* passed to `fill` */
     int32_t descriptor;      /* FILE with GPO_SOURCE_USE_DESCRIPTOR: read, not closed. A regular file is read from
                                 `offset`; the descriptor's own position is neither used nor changed */
-    uint32_t flags;          /* GPO_SOURCE_*; 0 unless FILE */
+    uint32_t flags;          /* GPO_SOURCE_UNCHANGED, GPO_SOURCE_USE_DESCRIPTOR; 0 unless FILE */
 } gpo_source;
 
 /* --- stages --- */
@@ -101,22 +101,22 @@ typedef struct gpo_source {
 #define GPO_STAGE_CALLBACK 2
 
 /* Kinds of parameters that the library passes to the stage's kernel, for each chunk. */
-#define GPO_STAGE_VALUE 0         /* the `bytes` bytes that `value` points to, copied when the pipeline is created */
-#define GPO_STAGE_INPUT 1         /* device address of the chunk's input */
-#define GPO_STAGE_OUTPUT 2        /* device address of its output */
-#define GPO_STAGE_SCRATCH 3       /* device address of its scratch */
-#define GPO_STAGE_RESULT 4        /* device address of its result */
-#define GPO_STAGE_INPUT_BYTES 5   /* uint64_t: bytes of input in this chunk */
-#define GPO_STAGE_OUTPUT_BYTES 6  /* uint64_t: bytes of output in this chunk */
-#define GPO_STAGE_INDEX 7         /* uint64_t: number of the chunk */
-#define GPO_STAGE_OFFSET 8        /* uint64_t: position of the chunk's first byte in the input */
-#define GPO_STAGE_DEVICE_VALUE 9  /* as VALUE, but different on each device (for example the address of a table):
-                                     `value` points to `bytes` bytes for each of the pipeline's devices, in their order
-                                     and one behind the other */
+#define GPO_ARGUMENT_VALUE 0         /* the `bytes` bytes that `value` points to, copied when the pipeline is created */
+#define GPO_ARGUMENT_INPUT 1         /* device address of the chunk's input */
+#define GPO_ARGUMENT_OUTPUT 2        /* device address of its output */
+#define GPO_ARGUMENT_SCRATCH 3       /* device address of its scratch */
+#define GPO_ARGUMENT_RESULT 4        /* device address of its result */
+#define GPO_ARGUMENT_INPUT_BYTES 5   /* uint64_t: bytes of input in this chunk */
+#define GPO_ARGUMENT_OUTPUT_BYTES 6  /* uint64_t: bytes of output in this chunk */
+#define GPO_ARGUMENT_INDEX 7         /* uint64_t: number of the chunk */
+#define GPO_ARGUMENT_OFFSET 8        /* uint64_t: position of the chunk's first byte in the input */
+#define GPO_ARGUMENT_DEVICE_VALUE 9  /* as VALUE, but different on each device (for example the address of a table):
+                                        `value` points to `bytes` bytes for each of the pipeline's devices, in their
+                                        order and one behind the other */
 
 typedef struct gpo_stage_argument {
     uint32_t struct_size;
-    uint32_t kind;      /* GPO_STAGE_VALUE to GPO_STAGE_DEVICE_VALUE */
+    uint32_t kind;      /* GPO_ARGUMENT_VALUE to GPO_ARGUMENT_DEVICE_VALUE */
     const void *value;  /* VALUE, DEVICE_VALUE */
     uint64_t bytes;     /* VALUE: 1 to 4096; DEVICE_VALUE: 1 to 4096 for each device */
 } gpo_stage_argument;
@@ -154,14 +154,15 @@ typedef struct gpo_stage {
  *                                       GPO_STAGE_ARGUMENT_VALUE(key)};
  *     gpo_stage stage = GPO_STAGE_FOR_KERNEL(kernel, arguments);
  *
- * `what` is the end of a constant's name above: INPUT for GPO_STAGE_INPUT, and so on to OFFSET. `variable`, `variables`
- * (an array with an element for each device) and `arguments` are the variable and the arrays themselves, not pointers,
- * and must exist until the pipeline is created. Fields that the short form leaves 0 can be set afterwards. */
-#define GPO_STAGE_ARGUMENT(what) {sizeof(gpo_stage_argument), GPO_STAGE_##what, NULL, 0}
+ * `what` is the end of a constant's name above: INPUT for GPO_ARGUMENT_INPUT, and so on to OFFSET. `variable`,
+ * `variables` (an array with an element for each device) and `arguments` are the variable and the arrays themselves,
+ * not pointers, and must exist until the pipeline is created. Fields that the short form leaves 0 can be set afterwards.
+ */
+#define GPO_STAGE_ARGUMENT(what) {sizeof(gpo_stage_argument), GPO_ARGUMENT_##what, NULL, 0}
 #define GPO_STAGE_ARGUMENT_VALUE(variable) \
-    {sizeof(gpo_stage_argument), GPO_STAGE_VALUE, &(variable), sizeof(variable)}
+    {sizeof(gpo_stage_argument), GPO_ARGUMENT_VALUE, &(variable), sizeof(variable)}
 #define GPO_STAGE_ARGUMENT_DEVICE_VALUE(variables) \
-    {sizeof(gpo_stage_argument), GPO_STAGE_DEVICE_VALUE, (variables), sizeof((variables)[0])}
+    {sizeof(gpo_stage_argument), GPO_ARGUMENT_DEVICE_VALUE, (variables), sizeof((variables)[0])}
 #define GPO_STAGE_FOR_KERNEL(kernel, arguments)                                                        \
     {sizeof(gpo_stage), GPO_STAGE_KERNEL, (kernel), {0, 0, 0}, {0, 0, 0}, 0, 0,                        \
      (arguments), sizeof((arguments)[0]), sizeof(arguments) / sizeof((arguments)[0]), 0, NULL, NULL, NULL, NULL}
@@ -186,7 +187,7 @@ typedef gpo_status (*gpo_sink_fn)(void *user, const gpo_chunk *chunk);
 
 typedef struct gpo_sink {
     uint32_t struct_size;
-    uint32_t kind;           /* GPO_SINK_* */
+    uint32_t kind;           /* GPO_SINK_NONE, GPO_SINK_MEMORY, GPO_SINK_FILE or GPO_SINK_CALLBACK */
     void *memory;            /* MEMORY: where the output goes. Pinned memory is copied to directly; threads move the
                                 output to other memory */
     uint64_t bytes;          /* MEMORY: its size. If there is more output, the run fails with GPO_LIMIT_EXCEEDED */

@@ -60,20 +60,20 @@ void KernelStage::read_arguments(const gpo_stage& stage, uint32_t device) {
     std::vector<uint32_t> bytes;
     for (uint32_t i = 0; i < stage.argument_count; ++i) {
         const gpo_stage_argument argument = arguments.read(i);
-        const bool is_value = argument.kind == GPO_STAGE_VALUE || argument.kind == GPO_STAGE_DEVICE_VALUE;
-        if (argument.kind > GPO_STAGE_DEVICE_VALUE)
+        const bool is_value = argument.kind == GPO_ARGUMENT_VALUE || argument.kind == GPO_ARGUMENT_DEVICE_VALUE;
+        if (argument.kind > GPO_ARGUMENT_DEVICE_VALUE)
             fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
         if (is_value && (!argument.value || argument.bytes == 0 || argument.bytes > kMostValue))
             fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "] is a value of ", argument.bytes, " bytes",
                  argument.value ? "" : " at NULL");
-        const uint64_t at = argument.kind == GPO_STAGE_DEVICE_VALUE ? device * argument.bytes : 0;
-        kinds_.push_back(is_value ? uint32_t{GPO_STAGE_VALUE} : argument.kind);
+        const uint64_t at = argument.kind == GPO_ARGUMENT_DEVICE_VALUE ? device * argument.bytes : 0;
+        kinds_.push_back(is_value ? uint32_t{GPO_ARGUMENT_VALUE} : argument.kind);
         values.push_back(is_value ? static_cast<const char*>(argument.value) + at : nullptr);
         bytes.push_back(is_value ? static_cast<uint32_t>(argument.bytes) : sizeof(uint64_t));
     }
     arguments_.emplace(std::move(bytes));
     for (size_t i = 0; i < kinds_.size(); ++i)
-        if (kinds_[i] == GPO_STAGE_VALUE) arguments_->copy(i, values[i]);
+        if (kinds_[i] == GPO_ARGUMENT_VALUE) arguments_->copy(i, values[i]);
 }
 
 // Checks shape and arguments as for a launch.
@@ -86,14 +86,14 @@ void KernelStage::check() {
 void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
     for (size_t i = 0; i < kinds_.size(); ++i) {
         switch (kinds_[i]) {
-            case GPO_STAGE_INPUT: arguments_->refer(i, &chunk.input); break;
-            case GPO_STAGE_OUTPUT: arguments_->refer(i, &chunk.output); break;
-            case GPO_STAGE_SCRATCH: arguments_->refer(i, &chunk.scratch); break;
-            case GPO_STAGE_RESULT: arguments_->refer(i, &chunk.result); break;
-            case GPO_STAGE_INPUT_BYTES: arguments_->refer(i, &chunk.bytes); break;
-            case GPO_STAGE_OUTPUT_BYTES: arguments_->refer(i, &chunk.output_bytes); break;
-            case GPO_STAGE_INDEX: arguments_->refer(i, &chunk.index); break;
-            case GPO_STAGE_OFFSET: arguments_->refer(i, &chunk.offset); break;
+            case GPO_ARGUMENT_INPUT: arguments_->refer(i, &chunk.input); break;
+            case GPO_ARGUMENT_OUTPUT: arguments_->refer(i, &chunk.output); break;
+            case GPO_ARGUMENT_SCRATCH: arguments_->refer(i, &chunk.scratch); break;
+            case GPO_ARGUMENT_RESULT: arguments_->refer(i, &chunk.result); break;
+            case GPO_ARGUMENT_INPUT_BYTES: arguments_->refer(i, &chunk.bytes); break;
+            case GPO_ARGUMENT_OUTPUT_BYTES: arguments_->refer(i, &chunk.output_bytes); break;
+            case GPO_ARGUMENT_INDEX: arguments_->refer(i, &chunk.index); break;
+            case GPO_ARGUMENT_OFFSET: arguments_->refer(i, &chunk.offset); break;
         }
     }
     gpo_launch launch = launch_;

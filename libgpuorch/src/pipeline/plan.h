@@ -36,7 +36,7 @@ private:
     gpo_launch launch_{};
     bool computed_grid_ = false;
     uint64_t bytes_per_block_ = 0, max_blocks_ = 0;
-    std::vector<uint32_t> kinds_;                  // GPO_STAGE_VALUE …, for each argument
+    std::vector<uint32_t> kinds_;                  // GPO_ARGUMENT_VALUE …, for each argument
     std::optional<Arguments> arguments_;           // values are copied; the chunk's fields are referred to
 };
 

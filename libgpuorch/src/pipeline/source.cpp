@@ -95,25 +95,25 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
 
 std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team) {
     refuse_unknown_flags(source.flags, GPO_SOURCE_UNCHANGED | GPO_SOURCE_USE_DESCRIPTOR, "source.flags");
-    if (source.flags != 0 && source.kind != GPO_SOURCE_KIND_FILE)
+    if (source.flags != 0 && source.kind != GPO_SOURCE_FILE)
         fail(GPO_INVALID_ARGUMENT, "source.flags has ",
              source.flags & GPO_SOURCE_UNCHANGED ? "GPO_SOURCE_UNCHANGED" : "GPO_SOURCE_USE_DESCRIPTOR",
              ", and the source is no file");
     switch (source.kind) {
-        case GPO_SOURCE_KIND_MEMORY: {
+        case GPO_SOURCE_MEMORY: {
             if (!source.memory && source.bytes != 0) fail(GPO_INVALID_ARGUMENT, "source.memory is NULL");
             if (reinterpret_cast<uintptr_t>(source.memory) + source.bytes < source.bytes)
                 fail(GPO_INVALID_ARGUMENT, "source.bytes is more than the address space: ", source.bytes);
             const bool pinned = is_pinned(context, source.memory, source.bytes, "source.memory");
             return read_range(std::make_unique<MemoryRange>(source.memory, pinned), 0, source.bytes, team);
         }
-        case GPO_SOURCE_KIND_FILE:
+        case GPO_SOURCE_FILE:
             return open_file_source(source, team);
-        case GPO_SOURCE_KIND_CALLBACK:
+        case GPO_SOURCE_CALLBACK:
             if (!source.fill) fail(GPO_INVALID_ARGUMENT, "source.fill is NULL");
             return std::make_unique<CallbackSource>(source.fill, source.user, owner);
     }
-    fail(GPO_INVALID_ARGUMENT, "source.kind is ", source.kind, ", which is none of GPO_SOURCE_KIND_*");
+    fail(GPO_INVALID_ARGUMENT, "source.kind is ", source.kind, ", which is none of GPO_SOURCE_*");
 }
 
 }  // namespace gpo::pipeline

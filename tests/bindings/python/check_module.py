@@ -135,12 +135,12 @@ def any_ctypes_object_is_a_stages_value():
             }"""
         kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=source)), "store")
         values = [ctypes.c_uint32(7), Pair(8, 9), Either(number=10), ctypes.c_void_p(11), ctypes.c_double(12)]
-        arguments = [gpo.StageArgument(kind=gpo.STAGE_OUTPUT), *(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=one) for one in values)]
+        arguments = [gpo.StageArgument(kind=gpo.ARGUMENT_OUTPUT), *(gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=one) for one in values)]
         assert [one.bytes for one in arguments] == [0, 4, 8, 8, 8, 8]
         stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(1,), grid=(1,), arguments=arguments, argument_count=6)
         taken = []
         with gpo.pipeline_create(w.device, gpo.PipelineOptions(stages=[stage], stage_count=1)) as pipeline:
-            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_MEMORY, memory=bytes(40), bytes=40), gpo.Sink(
+            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_MEMORY, memory=bytes(40), bytes=40), gpo.Sink(
                 kind=gpo.SINK_CALLBACK, take=lambda chunk: taken.append(ctypes.string_at(chunk.output, 40))))
             gpo.pipeline_wait(pipeline, -1)
         assert taken == [b"".join(number.to_bytes(8, "little") for number in (7, 17, 10, 11, 12))], taken
@@ -341,8 +341,8 @@ def every_callback_stays_as_long_as_abi_json_says():
 
     def run(w, **given):
         made = pipeline(w)
-        source = {"kind": gpo.SOURCE_KIND_CALLBACK, "fill": given["fill"]} if "fill" in given else {
-            "kind": gpo.SOURCE_KIND_MEMORY, "memory": (ctypes.c_uint8 * 64)(), "bytes": 64}
+        source = {"kind": gpo.SOURCE_CALLBACK, "fill": given["fill"]} if "fill" in given else {
+            "kind": gpo.SOURCE_MEMORY, "memory": (ctypes.c_uint8 * 64)(), "bytes": 64}
         sink = gpo.Sink(kind=gpo.SINK_CALLBACK, take=given.get("take", lambda _: None))
         gpo.pipeline_start(made, gpo.Source(**source), sink)
         return made
@@ -414,7 +414,7 @@ def a_pipeline_calls_python_for_its_data_its_stages_and_its_results():
         whole, stage = bytes(data), gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=enqueue)
         pipeline = gpo.pipeline_create(w.device, gpo.PipelineOptions(stages=[stage], stage_count=1))
         del stage
-        gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_CALLBACK, fill=fill), gpo.Sink(
+        gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_CALLBACK, fill=fill), gpo.Sink(
             kind=gpo.SINK_CALLBACK, take=lambda chunk: taken.append(ctypes.string_at(chunk.output, chunk.output_bytes)) or None))
         del fill, enqueue
         gc.collect()
@@ -441,7 +441,7 @@ def a_pipeline_keeps_nothing_once_its_run_has_ended_or_it_is_closed():
             memory = (ctypes.c_uint8 * 64).from_buffer(data)
             pipeline = gpo.pipeline_create(w.device, gpo.PipelineOptions(stage_count=1, stages=[
                 gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=lambda *both: stage.taken(*both))]))
-            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_MEMORY, memory=memory, bytes=64),
+            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_MEMORY, memory=memory, bytes=64),
                                gpo.Sink(kind=gpo.SINK_CALLBACK, take=sink))
             return pipeline, weakref.ref(memory), weakref.ref(sink), weakref.ref(stage)
 

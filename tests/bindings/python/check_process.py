@@ -35,7 +35,7 @@ gpo.stream_then(stream, executor, lambda *_: None)
 stage = gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=lambda *_: None)
 pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(stages=[stage], stage_count=1))
 def start_pipeline():
-    gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_CALLBACK, fill=lambda *_: time.sleep(0.001)), gpo.Sink())
+    gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_CALLBACK, fill=lambda *_: time.sleep(0.001)), gpo.Sink())
 """
 # Kernels, copies and completions under way, and Python functions that the library's threads call.
 BUSY = """

@@ -637,8 +637,8 @@ void create_pipeline(World& world, Act& act) {
         stage.kind = GPO_STAGE_KERNEL;
         stage.kernel = world.write_word;
         gpo_stage_argument arguments[2] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>()};
-        arguments[0].kind = GPO_STAGE_INPUT;
-        arguments[1].kind = GPO_STAGE_VALUE;
+        arguments[0].kind = GPO_ARGUMENT_INPUT;
+        arguments[1].kind = GPO_ARGUMENT_VALUE;
         arguments[1].value = &kDone;
         arguments[1].bytes = sizeof kDone;
         stage.block[0] = stage.grid[0] = 1;

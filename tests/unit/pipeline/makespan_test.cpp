@@ -39,9 +39,9 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
     const uint64_t words = 1024;  // of each chunk: the model's time is what counts
     gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(),
                                        sized<gpo_stage_argument>()};
-    arguments[0].kind = GPO_STAGE_OUTPUT;
-    arguments[1].kind = GPO_STAGE_INPUT;
-    arguments[2].kind = GPO_STAGE_VALUE;
+    arguments[0].kind = GPO_ARGUMENT_OUTPUT;
+    arguments[1].kind = GPO_ARGUMENT_INPUT;
+    arguments[2].kind = GPO_ARGUMENT_VALUE;
     arguments[2].value = &words;
     arguments[2].bytes = sizeof words;
     auto stage = sized<gpo_stage>();

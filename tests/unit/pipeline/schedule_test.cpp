@@ -35,7 +35,7 @@ void run(uint64_t seed) {
     REQUIRE(gpo_pipeline_create(device, &options, &pipeline) == GPO_SUCCESS);
 
     auto failing = sized<gpo_source>(), empty = sized<gpo_source>();
-    failing.kind = empty.kind = GPO_SOURCE_KIND_CALLBACK;
+    failing.kind = empty.kind = GPO_SOURCE_CALLBACK;
     failing.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status {
         gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);   // until the waits have begun
         return GPO_IO_ERROR;

@@ -115,22 +115,22 @@ impl<S> Source<S> {
         let mut path = None;
         match &self.origin {
             Origin::Memory { start, bytes } => {
-                raw.kind = sys::GPO_SOURCE_KIND_MEMORY;
+                raw.kind = sys::GPO_SOURCE_MEMORY;
                 raw.memory = *start;
                 raw.bytes = *bytes;
             }
             Origin::File(name) => {
-                raw.kind = sys::GPO_SOURCE_KIND_FILE;
+                raw.kind = sys::GPO_SOURCE_FILE;
                 let name = path.insert(c_path(name, "gpo_pipeline_start")?);
                 raw.path = name.as_ptr();
             }
             Origin::Descriptor(number) => {
-                raw.kind = sys::GPO_SOURCE_KIND_FILE;
+                raw.kind = sys::GPO_SOURCE_FILE;
                 raw.flags |= sys::GPO_SOURCE_USE_DESCRIPTOR;
                 raw.descriptor = *number;
             }
             Origin::Callback(_) => {
-                raw.kind = sys::GPO_SOURCE_KIND_CALLBACK;
+                raw.kind = sys::GPO_SOURCE_CALLBACK;
                 raw.fill = Some(fill);
             }
         }

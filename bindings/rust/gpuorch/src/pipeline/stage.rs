@@ -152,7 +152,7 @@ impl Stage {
         let raw = |passed: &Passed| {
             let mut raw = sys::gpo_stage_argument::new();
             raw.kind = passed.kind;
-            if passed.kind == sys::GPO_STAGE_DEVICE_VALUE && passed.values != devices {
+            if passed.kind == sys::GPO_ARGUMENT_DEVICE_VALUE && passed.values != devices {
                 return Err(refused(format!("an argument has {} values for {devices} devices", passed.values)));
             }
             if !passed.value.is_empty() {
@@ -237,7 +237,7 @@ pub trait StageArgument<P: Parameter> {
 impl<T: Pod> StageArgument<T> for T {
     fn add_to(self, list: &mut Vec<Passed>) {
         let value = bytemuck::bytes_of(&self).to_vec();
-        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, values: 1, buffers: Vec::new() });
+        list.push(Passed { kind: sys::GPO_ARGUMENT_VALUE, value, values: 1, buffers: Vec::new() });
     }
 }
 
@@ -246,7 +246,7 @@ impl<T: Pod> StageArgument<T> for T {
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let value = self.address().to_ne_bytes().to_vec();
-        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, values: 1, buffers: vec![self] });
+        list.push(Passed { kind: sys::GPO_ARGUMENT_VALUE, value, values: 1, buffers: vec![self] });
     }
 }
 
@@ -288,7 +288,7 @@ pub struct PerDevice<T>(pub Vec<T>);
 impl<T: Pod> StageArgument<T> for PerDevice<T> {
     fn add_to(self, list: &mut Vec<Passed>) {
         list.push(Passed {
-            kind: sys::GPO_STAGE_DEVICE_VALUE,
+            kind: sys::GPO_ARGUMENT_DEVICE_VALUE,
             value: bytemuck::cast_slice(&self.0).to_vec(),
             values: self.0.len(),
             buffers: Vec::new(),
@@ -348,13 +348,13 @@ macro_rules! numbers {
 
 numbers! {
     /// `unsigned long long`: how many bytes of input the chunk has.
-    InputBytes: GPO_STAGE_INPUT_BYTES;
+    InputBytes: GPO_ARGUMENT_INPUT_BYTES;
     /// `unsigned long long`: how many bytes of output the chunk has.
-    OutputBytes: GPO_STAGE_OUTPUT_BYTES;
+    OutputBytes: GPO_ARGUMENT_OUTPUT_BYTES;
     /// `unsigned long long`: the chunk's number, from 0.
-    Index: GPO_STAGE_INDEX;
+    Index: GPO_ARGUMENT_INDEX;
     /// `unsigned long long`: position of the chunk's first byte in the input.
-    Offset: GPO_STAGE_OFFSET;
+    Offset: GPO_ARGUMENT_OFFSET;
 }
 
 macro_rules! buffers {
@@ -373,13 +373,13 @@ macro_rules! buffers {
 
 buffers! {
     /// The address of the chunk's input; for a [`Slice<u8>`], with its bytes.
-    Input: GPO_STAGE_INPUT;
+    Input: GPO_ARGUMENT_INPUT;
     /// The address of the chunk's output; for a [`Slice<u8>`], with its bytes.
-    Output: GPO_STAGE_OUTPUT;
+    Output: GPO_ARGUMENT_OUTPUT;
     /// The address of the chunk's scratch memory.
-    Scratch: GPO_STAGE_SCRATCH;
+    Scratch: GPO_ARGUMENT_SCRATCH;
     /// The address of the chunk's result.
-    ResultBlock: GPO_STAGE_RESULT;
+    ResultBlock: GPO_ARGUMENT_RESULT;
 }
 
 impl StageArgument<Slice<u8>> for Input {
