@@ -20,7 +20,7 @@ LIMITS = {
     "libgpuorch/src/completion": 9,
     "libgpuorch/src/driver": 12,
     "libgpuorch/src/stream": 17,
-    "tests/conformance/peers": 19,
+    "tests/conformance/peers": 14,
     "tests/conformance/queue": 9,
 }
 LEFT_OUT = ("build", "tests/bench/history", "tests/images", ".git")

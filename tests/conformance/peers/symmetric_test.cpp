@@ -1,5 +1,5 @@
-// Symmetric memory and kernels that use it by gpuorch/device/peer.cuh: copies between ranks, signals, barriers, and
-// launches on all ranks together.
+// Symmetric memory, and kernels that use it through gpuorch/device/peer.cuh: copies between ranks, signals, barriers,
+// and launches on all ranks together.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -201,7 +201,8 @@ struct Piece {
     uint64_t far, near, bytes;
 };
 
-// All alignments of both sides, and sizes around those of accesses.
+// Pieces with sizes around the access sizes, at all alignments of both sides. For sizes above 100 bytes, the near side
+// has only every third alignment.
 std::vector<Piece> pieces(uint64_t* extent) {
     std::vector<Piece> out;
     uint64_t at = 0;
@@ -296,7 +297,7 @@ TEST_CASE("what is wrong with symmetric memory is named") {
     other(GPO_INVALID_ARGUMENT, 0, 0, 1, "options.reserved");
     options.reserved = 0;
     options.engine = GPO_ENGINE_DIRECT;
-    options.flags = GPO_SYMMETRIC_REMOTE;   // kernels that could do more
+    options.flags = GPO_SYMMETRIC_REMOTE;   // says that the kernels can reach all ranks
     CHECK_OK(gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
     memory = rig.symmetric(64, "board");
     uint64_t address = 0, handle[GPO_SYMMETRIC_HANDLE_BYTES / 8] = {};
