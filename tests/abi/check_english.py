@@ -21,7 +21,6 @@ LIMITS = {
     "libgpuorch/src/driver": 12,
     "libgpuorch/src/stream": 17,
     "tests/conformance/peers": 14,
-    "tests/conformance/queue": 9,
 }
 LEFT_OUT = ("build", "tests/bench/history", "tests/images", ".git")
 FEW = 3   # sentences that a small folder may have in any case
