@@ -21,7 +21,7 @@ __device__ void work(unsigned long long turns) {
     while (gpo::atomic::now() - begin < turns) gpo::atomic::pause(100);
 }
 
-// Of each number how often this rank got it. `slow`: nanoseconds that a number takes.
+// Counts in seen[i] how often this rank gets number i. `slow`: nanoseconds that a number takes.
 extern "C" __global__ void by_threads(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                       unsigned *seen, unsigned long long slow, unsigned *wrong) {
     gpo::thread_steal mine(gpo::shared_numbers(memory, 128, count, batch));
@@ -63,7 +63,7 @@ extern "C" __global__ void by_blocks(gpo::symmetric memory, unsigned long long c
     if (status != gpo::peer_end || mine.next(first, last) != gpo::peer_end) atomicAdd(wrong, 1u);
 }
 
-// One warp of each block takes part.
+// Only warp 1 of each block takes part.
 extern "C" __global__ void by_some(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                    unsigned *seen, unsigned long long slow, unsigned *wrong) {
     if (threadIdx.x / 32 != 1) return;
@@ -76,7 +76,7 @@ extern "C" __global__ void by_some(gpo::symmetric memory, unsigned long long cou
             for (unsigned long long i = first; i < last; ++i) atomicAdd(&seen[i], 1u);
 }
 
-// Who gets number `stop_at` ends the range for all.
+// The worker that gets number `stop_at` ends the range for all workers.
 extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                  unsigned *seen, unsigned long long stop_at, unsigned *wrong) {
     gpo::warp_steal mine(gpo::shared_numbers(memory, 128, count, batch));
@@ -92,7 +92,7 @@ extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count
     }
 }
 
-// The same by blocks.
+// Like `until`, with blocks as workers.
 extern "C" __global__ void until_by_blocks(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                            unsigned *seen, unsigned long long stop_at, unsigned *wrong) {
     __shared__ gpo::block_steal_memory shared;

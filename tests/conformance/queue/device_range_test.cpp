@@ -80,7 +80,7 @@ extern "C" __global__ void by_shared(gpo::range rows, unsigned *seen, int *ends,
     if (ends) ends[blockIdx.x * blockDim.x + threadIdx.x] = status;
 }
 
-// Stops as soon as a worker gets `at`. What was handed out before is finished.
+// Stops as soon as a worker gets `at`. Numbers that were handed out earlier are finished.
 template <class Range>
 __device__ void look_for(Range &mine, unsigned *seen, unsigned long long at, bool counts) {
     unsigned long long first, last;
@@ -114,7 +114,7 @@ extern "C" __global__ void stops(gpo::range rows, unsigned *seen, unsigned long 
     }
 }
 
-// A kernel of which only the even warps take part: they say who they are.
+// Only the even warps take part. Each of these warps gives its index, and the number of all of them.
 extern "C" __global__ void by_even_warps(gpo::range rows, unsigned *seen) {
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (warp % 2) return;

@@ -40,7 +40,7 @@ extern "C" __global__ void script(gpo::ring ring, const call *calls, answer *ans
     }
 }
 
-// The same calls by a warp and by a block.
+// The calls of warps and of blocks.
 extern "C" __global__ void others(gpo::ring ring, int *statuses) {
     __shared__ gpo::block_task<task> memory;
     task t = {7, {8, 9, 10}};

@@ -29,8 +29,8 @@ struct task {
     }
 };
 
-// What a launch has in common. `seen`: how often each task came. `faults`: tasks that are damaged, and statuses that
-// must not be.
+// Counters that all blocks of a launch share. `seen`: how often each task came. `faults`: damaged tasks, and statuses
+// that must not occur.
 struct record { unsigned *seen, *faults, *left; };
 
 __device__ void expect(const record &out, bool holds, unsigned which) {
@@ -169,7 +169,7 @@ extern "C" __global__ void grow(gpo::ring ring, int form, unsigned total, record
     }
 }
 
-// Everybody pushes, and nobody pops.
+// All threads push, and none pops.
 extern "C" __global__ void only_push(gpo::ring ring, int form, int time, record out) {
     __shared__ gpo::block_task<task<16>> memory;
     task<16> what;
@@ -191,7 +191,7 @@ extern "C" __global__ void collect(gpo::ring ring, record out) {
     }
 }
 
-// All blocks but one wait, and that one aborts the ring when all are there.
+// All blocks but the last wait. When all of them have begun, the last block aborts the ring.
 extern "C" __global__ void abort_waits(gpo::ring ring, int form, int pushes, record out) {
     __shared__ gpo::block_task<task<16>> memory;
     task<16> what;

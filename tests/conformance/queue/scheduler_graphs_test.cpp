@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kNodes = R"(
 #include <gpuorch/device/queue.cuh>
 struct task { unsigned handler, number, rest[2]; };
-// The first node of a graph reads its task, the second one adds what the first has made of it.
+// The first node of a graph reads the task and doubles its number. The second node adds the result to the sums.
 extern "C" __global__ void twice(const task *mine, unsigned *made) { *made = 2 * mine->number; }
 extern "C" __global__ void add(const unsigned *made, unsigned long long *sums) {
     atomicAdd(&sums[0], (unsigned long long)*made);

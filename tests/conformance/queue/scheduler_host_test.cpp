@@ -19,7 +19,7 @@ __device__ int count(gpo::task_context &at, const request &task) {
     return at.again(next);
 }
 __device__ int silent(gpo::task_context &at, const request &task) { return (int)task.number; }
-// Two tasks that nobody posted are done beside the answer.
+// Pushes two tasks that the host has not posted, and answers.
 __device__ int split(gpo::task_context &at, const request &task) {
     if (at.thread() == 0) at.push(request{3, 1, 0, 0}), at.push(request{3, 2, 0, 0});
     at.sync();

@@ -24,7 +24,7 @@ __device__ int lasts(gpo::task_context &at, const number_task &) {
     while (gpo::atomic::now() - begin < at.argument<lasting>()->ns) gpo::atomic::pause(1000);
     return 0;
 }
-// Of one worker to a block: in another block than the first. What it pushes then another worker has to do.
+// Needs one worker per block. Runs in any block but the first, and pushes a task that another worker has to do.
 __device__ int lasts_elsewhere(gpo::task_context &at, const number_task &task) {
     if (blockIdx.x == 0) return at.again(task);
     lasts(at, task);

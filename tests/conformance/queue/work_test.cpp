@@ -51,7 +51,7 @@ extern "C" __global__ void grow(gpo::ring ring, unsigned *done, int *status) {
     if (threadIdx.x == 0) *status = last;
 }
 
-// Each task pushes itself again, for ever.
+// Each task pushes itself again, endlessly.
 extern "C" __global__ void renew(gpo::ring ring, int *statuses) {
     node here;
     int status;
@@ -72,7 +72,7 @@ extern "C" __global__ void desert(gpo::ring ring, int *status) {
     *status = gpo::pop(ring, here, gpo::nanoseconds(20000000000ull));
 }
 
-// Does what is there, until there has been nothing for a fifth of a second.
+// Does tasks until the ring has been empty for a fifth of a second.
 extern "C" __global__ void stay(gpo::ring ring, int *statuses) {
     node here;
     int status;
