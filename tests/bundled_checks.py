@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""In a folder that tests/bundle made: the checks that need nothing built there, on the device of GPUORCH_DEVICE.
+"""Runs the checks that need no build, in a folder that tests/bundle made. GPUORCH_DEVICE chooses the device.
 
-    run --device cuda checks [NAME]...     a name is a part of "process/trace", "process/pictures", "process/metrics",
-                                           "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job",
-                                           "python/main_job", "rust/main_job", "lua/main_job"
+    run --device cuda checks [NAME]...     all checks, or those with a NAME in their names: "process/trace",
+                                           "process/pictures", "process/metrics", "process/nvtx", "process/main_job",
+                                           "cpp/objects", "cpp/main_job", "python/main_job", "rust/main_job",
+                                           "lua/main_job"
 
-The last line adds the checks up.
+The last line has the numbers of passed, failed and skipped tests.
 """
 import os
 import pathlib

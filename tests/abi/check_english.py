@@ -20,9 +20,6 @@ LIMITS = {
     "libgpuorch/src/completion": 9,
     "libgpuorch/src/driver": 12,
     "libgpuorch/src/stream": 17,
-    "tests": 18,
-    "tests/conformance/peers": 19,
-    "tests/conformance/queue": 9,
 }
 LEFT_OUT = ("build", "tests/bench/history", "tests/images", ".git")
 FEW = 3   # sentences that a small folder may have in any case

@@ -1,5 +1,5 @@
-// Collectives of a group of devices: what each rank gets, in which order, and what is refused. Those with a small
-// all-reduce are gated: on CUDA devices its kernels wait for each other.
+// Collectives of a group of devices: the results on each rank, their order, and refused calls. Tests with a small
+// all-reduce are gated: on CUDA devices, the kernels of a small all-reduce wait for each other.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -13,7 +13,7 @@ using namespace gpo::test;
 
 namespace {
 
-// Element i of what rank `rank` has: small enough for sums that any type holds.
+// Element i of the data of rank `rank`. The values are small, so that sums over all ranks don't overflow.
 int32_t value(uint32_t rank, uint64_t i) { return static_cast<int32_t>((i * 7 + rank * 13 + i / 256) % 1000) - 400; }
 
 std::vector<int32_t> values(uint32_t rank, uint64_t count) {
@@ -192,7 +192,7 @@ TEST_CASE("collectives follow what is on their streams, and are followed by what
     PeersRig rig;
     const uint64_t count = 50000;
     const auto data = rig.buffers(count * 4);
-    // Doubled n times in place by n all-reduces of n ranks each: any disorder shows in the sum.
+    // Each all-reduce in place multiplies the values by the number of ranks. A wrong order changes the final values.
     for (uint32_t rank = 0; rank < rig.ranks; ++rank) REQUIRE_OK(gpo_fill(rig.streams[rank], data[rank], 1, 4, count));
     int32_t expected = 1;
     for (int turn = 0; turn < 5; ++turn) {
@@ -351,11 +351,11 @@ TEST_CASE("collectives are recorded into a template, and launched again with oth
     for (int turn = 0; turn < 2; ++turn)
         REQUIRE_OK(rig.submit(collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_INT32, count, GPO_REDUCE_SUM),
                               turn ? rig.parts(receive, receive) : rig.parts(send, receive)));
-    // Nodes of other devices' streams can be named, too.
+    // The last nodes of streams of other devices can be queried, too.
     std::vector<uint32_t> last(rig.ranks);
     for (uint32_t rank = 0; rank < rig.ranks; ++rank)
         REQUIRE_OK(gpo_template_get_last_node(step, rig.streams[rank], &last[rank]));
-    if (!rig.software()) CHECK(last[rig.ranks - 1] != 0);   // else each waits for several nodes
+    if (!rig.software()) CHECK(last[rig.ranks - 1] != 0);   // on software GPUs each stream waits for several nodes
     for (uint32_t rank = 1; rank < rig.ranks; ++rank) {
         auto of = sized<gpo_event_options>();
         Event join;
@@ -448,7 +448,8 @@ TEST_CASE("a group is destroyed while a collective is on its way" * gated) {
 
 TEST_CASE("a recorded collective can be launched when the group's handle is destroyed" * gated) {
     PeersRig rig;
-    for (const uint64_t count : {uint64_t{1000}, uint64_t{1} << 20}) {   // by each engine that there is
+    // A small and a large collective: each available engine does one.
+    for (const uint64_t count : {uint64_t{1000}, uint64_t{1} << 20}) {
         CAPTURE(count);
         const auto data = rig.buffers(count * 4);
         Peers group;
@@ -503,7 +504,7 @@ TEST_CASE("a group of some ranks has ranks of its own") {
         parts[i].stream = rig.streams[some[i]];
         parts[i].send = parts[i].receive = data[some[i]];
     }
-    // The root is rank 0 of the new group: the last of the old one.
+    // The root is rank 0 of the new group, which is the last rank of the old group.
     const gpo_collective what = collective(GPO_COLLECTIVE_BROADCAST, GPO_TYPE_INT32, 16);
     REQUIRE_OK(gpo_peers_submit(part, &what, parts.data(), sizeof parts[0], 2));
     CHECK(rig.read<int32_t>(data, 0, 16) == std::vector<int32_t>(16, static_cast<int32_t>(rig.ranks)));

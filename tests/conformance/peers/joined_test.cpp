@@ -1,5 +1,5 @@
-// Joined groups, with threads in the place of processes: ranks of one runtime, all on its first device. Joined
-// processes are tested in tests/process/joined.cpp.
+// Joined groups with threads in place of processes: all ranks share a runtime and its first device.
+// tests/process/joined.cpp tests joined processes.
 #include <unistd.h>
 
 #include <chrono>
@@ -121,7 +121,7 @@ TEST_CASE("joined ranks of one process sum, in the order of their streams") {
 
 TEST_CASE("each kind of collective moves more than is on its way at once, all to its place") {
     JoinedRig rig(2);
-    const uint64_t count = 1'300'003;   // words: more than a chunk of any kind
+    const uint64_t count = 1'300'003;   // words: more than a chunk of any kind of collective
     const auto word = [](uint32_t rank, uint64_t i) { return static_cast<uint32_t>(i) * 2654435761u + 7 * rank; };
     const auto data = rig.buffers(2 * count), results = rig.buffers(2 * count);
     for (uint32_t rank = 0; rank < 2; ++rank) {
@@ -131,8 +131,8 @@ TEST_CASE("each kind of collective moves more than is on its way at once, all to
     }
     const auto sum = [&](uint64_t i) { return word(0, i) + word(1, i); };
     const uint32_t nothing = 0xffffffff;
-    // Submits `collective` on both ranks. `expected(rank, i)`: element i of a rank's results; `nothing` where memory
-    // stays untouched.
+    // Submits `collective` on both ranks, and checks the results. `expected(rank, i)` is element i of a rank's results:
+    // `nothing` if the collective doesn't write the element.
     const auto check = [&](const std::string& what, const gpo_collective& collective, auto expected,
                            bool itself = false) {
         CAPTURE(what);
@@ -193,7 +193,7 @@ TEST_CASE("equal sums of two layers, submitted in another order by one rank, fai
         CHECK(has(message, "rank 1 has submitted all-reduce `layer 2` (sum of 10 uint32), and rank 0 all-reduce "
                            "`layer 1` (sum of 10 uint32)"));
     }
-    // The group goes on, with labels that are missing or long, too.
+    // The group works afterwards. A rank may give no label, and labels may differ after their first 63 characters.
     for (uint32_t rank = 0; rank < rig.ranks; ++rank) rig.streams[rank] = rig.stream("again");
     const std::string prefix(63, 'x');
     for (const bool labelled : {false, true})
@@ -235,7 +235,7 @@ TEST_CASE("a part that waits for other ranks is cancelled, and its memory can be
     CHECK(cancelled == 1);
     data[0] = Memory();
     REQUIRE_OK(gpo_stream_wait(rig.streams[0], kPatience));
-    // Rank 0 announced that it would take part, or on a busy machine was cancelled before the announcement.
+    // Rank 0 has announced its part, unless a busy machine delayed the announcement until after the cancellation.
     const gpo_status status = rig.submit(1, sum_of(100), data[1], data[1]);
     if (status != GPO_SUCCESS) {
         CHECK(status == GPO_PEER_LOST);
@@ -311,7 +311,7 @@ TEST_CASE("a group that is aborted while it has nothing to do is lost to all ran
     const auto data = rig.buffers(100);
     REQUIRE_OK(gpo_peers_abort(rig.peers[0]));
     const auto lost = [&](uint32_t rank, gpo_status status, const char* why) {
-        // The rank may have learnt of the abort before the submit.
+        // The rank may learn of the abort before it submits.
         const gpo_status submitted = rig.submit(rank, sum_of(100), data[rank], data[rank]);
         if (submitted != GPO_SUCCESS) CHECK(submitted == status);
         CHECK(has(submitted == GPO_SUCCESS ? rig.failure_of(rank, status) : last_error().message, why));
@@ -346,7 +346,7 @@ TEST_CASE("a shutdown ends a join that waits") {
         gpo_peers_t peers = nullptr;
         joined = gpo_peers_join(gpu.device, &options, &peers);
     });
-    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();   // it has begun to wait
+    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();   // the join has begun to wait
     REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
     gpu.runtime = nullptr;
     thread.join();
@@ -425,7 +425,7 @@ TEST_CASE("the second of two processes with the same rank is refused") {
     std::vector<gpo_status> joined(3, GPO_INTERNAL);
     std::vector<Peers> peers(3);
     std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < 3; ++i)   // ranks 0, 1 and 1
+    for (uint32_t i = 0; i < 3; ++i)   // joins as ranks 0, 1 and 1
         threads.emplace_back([&, i] {
             auto options = sized<gpo_join_options>();
             options.by = GPO_JOIN_ID;

@@ -1,4 +1,4 @@
-// Groups of devices that are made and used while a kernel stays on one of them.
+// Groups of devices that are created and used while a resident kernel runs on one of the devices.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// Two devices, and no group. Where there is only one, `second` is empty.
+/// Two devices, without a group. On a machine with one device, `second` is empty.
 struct TwoDevices : private EightDevices, public Gpu {
     void open_second() {
         uint32_t count = 0;
@@ -73,10 +73,10 @@ TEST_CASE("beside a resident kernel a group is made of devices that were open be
     CHECK(rig.sums(peers) == kSums);
     auto info = sized<gpo_peers_info>();
     REQUIRE_OK(gpo_peers_get_info(peers, &info));
-    CHECK(info.nccl_version == 0);   // it would have to load kernels
+    CHECK(info.nccl_version == 0);   // NCCL would have to load kernels
     Peers refused;
     const gpo_status status = rig.group(refused.out(), GPO_ENGINE_NCCL);
-    CHECK((status == GPO_INVALID_STATE || status == GPO_NOT_SUPPORTED));   // the latter without NCCL
+    CHECK((status == GPO_INVALID_STATE || status == GPO_NOT_SUPPORTED));   // GPO_NOT_SUPPORTED without NCCL
     Symmetric memory;
     REQUIRE_OK(gpo_symmetric_allocate(peers, 4096, nullptr, memory.out()));
     for (uint32_t rank = 0; rank < 2; ++rank) REQUIRE_OK(gpo_symmetric_reset(memory, rank, rig.streams[rank]));
@@ -104,7 +104,7 @@ TEST_CASE("beside a resident kernel whose stream is older than the second device
     resident.end();
     REQUIRE_OK(rig.group(peers.out()));
     CHECK(rig.sums(peers) == kSums);
-    // From now on the kernels are there.
+    // The group has loaded its kernels, so another group can be created beside a resident kernel.
     ResidentKernel another(rig, "another");
     Peers later;
     REQUIRE_OK(rig.group(later.out()));
@@ -135,7 +135,7 @@ TEST_CASE("beside a resident kernel a group goes on with NCCL, and what that wou
     ResidentKernel resident(rig);
     REQUIRE_OK(rig.submit(peers, sum, memory));
     wait();
-    REQUIRE_OK(rig.submit(peers, most, memory));   // of another type
+    REQUIRE_OK(rig.submit(peers, most, memory));   // an all-reduce of another type and operation
     wait();
     CHECK_STATUS(GPO_INVALID_STATE,
                  rig.submit(peers, collective(GPO_COLLECTIVE_BROADCAST, GPO_TYPE_UINT32, bytes / 4), memory));

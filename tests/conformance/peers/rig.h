@@ -1,4 +1,4 @@
-// Shared by tests of groups of devices: a group of all devices, up to eight, with a stream and buffers on each.
+// For tests of groups of devices: a group of all devices, at most eight, with a stream and buffers on each device.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,8 @@ namespace gpo::test {
 
 using Peers = Owned<gpo_peers_t, gpo_peers_destroy>;
 
-/// Eight software GPUs for the runtimes that are made during its life. The number of CUDA GPUs isn't changed.
+/// Runtimes that are created during the life of this object have eight software GPUs. The number of CUDA GPUs stays
+/// unchanged.
 struct EightDevices {
     Setting devices_of_runtime{"GPUORCH_SOFT_DEVICES", "8"};
 };

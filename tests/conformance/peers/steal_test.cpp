@@ -1,5 +1,5 @@
-// Ranges of numbers that the kernels of a group share (gpuorch/device/steal.cuh): every number is handed out exactly
-// once in each launch, to whichever rank has time.
+// Ranges of numbers that the kernels of a group share (gpuorch/device/steal.cuh). In each launch, every number is
+// handed out exactly once, to any rank.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -21,7 +21,7 @@ __device__ void work(unsigned long long turns) {
     while (gpo::atomic::now() - begin < turns) gpo::atomic::pause(100);
 }
 
-// Of each number how often this rank got it. `slow`: nanoseconds that a number takes.
+// Counts in seen[i] how often this rank gets number i. `slow`: nanoseconds that a number takes.
 extern "C" __global__ void by_threads(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                       unsigned *seen, unsigned long long slow, unsigned *wrong) {
     gpo::thread_steal mine(gpo::shared_numbers(memory, 128, count, batch));
@@ -63,7 +63,7 @@ extern "C" __global__ void by_blocks(gpo::symmetric memory, unsigned long long c
     if (status != gpo::peer_end || mine.next(first, last) != gpo::peer_end) atomicAdd(wrong, 1u);
 }
 
-// One warp of each block takes part.
+// Only warp 1 of each block takes part.
 extern "C" __global__ void by_some(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                    unsigned *seen, unsigned long long slow, unsigned *wrong) {
     if (threadIdx.x / 32 != 1) return;
@@ -76,7 +76,7 @@ extern "C" __global__ void by_some(gpo::symmetric memory, unsigned long long cou
             for (unsigned long long i = first; i < last; ++i) atomicAdd(&seen[i], 1u);
 }
 
-// Who gets number `stop_at` ends the range for all.
+// The worker that gets number `stop_at` ends the range for all workers.
 extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                  unsigned *seen, unsigned long long stop_at, unsigned *wrong) {
     gpo::warp_steal mine(gpo::shared_numbers(memory, 128, count, batch));
@@ -92,7 +92,7 @@ extern "C" __global__ void until(gpo::symmetric memory, unsigned long long count
     }
 }
 
-// The same by blocks.
+// Like `until`, with blocks as workers.
 extern "C" __global__ void until_by_blocks(gpo::symmetric memory, unsigned long long count, unsigned long long batch,
                                            unsigned *seen, unsigned long long stop_at, unsigned *wrong) {
     __shared__ gpo::block_steal_memory shared;
@@ -148,9 +148,10 @@ public:
         for (uint32_t rank = 0; rank < ranks; ++rank) REQUIRE_OK(gpo_fill(streams[rank], wrong[rank], 0, 4, 1));
     }
 
-    /// How many numbers each rank has got; checks that each was handed out `times` times, and nothing is left behind.
+    /// Checks that each number was handed out `times` times, and that the range's memory is zero again. Returns the
+    /// number of numbers that each rank got.
     std::vector<uint64_t> check_all(const std::vector<RankMemory>& seen, uint64_t count, uint32_t times) {
-        wait_all();   // a rank that has ended isn't the last
+        wait_all();   // other ranks may still run when one rank is done
         std::vector<uint64_t> shares;
         std::vector<uint32_t> sum(count);
         for (uint32_t rank = 0; rank < ranks; ++rank) {
@@ -219,7 +220,7 @@ TEST_CASE("devices that are done early take over most of what a slow one has") {
             rig.run(kernel, 2, 64, count, batch, seen,
                     [&](uint32_t rank) { return rank == slow ? 50'000'000 : 0; });
             const auto shares = rig.check_all(seen, count, 1);
-            // Its four workers have a batch or two each before the others have all the rest.
+            // Each of the slow rank's four workers gets one or two batches. Meanwhile the other ranks take the rest.
             CHECK(shares[slow] < count / rig.ranks / 2);
             CHECK(std::accumulate(shares.begin(), shares.end(), uint64_t{0}) == count);
         }
@@ -270,11 +271,11 @@ TEST_CASE("nobody gets a number of a range that was stopped, of no rank's part")
     StealRig rig;
     if (!rig.can()) return;
     const auto stopped = rig.kernels(kKernels, "stopped");
-    const uint64_t batch = 3, count = batch * (4 * rig.ranks - 1);   // all parts but the last have a batch more
+    const uint64_t batch = 3, count = batch * (4 * rig.ranks - 1);   // each part has 4 batches, but the last part has 3
     for (const uint32_t stopper : {0u, rig.ranks - 1}) {
         CAPTURE(stopper);
         const auto seen = rig.counters(count);
-        for (uint32_t i = 0; i < rig.ranks; ++i) {   // the rank that stops is the first
+        for (uint32_t i = 0; i < rig.ranks; ++i) {   // the rank that stops the range runs first
             const uint32_t rank = (stopper + i) % rig.ranks;
             REQUIRE_OK(launch(rig.streams[rank], stopped[rank], 1, 64, rig.row(rig.memory, rank), count, batch,
                               uint64_t{seen[rank]}, uint64_t{rank == stopper}, uint64_t{rig.wrong[rank]}));

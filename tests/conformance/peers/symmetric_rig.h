@@ -14,7 +14,7 @@ namespace gpo::test {
 
 using Symmetric = Owned<gpo_symmetric_t, gpo_symmetric_destroy>;
 
-/// gpo::symmetric.
+/// The layout of gpo::symmetric in kernels.
 struct SymmetricRow {
     uint32_t magic, version;
     uint64_t bytes;
@@ -56,7 +56,7 @@ public:
         return out;
     }
 
-    /// The kernel on each device.
+    /// Compiles the source for each device. Returns the kernel of each rank.
     std::vector<Kernel> kernels(const std::string& source, const char* name) {
         std::vector<Kernel> out;
         for (uint32_t rank = 0; rank < ranks; ++rank) {
@@ -71,7 +71,7 @@ public:
         return out;
     }
 
-    /// Launches a kernel on each rank, all together. `arguments_of(rank)`: a tuple of the kernel's arguments.
+    /// Launches the kernels of all ranks with one call. `arguments_of(rank)` returns a tuple of the kernel's arguments.
     template <class ArgumentsOf>
     gpo_status launch(const std::vector<Kernel>& of, uint32_t blocks, uint32_t threads, ArgumentsOf arguments_of) {
         using Arguments = decltype(arguments_of(0u));
@@ -101,7 +101,7 @@ public:
         return gpo_peers_launch(peers, launches.data(), sizeof launches[0], ranks);
     }
 
-    /// A graph of all streams, with the work that `record` puts on them.
+    /// Records the work that `record` puts on the streams of all ranks. Returns a graph of the recording.
     template <class Record>
     Graph recorded(Record record) {
         auto options = sized<gpo_template_options>();

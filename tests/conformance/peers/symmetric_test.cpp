@@ -1,5 +1,5 @@
-// Symmetric memory and kernels that use it by gpuorch/device/peer.cuh: copies between ranks, signals, barriers, and
-// launches on all ranks together.
+// Symmetric memory, and kernels that use it through gpuorch/device/peer.cuh: copies between ranks, signals, barriers,
+// and launches on all ranks together.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -44,8 +44,8 @@ extern "C" __global__ void move_pieces(gpo::symmetric memory, const piece *piece
 
 __device__ unsigned item(unsigned rank, unsigned round, unsigned i) { return rank * 1000003u + round * 101u + i; }
 
-// Each rank hands items on to the next one, in two places in turn, and says to the one before which it has used up.
-// Words: 0 data has come, 8 the next rank has used up.
+// Each rank sends items to the next rank, into two places in turn. A signal returns the last round that was used up.
+// Signals, by offset: 0, the last round whose items have come; 8, the last round that the next rank has used up.
 extern "C" __global__ void ring(gpo::symmetric memory, unsigned *local, unsigned items, unsigned rounds, unsigned form,
                                 unsigned *wrong) {
     const unsigned next = (memory.rank + 1) % memory.ranks;
@@ -83,7 +83,7 @@ extern "C" __global__ void ring(gpo::symmetric memory, unsigned *local, unsigned
     if (failed) atomicAdd(wrong, 1u);
 }
 
-// The same with packets: as many places as no rank is ahead of another.
+// Like `ring`, with packets. No rank is as many rounds ahead of another as there are places.
 extern "C" __global__ void packets(gpo::symmetric memory, unsigned rounds, unsigned *wrong) {
     const unsigned next = (memory.rank + 1) % memory.ranks, before = (memory.rank + memory.ranks - 1) % memory.ranks;
     for (unsigned round = 1; round <= rounds; ++round) {
@@ -109,7 +109,7 @@ extern "C" __global__ void draw(gpo::symmetric memory, unsigned each, unsigned l
 extern "C" __global__ void meet(gpo::symmetric memory, unsigned first, unsigned rounds, unsigned *wrong) {
     const gpo::bound patience = gpo::nanoseconds(20000000000ull);
     for (unsigned round = first; round < first + rounds; ++round) {
-        // Two sets of places in turn: nobody writes into what another still reads.
+        // Two sets of places in turn, so that no block writes a place that another block still reads.
         const unsigned long long base = (blockIdx.x * 2 + round % 2) * memory.ranks * 4ull;
         for (unsigned rank = threadIdx.x; rank < memory.ranks; rank += blockDim.x)
             *gpo::pointer<unsigned>(memory, rank, base + memory.rank * 4ull) = item(memory.rank, round, blockIdx.x);
@@ -129,7 +129,7 @@ extern "C" __global__ void meet_once(gpo::symmetric memory, unsigned long long l
     if (threadIdx.x == 0) statuses[blockIdx.x] = status;
 }
 
-// Waits for what nobody sends.
+// Waits for values that never come.
 extern "C" __global__ void wait_in_vain(gpo::symmetric memory, int *statuses, unsigned long long *seen) {
     const gpo::bound looks = gpo::polls(50), time = gpo::nanoseconds(200000);
     unsigned long long last = 0;
@@ -144,7 +144,7 @@ extern "C" __global__ void wait_in_vain(gpo::symmetric memory, int *statuses, un
         statuses[3] = gpo::wait(memory, 16, gpo::wait_less, 7, gpo::polls(0));
         statuses[4] = gpo::wait(memory, 16, gpo::wait_greater, 7, looks);
         statuses[5] = gpo::wait(memory, 16, gpo::wait_at_most, 6, looks);
-        // What is there already needs no look more.
+        // A comparison that holds already needs no further polls.
         statuses[6] = gpo::wait(memory, 16, gpo::wait_equal, 7, gpo::polls(0)) +
                       gpo::wait(memory, 16, gpo::wait_not_equal, 6, looks) +
                       gpo::wait(memory, 16, gpo::wait_less, 8, looks) +
@@ -154,7 +154,7 @@ extern "C" __global__ void wait_in_vain(gpo::symmetric memory, int *statuses, un
     }
 }
 
-// One thread: what is wrong with each call.
+// A single thread. Each call but the last has a wrong argument.
 extern "C" __global__ void misuse(gpo::symmetric memory, char *local, int *statuses) {
     const unsigned long long bytes = memory.bytes;
     const gpo::bound looks = gpo::polls(3);
@@ -201,7 +201,8 @@ struct Piece {
     uint64_t far, near, bytes;
 };
 
-// All alignments of both sides, and sizes around those of accesses.
+// Pieces with sizes around the access sizes, at all alignments of both sides. For sizes above 100 bytes, the near side
+// has only every third alignment.
 std::vector<Piece> pieces(uint64_t* extent) {
     std::vector<Piece> out;
     uint64_t at = 0;
@@ -296,7 +297,7 @@ TEST_CASE("what is wrong with symmetric memory is named") {
     other(GPO_INVALID_ARGUMENT, 0, 0, 1, "options.reserved");
     options.reserved = 0;
     options.engine = GPO_ENGINE_DIRECT;
-    options.flags = GPO_SYMMETRIC_REMOTE;   // kernels that could do more
+    options.flags = GPO_SYMMETRIC_REMOTE;   // says that the kernels can reach all ranks
     CHECK_OK(gpo_symmetric_allocate(rig.peers, 64, &options, memory.out()));
     memory = rig.symmetric(64, "board");
     uint64_t address = 0, handle[GPO_SYMMETRIC_HANDLE_BYTES / 8] = {};

@@ -1,4 +1,4 @@
-// gpo::host_ring in kernels (gpuorch/device/queue.cuh): the host's half is played by the test, on pinned memory.
+// gpo::host_ring in kernels (gpuorch/device/queue.cuh). The test does the host's half, on pinned memory.
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -101,7 +101,7 @@ extern "C" __global__ void refused(gpo::host_ring ring, int *statuses) {
 
 enum ServeForm { kByThreads, kByWarps, kByBlocks, kByTaker };
 
-/// The kernels' `ends`.
+/// Has the layout of the kernels' struct `ends`.
 struct Ends {
     uint64_t dispatcher, workers;
 };
@@ -112,13 +112,13 @@ struct HostAnswer {
     std::vector<uint32_t> words;
 };
 
-/// The host's half of a host ring, and its memory.
+/// The memory of a host ring, and the host's half: posting tasks and taking answers.
 class HostRingMemory {
 public:
     struct Options {
         uint32_t capacity_log2 = 6, task_words = 4, answer_words = 2, device_log2 = 6;
         bool answers = true;
-        uint64_t start = 0;  // the position of the next task and of the next answer
+        uint64_t start = 0;  // position of the first task and of the first answer
     };
 
     HostRingMemory(Gpu& gpu, gpo_stream_t stream, Options options)
@@ -142,7 +142,8 @@ public:
         handle.capacity_log2 = options.capacity_log2;
     }
 
-    /// Returns false if there are as many unanswered tasks as slots.
+    /// Posts a task. Returns false if all slots are in use. A slot becomes free when the task's answer is taken. In a
+    /// ring without answers, a slot becomes free when the kernel has read the task.
     bool post(uint32_t ticket, const std::vector<uint32_t>& task) {
         const uint64_t without = options_.answers ? answered_ : consumed();
         if (posted_count_ - without >= capacity_) return false;
@@ -159,7 +160,7 @@ public:
     }
     void abort() { __atomic_store_n(reinterpret_cast<uint32_t*>(&control_[0]), kIsAborted, __ATOMIC_RELEASE); }
 
-    /// The next answer, if it is there.
+    /// Takes the next answer. Returns false if the answer hasn't come yet.
     bool take(HostAnswer& out) {
         const uint64_t flag = flag_of(answered_);
         const uint64_t* slot = &answers_[answered_ % capacity_ * handle.answer_words];
@@ -191,7 +192,7 @@ private:
     uint64_t posted_count_, answered_;
 };
 
-/// Position with the last lap flag before the flags begin again at 1.
+/// A position in the last lap of the ring before the flags begin again at 1.
 uint64_t last_flag(uint32_t capacity_log2) { return (uint64_t{0xfffffffe} << capacity_log2) + 5; }
 
 std::vector<uint32_t> request(uint32_t id, uint32_t words) {
@@ -230,7 +231,7 @@ struct Serve : Program {
     Pinned<int> dispatcher, workers;
 };
 
-/// The expected answer of each ticket.
+/// The answers that have not come yet, by ticket.
 class Answers {
 public:
     void expect(uint32_t ticket, uint32_t words, uint32_t answer_words) {
@@ -360,7 +361,7 @@ TEST_CASE("a kernel ends when the host aborts, and when the host is gone for as 
         HostRingMemory silent(serve.gpu, serve.stream, {});
         serve.start("serve<4, 2>", silent, form, blocks, 20'000'000);
         serve.finish(kQueueTimeout, blocks);
-        // The next launch goes on where this one stopped.
+        // The next launch continues where this launch stopped.
         for (uint32_t id = 0; id < 10; ++id) REQUIRE(silent.post(5000 + id, request(id, 4)));
         silent.close();
         serve.start("serve<4, 2>", silent, form, blocks);

@@ -80,7 +80,7 @@ extern "C" __global__ void by_shared(gpo::range rows, unsigned *seen, int *ends,
     if (ends) ends[blockIdx.x * blockDim.x + threadIdx.x] = status;
 }
 
-// Stops as soon as a worker gets `at`. What was handed out before is finished.
+// Stops as soon as a worker gets `at`. Numbers that were handed out earlier are finished.
 template <class Range>
 __device__ void look_for(Range &mine, unsigned *seen, unsigned long long at, bool counts) {
     unsigned long long first, last;
@@ -114,7 +114,7 @@ extern "C" __global__ void stops(gpo::range rows, unsigned *seen, unsigned long 
     }
 }
 
-// A kernel of which only the even warps take part: they say who they are.
+// Only the even warps take part. Each of these warps gives its index, and the number of all of them.
 extern "C" __global__ void by_even_warps(gpo::range rows, unsigned *seen) {
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (warp % 2) return;
@@ -180,12 +180,12 @@ extern "C" __global__ void far(gpo::range rows, unsigned long long *sum, unsigne
 )";
 
 const char* const kForms[] = {"by_threads", "by_warps", "by_half_warps", "by_blocks", "by_shared"};
-constexpr uint32_t kClaims[] = {0, kRangeLateClaims};  // flags of a range
+constexpr uint32_t kClaims[] = {0, kRangeLateClaims};  // flags for early and for late claims
 
 struct RangeProgram : Program {
     RangeProgram() : Program(kRangeKernels) {}
 
-    /// One launch. Returns how often each number was handed out.
+    /// Launches a kernel once. Returns how often each number was handed out.
     std::vector<uint32_t> launch(const std::string& form, const RangeMemory& range, const gpo_launch& shape) {
         std::vector<uint32_t> seen(range.handle.count + 1), clock(2);
         const uint32_t threads = shape.grid[0] * shape.block[0];
@@ -244,7 +244,7 @@ TEST_CASE("a range in a grid and blocks of three dimensions") {
     const RangeMemory range(program.gpu, program.stream, 1000, 3);
     std::vector<uint32_t> seen(1000), clock(2);
     for (const char* form : {"by_threads", "by_warps", "by_shared"}) {
-        // by_warps takes lanes for those of x: blocks of 32 in x.
+        // by_warps computes the lane from threadIdx.x alone, so blocks have 32 threads in x.
         program.run(form, shape_of({2, 3, 2}, {32, 2, 2}), range.handle, seen, uint64_t{0}, uint64_t{0}, clock);
         CHECK(range.claims() == 0);
     }
@@ -286,7 +286,7 @@ TEST_CASE("an order is kept: each batch holds the next numbers of the order, and
         const RangeMemory range(program.gpu, program.stream, 300, 3, order, claims);
         for (const char* form : kForms)
             CHECK(program.launch(form, range, shape_of(3, 64)) == std::vector<uint32_t>(300, 1));
-        // No other worker comes before a single worker: the times are the order.
+        // A single worker gets all numbers, so the times show the order.
         std::vector<uint32_t> seen(300), when(300), clock(2);
         program.run("by_warps", shape_of(1, 32), range.handle, seen, uint64_t{0}, when, clock);
         for (uint32_t i = 0; i < 300; ++i) CHECK(when[order[i]] == i);

@@ -1,5 +1,5 @@
-// gpo::ring in kernels (gpuorch/device/queue.cuh), one thread at a time: the result of each call.
-// device_ring_traffic_test.cpp has many threads at once.
+// gpo::ring in kernels (gpuorch/device/queue.cuh): the result of each call, of one thread, warp or block.
+// device_ring_traffic_test.cpp tests calls of many threads at once.
 #include <vector>
 
 #include "conformance/queue/queue_rig.h"
@@ -8,7 +8,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A single thread makes the calls of a script, one after the other.
+/// In the kernel `script`, a single thread makes the calls of a script, one after the other.
 const char kScript[] = R"(
 #include <gpuorch/device/queue.cuh>
 
@@ -40,7 +40,7 @@ extern "C" __global__ void script(gpo::ring ring, const call *calls, answer *ans
     }
 }
 
-// The same calls by a warp and by a block.
+// The calls of warps and of blocks.
 extern "C" __global__ void others(gpo::ring ring, int *statuses) {
     __shared__ gpo::block_task<task> memory;
     task t = {7, {8, 9, 10}};
@@ -96,7 +96,7 @@ struct Script : Program {
     int one(const DeviceRing& ring, What what, uint32_t value = 0, uint32_t priority = 0) {
         return play(ring, {{what, value, priority}})[0].status;
     }
-    /// The values that pops give until a pop fails, and the status of that pop.
+    /// Pops until a pop fails, 300 times at most. Returns the values, and the status of the failed pop.
     std::pair<std::vector<uint32_t>, int> drain(const DeviceRing& ring) {
         std::vector<uint32_t> values;
         for (const Answer& answer : play(ring, std::vector<Call>(300, {kTryPop}))) {
@@ -203,7 +203,7 @@ TEST_CASE("a ring ends when it is closed and all its tasks are done, and not bef
         CHECK(script.one(ring.handle, kPop, 10) == kQueueTimeout);
         CHECK(script.one(ring.handle, kDoneMany, 63) == kQueueSuccess);
         CHECK(script.one(ring.handle, kTryPop) == kQueueWouldBlock);
-        // The task that isn't done pushes another.
+        // The last task isn't done yet, and pushes another task.
         CHECK(script.one(ring.handle, kTryPush, 9) == kQueueSuccess);
         CHECK(script.one(ring.handle, kDone1) == kQueueSuccess);
         CHECK(script.play(ring.handle, {{kPop, 10}})[0] == Answer{kQueueSuccess, 9});

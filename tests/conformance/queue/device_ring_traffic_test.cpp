@@ -29,8 +29,8 @@ struct task {
     }
 };
 
-// What a launch has in common. `seen`: how often each task came. `faults`: tasks that are damaged, and statuses that
-// must not be.
+// Counters that all blocks of a launch share. `seen`: how often each task came. `faults`: damaged tasks, and statuses
+// that must not occur.
 struct record { unsigned *seen, *faults, *left; };
 
 __device__ void expect(const record &out, bool holds, unsigned which) {
@@ -169,7 +169,7 @@ extern "C" __global__ void grow(gpo::ring ring, int form, unsigned total, record
     }
 }
 
-// Everybody pushes, and nobody pops.
+// All threads push, and none pops.
 extern "C" __global__ void only_push(gpo::ring ring, int form, int time, record out) {
     __shared__ gpo::block_task<task<16>> memory;
     task<16> what;
@@ -191,7 +191,7 @@ extern "C" __global__ void collect(gpo::ring ring, record out) {
     }
 }
 
-// All blocks but one wait, and that one aborts the ring when all are there.
+// All blocks but the last wait. When all of them have begun, the last block aborts the ring.
 extern "C" __global__ void abort_waits(gpo::ring ring, int form, int pushes, record out) {
     __shared__ gpo::block_task<task<16>> memory;
     task<16> what;
@@ -213,7 +213,7 @@ extern "C" __global__ void abort_waits(gpo::ring ring, int form, int pushes, rec
 enum Form { kThreads, kWarps, kBlocks, kHalfWarps };
 const char* const kFormNames[] = {"threads", "warps", "blocks", "half warps"};
 
-/// The kernels' `record`.
+/// Has the layout of the kernels' struct `record`.
 struct Record {
     uint64_t seen, faults, left;
 };
@@ -221,7 +221,7 @@ struct Record {
 struct Traffic : Program {
     Traffic() : Program(kTraffic, {"traffic<16>", "traffic<32>", "traffic<48>", "traffic<112>", "traffic<256>"}) {}
 
-    /// One launch. Returns how often each of `tasks` tasks came; no fault is allowed.
+    /// Launches a kernel once. Returns how often each of `tasks` tasks came, and sets `faults` for the caller to check.
     template <class... Arguments>
     std::vector<uint32_t> watch(const char* name, const gpo_launch& shape, uint32_t tasks, uint32_t left,
                                 const Arguments&... arguments) {
@@ -249,7 +249,7 @@ struct Traffic : Program {
         CAPTURE(blocks);
         const uint32_t before = static_cast<uint32_t>(ring.word(kTail));
         const uint32_t pushing = units(form, producers, threads);
-        // In half warps, only the even lanes push: every other group of `each` numbers is used.
+        // In half warps, only the even lanes push. Therefore every other group of `each` numbers is used.
         const uint32_t tasks = pushing * each * (form == kHalfWarps ? 2 : 1);
         std::vector<uint32_t> expected(tasks, 1);
         if (form == kHalfWarps)
@@ -275,7 +275,7 @@ TEST_CASE("many producers and consumers: no task is lost and none comes twice, i
     Traffic traffic;
     for (const Form form : {kThreads, kWarps, kBlocks}) {
         for (const bool tries : {false, true}) {
-            // 64 slots, and far more tasks.
+            // The ring has 64 slots, far fewer than there are tasks.
             const RingMemory one(traffic.gpu, traffic.stream, {});
             traffic.flows(one, "traffic<16>", form, tries, 4, 2, 64, form == kThreads ? 20 : 200);
             const RingMemory few(traffic.gpu, traffic.stream, {});
@@ -372,7 +372,7 @@ TEST_CASE("an abort ends the waits of all threads, while the ring is empty and w
                 const RingMemory ring(traffic.gpu, traffic.stream, {.flags = flags});
                 if (full) {
                     const uint32_t units = Traffic::units(form, 64, 32);
-                    // Push once for each slot.
+                    // Fill the ring: each thread, warp or block pushes one task.
                     const gpo_launch fills = shape_of(form == kThreads ? 2 : 64, 32);
                     traffic.watch("only_push", fills, units, 0, ring.handle, static_cast<int>(form), 2'000'000'000);
                     CHECK(traffic.faults == std::vector<uint32_t>(5));

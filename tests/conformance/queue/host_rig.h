@@ -1,4 +1,4 @@
-// Shared by the tests of queues: makes queues, and reads their memory.
+// For the tests of queues: functions that create queues and read their memory.
 #pragma once
 
 #include <cstring>
@@ -9,20 +9,20 @@
 
 namespace gpo::test {
 
-/// gpo::range, byte by byte.
+/// The layout of gpo::range in kernels.
 struct RangeRow {
     uint32_t magic, version;
     uint64_t words, count, order;
     uint32_t batch, flags, reserved[6];
 };
-/// gpo::ring, byte by byte.
+/// The layout of gpo::ring in kernels.
 struct RingRow {
     uint32_t magic, version;
     uint64_t words, sequence, tasks;
     uint32_t capacity_log2, task_size, priorities, flags, reserved[12];
 };
 
-/// gpo::host_ring, byte by byte.
+/// The layout of gpo::host_ring in kernels.
 struct HostRingRow {
     uint32_t magic, version;
     RingRow tasks;
@@ -68,7 +68,7 @@ inline gpo_queue_info queue_info(gpo_queue_t queue) {
     return info;
 }
 
-/// Reads device memory, after the work on the stream.
+/// Reads device memory after the work on the stream is done.
 template <class T>
 std::vector<T> device_words(Gpu& gpu, gpo_stream_t stream, uint64_t address, size_t count) {
     auto pinned = gpu.pinned<T>(count);
@@ -77,7 +77,7 @@ std::vector<T> device_words(Gpu& gpu, gpo_stream_t stream, uint64_t address, siz
     return std::vector<T>(pinned.begin(), pinned.end());
 }
 
-/// Puts one word into device memory, as work of the stream.
+/// Writes one word of device memory, as work of the stream.
 inline void set_word(gpo_stream_t stream, uint64_t address, uint32_t value) {
     REQUIRE_OK(gpo_fill(stream, address, value, sizeof value, 1));
 }
@@ -90,7 +90,7 @@ inline std::string queue_refusal() {
 
 inline bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Whether an address is in existing device memory.
+/// Whether the address belongs to allocated device memory.
 inline bool is_device_memory(Gpu& gpu, uint64_t address) {
     auto info = sized<gpo_memory_info>();
     REQUIRE_OK(gpo_memory_describe(gpu.device, address, &info));

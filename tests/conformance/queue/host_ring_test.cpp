@@ -1,5 +1,5 @@
-// Host rings as the host sees them: posting, answers, tenants, completion queues, the end, and bad input. The kernel is
-// a thread (hosted_kernel.h).
+// Host rings as the host sees them: posting, answers, tenants, completion queues, the end, and bad input. A host thread
+// takes the place of the kernel (hosted_kernel.h).
 #include <algorithm>
 #include <thread>
 
@@ -40,7 +40,7 @@ struct HostRingRig : Gpu {
         gpo_answer entry;
         uint32_t value;
     };
-    /// Takes `count` answers.
+    /// Waits for `count` answers, and takes them.
     std::vector<Answer> take(uint32_t tenant, size_t count) {
         std::vector<Answer> out;
         while (out.size() < count) {
@@ -153,7 +153,7 @@ TEST_CASE("answers come as entries of the tenant's completion queue") {
     CHECK(entries[0].submitted_ns >= before);
     CHECK(entries[0].completed_ns >= entries[0].submitted_ns);
     CHECK_STATUS(GPO_INVALID_STATE, gpo_queue_wait(rig.ring, 1, 0));
-    // Post one task at a time, with pauses in which the thread may sleep.
+    // Post one task at a time. Between tasks, the library's thread may fall asleep.
     for (uint64_t i = 0; i < 200; ++i) {
         CHECK(rig.post(1, Words(4), i) == 1);
         CHECK(take(completions, 1)[0].user_data == i);
@@ -222,7 +222,7 @@ TEST_CASE("a waiting thread is told that a host ring is closed, aborted or destr
         waiter.join();
         if (how[0] == 'c')
             CHECK(status == GPO_END);
-        else  // the wait may begin after the handle's destruction
+        else  // the wait may begin after the handle was destroyed
             CHECK((status == GPO_CANCELLED || (how[0] == 'd' && status == GPO_STALE_HANDLE)));
     }
 }

@@ -1,5 +1,5 @@
-// A host thread in place of a kernel that serves a host ring: it reads and writes the slots in pinned memory as
-// gpuorch/device/queue.cuh says. Thus the host's half is tested without a kernel.
+// A host thread in place of a kernel that serves a host ring, so that tests of the host's half need no kernel. The
+// thread reads and writes the slots in pinned memory like the functions of gpuorch/device/queue.cuh.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ public:
         uint32_t ticket;
         std::vector<uint32_t> words;
     };
-    /// Makes the answer to a task.
+    /// Returns the answer to a task: a status and words.
     using Answer = std::function<std::pair<gpo_status, std::vector<uint32_t>>(const Task&)>;
 
-    /// From here on, `answer` answers each task at once; if it is empty, tasks stay unanswered.
+    /// Starts the thread. `answer` answers each task at once. Without `answer`, the thread only reads tasks.
     explicit HostedKernel(gpo_queue_t queue, Answer answer = nullptr)
         : row_(row_of<HostRingRow>(queue)), answer_(std::move(answer)), thread_([this] { run(); }) {}
     ~HostedKernel() { end(); }
-    /// To be called before the queue's memory is freed.
+    /// Ends the thread. Must be called before the queue's memory is freed.
     void end() {
         stopping_ = true;
         if (thread_.joinable()) thread_.join();

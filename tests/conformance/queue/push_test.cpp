@@ -9,7 +9,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// A single thread pops up to `count` tasks of 16 bytes, as long as there are any.
+/// A single thread pops up to `count` tasks of 16 bytes, until the ring is empty.
 constexpr const char* kPop = R"(
 typedef unsigned long long u64;
 struct ring {

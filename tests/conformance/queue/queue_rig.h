@@ -1,4 +1,4 @@
-// Queues made by hand of plain memory.
+// Queues that tests lay out by hand in plain device memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gpo::test {
 
-/// A range's memory: the counter, and the order if there is one.
+/// The memory of a range: the counter of claims, and the order of the numbers if the range has an order.
 class RangeMemory {
 public:
     RangeMemory(Gpu& gpu, gpo_stream_t stream, uint64_t count, uint32_t batch, const std::vector<uint32_t>& order = {},
@@ -31,7 +31,7 @@ public:
         handle.flags = flags;
     }
 
-    /// The claims of a launch that is running, or was ended in the middle.
+    /// The counter of claims. The counter is 0 again after each launch, unless the launch was ended in the middle.
     uint64_t claims() const {
         uint64_t claims = 0;
         REQUIRE_OK(gpo_copy_to_host(stream_, &claims, words_, 8));
@@ -46,12 +46,12 @@ private:
     Memory words_, order_;
 };
 
-/// A ring's memory, empty and open.
+/// The memory of a ring that is empty and open.
 class RingMemory {
 public:
     struct Options {
         uint32_t capacity_log2 = 6, task_size = 16, priorities = 1, flags = 0;
-        uint64_t start = 0;  // the position of the next push, and of the next pop
+        uint64_t start = 0;  // position of the first push and of the first pop
     };
 
     RingMemory(Gpu& gpu, gpo_stream_t stream, Options options)

@@ -124,7 +124,7 @@ TEST_CASE("a queue that was made for a stream stays until the stream's work is d
     CHECK_OK(gpo_copy_to_host(stream, state.data(), row.words + 768, 4));
     CHECK_OK(gpo_queue_destroy(ring.release()));
     CHECK(is_device_memory(gpu, row.words));
-    // The word is written behind the call.
+    // The ring's state may change only after gpo_queue_destroy has returned.
     Stream reader = gpu.stream("reader");
     CHECK(comes_true([&] {
         CHECK_OK(gpo_copy_to_host(reader, state.data(), row.words + 768, 4));
@@ -170,7 +170,7 @@ TEST_CASE("queues come and go, and no device memory stays behind") {
     once();
     const uint64_t before = free_bytes();
     for (int i = 0; i < 20; ++i) once();
-    // The memory goes soon after the work on the queue's own stream.
+    // The memory is freed soon after the work on the queue's own stream is done.
     const uint64_t deadline = monotonic_ns() + static_cast<uint64_t>(kPatience);
     while (free_bytes() + (4 << 20) < before && monotonic_ns() < deadline) std::this_thread::yield();
     CHECK(free_bytes() + (4 << 20) >= before);

@@ -66,7 +66,7 @@ TEST_CASE("the numbers with the greatest costs come first, and equal costs keep 
     DeviceQueue range = make_queue(gpu, range_options(6));
     float costs[] = {1, 5, 3, 5, -2, std::numeric_limits<float>::infinity()};
     CHECK_OK(gpo_queue_set_costs(range, stream, costs, 6));
-    std::fill(std::begin(costs), std::end(costs), 0.0f);  // the caller may change them again
+    std::fill(std::begin(costs), std::end(costs), 0.0f);  // the caller may change the costs after the call
     CHECK(order_of(gpu, stream, range) == std::vector<uint32_t>{5, 1, 3, 2, 0, 4});
     CHECK(queue_info(range).device_bytes >= 384 + 24);
 }

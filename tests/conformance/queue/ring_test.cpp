@@ -5,7 +5,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// Offsets of the words of one priority.
+/// Offsets of the words of one priority, in bytes. kPriority is the size of all words of one priority.
 constexpr uint64_t kTail = 0, kHead = 128, kRoom = 256, kDone = 512, kRefused = 640, kState = 768, kPriority = 1024;
 
 }  // namespace
@@ -100,7 +100,7 @@ TEST_CASE("a ring's figures are sums over its priorities") {
     CHECK(info.depth == 3);
     CHECK(info.done == 10);
     CHECK(info.refused == 3);
-    set(1, kHead, 9);  // pops with tickets have taken places that no push has
+    set(1, kHead, 9);  // pops with tickets may take places before a push fills the places
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     info = queue_info(ring);
     CHECK(info.popped == 12);

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kNodes = R"(
 #include <gpuorch/device/queue.cuh>
 struct task { unsigned handler, number, rest[2]; };
-// The first node of a graph reads its task, the second one adds what the first has made of it.
+// The first node of a graph reads the task and doubles its number. The second node adds the result to the sums.
 extern "C" __global__ void twice(const task *mine, unsigned *made) { *made = 2 * mine->number; }
 extern "C" __global__ void add(const unsigned *made, unsigned long long *sums) {
     atomicAdd(&sums[0], (unsigned long long)*made);
@@ -55,7 +55,7 @@ struct Firing : Gpu {
                                            sizeof...(arguments), &made));
         return made;
     }
-    /// Graphs of two nodes. Each graph reads its own task in `tasks`.
+    /// Makes `count` graphs of two nodes. Each graph reads its own task in `tasks`.
     void make_adding(uint64_t count) {
         tasks = memory(count * sizeof(NumberTask));
         made = memory(count * 4);
@@ -127,7 +127,7 @@ TEST_CASE("tasks wait for the graphs of their handler while others are launched,
         handler.task_memory = task;
         Scheduler scheduler;
         REQUIRE_OK(gpu.create({gpu.adding_handler(), handler}, scheduler));
-        // Tasks for the second handler, which has one graph: number 5, some in a row, and every third.
+        // The second handler has one graph, and gets task 5, tasks 21 to 29, and every third task.
         std::vector<NumberTask> tasks;
         for (uint32_t i = 1; i <= 60; ++i) tasks.push_back({i == 5 || (i > 20 && i < 30) || i % 3 == 0, i, {}});
         push_tasks(gpu.ring, gpu.plain, tasks);
@@ -156,7 +156,7 @@ TEST_CASE("a scheduler launches a graph for each task, in steps, run after run" 
         CHECK(gpu.sum()[1] == run * 20);
         const auto info = scheduler_info(scheduler);
         CHECK(info.tasks == run * 20);
-        CHECK(info.steps >= run * 7);  // of three graphs each
+        CHECK(info.steps >= run * 7);  // each step launches at most three graphs
         CHECK(info.blocks == 1);
         CHECK(info.workers == 0);
         CHECK(queue_info(gpu.ring).done == run * 20);
@@ -194,7 +194,7 @@ TEST_CASE("graphs push tasks, tasks of no handler are errors, and a run stops in
     CHECK_OK(gpo_scheduler_stop(scheduler, kPatience));
     const auto info = scheduler_info(scheduler);
     CHECK(info.last_end == GPO_CANCELLED);
-    CHECK(info.tasks + info.depth == 114);  // what was taken was done
+    CHECK(info.tasks + info.depth == 114);  // every task that was taken was done
     REQUIRE_OK(gpo_scheduler_start(scheduler));
     CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));
     CHECK(gpu.sum()[1] == 111);

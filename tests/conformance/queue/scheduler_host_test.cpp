@@ -7,7 +7,8 @@ using namespace gpo::test;
 
 namespace {
 
-// Counts a request down by one in each turn and adds its number each time: the answer is number * (left + 1).
+// Handlers. `count` adds the request's number to the sum and counts `left` down, in each turn: the answer is
+// number * (left + 1).
 constexpr const char* kCount = R"(
 #include <gpuorch/device/scheduler.cuh>
 struct request { unsigned handler, number, left, sum; };
@@ -18,7 +19,7 @@ __device__ int count(gpo::task_context &at, const request &task) {
     return at.again(next);
 }
 __device__ int silent(gpo::task_context &at, const request &task) { return (int)task.number; }
-// Two tasks that nobody posted are done beside the answer.
+// Pushes two tasks that the host has not posted, and answers.
 __device__ int split(gpo::task_context &at, const request &task) {
     if (at.thread() == 0) at.push(request{3, 1, 0, 0}), at.push(request{3, 2, 0, 0});
     at.sync();
@@ -30,7 +31,8 @@ __device__ int add(gpo::task_context &at, const request &task) {
 }
 )";
 
-// Only some threads of a worker act where all have to; `left` says which.
+// The first two handlers are wrong: only some threads of a worker make a call that all threads have to make. `left`
+// says which threads make the call.
 constexpr const char* kSome = R"(
 #include <gpuorch/device/scheduler.cuh>
 struct request { unsigned handler, number, left, sum; };
@@ -91,7 +93,7 @@ struct Serving : Gpu {
         gpo_status status;
         uint32_t value;
     };
-    /// Posts a request and waits for its answer. The tenant has nothing else in the ring.
+    /// Posts a request and waits for its answer. The tenant must have no other request in the ring.
     Answer ask(const Request& request, uint32_t tenant = 0) {
         uint64_t count = 0;
         REQUIRE_OK(gpo_queue_post(ring, tenant, &request, 1, 77, &count));
@@ -122,7 +124,7 @@ TEST_CASE("requests of many turns are answered, whoever does them" * gated) {
         const auto many = gpu.ask({0, 7, 99, 0});
         CHECK(many.status == 3);
         CHECK(many.value == 700);
-        CHECK(gpu.ask({1, 41, 0, 0}).status == 41);  // without an answer of its own
+        CHECK(gpu.ask({1, 41, 0, 0}).status == 41);  // the handler returns 41, and gives no answer
         CHECK(gpu.ask({9, 0, 0, 0}).status == GPO_NOT_FOUND);
         CHECK(gpu.ask({2, 5, 0, 0}).value == 5);
         CHECK_OK(gpo_scheduler_drain(gpu.scheduler, kPatience));
@@ -225,7 +227,7 @@ TEST_CASE("a scheduler of a host ring drains what was posted, stops in the middl
         take_all();
         CHECK(taken == run * 30u);
     }
-    // Endless requests are neither done nor lost by a stop.
+    // A stop neither completes nor loses an endless request.
     const Request endless{0, 0, UINT32_MAX, 0};
     REQUIRE_OK(gpo_queue_post(gpu.ring, 1, &endless, 1, 0, &posted));
     REQUIRE_OK(gpo_queue_post(gpu.ring, 0, requests.data(), requests.size(), 0, &posted));
@@ -264,7 +266,7 @@ TEST_CASE("a scheduler ends when its host ring is closed and all is answered, an
             gpu.scheduler.release();
         }
     }
-    // Nothing is left of the runtimes; otherwise a deterministic runtime couldn't be made.
+    // A deterministic runtime can be created only if nothing is left of the runtimes above.
     auto options = sized<gpo_runtime_options>();
     options.device = "soft";
     options.schedule_seed = 1;

@@ -24,7 +24,7 @@ __device__ int lasts(gpo::task_context &at, const number_task &) {
     while (gpo::atomic::now() - begin < at.argument<lasting>()->ns) gpo::atomic::pause(1000);
     return 0;
 }
-// Of one worker to a block: in another block than the first. What it pushes then another worker has to do.
+// Needs one worker per block. Runs in any block but the first, and pushes a task that another worker has to do.
 __device__ int lasts_elsewhere(gpo::task_context &at, const number_task &task) {
     if (blockIdx.x == 0) return at.again(task);
     lasts(at, task);
@@ -44,7 +44,7 @@ struct Limits : Gpu {
     Limits() : plain(stream("plain")), ring(make_queue(*this, ring_options(64))) {
         options = scheduler_options(ring, kNothing);
     }
-    /// Why a scheduler can't be made.
+    /// Creates a scheduler, which must fail with `status`. Returns the message.
     std::string refusal(gpo_status status, std::initializer_list<const char*> names = {"nothing"}) {
         Scheduler made;
         CHECK_STATUS(status, create_scheduler(*this, options, names, made));
@@ -132,7 +132,7 @@ TEST_CASE("two schedulers share a device, and a third that finds no multiprocess
     CHECK(scheduler_info(first).tasks == 20);
     CHECK(scheduler_info(second).tasks == 20);
     second.reset();
-    CHECK(comes_true([&] {  // its resources are freed soon
+    CHECK(comes_true([&] {  // resources of the second scheduler are freed soon
         Scheduler third;
         return create_scheduler(gpu, gpu.options, {"nothing"}, third) == GPO_SUCCESS;
     }));
@@ -217,7 +217,7 @@ TEST_CASE("tasks that push for ever fill their ring, are told so, and the schedu
     CHECK_OK(gpo_scheduler_stop(scheduler, kPatience));
     const auto errors = task_errors(scheduler);
     REQUIRE(!errors.empty());
-    CHECK(errors[0].status == GPO_TIMEOUT);  // returned by the push, and by the handler
+    CHECK(errors[0].status == GPO_TIMEOUT);  // the handler returns the status of its push
     const auto info = scheduler_info(scheduler);
     CHECK(info.errors >= errors.size());
     CHECK(info.depth > 0);

@@ -1,4 +1,4 @@
-// Shared by the tests of schedulers: a scheduler with a queue, and its figures.
+// For the tests of schedulers: functions that create a scheduler and read its figures and errors.
 #pragma once
 
 #include "conformance/queue/host_rig.h"
@@ -7,7 +7,7 @@ namespace gpo::test {
 
 using Scheduler = Owned<gpo_scheduler_t, gpo_scheduler_destroy>;
 
-/// Fewer blocks and threads than there could be: the tests run beside others.
+/// Options with few blocks and threads, because other tests run at the same time.
 inline gpo_scheduler_options scheduler_options(gpo_queue_t queue, const char* source, const char* label = "tasks") {
     auto options = sized<gpo_scheduler_options>();
     options.form = GPO_SCHEDULER_RESIDENT;
@@ -52,7 +52,7 @@ inline std::vector<gpo_task_error> task_errors(gpo_scheduler_t scheduler) {
     return errors;
 }
 
-/// A task of the tests: 16 bytes.
+/// A task of the tests, of 16 bytes.
 struct NumberTask {
     uint32_t handler, number, rest[2];
 };

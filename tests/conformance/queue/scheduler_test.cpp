@@ -11,7 +11,7 @@ using namespace gpo::test;
 
 namespace {
 
-// The argument: words that handlers add to.
+// Handlers. The scheduler's argument is the address of words that `add` adds to.
 constexpr const char* kAdd = R"(
 #include <gpuorch/device/scheduler.cuh>
 
@@ -78,7 +78,7 @@ TEST_CASE("a scheduler does what streams push, and drains" * gated) {
         Adding gpu(workers);
         Scheduler scheduler = make_scheduler(gpu, gpu.options, {"add", "refuse"});
         CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_READY);
-        push_tasks(gpu.ring, gpu.plain, numbers(100));  // before the run, and beside it
+        push_tasks(gpu.ring, gpu.plain, numbers(100));  // 100 tasks before the run, 400 during the run
         REQUIRE_OK(gpo_scheduler_start(scheduler));
         push_tasks(gpu.ring, gpu.plain, numbers(400));
         CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_RUNNING);
@@ -98,7 +98,7 @@ TEST_CASE("a scheduler does what streams push, and drains" * gated) {
 }
 
 TEST_CASE("tasks push tasks, and a scheduler that drains does all of them" * gated) {
-    // Each task pushes its two children of a tree of 2^10 - 1 nodes: by each thread of a warp that has one.
+    // The tasks are the 2^10 - 1 nodes of a binary tree. Each task pushes its two children, by two threads of the warp.
     constexpr const char* kTree = R"(
 #include <gpuorch/device/scheduler.cuh>
 struct node { unsigned handler, number, rest[2]; };
@@ -131,7 +131,7 @@ TEST_CASE("a scheduler that was drained is started again, and goes on with the s
         CHECK(mentions(queue_refusal(), "scheduler `tasks` runs already"));
         push_tasks(gpu.ring, gpu.plain, numbers(50));
         CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));
-        CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));  // it has
+        CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));  // the scheduler has drained already
         CHECK(gpu.sum() == run * 50 * 49 / 2);
         const auto info = scheduler_info(scheduler);
         CHECK(info.runs == run);
@@ -152,7 +152,7 @@ TEST_CASE("tasks that fail and tasks of no handler are errors that name them, an
         CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));
         auto errors = task_errors(scheduler);
         REQUIRE(errors.size() == 2);
-        if (errors[0].handler != 1) std::swap(errors[0], errors[1]);  // of two workers
+        if (errors[0].handler != 1) std::swap(errors[0], errors[1]);  // two workers may report in any order
         CHECK(errors[0].handler == 1);
         CHECK(errors[0].status == GPO_FAILED);
         CHECK(errors[0].position == 1);
@@ -167,7 +167,7 @@ TEST_CASE("tasks that fail and tasks of no handler are errors that name them, an
         CHECK(handler.tasks == 2);
         CHECK(handler.errors == 1);
         CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_scheduler_get_handler(scheduler, 2, &handler));
-        // More than are stored are counted.
+        // Errors are counted even when there is no room to store them.
         REQUIRE_OK(gpo_scheduler_start(scheduler));
         push_tasks(gpu.ring, gpu.plain, numbers(9, 5));
         CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));
@@ -180,7 +180,8 @@ TEST_CASE("tasks that fail and tasks of no handler are errors that name them, an
 
 namespace {
 
-// Waits until the host says go, or the scheduler stops.
+// A handler that waits until the host says go. If the task's number isn't 0, the handler also returns when the
+// scheduler stops.
 constexpr const char* kGate = R"(
 #include <gpuorch/device/scheduler.cuh>
 struct number_task { unsigned handler, number, rest[2]; };
@@ -219,7 +220,7 @@ TEST_CASE("a scheduler that is stopped in the middle leaves the tasks that have 
     push_tasks(gpu.ring, gpu.plain, {{0, 0, {}}, {0, 0, {}}, {0, 0, {}}});
     REQUIRE_OK(gpo_scheduler_start(scheduler));
     REQUIRE(comes_true([&] { return gpu.begun() == 1; }));
-    // The handler doesn't return: deadlines pass.
+    // The handler doesn't return, so the calls reach their deadlines.
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_drain(scheduler, 1'000'000));
     CHECK(scheduler_info(scheduler).state == GPO_SCHEDULER_DRAINING);
     CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_stop(scheduler, 1'000'000));
@@ -251,7 +252,7 @@ TEST_CASE("destroying a scheduler, or a shutdown, stops a run in its middle; its
         REQUIRE(comes_true([&] { return gpu.begun() == 1; }));
         if (how[0] == 'q') {
             CHECK_OK(gpo_queue_destroy(gpu.ring.release()));
-            CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_wait(scheduler, 5'000'000));  // its ring lives
+            CHECK_STATUS(GPO_TIMEOUT, gpo_scheduler_wait(scheduler, 5'000'000));  // the run goes on
             gpu.go();
             CHECK_OK(gpo_scheduler_drain(scheduler, kPatience));
             CHECK(gpu.begun() == 2);
@@ -296,7 +297,7 @@ TEST_CASE("a thread that waits for a run learns that the scheduler is destroyed,
     CHECK(comes_true([&] { return sleeps != UINT64_MAX && sleeps_of("waits") > sleeps; }));
     CHECK_OK(gpo_scheduler_destroy(scheduler.release()));
     CHECK(comes_true([&] { return waited != GPO_NOT_READY; }));
-    CHECK((waited == GPO_CANCELLED || waited == GPO_STALE_HANDLE));  // or the thread slept before it waited
+    CHECK((waited == GPO_CANCELLED || waited == GPO_STALE_HANDLE));  // stale if the thread slept before its call
     gpu.go();
     waiter.join();
 }
@@ -312,7 +313,7 @@ TEST_CASE("a scheduler and its queue that are destroyed keep their memory while 
     CHECK_OK(gpo_queue_destroy(gpu.ring.release()));
     CHECK_OK(gpo_scheduler_destroy(scheduler.release()));
     other.reset();
-    CHECK(comes_true([&] { return !is_device_memory(gpu, freed); }));  // other frees have happened
+    CHECK(comes_true([&] { return !is_device_memory(gpu, freed); }));  // the ring destroyed last is freed
     CHECK(is_device_memory(gpu, kept));
     gpu.go();
     CHECK(comes_true([&] { return !is_device_memory(gpu, kept); }));

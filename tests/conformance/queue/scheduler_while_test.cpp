@@ -1,4 +1,4 @@
-// Schedulers whose form is a while: a graph that takes a batch of tasks in each turn.
+// Schedulers of the form GPO_SCHEDULER_WHILE: a graph with a loop that takes a batch of tasks in each turn.
 #include "conformance/queue/scheduler_rig.h"
 
 using namespace gpo::test;
@@ -65,7 +65,7 @@ TEST_CASE("a scheduler that is a while does tasks that push tasks, run after run
             CHECK(info.form == GPO_SCHEDULER_WHILE);
             CHECK(info.last_end == GPO_SUCCESS);
             CHECK(info.tasks == run * 255);
-            CHECK(info.steps > 2 * run);  // turns
+            CHECK(info.steps > 2 * run);  // a step is a turn of the loop
             CHECK(info.runs == run);
         }
     }

@@ -1,5 +1,5 @@
-// Host rings with kernels that serve them by gpuorch/device/queue.cuh: answers, several tenants and threads,
-// relaunches, and who ends whom.
+// Host rings with kernels that serve them through gpuorch/device/queue.cuh: answers, several tenants and threads,
+// relaunches, and the ways in which a kernel ends.
 #include <algorithm>
 #include <thread>
 
@@ -61,7 +61,7 @@ struct Server : Gpu {
         while (word(0) == 0) std::this_thread::yield();
     }
     int32_t word(size_t i) const { return *const_cast<const volatile int32_t*>(&words[i]); }
-    /// How the dispatcher has ended.
+    /// The status with which the dispatcher ended.
     int32_t verdict() const { return word(2); }
 
     Stream resident;
@@ -81,7 +81,7 @@ uint64_t ask(gpo_queue_t ring, uint32_t tenant, uint64_t tasks, uint64_t batch) 
         uint64_t accepted = 0;
         gpo_queue_post(ring, tenant, requests.data(), requests.size(), posted, &accepted);
         posted += accepted;
-        if (accepted == 0 && posted == taken) std::this_thread::yield();  // other tenants have all places
+        if (accepted == 0 && posted == taken) std::this_thread::yield();  // tasks of other tenants fill the ring
         if (accepted == 0 && posted != taken && gpo_queue_wait(ring, tenant, kPatience) != GPO_SUCCESS)
             return UINT64_MAX;
         gpo_answer entries[64];
@@ -188,7 +188,8 @@ TEST_CASE("a kernel that hears nothing from the host ends at its bound, and the 
     for (int turn = 0; turn < 3; ++turn) {
         CAPTURE(turn);
         REQUIRE_OK(gpo_queue_post(server.ring, 0, requests, 2, 10, &posted));
-        // On a busy machine a worker may come to its bound before the dispatcher has begun.
+        // On a busy machine, a worker may reach its bound before the dispatcher has begun. Another launch then answers
+        // the tasks.
         uint64_t taken = 0;
         for (int launches = 0; taken < 2 && launches < 100; ++launches) {
             server.start(20'000'000);

@@ -1,4 +1,4 @@
-// Queues made by the host with kernels that use them by gpuorch/device/queue.cuh: orders, tasks from both sides,
+// Queues that the host creates, in kernels that use gpuorch/device/queue.cuh: orders, tasks from host and kernels,
 // replays, and kernels that stay until the host ends them.
 #include <algorithm>
 #include <numeric>
@@ -51,7 +51,7 @@ extern "C" __global__ void grow(gpo::ring ring, unsigned *done, int *status) {
     if (threadIdx.x == 0) *status = last;
 }
 
-// Each task pushes itself again, for ever.
+// Each task pushes itself again, endlessly.
 extern "C" __global__ void renew(gpo::ring ring, int *statuses) {
     node here;
     int status;
@@ -72,7 +72,7 @@ extern "C" __global__ void desert(gpo::ring ring, int *status) {
     *status = gpo::pop(ring, here, gpo::nanoseconds(20000000000ull));
 }
 
-// Does what is there, until there has been nothing for a fifth of a second.
+// Does tasks until the ring has been empty for a fifth of a second.
 extern "C" __global__ void stay(gpo::ring ring, int *statuses) {
     node here;
     int status;
@@ -199,7 +199,7 @@ TEST_CASE("tasks that push tasks for ever go on when the ring is closed, and end
     Stream resident = gpu.stream("server", GPO_STREAM_RESIDENT), stream = gpu.stream();
     DeviceQueue ring = make_queue(gpu, ring_options(64));
     auto statuses = gpu.pinned<int32_t>(64);
-    const std::vector<Node> tasks(64);  // as many as there are places
+    const std::vector<Node> tasks(64);  // as many tasks as the ring has places
     CHECK_OK(gpo_queue_push(ring, stream, tasks.data(), tasks.size(), 0));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK_OK(launch(resident, renew, 2, 32, row_of<RingRow>(ring), statuses.data()));
@@ -227,7 +227,7 @@ TEST_CASE("where a consumer is gone with its task, a closed ring has no end, and
     const std::vector<Node> tasks(64);
     CHECK_OK(gpo_queue_push(ring, stream, tasks.data(), tasks.size(), 0));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
-    CHECK_OK(gpo_queue_close(ring));  // while it is full
+    CHECK_OK(gpo_queue_close(ring));  // while the ring is full
     CHECK_OK(launch(stream, desert, 1, 1, row_of<RingRow>(ring), statuses.data()));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK(statuses[0] == 0);
@@ -238,7 +238,7 @@ TEST_CASE("where a consumer is gone with its task, a closed ring has no end, and
     CHECK(info.popped == 64);
     CHECK(info.done == 63);
     CHECK(info.state == GPO_QUEUE_CLOSED);
-    // Lost tasks stay lost: only a reset makes the ring as new.
+    // A task whose consumer left without gpo::done never becomes done. Only a reset restores the ring.
     CHECK_OK(gpo_queue_reset(ring, stream));
     CHECK_OK(gpo_queue_push(ring, stream, tasks.data(), 1, 0));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
