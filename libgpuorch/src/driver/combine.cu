@@ -1,5 +1,6 @@
-// How collectives combine the data of several ranks; base/combine.h says what is computed. combine.ptx is made of this
-// by make_builtin.py; softgpu/image/combine.cpp has the same for the software GPU.
+// The kernels that combine the data of several ranks for collectives. base/combine.h defines the arithmetic.
+// make_builtin.py compiles this file to combine.ptx; softgpu/image/combine.cpp has the same kernels for the software
+// GPU.
 //
 // destination[i] = sources[0][i] op sources[1][i] op ... for i < n. `destination` may be one of the sources; addresses
 // are aligned to the type. `source_count`: 1 to 16. `type`, `reduction`: see gpo::combine::Type and Reduction.
@@ -45,7 +46,7 @@ struct Combine {
             for (u32 source = 1; source < source_count; ++source) {
                 pack = reinterpret_cast<const Packed*>(sources.address[source])[i];
                 u32 same = reduction;
-                asm volatile("" : "+r"(same));  // or there would be a loop for each reduction
+                asm volatile("" : "+r"(same));  // keeps the compiler from making a loop for each reduction
                 run.combine(same, pack.element);
             }
             run.store(reduction, divisor, pack.element);
@@ -75,12 +76,16 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // --- a small all-reduce, in one kernel for each rank ---
 //
-// Every rank stores what it has into the inbox of each other rank, 8 bytes at a time, each half with the number of the
-// all-reduce beside it: 16 bytes in one store, so that who reads the number twice has the data too, and nothing needs
-// a fence. Then it combines what has come. (The packets are those that NCCL and MSCCL++ call LL.) An inbox has two
-// halves, for odd and even numbers: who stores number e + 2 has seen the peer's number e + 1, which the peer sent after
-// it was done with e. Each block counts for itself, so that no block waits for another of its kernel: therefore all
-// launches have blocks of kThreads threads, or one smaller block.
+// Each rank sends its data to the inboxes of all other ranks. Then it combines its own data with the received data. A
+// *packet* carries 8 bytes of data, with the number of the all-reduce behind each half. A single store writes all 16
+// bytes of a packet. A reader that finds the number in both places therefore has the data too, without a fence. (NCCL
+// and MSCCL++ call such packets LL.)
+//
+// An inbox has two halves, for odd and even numbers. A rank that stores number e + 2 overwrites number e. The peer is
+// then done with number e: the rank has already received number e + 1, which the peer sends only afterwards.
+//
+// Each block counts all-reduces itself, so that no block waits for another block of the same kernel. Therefore all
+// launches have blocks of kThreads threads, or a single smaller block.
 
 namespace {
 
@@ -88,7 +93,7 @@ constexpr u32 kMostMailboxes = 8, kThreads = 256;
 
 struct Mailboxes {
     u64 inbox[kMostMailboxes];   // by rank, of 2 * ranks * slots packets
-    u64 numbers;                 // this rank's: for each block that of its last all-reduce
+    u64 numbers;                 // for each block of this rank, the number of its last all-reduce
     u64 slots;                   // of 8 bytes of data
     u32 ranks, rank;
 };
@@ -133,7 +138,7 @@ __device__ inline void store(u64 address, u64 bytes, u64 data) {
 
 struct Exchange {
     const Mailboxes& boxes;
-    u64 own, destination, bytes, slot;   // of this thread: its data, and where the result goes
+    u64 own, destination, bytes, slot;   // this thread's data, where the result goes, its size, and the slot
     u32 reduction, number;
 
     template <class Element>
@@ -171,13 +176,13 @@ __device__ inline void all_reduce_small(const Mailboxes& boxes, u64 source, u64 
     auto* const last = reinterpret_cast<volatile u32*>(boxes.numbers) + blockIdx.x;
     const u32 number = *last + 1;
     if (at < bytes) Exchange{boxes, own, destination + at, bytes - at, slot, reduction, number}(Element());
-    __syncthreads();   // all have read the number
+    __syncthreads();   // all threads have read the number
     if (threadIdx.x == 0) *last = number;
 }
 
 }  // namespace
 
-// One for each type: they are called where a fraction of a microsecond counts.
+// A kernel for each type: in a small all-reduce, a fraction of a microsecond counts.
 #define GPO_ALL_REDUCE_SMALL(name, ...)                                                                              \
     extern "C" __global__ void __launch_bounds__(kThreads)                                                           \
         gpo_all_reduce_small_##name(const __grid_constant__ Mailboxes boxes, u64 source, u64 destination, u64 bytes, \
