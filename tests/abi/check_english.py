@@ -17,7 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST, PUBLIC = 8, 6   # per cent
 USERS_READ = ("libgpuorch/include", "bindings", "samples")
 LIMITS = {
-    "libgpuorch/src/stream": 17,
     "tests": 18,
     "tests/conformance/peers": 19,
     "tests/conformance/queue": 9,
