@@ -17,9 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST, PUBLIC = 8, 6   # per cent
 USERS_READ = ("libgpuorch/include", "bindings", "samples")
 LIMITS = {
-    "libgpuorch/src/completion": 9,
-    "libgpuorch/src/driver": 12,
-    "libgpuorch/src/stream": 17,
 }
 LEFT_OUT = ("build", "tests/bench/history", "tests/images", ".git")
 FEW = 3   # sentences that a small folder may have in any case

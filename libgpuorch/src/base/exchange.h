@@ -1,16 +1,18 @@
 // How ranks exchange small data from kernel to kernel, in a small all-reduce. Both sources of its kernels include this
 // file: driver/combine.cu, compiled by nvcc, and softgpu/image/combine.cpp.
 //
-// Every rank stores its data into the inbox of each other rank, in packets: 8 bytes of data, and beside each half of
-// them the number of the all-reduce. A half and its number are one store, so a reader that finds both numbers has the
-// data, without a fence. (NCCL and MSCCL++ call such packets LL.) Then each rank combines the data of all ranks.
+// Each rank sends its data to the inboxes of all other ranks. Then it combines its own data with the received data. A
+// *packet* carries 8 bytes of data, with the number of the all-reduce behind each half. A half and its number are one
+// store, so a reader that finds the number in both places has the data too, without a fence. (NCCL and MSCCL++ call such
+// packets LL.)
 //
-// An inbox has two halves, for odd and even numbers. A rank sends number e + 2 only after all peers have sent e + 1,
-// and each peer sends e + 1 only after its reads of e: so a half is free when it is written again. Each block counts
-// its launches itself, and no block waits for another block of its kernel. Therefore all launches have blocks of
-// kThreads threads, or a single smaller block.
+// An inbox has two halves, for odd and even numbers. A rank that stores number e + 2 overwrites number e. The peer is
+// then done with number e: the rank has already received number e + 1, which the peer sends only afterwards.
 //
-// If only some ranks' kernels could be launched, those kernels would wait for ever. On the software GPU the host writes
+// Each block counts all-reduces itself, so that no block waits for another block of the same kernel. Therefore all
+// launches have blocks of kThreads threads, or a single smaller block.
+//
+// If only some ranks' kernels could be launched, those kernels would wait without end. On the software GPU the host writes
 // the launch's number to a word, which kernels read after long waits. A kernel with that number gives up, and its
 // results are undefined. On CUDA kernels don't give up: counting the reads of a packet made an all-reduce of 8 KiB 8 %
 // slower (2.68 us and 2.88 on two H200s).
@@ -28,7 +30,7 @@ constexpr u32 kMostRanks = 8, kThreads = 256;   // of a block, each with 8 bytes
 /// A parameter of the kernels.
 struct Mailboxes {
     u64 inbox[kMostRanks];   // by rank, each of 2 * ranks * slots packets
-    u64 numbers;             // this rank's: for each block that of its last all-reduce
+    u64 numbers;             // for each block of this rank, the number of its last all-reduce
     u64 slots;               // of 8 bytes of data
     u32 ranks, rank;
 };

@@ -5,13 +5,13 @@
 // - In a *turn* the scanner looks once at each of its streams: it asks the driver for the stream's marks, and completes
 //   the marks that the GPU has passed. Other marks are *pending*. A turn that completes a mark makes *progress*.
 // - *Spin*: begin the next turn at once. Latency mode spins until it parks.
-// - *Sleep*: begin the next turn after a rest. Balanced mode sleeps. The rest is a sixteenth of the time for which the
-//   oldest pending mark has waited, at least 10 us, at most 1 ms.
-// - *Expect* an end: assume, if the work before a stream's last four marks took equally long, that the work before its
-//   oldest mark does too. Balanced mode sleeps until shortly before the expected end, at most 1 ms at a time. Then it
+// - *Sleep*: begin the next turn after a rest. Balanced mode sleeps. The rest is a sixteenth of the oldest pending
+//   mark's age: at least 10 us, at most 1 ms.
+// - *Expect* an end: if the work before a stream's last four marks took equally long, assume the same of the work
+//   before its oldest mark. Balanced mode sleeps until shortly before the expected end, at most 1 ms at a time. Then it
 //   spins, for a twentieth of the time at most, and then takes the shortest rests until shortly after the end. If the
-//   end doesn't come, balanced mode sleeps as without an expectation. Where the driver notifies, or kernels run
-//   on the host's cores, no end is expected.
+//   end doesn't come, balanced mode sleeps as without an expectation. If the driver notifies, or kernels run on the
+//   host's cores, no end is expected.
 // - A thread is *blocked* while it is inside a call that waits. In the first millisecond, the thread itself or the
 //   scanner, which then spins, looks for its completion all the time. Later, the rest between two looks is a fiftieth
 //   of the time that the thread has been blocked.
@@ -68,7 +68,7 @@ uint64_t rest_of_blocked(uint64_t blocked, bool may_spin) noexcept;
 enum class Listening : uint8_t {
     no,
     announced,   // if this turn makes no progress, the scanner sleeps until the driver notifies
-    woken,       // the scanner listened before this turn, and was woken: it doesn't announce after this turn
+    woken,       // the scanner has listened before this turn, and was woken: no announcement after this turn
 };
 
 /// State that one turn passes to the next. Times are from host::now().

@@ -41,7 +41,7 @@ void trace_completion(WatchedStream& stream, const Mark& mark, const Outcome& ou
 
 }  // namespace
 
-// Timed events on their way back to the context, a batch at a time.
+// Gives timed events back to the context, in batches.
 class Scanner::Returns {
 public:
     explicit Returns(Context& context) : context_(context) {}
@@ -71,8 +71,8 @@ Scanner::Scanner(Context& context) noexcept
     first_now_ = host::now();
 }
 
-// When a mark was made. The error is that of reading the clocks: the first look at both lies before every mark, so the
-// time from then to now is longer than the mark's age.
+// Converts the ticks at which a mark was made into a time of host::now(). The error is at most the error of reading the
+// clocks: both were first read before every mark was made, so the rate is taken over a longer time than the mark's age.
 uint64_t Scanner::time_of(uint64_t ticks) const noexcept {
     if (ticks >= ticks_ || ticks_ <= first_ticks_) return now_;
     const double rate = static_cast<double>(now_ - first_now_) / static_cast<double>(ticks_ - first_ticks_);
@@ -96,9 +96,9 @@ void Scanner::add(WatchedStream& stream) {
 }
 
 void Scanner::wake(const MarkQueue* marks) noexcept {
-    host::light_fence();  // between the push and the look; the heavy one is in run()
+    host::light_fence();  // between the push and the look; pairs with the heavy fences of begin_listening() and rest()
     if (!asleep_.load(std::memory_order_acquire)) [[likely]] return;
-    // It listens or sleeps for the mark before this one, which is reached first.
+    // The scanner already listens or sleeps for the mark before, which is reached first.
     if (marks && marks->size() > 1) return;
     asleep_.store(false, std::memory_order_relaxed);  // one waker is enough
     listener_.signal.fetch_add(1, std::memory_order_seq_cst);
@@ -123,7 +123,7 @@ void Scanner::run() noexcept {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         const bool listens = state.listening == pace::Listening::announced;
         if (listens) begin_listening();
-        // Read before the streams are: this turn sees every mark that was made before stop() was called.
+        // Read before the turn looks at the streams: the turn sees every mark that was made before stop() was called.
         const bool stopping = stopping_.load(std::memory_order_seq_cst);
         take_arrivals();
         const pace::Turn turn = look_at_all(notifies, state.asks_all());
@@ -142,8 +142,8 @@ void Scanner::run() noexcept {
     streams_.clear();
 }
 
-// A thread that adds a stream, pushes a mark or completes an event after the fence sees that the scanner listens. What
-// was added, pushed or completed before the fence is seen by this turn.
+// A thread that adds a stream, pushes a mark or completes an event after the fence sees that the scanner listens. This
+// turn sees everything that was added, pushed or completed before the fence.
 void Scanner::begin_listening() noexcept {
     asleep_.store(true, std::memory_order_seq_cst);
     listener_.listening.store(true, std::memory_order_seq_cst);
@@ -157,7 +157,7 @@ void Scanner::take_arrivals() noexcept {
     streams_.splice(streams_.end(), arrivals_);
 }
 
-// A turn.
+// The part of a turn that looks at all streams. Unused streams are destroyed.
 pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
     pace::Turn turn{.may_listen = notifies && entered_};
     enter();
@@ -173,9 +173,9 @@ pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
     for (auto at = streams_.begin(); at != streams_.end();) {
         WatchedStream& stream = *at->stream;
         Watched& watched = at->watched;
-        // Asked once in a turn: whoever marks has this line taken away each time.
+        // Read once per turn: each read takes the cache line away from the threads that push marks.
         const size_t marked = watched.marks.size();
-        host::crossing();  // here it may be marked and let go
+        host::crossing();  // here another thread may push a mark and release the stream
         if (marked) {
             const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
             turn.progress |= done != 0;
@@ -193,7 +193,7 @@ pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
     return turn;
 }
 
-// Marks of this stream haven't been reached.
+// Adds a stream with pending marks to the turn's findings.
 void Scanner::note_pending(Watched& watched, pace::Turn& turn) const noexcept {
     turn.pending = true;
     turn.may_listen &= !watched.deferring.load(std::memory_order_acquire);
@@ -255,7 +255,9 @@ void Scanner::stop_listening() noexcept {
     asleep_.store(false, std::memory_order_seq_cst);
 }
 
-// For good. A driver that refuses is asked again, a few times: then marks are failed with what it says of them.
+// Makes the context current on the scanner's thread, in the relaxed capture mode, until the thread ends. If the driver
+// refuses, the next turns try again. After more than kRefusals refusals, turns query the marks all the same, and the
+// driver's answers fail the marks.
 void Scanner::enter() noexcept {
     if (entered_) return;
     const driver::Table& table = context_.table();
@@ -269,26 +271,26 @@ void Scanner::enter() noexcept {
     refusals_ = entered_ ? 0 : refusals_ + 1;
 }
 
-// From when on the oldest mark's age counts. Where somebody is blocked on it, not before the mark before it was
-// reached: what lies between the two has not begun earlier.
+// Time from which the oldest mark's age counts. If a thread is blocked on the mark, the age counts from the completion
+// of the mark before, if this is later: the work between the two marks hasn't begun earlier.
 uint64_t Scanner::begin_of_wait(Watched& watched) const noexcept {
     const Mark& mark = watched.marks.at(0);
     const uint64_t submitted = time_of(mark.submitted);
     return mark.target && mark.target->awaited() ? std::max(submitted, watched.last_completed_ns) : submitted;
 }
 
-// From when on the work before the oldest mark can have run.
+// The earliest time at which the work before the oldest mark can have begun.
 uint64_t Scanner::begin_of_work(Watched& watched) const noexcept {
     return std::max(time_of(watched.marks.at(0).submitted), watched.last_completed_ns);
 }
 
-// Of the streams: one that was marked, or that nobody but the scanner has any more.
+// True if a stream has marks, or only the scanner has a reference to it.
 bool Scanner::any_to_see() const noexcept {
     return std::any_of(streams_.begin(), streams_.end(),
                        [](const Entry& entry) { return entry.watched.marks.size() != 0 || entry.stream->only(); });
 }
 
-// "Not yet": it is being captured.
+// CUDA_ERROR_NOT_READY: the stream is being captured.
 CUresult Scanner::ask_for_capture(WatchedStream& stream) noexcept {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = context_.table().cuStreamIsCapturing(stream.native(), &capture);
@@ -305,19 +307,19 @@ CUresult Scanner::ask(WatchedStream& stream, Watched& watched, Mark& mark) noexc
         if (const CUresult result = ask_for_capture(stream); result != CUDA_SUCCESS) return result;
         const CUresult recorded = table.cuEventRecord(mark.event, stream.native());
         if (recorded != CUDA_SUCCESS) return is_sticky(recorded) ? recorded : CUDA_ERROR_NOT_READY;
-        // In a capture that the host has begun meanwhile it is recorded again, when that has ended.
+        // If the host has begun a capture meanwhile, the event is recorded again after the capture.
         if (const CUresult result = ask_for_capture(stream); result != CUDA_SUCCESS) return result;
         mark.deferred = false;
     }
     if (!mark.event) return CUDA_SUCCESS;
     const CUresult result = table.cuEventQuery(mark.event);
     if (result != CUDA_ERROR_CAPTURED_EVENT || !stream.given_out()) return result;
-    mark.deferred = true;   // the host's capture has begun and ended unseen
+    mark.deferred = true;   // the host has begun and ended a capture, unseen by the scanner
     watched.deferring.store(true, std::memory_order_release);
     return CUDA_ERROR_NOT_READY;
 }
 
-// Returns the operation that is known to be done with it; 0: none.
+// Returns the newest operation that is known to be done with the mark; 0: none.
 uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now,
                           Returns& returns) noexcept {
     Outcome outcome;
@@ -329,13 +331,13 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
     if (Beginning* since = mark.since(); since && !outcome.error && since->holds(mark.since_recording())) {
         float milliseconds = 0;
         if (context_.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS &&
-            milliseconds >= 0)   // else it was completed since
+            milliseconds >= 0)   // negative: `since` was recorded again meanwhile, and that recording is complete
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && mark.timing && !context_.lost()) returns.add(mark.event);
-    if (mark.origin != 0)  // somebody has asked to be notified
+    if (mark.origin != 0)  // the program has asked for this notification
         stream.runtime().counters.count_completion(now - outcome.submitted_ns, outcome.status());
-    // Before anybody is notified: who has been may ask the stream, or end the trace.
+    // Before the delivery: a notified thread may query the stream, or end the trace.
     if (!outcome.error) watched.seen_done(outcome.operation);
     if (mark.origin != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
@@ -346,8 +348,8 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
     return outcome.error ? 0 : outcome.operation;
 }
 
-// Whoever sleeps is woken by the first entry of a turn, and comes while the others are put; a wake for each would cost
-// more than all else.
+// The first entry of a turn wakes sleeping waiters, which arrive while the other entries are put. A wake-up for each
+// entry would cost more than all else.
 void Scanner::put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
     const bool first = unnotified_queue_ != &queue;
     if (first) notify();
@@ -365,16 +367,17 @@ void Scanner::notify() noexcept {
     unnotified_queue_ = nullptr;
 }
 
-// How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the
-// driver keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first,
-// and the second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds,
-// which a GPU hardly has got to, waits for the next turn. A query pulls the driver's cache lines to this core, which
-// delays the next submission from another core. So if all marks had been reached the last time, the newest is asked
-// first, and one question does; if that was too soon, marks are left alone for longer.
+// Returns the number of reached marks, from the oldest. A query that is answered "not yet" costs 1.3 us, during which
+// the driver blocks submitting threads. A query that is answered "done" costs a tenth of this. Therefore the oldest
+// mark is queried first, and the second "not yet" ends the turn. In balanced mode, a mark that was made within the last
+// few microseconds waits for the next turn, because a GPU can hardly have reached it. A query pulls the driver's cache
+// lines to this core, which delays the next submission from another core. Therefore, if all marks were reached the last
+// time, the newest mark is queried first, and a single query is enough. If this query came too early, the next turns
+// leave marks alone for longer.
 size_t Scanner::count_reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept {
     MarkQueue& marks = watched.marks;
     if (watched.deferring.load(std::memory_order_acquire)) {
-        // A mark that is not recorded yet holds up those behind it.
+        // A mark whose event isn't recorded yet holds up all later marks.
         size_t done = 0;
         for (result = CUDA_SUCCESS; done < size; ++done)
             if ((result = ask(stream, watched, marks.at(done))) != CUDA_SUCCESS) break;
@@ -382,12 +385,13 @@ size_t Scanner::count_reached(WatchedStream& stream, Watched& watched, size_t si
     }
     const size_t old =
         asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(watched.youth, kYouth));
-    size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
-    // The oldest, then the newest that is old enough, then the one in the middle of what is left.
+    size_t low = 0, high = old;   // marks before `low` are done; the mark at `high` isn't, or is too young
+    // Queries the oldest mark, then the newest mark that is old enough, then the middle of the remaining marks.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
         const bool newest = high == old && (low != 0 || (watched.keeps_up && refusals == 0));
         const size_t probe = newest ? old : low == 0 ? 1 : low + (high - low + 1) / 2;
-        // A mark without an event follows the newest before it that has one; if that one is gone, it was reached.
+        // A mark without an event is reached with the newest mark before it that has an event. If the latter has left
+        // the queue, both are reached.
         const size_t back = marks.at(probe - 1).since_event;
         const size_t asked = probe > back ? probe - back : 0;
         result = asked > low ? ask(stream, watched, marks.at(asked - 1)) : CUDA_SUCCESS;
@@ -411,7 +415,7 @@ size_t Scanner::count_reached(WatchedStream& stream, Watched& watched, size_t si
     return low;
 }
 
-// Of the oldest `size` marks, those that were made more than `youth` ago.
+// Returns how many of the oldest `size` marks were made at least `youth` ns ago.
 size_t Scanner::count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept {
     const auto is_old = [&](size_t i) { return time_of(marks.at(i).submitted) + youth <= now_; };
     size_t old = 0;
@@ -459,7 +463,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
                              .completed = seen > begin ? seen - begin : 0});
     Returns returns(context_);
     uint64_t newest = 0;
-    // Those that were reached are delivered as what they are, then the others with the failure.
+    // Reached marks are delivered with their own outcomes, then all other marks with the failure.
     const bool lost_before = failure && context_.lost() && done == size;
     const ErrorPtr reached = lost_before                                          ? failure
                              : watched.work_failed.load(std::memory_order_acquire) ? stream.error()
@@ -467,7 +471,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
     for (size_t i = 0; i < done; ++i)
         newest = deliver(stream, watched, marks.pop(size - i), reached, seen, returns);
     if (failure) {
-        // A later mark may have no event of its own, but that of a mark that is popped here and may not be reached.
+        // A later mark without an event may depend on a mark that is popped here and may not have been reached.
         watched.work_failed.store(true, std::memory_order_release);
         for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
     }

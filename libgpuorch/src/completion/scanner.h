@@ -1,16 +1,17 @@
-// One thread per context that finds out which marks have been reached, which means that the GPU has passed them, and
-// delivers what they promise: a queue's entry, or a call of CompletionHandler::on_completed (completion/mark.h).
+// The scanner: a thread for each context. The scanner finds *reached* marks, which the GPU has passed, and delivers
+// their completions: an entry in a queue, or a call of CompletionHandler::on_completed (completion/mark.h).
 //
-// In each turn the scanner asks for the oldest mark of each stream, then for the newest: when the newest is reached,
-// all marks before it are. Where all marks of a stream were reached the last time, it asks for the newest first. In
-// balanced mode it leaves marks alone that are younger than some microseconds. What it does between two turns, and
-// when it sleeps, is decided in completion/pace.h, whose words it uses. The scanner never takes a stream's submit
-// lock. An answer other than "done" or "not ready" fails all marks of the stream.
+// In each turn the scanner queries the oldest mark of each stream, then the newest: if the newest is reached, all marks
+// before it are. If all marks of a stream were reached the last time, the scanner queries the newest first. In balanced
+// mode the scanner leaves marks alone that are younger than some microseconds. completion/pace.h defines the words used
+// here, and decides what the scanner does between two turns and when it sleeps. The scanner never takes a stream's
+// submit lock. If a query's answer is neither "done" nor "not ready", the scanner fails the stream and all of its marks
+// that aren't known to be reached.
 //
-// In balanced mode, where the driver doesn't notify, a thread that is blocked takes part: it looks at the stream that
-// it waits for, and delivers what the stream's marks promise, as the scanner's thread does. Turns then exclude each
-// other by a lock, which the scanner holds while it calls the driver and the handlers. Only the scanner's thread ever
-// waits for that lock, and other threads try it only while they hold no other lock of the library's.
+// In balanced mode, if the driver doesn't notify, blocked threads take part: a blocked thread looks at the stream that
+// it waits for, and delivers the completions of this stream's marks. Turns then exclude each other by a lock
+// (turn_lock_), which is held during calls of the driver and the handlers. Only the scanner's thread ever waits for
+// this lock. Other threads only try to take it, while they hold no other lock of the library.
 #pragma once
 
 #include <atomic>
@@ -31,16 +32,17 @@ public:
     explicit Scanner(Context& context) noexcept;
     ~Scanner();
 
-    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the
-    /// scanner needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
+    /// Makes a stream known to the scanner until the stream is destroyed, and starts the thread if none runs.
+    /// Afterwards the scanner allocates no memory for the stream. Throws std::system_error if no thread can be started,
+    /// and std::bad_alloc.
     void add(WatchedStream& stream);
-    /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex
-    /// wake if the thread would sleep on for long.
+    /// Announces a new mark, the last of `marks`; NULL: another reason to look. Never fails. Any thread. Costs a futex
+    /// wake-up if the scanner would otherwise sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
-    /// Whether threads that are blocked look themselves: in balanced mode, where the driver doesn't notify and spinning
+    /// True if blocked threads look at streams themselves: in balanced mode, if the driver doesn't notify and spinning
     /// takes no time from kernels.
     bool shared() const noexcept { return shared_; }
-    /// A blocked thread that looks all the time. There is one at most of each scanner.
+    /// The permission for a blocked thread to look all the time. A scanner grants the permission to one thread at most.
     class Spinning {
     public:
         explicit Spinning(Scanner& scanner) noexcept
@@ -50,15 +52,16 @@ public:
         }
         Spinning(const Spinning&) = delete;
         Spinning& operator=(const Spinning&) = delete;
-        /// False: another thread does.
+        /// False: another thread has the permission, or shared() was false.
         bool granted() const noexcept { return granted_; }
 
     private:
         Scanner& scanner_;
         const bool granted_;
     };
-    /// Looks at one stream once, and delivers what has been reached, unless another thread is looking. The caller has
-    /// a reference to the stream, is inside a driver scope, and holds no lock. Only where shared().
+    /// Looks at one stream once, and delivers the completions of reached marks. Does nothing while another thread has
+    /// the scanner's turn, or the scanner's thread waits for it. The caller has a reference to the stream, is inside a
+    /// driver scope, and holds no lock. Only if shared().
     void look(WatchedStream& stream) noexcept;
     /// Ends the thread once nothing is pending.
     void stop() noexcept;
@@ -70,7 +73,7 @@ private:
     void note_pending(Watched& watched, pace::Turn& turn) const noexcept;
     pace::State rest(const pace::Decision& next, uint32_t seen, uint64_t now) noexcept;
     void begin_listening() noexcept;
-    /// Completes what has been reached of the oldest `size` marks; how many that were.
+    /// Completes the reached marks among the oldest `size` marks. Returns the number of completed marks.
     size_t scan(WatchedStream& stream, Watched& watched, size_t size) noexcept;
     class Returns;
     uint64_t deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now,
@@ -92,10 +95,10 @@ private:
 
     Context& context_;
     const bool shared_;
-    uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
-    uint64_t ticks_ = 0, now_ = 0;               // the turn's look at both
+    uint64_t first_ticks_, first_now_;           // the same moment on both clocks, before all marks
+    uint64_t ticks_ = 0, now_ = 0;               // the turn's time on both clocks
     CompletionQueue* unnotified_queue_ = nullptr;  // the queue of the entry put last, in this turn
-    uint64_t unnotified_ = 0;                      // entries put into it and not notified of: they keep it alive
+    uint64_t unnotified_ = 0;                      // entries in this queue before notify(): they keep the queue alive
     host::Mutex lock_;
     struct Entry {
         Ref<WatchedStream> stream;
@@ -103,14 +106,14 @@ private:
     };
     std::list<Entry> arrivals_;                  // under lock_
     std::list<Entry> streams_;                   // the scanner's own
-    bool entered_ = false;                       // the thread's: its context is current
-    unsigned refusals_ = 0;                      // by the driver, to make it so
-    bool asks_all_ = false;                      // in this turn: for marks too that were made just now
-    alignas(64) host::Mutex turn_lock_;          // where shared(): what a turn changes
-    std::atomic<bool> turn_wanted_{false};       // by the scanner's thread
+    bool entered_ = false;                       // enter() has succeeded on the scanner's thread
+    unsigned refusals_ = 0;                      // failures of enter() in a row
+    bool asks_all_ = false;                      // this turn also queries marks that were made just now
+    alignas(64) host::Mutex turn_lock_;          // if shared(): guards everything that a turn changes
+    std::atomic<bool> turn_wanted_{false};       // the scanner's thread waits for turn_lock_
     std::atomic<bool> spinning_{false};
-    alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
-    std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
+    alignas(64) driver::Listener listener_;      // from here on: fields that waking threads read
+    std::atomic<bool> asleep_{false};            // a new mark must wake the scanner; false in short sleeps
     std::atomic<bool> arrived_{false}, stopping_{false};
     host::Thread thread_;
 };

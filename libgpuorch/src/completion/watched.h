@@ -13,7 +13,7 @@ namespace trace {
 class Recorder;
 }
 
-/// One stream's marks and the scanner's state for them. The stream pushes marks, under its submit lock. All other
+/// The marks of a stream, and the scanner's state for them. The stream pushes marks, under its submit lock. All other
 /// members belong to the scanner's turn (Scanner::look), unless their comment says otherwise.
 struct Watched {
     /// Records that everything up to this operation is done. Any thread.
@@ -44,12 +44,12 @@ public:
     using Object::Object;
     virtual Watched& watched() noexcept = 0;
     virtual CUstream native() const noexcept = 0;
-    /// Keeps the program from destroying the native stream while the lock is held, where it may do so.
+    /// For streams that the program may destroy: keeps the native stream from being destroyed while the lock is held.
     virtual std::unique_lock<host::Mutex> stay() noexcept = 0;
     /// True if the program may have destroyed the native stream: no thread passes the handle to the driver any more.
     /// All work on the stream lies before the last recorded mark: later marks without an event complete with that mark.
     virtual bool detached() const noexcept = 0;
-    /// The program has the native handle, and may capture the stream.
+    /// True if the program has the native handle, and may therefore capture the stream.
     virtual bool given_out() const noexcept = 0;
     /// The failure of this stream's work, made from the driver's answer.
     virtual ErrorPtr failure_of_work(CUresult result, const char* function) noexcept = 0;

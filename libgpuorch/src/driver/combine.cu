@@ -1,5 +1,6 @@
-// How collectives combine the data of several ranks; base/combine.h says what is computed. combine.ptx is made of this
-// by make_builtin.py; softgpu/image/combine.cpp has the same for the software GPU.
+// The kernels that combine the data of several ranks for collectives. base/combine.h defines the arithmetic.
+// make_builtin.py compiles this file to combine.ptx; softgpu/image/combine.cpp has the same kernels for the software
+// GPU.
 //
 // destination[i] = sources[0][i] op sources[1][i] op ... for i < n. `destination` may be one of the sources; addresses
 // are aligned to the type. `source_count`: 1 to 16. `type`, `reduction`: see gpo::combine::Type and Reduction.
@@ -46,7 +47,7 @@ struct Combine {
             for (u32 source = 1; source < source_count; ++source) {
                 pack = reinterpret_cast<const Packed*>(sources.address[source])[i];
                 u32 same = reduction;
-                asm volatile("" : "+r"(same));  // or there would be a loop for each reduction
+                asm volatile("" : "+r"(same));  // keeps the compiler from making a loop for each reduction
                 run.combine(same, pack.element);
             }
             run.store(reduction, divisor, pack.element);
@@ -103,7 +104,7 @@ __device__ inline u64 take(u64 address, u32 number) {
 
 struct Exchange {
     const Mailboxes& boxes;
-    u64 own, destination, bytes, slot;   // of this thread: its data, and where the result goes
+    u64 own, destination, bytes, slot;   // this thread's data, where the result goes, its size, and the slot
     u32 reduction, number;
 
     template <class Element>
@@ -141,13 +142,13 @@ __device__ inline void all_reduce_small(const Mailboxes& boxes, u64 source, u64 
     auto* const last = reinterpret_cast<volatile u32*>(boxes.numbers) + blockIdx.x;
     const u32 number = *last + 1;
     if (at < bytes) Exchange{boxes, own, destination + at, bytes - at, slot, reduction, number}(Element());
-    __syncthreads();   // all have read the number
+    __syncthreads();   // all threads have read the number
     if (threadIdx.x == 0) *last = number;
 }
 
 }  // namespace
 
-// One for each type: they are called where a fraction of a microsecond counts.
+// A kernel for each type: in a small all-reduce, a fraction of a microsecond counts.
 #define GPO_ALL_REDUCE_SMALL(name, ...)                                                                              \
     extern "C" __global__ void __launch_bounds__(kThreads)                                                           \
         gpo_all_reduce_small_##name(const __grid_constant__ Mailboxes boxes, u64 source, u64 destination, u64 bytes, \

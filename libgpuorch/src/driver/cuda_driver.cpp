@@ -5,8 +5,9 @@
 // default stream. If the driver can't be used, one sentence says why. A failure is not stored, so the next runtime
 // tries again: a driver may be installed, or its device nodes may appear, in the meantime.
 //
-// Two kinds of failures are told apart. Where there is no NVIDIA GPU the software GPU may stand in unasked. Where there
-// is one, or a driver for one, something is broken, and a program that went on without the GPU would only be slow.
+// The library distinguishes two kinds of failures. If the machine has no NVIDIA GPU, the software GPU may stand in
+// unasked. If the machine has a GPU, or a driver for one, something is broken: a program that continued without the GPU
+// would only be slow.
 #include <algorithm>
 #include <string>
 
@@ -50,13 +51,13 @@ private:
 
 std::string version_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
 
-/// Why there is no driver.
+/// The reason why no driver can be used.
 struct Refusal {
     std::string why;
     bool no_device = false;   // neither the machine's libraries nor its driver know of a device
 };
 
-/// libcuda, or none with a refusal. Once loaded, the same for the life of the process.
+/// libcuda, or none with a refusal. Once loaded, libcuda stays the same for the life of the process.
 const Library& load_library(Refusal* refusal) {
     static host::Mutex lock;
     static auto& library = *new Library();
@@ -64,7 +65,7 @@ const Library& load_library(Refusal* refusal) {
     if (library) return library;
     std::string tried;
     bool found = false;
-    // The stub that comes with the toolkit answers every call with an error: cuInit says so later.
+    // The toolkit's stub library can be loaded too, but answers every call with an error: open() reports this.
     library = Library::open({"libcuda.so.1", "libcuda.so"}, &tried, &found);
     library.stay();
     if (!library) *refusal = {text("the CUDA driver library could not be loaded: ", tried), !found};
@@ -93,9 +94,9 @@ bool fill(Table& table, GetProcAddress* get, int version, std::string* why) {
     return true;
 }
 
-/// A stream that has freed memory of a pool may be destroyed while another thread destroys the pool. Driver 580 reads
-/// address 0x78 in cuStreamDestroy then, in one of four runs of the matrix's learning streams and within seconds in a
-/// program that does nothing else. Under one lock neither did.
+/// A stream that has freed memory of a pool may be destroyed while another thread destroys the pool. In driver 580,
+/// cuStreamDestroy then reads address 0x78: in one of four runs of the matrix's learning streams, and within seconds in
+/// a program that does nothing else. With both calls under the same lock, neither program crashed.
 void serialise_destruction(Table& table) {
     static host::Mutex& lock = *new host::Mutex();
     static const auto destroy_stream = table.cuStreamDestroy;
@@ -119,7 +120,8 @@ std::string describe(const Table& table, CUresult result) {
                 ")");
 }
 
-/// What cuInit says too where CUDA_VISIBLE_DEVICES names no device that there is.
+/// The refusal for a driver without devices. cuInit also reports no device if CUDA_VISIBLE_DEVICES names no existing
+/// device.
 Refusal no_device() {
     const char* const visible = environment::get("CUDA_VISIBLE_DEVICES");
     return {text("the CUDA driver sees no device",
@@ -140,7 +142,7 @@ std::shared_ptr<Driver> open(Refusal* refusal) {
         return nullptr;
     }
     if (CUresult result = get_version(&version); result != CUDA_SUCCESS) {
-        // What the toolkit's stub library answers to everything.
+        // The toolkit's stub library fails here already.
         *why = text("the CUDA driver does not tell its version (error ", static_cast<int>(result),
                     result == CUDA_ERROR_STUB_LIBRARY ? ": it is the toolkit's stub, not a driver)" : ")");
         return nullptr;
@@ -188,7 +190,7 @@ std::shared_ptr<Driver> open_cuda(std::string* why, bool* absent) {
         if (why) *why = "this process was forked from one that used the library: CUDA can't be used in it";
         return nullptr;
     }
-    // One for the process, never destroyed: threads may still be inside it when the process exits.
+    // The process's driver, never destroyed: threads may still be inside it when the process exits.
     static host::Mutex lock;
     static auto& opened = *new std::shared_ptr<Driver>();
     {

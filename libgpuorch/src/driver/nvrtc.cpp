@@ -58,7 +58,8 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-/// NVRTC opens its built-ins by their bare name, which is found only if they are loaded already or on the search path.
+/// Loads NVRTC's library of built-ins. NVRTC opens this library by its bare name, which works only if the library is
+/// already loaded or on the search path.
 void load_builtins(const Loaded& library) {
     const std::string folder = folder_of(library.path);
     if (folder.empty()) return;
@@ -66,8 +67,9 @@ void load_builtins(const Loaded& library) {
     Library::open({text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor)}, &tried).stay();
 }
 
-/// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added
-/// to it or taken away, and the version that its headers name is a file of.
+/// A text that changes with the state of an include folder, for example by an upgrade in place. The text has the times
+/// and sizes of the folder and of some headers. The folder's time changes when entries are added or removed; cuda.h
+/// names the version.
 std::string state_of(const std::string& folder) {
     std::string state;
     for (const char* name : {"", "/cuda.h", "/cuda_fp16.h", "/cuda_fp16.hpp", "/cooperative_groups.h", "/nv/target"}) {
@@ -79,7 +81,7 @@ std::string state_of(const std::string& folder) {
     return state;
 }
 
-/// NULL, with what was wrong added to `tried`.
+/// Loads the NVRTC with this name or path. NULL if it can't be used, with the reason added to `tried`.
 const Loaded* load(const std::string& name, std::string* tried) {
     Library opened = Library::open({name}, tried);
     if (!opened) return nullptr;
@@ -102,10 +104,10 @@ const Loaded* load(const std::string& name, std::string* tried) {
     library->path = opened.path();
     load_builtins(*library);
     library->includes = find_includes(folder_of(library->path), library->major, "/usr/local");
-    return library.release();   // as the library itself: for the life of the process
+    return library.release();   // kept for the life of the process, like the library itself
 }
 
-/// The library, loaded once; a failure is tried again the next time.
+/// The library, loaded once. After a failure, the next call tries again.
 const Loaded* library(int driver_version, std::string* tried) {
     static std::atomic<const Loaded*> ready{nullptr};
     static host::Mutex lock;
@@ -165,7 +167,7 @@ std::string NvrtcCompiler::identity() {
     if (!library) return "none";
     std::string identity = text("nvrtc ", library->major, ".", library->minor);
     for (const std::string& include : library->includes.folders) identity += " " + include + nvrtc::state_of(include);
-    // Ours too: what an older libgpuorch has compiled with other ones isn't what this one would.
+    // The library's own headers count too: another version of libgpuorch with other headers makes other images.
     std::string ours;
     for (const auto& [name, body] : nvrtc::own_headers()) ours += text(name, "\n", body);
     return identity + text(" headers ", uint64_t{std::hash<std::string>()(ours)});
@@ -175,7 +177,7 @@ namespace {
 
 using namespace nvrtc;
 
-/// What NVRTC says, in one way or another, of a kernel that launches one without --relocatable-device-code.
+/// Texts in NVRTC's log for a kernel that launches kernels, but is compiled without --relocatable-device-code.
 constexpr std::string_view kSaysOfLaunches[] = {
     "required runtime APIs are not declared", "requires separate compilation mode",
     "\"cudaStreamTailLaunch\" is undefined", "\"cudaStreamFireAndForget\" is undefined"};
@@ -191,14 +193,15 @@ DeviceRuntime device_runtime_of(const Loaded& library) {
     return find_device_runtime(folder_of(library.path), library.major, "/usr/local");
 }
 
-// One compilation. The functions are called in their order; those that return false have put the reason into the log.
+// A single compilation. The functions are called in the order of their declaration. A function that returns false has
+// put the reason into the log.
 class OwnCompilation {
 public:
     OwnCompilation(const Loaded& library, const CompileRequest& request)
         : library_(library), request_(request), program_(library) {}
 
     bool create_program() {
-        // The caller's headers go before ours of the same name.
+        // The caller's headers replace the library's headers of the same name.
         std::vector<const char*> names, texts;
         for (const auto& [name, body] : request_.headers) {
             names.push_back(name.c_str());
@@ -222,8 +225,9 @@ public:
         return true;
     }
 
-    // A cubin for the device; where this NVRTC doesn't know it yet, PTX of the newest that it knows, for the driver to
-    // translate. An architecture among the caller's options goes before both.
+    // Chooses a cubin for the device. If this NVRTC doesn't know the device's architecture, chooses PTX of the newest
+    // older architecture, for the driver to translate. An architecture among the caller's options has priority over
+    // both.
     bool choose_architecture() {
         bool given = false;
         for (const std::string& option : request_.options) {
@@ -336,7 +340,7 @@ public:
         if (request.dynamic_parallelism) find_runtime();
     }
 
-    /// The toolkit's headers are part of the compiler's identity; what else a source may read can't be known.
+    /// The toolkit's headers are part of the compiler's identity; other files that a source may read can't be known.
     const std::string* inputs() const override { return reads_ ? nullptr : &linked_with_; }
     CompileResult finish() override { return compile_with_nvrtc(request_, driver_version_, runtime_); }
 
@@ -344,7 +348,7 @@ private:
     void find_runtime() {
         std::string tried;
         const Loaded* library = nvrtc::library(driver_version_, &tried);
-        if (!library) return;   // as finish() says
+        if (!library) return;   // finish() reports the reason
         runtime_ = device_runtime_of(*library);
         linked_with_ = text(state_of_file(runtime_.path), " by driver ", driver_version_);
     }
@@ -352,8 +356,8 @@ private:
     const CompileRequest& request_;
     const int driver_version_;
     const bool reads_;
-    DeviceRuntime runtime_;      // of a request with dynamic parallelism
-    std::string linked_with_;    // likewise
+    DeviceRuntime runtime_;      // only for dynamic parallelism
+    std::string linked_with_;    // only for dynamic parallelism
 };
 
 }  // namespace

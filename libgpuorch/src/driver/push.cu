@@ -58,7 +58,7 @@ __device__ inline void ask_for_room(u64 words, u32 wanted, Grant& grant) {
     grant.first = granted ? atomicAdd(word(words, kTail), static_cast<u64>(granted)) : 0;
 }
 
-// With tickets no word counts the room: takes places at the tail as far as they are free. The whole block calls.
+// With tickets, no word counts the room: takes the free places from the tail on. The whole block calls.
 __device__ void take_free_slots(const Ring& ring, u32 wanted, Grant& grant) {
     u64* tail = word(ring.words, kTail);
     for (u32 attempt = 0;; ++attempt) {

@@ -1,9 +1,9 @@
 // Wraps a driver: a driver whose table entries run a hook around the entries of another driver.
 //
-// A table entry is a plain function pointer and carries no object. So what a hook wraps is global to the hook's type:
-// each hook type has one wrapped table at a time. Wrapping a second driver with the same hook replaces the first;
-// different hooks stack. The wrapped driver doesn't know results that a hook made up, so it can't notify listeners of
-// them: they have to ask.
+// A table entry is a plain function pointer and carries no object. Therefore the wrapped table is global to the hook's
+// type: each hook type has one wrapped table at a time. Wrapping a second driver with the same hook replaces the first;
+// different hooks stack. The wrapped driver doesn't know results that a hook makes up, and can't notify listeners of
+// them. Therefore a wrapper has no notifications: listeners have to query.
 //
 //     struct Hook {
 //         template <class Call> static CUresult around(Function, Call&& call) noexcept;   // call() reaches the driver

@@ -10,7 +10,7 @@
 
 namespace gpo {
 
-/// Values of a kernel's parameters, each copied or referred to. `pointers()` is what launches take.
+/// Values of a kernel's parameters, each copied or referred to. Launches take `pointers()`.
 class Arguments {
 public:
     /// `bytes`: of each parameter. Throws std::bad_alloc.
@@ -22,9 +22,9 @@ public:
         for (size_t i = 0; i < bytes_.size(); at += rounded(bytes_[i++])) pointers_[i] = at;
     }
 
-    /// Copies a parameter's value. Not one that refer() was called for.
+    /// Copies a parameter's value. Not allowed after refer() for the same parameter.
     void copy(size_t i, const void* value) noexcept { std::memcpy(pointers_[i], value, bytes_[i]); }
-    /// The value stays where it is.
+    /// Refers to a parameter's value, which must stay at this address.
     void refer(size_t i, const void* value) noexcept { pointers_[i] = const_cast<void*>(value); }
 
     void** pointers() noexcept { return pointers_.data(); }

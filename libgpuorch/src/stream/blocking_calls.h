@@ -14,8 +14,8 @@
 // instead.
 //
 // The library sees only the resident work that it has put on a resident stream. The driver's calls wait, as always, for
-// kernels that the program launches itself and for kernels that stay on other streams. Blocking calls that no caller
-// waits for are made after the work then on the streams, so that they rarely wait long.
+// kernels that the program launches itself and for kernels that stay on other streams. If no caller waits for a
+// blocking call, the call is made after the current work of all streams, and hence rarely waits long.
 #pragma once
 
 #include <memory>
@@ -152,7 +152,7 @@ private:
         void run() noexcept override;
 
     private:
-        BlockingCalls& calls_;   // likewise
+        BlockingCalls& calls_;   // as in Watch
     } gather_{*this};
 
     Streams& streams_;
@@ -161,7 +161,7 @@ private:
     std::atomic<bool> expected_{false};       // there may be resident work
     std::atomic<uint64_t> waiting_{0};
     host::Mutex making_;
-    bool finished_ = false;                   // under it: there is no stream for frees any more
+    bool finished_ = false;                   // under making_: there is no stream for frees any more
     host::Mutex lock_;                        // a leaf
     host::Condition no_calls_;
     uint32_t calls_ = 0;                      // under way; under lock_, as:

@@ -1,5 +1,5 @@
 // A stream is *stuck* if it is held only for work that is held on stuck streams. The search finds the others: a stream
-// that waits for something else goes on some day, and releases the streams that wait for its work.
+// that waits for something else will go on at some time, and releases the streams that wait for its work.
 //
 // The search reads streams one after the other, each under its own lock, and their waits may change in between. A
 // stream that is held for a later operation never returns to an earlier one. Hence, if two searches find every stream

@@ -13,7 +13,7 @@
 
 namespace gpo {
 
-// At whether the process that has made a recording is there.
+// Interval for checking that the recording process is alive.
 static constexpr uint64_t kLooksEvery = 20'000'000;   // ns
 
 class RecordEvent final : public Operation {
@@ -30,9 +30,10 @@ public:
         if (recording_) return issue_held(stream);
         const uint64_t capture = stream.capture();
         if (capture && event_->external()) return event_->add_node(stream, capture, false);
-        // Replaces the event's newest recording. A thread that copies the old recording must either finish before this
-        // store or observe it; a copy takes part in this from before it begins until it has ended.
-        Ref<Recording> before, point;   // given up behind the locks
+        // Replaces the event's newest recording, which another thread may be copying (Event::snapshot). The copying
+        // thread sets watched_ before it copies, and holds native_lock_ until the copy is made. Hence either the copy
+        // has the new recording, or this thread sees watched_ and replaces newest_.
+        Ref<Recording> before, point;   // released after the locks
         std::unique_lock native(event_->native_lock_, std::defer_lock);
         if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] native.lock();
         record(stream, capture);
@@ -49,7 +50,7 @@ public:
         std::lock_guard lock(event_->newest_lock_);
         before = event_->set_newest(held->recording_);
         held->number_ = event_->begin_recording();
-        event_->capture_.store(0, std::memory_order_release);   // none is held in a capture
+        event_->capture_.store(0, std::memory_order_release);   // no recording is held in a capture
         return held;
     }
     void drop(Stream&, const ErrorPtr& error) noexcept override { recording_->end(error); }
@@ -68,7 +69,8 @@ private:
         event_->capture_.store(capture, std::memory_order_release);
         event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
     }
-    // The launch of a graph, which is held, will record the user's event: this recording has to be found nevertheless.
+    // A held launch of a graph will overwrite the recording in the driver's event. A point of its own preserves the
+    // recording for waits.
     Ref<Recording> own_point(Stream& stream) {
         if (event_->overwriting_.load(std::memory_order_acquire) == 0) return nullptr;
         auto out = make<Recording>(stream.context(), nullptr, event_->timing());
@@ -86,18 +88,17 @@ private:
     }
     Event* event_;
     Stream* stream_;
-    Ref<Event> event_reference_;  // of a held one, as are:
+    Ref<Event> event_reference_;  // set only in held copies, like the next two:
     Ref<Recording> recording_;
     uint64_t number_ = 0;
 };
 
-/// A held stream can't wait for the event itself: which of its recordings is meant has to be found out first, by
-/// bind().
+/// Thrown if a held stream would wait for the event itself: bind() must first determine the recording to wait for.
 struct Unbound {};
 
 class WaitEvent final : public Operation {
 public:
-    /// `ticket`: of an event of several processes, the recording that is meant. To be made under no lock.
+    /// `ticket`: the recording to wait for, if several processes share the event. Made under no lock.
     explicit WaitEvent(Event& event, SharedRecordings::Ticket ticket = 0)
         : Operation("wait for event", event.label()), event_(&event), ticket_(ticket),
           of_ended_capture_(event.of_ended_capture()) {}
@@ -111,18 +112,18 @@ public:
         return !bound_ && (event_->capture_.load(std::memory_order_acquire) != 0 || event_->recorded_by_others());
     }
 
-    /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
+    /// Determines the recording to wait for, however long the stream is held. Under no lock. Throws.
     void bind() {
         const Event::Place newest = event_->newest_place();
         recording_ = newest.recording;
-        // The driver's event has it, or what another process or the program has recorded since.
+        // The driver's event has this recording, or a later recording by another process or the program.
         const bool others = event_->shared_ || event_->recorded_by_others();
         if (others && recording_ && newest.native == event_->native() && !recording_->pending() &&
             !recording_->dropped())
             recording_ = nullptr;
         if (!recording_ && !event_->never_recorded()) {
             event_->refuse_unusable();
-            if (event_->last_ || event_->shared_)   // which its ticket says
+            if (event_->last_ || event_->shared_)   // with shared_, ticket_ names the recording
                 itself_ = true;
             else
                 recording_ = event_->snapshot();
@@ -133,7 +134,7 @@ public:
     bool ready(Stream& stream) override {
         if (!bound_) [[likely]] {
             if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return true;
-            if (event_->external() && stream.capturing()) return true;   // its node waits at each launch
+            if (event_->external() && stream.capturing()) return true;   // the node waits at each launch
             Ref<Recording> newest = event_->newest();
             if (!newest || !newest->pending()) return true;
             recording_ = std::move(newest);
@@ -152,12 +153,12 @@ public:
         if (event_->never_recorded()) return;
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
         if (of_ended_capture_ && of_event) event_->refuse_capture(true);
-        const bool others = event_->recorded_by_others();   // of its captures nothing is known
+        const bool others = event_->recorded_by_others();   // perhaps in an unknown capture
         if (of_stream && of_stream != of_event && !others)
-            refuse_capture(stream, of_event);          // the driver would give the whole capture up
-        if ((of_event || others) && !of_stream) stream.join_recording();   // by this wait it joins the capture
+            refuse_capture(stream, of_event);          // the driver would invalidate the whole capture
+        if ((of_event || others) && !of_stream) stream.join_recording();   // the wait joins the stream to the capture
         wait(stream, newest.native);
-        if (others && !of_stream && !stream.capturing()) stream.leave_recording();   // as a rule it has joined none
+        if (others && !of_stream && !stream.capturing()) stream.leave_recording();   // usually there is no capture
     }
     std::unique_ptr<Operation> held_copy() const override {
         if (!bound_) throw Unbound{};
@@ -178,7 +179,7 @@ public:
 
 private:
     void issue_bound(Stream& stream) {
-        if (!recording_ && !itself_) return;   // the event had not been recorded
+        if (!recording_ && !itself_) return;   // the event had no recording
         if (const ErrorPtr dropped = recording_ ? recording_->dropped() : nullptr) throw NeverPossible(dropped);
         if (stream.capturing()) refuse_capture(stream, 0);
         wait(stream, recording_ ? recording_->point() : event_->native());
@@ -195,12 +196,12 @@ private:
     Ref<Event> event_;
     const SharedRecordings::Ticket ticket_;
     const bool of_ended_capture_;
-    Ref<Recording> recording_;   // what is meant, once that is bound
-    bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
+    Ref<Recording> recording_;   // the recording to wait for, once bound
+    bool bound_ = false, itself_ = false;   // itself_: bound to the event itself, not to recording_
     const bool held_ = false;
 };
 
-// Makes an event of the library's that is reached with the newest recording of the user's.
+// Copies the newest recording of the program's event to an event of the library. Both complete together.
 class CopyRecording final : public Operation {
 public:
     CopyRecording(Event& event, Recording& to)
@@ -211,7 +212,7 @@ public:
         gpo::issue(stream, EventWork{to_->point(), false});
         to_->end(nullptr);
     }
-    // It is put on streams of the library's that hold nothing.
+    // The operation is only put on hidden streams, which hold nothing.
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyRecording>(*this); }
     void drop(Stream&, const ErrorPtr& error) noexcept override { to_->end(error); }
     void afterwards(const ErrorPtr&) noexcept override { to_->release_waiting(); }
@@ -221,14 +222,14 @@ private:
     Ref<Recording> to_;
 };
 
-// A stream of the library's, while it is used for one thing.
+// A scope in which a claimed hidden stream is used.
 struct Claimed {
     explicit Claimed(Stream& stream) noexcept : stream(stream) {}
     ~Claimed() { stream.unclaim(); }
     Claimed(const Claimed&) = delete;
     Claimed& operator=(const Claimed&) = delete;
-    /// A wait was put on the stream, and no mark behind it. This puts a mark there, so that the stream isn't taken for
-    /// idle until the wait is over. If no mark can be made, the stream fails, and is never used again.
+    /// Puts a mark behind a wait that has no mark yet, so that the stream isn't taken for idle before the wait is over.
+    /// If no mark can be made, the stream fails, and is never used again.
     void occupy() noexcept {
         struct Unheard final : CompletionHandler {
             void on_completed(const Outcome&) noexcept override {}
@@ -244,13 +245,13 @@ struct Claimed {
     Stream& stream;
 };
 
-// --- of several processes ---
+// --- events that several processes share ---
 
-// The streams that wait for recordings of other processes. A stream that waits for a process that has ended would wait
-// for ever: it fails, and then the recording's word lets its wait go. The other processes that wait look as often as
-// this, and have failed their streams by then.
+// Watches the streams that wait for recordings of other processes. If a recording process ends, its waiters would wait
+// without end. Therefore the watch first fails the waiting streams, and two looks later ends their waits through the
+// recording's word. Other waiting processes look equally often, and have failed their own streams before the waits end.
 //
-// It also keeps the event until no stream of this process will access its words.
+// The watch also keeps the event until no stream of this process will access the event's words.
 class Event::Watch final : public Counted, private Errand {
 public:
     explicit Watch(Event& event) noexcept : event_(event) {}
@@ -260,26 +261,26 @@ public:
     void keep_until_idle() noexcept;
 
 private:
-    static constexpr unsigned kReleasedAt = 3;   // looks: the first one fails the stream
+    static constexpr unsigned kReleasedAt = 3;   // looks: the first look fails the stream
     void run() noexcept override;
     void post() noexcept;
     void look_again() noexcept;
 
-    Event& event_;           // a reference to it is held while this is posted
+    Event& event_;           // a reference to the event is held while the watch is posted
     host::Mutex lock_;       // a leaf
     Waits waits_;            // under lock_, as:
     bool posted_ = false, keeping_ = false;
 };
 
-// A stream's, until a mark behind the wait says that the stream has passed it.
+// A stream's wait, watched until a mark behind the wait shows that the stream has passed.
 class Event::Wait final : public CompletionHandler {
 public:
     Wait(Ref<Watch> watch, Stream& stream, SharedRecordings::Ticket ticket, SharedRecordings::Recorder recorder)
         : ticket(ticket), recorder(recorder), watch_(std::move(watch)), stream_(&stream) {}
     void on_completed(const Outcome&) noexcept override { watch_->remove(*this); }
     Stream& stream() const noexcept { return *stream_; }
-    /// Once for good. Where that isn't possible now, the next look tries it again. (Inlined, GCC 12 takes the list of
-    /// waits for empty and warns.)
+    /// Puts the mark behind the wait, once. If this isn't possible now, the next look tries again. (If the function is
+    /// inlined, GCC 12 takes the list of waits for empty and warns.)
     [[gnu::noinline]] void mark() noexcept {
         if (marked_.exchange(true, std::memory_order_relaxed)) return;
         try {
@@ -291,7 +292,7 @@ public:
 
     const SharedRecordings::Ticket ticket;
     const SharedRecordings::Recorder recorder;
-    unsigned lost_looks = 0;   // the watch's errand's
+    unsigned lost_looks = 0;   // used only by Watch::run
 
 private:
     const Ref<Watch> watch_;
@@ -299,7 +300,7 @@ private:
     std::atomic<bool> marked_{false};
 };
 
-// Under no lock: it may run at once. posted_ was just set.
+// Called under no lock, since the errand may run at once. posted_ was just set.
 void Event::Watch::post() noexcept {
     event_.retain();
     event_.runtime().errands().post(*this, host::now() + kLooksEvery);
@@ -354,7 +355,7 @@ void Event::Watch::run() noexcept {
         }
         for (const Ref<Wait>& wait : waits) {
             if (!shared.lost(wait->ticket) && !shared.done(wait->ticket) && shared.has_ended(wait->recorder) &&
-                !shared.done(wait->ticket))   // it may have been completed just before its process ended
+                !shared.done(wait->ticket))   // the process may have completed the recording just before it ended
                 shared.set_lost(wait->ticket);
             if (shared.lost(wait->ticket)) {
                 if (wait->lost_looks++ == 0)
@@ -364,7 +365,7 @@ void Event::Watch::run() noexcept {
             wait->mark();
         }
     } catch (...) {
-        // There is no memory, now; or the device is lost, and its streams with it.
+        // Memory is short for now, or the device and its streams are lost.
     }
     look_again();
 }
@@ -380,20 +381,20 @@ ErrorPtr Event::loss(SharedRecordings::Ticket ticket) const {
 
 SharedRecordings::Ticket Event::newest_ticket() { return shared_ ? shared_->newest() : 0; }
 
-// Whether the recording will never be complete.
+// True if the recording will never be complete.
 bool Event::lost(SharedRecordings::Ticket ticket) {
     if (shared_->lost(ticket)) return true;
     if (shared_->done(ticket)) return false;
     const uint64_t now = host::now();
     if (now - looked_.load(std::memory_order_relaxed) < kLooksEvery) return false;
     looked_.store(now, std::memory_order_relaxed);
-    // It may have been completed just before its process ended.
+    // The process may have completed the recording just before it ended.
     if (!shared_->has_ended(shared_->recorder(ticket)) || shared_->done(ticket)) return false;
     shared_->set_lost(ticket);
     return true;
 }
 
-// What it takes to watch a wait, before the wait is put on the stream: nothing, if the recording is complete. Throws
+// Prepares to watch a wait, before the wait is put on the stream. Empty if the recording is complete. Throws
 // std::bad_alloc.
 Event::Waits Event::prepare_watch(Stream& stream, SharedRecordings::Ticket ticket) {
     Waits made;
@@ -443,7 +444,7 @@ Event::Event(Ref<Context> context, const Exported& exported, const char* label)
 }
 
 Event::~Event() {
-    // A shutdown didn't wait for all recordings, or the device is lost.
+    // If recordings aren't complete, a shutdown didn't wait for them, or the device is lost.
     if (shared_ && !shared_->idle()) shared_->keep_words();
     if (!native_) return;
     DriverTry scope(*context_);
@@ -472,7 +473,7 @@ gpo_status Event::put_wait(Stream& stream) {
 
 gpo_status Event::put_launch_wait(Stream& stream) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture();
-    // The graph's node waits for what the driver's event has when the driver gets the launch.
+    // The graph's node waits for the recording that the driver's event has when the driver gets the launch.
     if (!watched_.load(std::memory_order_acquire) && !stream.held().any()) return GPO_SUCCESS;
     return put_wait(stream);
 }
@@ -527,13 +528,13 @@ Ref<Recording> Event::snapshot() {
         made = make<Recording>(*context_, nullptr, timing());
     }
     copy_native_to(*made);
-    // Others that wait for this recording take the same, where it is known to be the same.
+    // Later waits for the same recording reuse the copy, if no other recording can have come in between.
     std::lock_guard lock(newest_lock_);
     if (!recorded_by_others() && watched_.load(std::memory_order_relaxed) && !newest_) newest_ = made;
     return made;
 }
 
-// By a stream of the library's that nothing else is on. Under native_lock_.
+// Uses a hidden stream that has no other work. Under native_lock_.
 void Event::copy_native_to(Recording& to) {
     Ref<Stream> stream = Streams::of(to.context()).idle();
     Claimed claimed(*stream);
@@ -553,25 +554,26 @@ Ref<const Counted> Event::owner_of_nodes() const noexcept {
     return external() ? Ref<const Counted>(this) : nullptr;
 }
 
-// On a stream in capture, inside a DriverScope: each launch of the graph records the event, or waits for it.
+// Adds a node to the capture of a stream, inside a DriverScope: each launch of the graph records the event, or waits
+// for it.
 void Event::add_node(Stream& stream, uint64_t capture, bool wait) {
     gpo::issue(stream, EventWork{native_, wait, true});
-    if (!captures::is_recording(capture)) note_recorded_by_others();   // the program launches that graph
+    if (!captures::is_recording(capture)) note_recorded_by_others();   // the program itself launches the graph
 }
 
 bool Event::of_ended_capture() {
     const uint64_t capture = capture_.load(std::memory_order_acquire);
     if (!capture || captures::is_recording(capture)) return false;
-    // Of a capture of the program's the driver tells for its streams alone: one that has recorded the event is in it
-    // until it ends.
+    // The driver reports a capture of the program only by its streams. The stream that recorded the event stays in the
+    // capture until the capture ends.
     const Ref<Stream> stream = Streams::of(*context_).find(captured_on_.load(std::memory_order_relaxed));
     if (!stream) return true;
     DriverScope scope(*context_);
     return !stream->is_in(capture);
 }
 
-// Before a stream of the library's waits for the event, which would join the program's capture. The driver tells, and
-// takes this for the misuse of a captured event that it is.
+// Called before a hidden stream waits for the event. If the program has recorded the event in a capture, the hidden
+// stream would join the capture. A query then fails, and the driver rightly treats it as misuse of a captured event.
 void Event::refuse_captured_by_others() {
     if (!recorded_by_others()) return;
     DriverScope scope(*context_);
@@ -601,10 +603,10 @@ uint64_t Event::newest_recording() {
         DriverScope scope(*context_);
         if (driver_has_no_recording()) fail(GPO_INVALID_ARGUMENT, describe(), " was never recorded");
     }
-    return begun;   // of one that has failed: no mark is reached since that
+    return begun;   // if the recording has failed, holds() is never true for its number
 }
 
-// Of an event with timing, inside a DriverScope.
+// True if the driver's event was never recorded. For events with timing, inside a DriverScope.
 bool Event::driver_has_no_recording() const noexcept {
     float none = 0;
     return context_->table().cuEventElapsedTime(&none, native_, native_) == CUDA_ERROR_INVALID_HANDLE;
@@ -646,7 +648,7 @@ gpo_status Event::wait(uint64_t deadline) {
             fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (may_spin && turns == 0) spinning.emplace(scanner);
-        // In latency mode every thread may; where the driver notifies, for some turns.
+        // In latency mode every thread may spin. If the driver notifies, a thread spins only for some turns.
         const bool spins = may_spin && ((spinning && spinning->granted()) || runtime().latency_mode() ||
                                         (!scanner.shared() && turns < 64));
         const uint64_t rest = pace::rest_of_blocked(now - since, spins);
@@ -659,15 +661,16 @@ gpo_status Event::wait(uint64_t deadline) {
     }
 }
 
-// A wait was put on its stream.
+// Begins to watch a wait that was put on its stream.
 void Event::watch(Waits& made) noexcept {
     const Ref<Wait> wait = made.front();
     watch_->add(made);
     wait->mark();
 }
 
-// The event's point lies somewhere in a stream: a stream of the library's waits for the event, and is marked behind the
-// wait. Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
+// The recording may lie anywhere in a stream, and a mark at the stream's end would come too late. Instead, a hidden
+// stream waits for the event, and is marked behind the wait. If the newest recording or the device has already failed,
+// `failed` gets the failure, and nothing is marked.
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture();
@@ -702,7 +705,7 @@ gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     return GPO_SUCCESS;
 }
 
-// Counts a notify that is told of a failure at once.
+// Counts a notify that completes with a failure at once, and returns its outcome.
 Outcome Event::fail_at_once(const ErrorPtr& failed) noexcept {
     Outcome outcome;
     outcome.error = failed;
@@ -746,7 +749,7 @@ gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
     DriverScope scope(start.context());
     float milliseconds = 0;
     const CUresult result = start.context().table().cuEventElapsedTime(&milliseconds, first.native, last.native);
-    if (result == CUDA_ERROR_INVALID_HANDLE)   // what others may have recorded
+    if (result == CUDA_ERROR_INVALID_HANDLE)   // perhaps an event that others may have recorded, but have not
         for (Event* event : {&start, &end})
             if (event->recorded_by_others() && event->driver_has_no_recording()) event->fail_never_recorded();
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;

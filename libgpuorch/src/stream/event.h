@@ -1,11 +1,13 @@
-// Events of the user's.
+// The program's events.
 //
-// An event knows whether it has a recording that must be waited for, whoever made that: a stream, the launch of a graph
-// (stream/launched_events.h), or, of an event of several processes, another process. What others may record without the
-// library, by the native handle of the event or of a graph that records it, only the driver knows: it is asked.
+// An event knows whether it has a recording that must be waited for. Streams record events, and so do launches of
+// graphs (stream/launched_events.h). If several processes *share* an event, other processes record the event, too. The
+// program may also record an event without the library, by the native handle of the event or of a graph that records
+// it. Only the driver knows such recordings, and is asked for them.
 //
-// The newest recording is in the driver's event, as a rule. It is elsewhere where it is held, where it has failed, and
-// where the launch of a graph that was held has recorded the driver's event later than that: then `newest_` is it.
+// Usually the driver's event has the newest recording. In three cases `newest_` has it instead: the recording is held;
+// the recording has failed; or the launch of a graph that was held has recorded the driver's event later than the
+// newest recording.
 #pragma once
 
 #include <list>
@@ -22,18 +24,18 @@ class Recording;
 class Event final : public Beginning {
 public:
     Event(Ref<Context> context, uint32_t flags, const char* label);
-    /// Another process's. `exported` was read (read_exported).
+    /// Imports another process's event. `exported` was read by read_exported.
     Event(Ref<Context> context, const Exported& exported, const char* label);
     Exported export_event();
-    /// Throws Failure(GPO_NOT_SUPPORTED) of an event of several processes.
+    /// Throws Failure(GPO_NOT_SUPPORTED) if several processes share the event.
     void require_own(const char* what) const;
 
     Context& context() const noexcept { return *context_; }
     CUevent native() const noexcept override { return native_; }
     bool timing() const noexcept { return flags_ & GPO_EVENT_TIMING; }
-    /// Becomes nodes of the graph where it is recorded, or waited for, on a stream in capture.
+    /// True if recordings of the event, and waits for it, become nodes of the graph on a captured stream.
     bool external() const noexcept { return flags_ & GPO_EVENT_EXTERNAL; }
-    /// From now on the library doesn't see all recordings of it.
+    /// Notes that from now on the event may be recorded without the library.
     void note_recorded_by_others() noexcept { recorded_by_others_.store(true, std::memory_order_release); }
 
     gpo_status record(Stream& stream);
@@ -43,8 +45,8 @@ public:
     gpo_status then(const Ref<CompletionHandler>& target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
-    /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one
-    /// of a capture.
+    /// The number of the newest recording, even if the recording is held or has failed. Throws Failure if there is no
+    /// recording, or if the newest was made in a capture.
     uint64_t newest_recording();
     bool holds(uint64_t recording) const noexcept override {
         return issued_.load(std::memory_order_acquire) == recording &&
@@ -53,9 +55,10 @@ public:
 
     /// Makes a stream wait for the event's last recording.
     gpo_status put_wait(Stream& stream);
-    /// The same before the launch of a graph with a node that waits for the event, where that node doesn't do.
+    /// Called before the launch of a graph with a node that waits for the event. Makes the stream wait for the event's
+    /// last recording, unless the node's own wait is enough.
     gpo_status put_launch_wait(Stream& stream);
-    /// It won't be recorded any more.
+    /// Notes that the event won't be recorded any more.
     void set_last() noexcept { last_ = true; }
 
     void destroyed() noexcept override;
@@ -75,7 +78,7 @@ private:
     SharedRecordings::Ticket newest_ticket();
     Waits prepare_watch(Stream& stream, SharedRecordings::Ticket ticket);
     void watch(Waits& made) noexcept;
-    /// The newest recording was made in a capture that has ended: it will never be complete. Under no lock.
+    /// True if the newest recording was made in a capture that has ended, and will never be complete. Under no lock.
     bool of_ended_capture();
     [[noreturn]] void refuse_capture();
     [[noreturn]] void refuse_capture(bool ended) const;
@@ -97,38 +100,38 @@ private:
     template <class Mark>
     gpo_status watch(Mark&& mark, ErrorPtr& failed);
     Outcome fail_at_once(const ErrorPtr& failed) noexcept;
-    Ref<Recording> set_newest(Ref<Recording> recording) noexcept;   // under newest_lock_; gives the one before
+    Ref<Recording> set_newest(Ref<Recording> recording) noexcept;   // under newest_lock_; returns the previous
     Ref<Recording> newest();
-    void end_overwriting() noexcept;         // a launch that was held has recorded the event, or never will
-    bool pending();                          // the newest recording is held
-    Ref<Recording> snapshot();               // a recording of the library's that is reached with the newest
+    void end_overwriting() noexcept;         // a held launch has recorded the event, or never will
+    bool pending();                          // true if the newest recording is held
+    Ref<Recording> snapshot();               // a recording by the library, which completes with the newest
     void copy_native_to(Recording& to);
     struct Place {
-        CUevent native;                      // that has the newest recording, unless that is held or has failed
+        CUevent native;                      // has the newest recording, unless that is held or has failed
         Ref<Recording> recording;            // newest_
     };
     Place newest_place();
 
-    CUevent native_ = nullptr;               // of several processes: never recorded
+    CUevent native_ = nullptr;               // never recorded if processes share the event
     const Ref<Context> context_;
     const uint32_t flags_;
-    std::unique_ptr<SharedRecordings> shared_;   // of several processes; else NULL
-    Ref<Watch> watch_;                           // likewise
-    std::atomic<uint64_t> looked_{0};            // likewise: when at the process of a recording
+    std::unique_ptr<SharedRecordings> shared_;   // set only if several processes share the event
+    Ref<Watch> watch_;                           // set only with shared_
+    std::atomic<uint64_t> looked_{0};            // with shared_: time of the last check of a recording process
     std::atomic<bool> interrupted_{false}, recorded_by_others_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
-    std::atomic<const Stream*> captured_on_{nullptr};   // and its stream: to be compared, not followed
-    std::atomic<uint64_t> begun_{0};  // recordings, held ones included: who records it on two streams at once may
-    std::atomic<uint64_t> issued_{0};        // count two as one. The number of the one that the driver's event has
+    std::atomic<const Stream*> captured_on_{nullptr};   // and its stream: compare, don't dereference
+    std::atomic<uint64_t> begun_{0};         // recordings, held ones included; two at the same time may count once
+    std::atomic<uint64_t> issued_{0};        // number of the driver event's recording
     bool last_ = false;
-    std::atomic<bool> watched_{false};  // newest_ isn't NULL, or is just being made, or launches that are held will
-                                        // record the event: who records anew has to say so
-    host::Mutex native_lock_;   // held by who records, or copies, the driver's event while it is watched. Inside it
-                                // are driver calls, and the submit lock of a stream that nothing else is on
+    std::atomic<bool> watched_{false};  // newest_ is set or being made, or held launches will record the event: every
+                                        // new recording has to replace newest_
+    host::Mutex native_lock_;   // held while a watched event's driver event is recorded or copied. Under this lock the
+                                // driver is called, and the submit lock of an otherwise unused stream is taken
     host::Mutex newest_lock_;                // of newest_; a leaf
-    Ref<Recording> newest_;  // of the newest recording, if it was held on its stream, or a held stream waits for it, or
-                             // overwriting_
-    std::atomic<uint32_t> overwriting_{0};   // launches that are held and will record the driver's event. Written under
+    Ref<Recording> newest_;  // set if the newest recording was held, or a held stream waits for this recording, or
+                             // overwriting_ isn't 0
+    std::atomic<uint32_t> overwriting_{0};   // held launches that will record the driver's event. Written under
                                              // newest_lock_
 };
 

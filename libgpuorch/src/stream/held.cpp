@@ -17,10 +17,10 @@ void Held::conclude(Spent& spent) noexcept {
 void Held::reserve_marks() { stream_.marks().reserve(operations_.size() + 1); }
 
 Held::Spent Held::prepare(const Operation& operation, bool internal) {
-    reserve_marks();  // whatever is held may have to be dropped, all at once and without failing: a mark each
+    reserve_marks();  // all held operations may be dropped at once, each with a mark, and dropping must not fail
     Spent prepared(1);
     prepared.front().internal = internal;
-    prepared.front().operation = operation.held_copy();  // the last that may fail: some have effects once they are held
+    prepared.front().operation = operation.held_copy();  // may have effects: nothing may fail afterwards
     return prepared;
 }
 
@@ -45,7 +45,7 @@ void Held::put_first_away(Spent& spent) noexcept {
 void Held::issue_ready(Spent& spent) noexcept {
     while (!operations_.empty()) {
         try {
-            if (stream_.capturing()) {  // it was accepted to run, before the capture began: the graph is not to have it
+            if (stream_.capturing()) {  // the operation was accepted before the capture: not for the captured graph
                 try_again();
                 break;
             }
@@ -61,8 +61,8 @@ void Held::issue_ready(Spent& spent) noexcept {
             drop(failure.error(), spent);
         } catch (const std::exception& error) {
             const auto* failure = dynamic_cast<const Failure*>(&error);
-            // It was accepted, and nobody is there to be told: it waits for memory, or until a capture that has just
-            // begun ends.
+            // The operation was accepted, and no caller is left to get the error. Therefore the operation waits for
+            // memory, or for the end of a capture that has just begun.
             if (is_passing(error) || (failure && failure->error()->status == GPO_CAPTURE_REFUSED)) {
                 try_again();
                 break;
@@ -77,7 +77,7 @@ void Held::issue_ready(Spent& spent) noexcept {
     if (operations_.empty()) stream_.traced().end_holding();
 }
 
-// One that is done with.
+// Moves an issued or dropped operation to its home list, if any, else to `spent`.
 void Held::put_away(Spent::iterator done, Spent& spent) noexcept {
     count_spent(*done);
     if (done->home) withheld_.store(withheld() - 1, std::memory_order_release);
@@ -98,14 +98,15 @@ void Held::end_withholding() noexcept {
     count_.store(0, std::memory_order_release);
 }
 
-// Work without a mark that fails is found out about by the next that is put on. What is held isn't put on, and whoever
-// waits for it would wait for ever: so the scanner is given the end of what the stream is held behind.
+// If work without a mark fails, the next operation given to the driver finds out. A held operation isn't given to the
+// driver, and threads that wait for it would wait without end. Therefore the scanner gets a mark behind the work that
+// precedes the first held operation.
 void Held::watch_work() {
     const Operation& next = *operations_.front().operation;
     const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
     StreamMarks& marks = stream_.marks();
     if (marks.newest() || stream_.completed() >= before || stream_.detached()) return;
-    reserve_marks();  // those that are held keep what is reserved for them
+    reserve_marks();  // the held operations keep the room reserved for them
     Mark mark;
     mark.operation = before;
     marks.record(mark);
@@ -151,9 +152,9 @@ void Held::Failing::run() noexcept {
 
 // --- flushing ---
 
-// Streams may release each other as often as they hold operations: one after the other, not each inside the one before,
-// which would take a thread's whole stack. The list takes no memory; a stream that is on one already is flushed by that
-// thread.
+// A flushed stream may release other streams, as often as there are held operations. Nested flushes could take a
+// thread's whole stack. Therefore each thread has a list, and flushes the streams on its list one after the other. The
+// list takes no memory. If a stream is already on another thread's list, the other thread flushes it.
 void Held::flush() noexcept {
     struct Turn {
         Held* first = nullptr;
@@ -178,7 +179,8 @@ void Held::flush() noexcept {
     while (Held* held = turn.first) {
         turn.first = held->next_to_flush_;
         if (!turn.first) turn.end = &turn.first;
-        held->to_flush_.exchange(false, std::memory_order_acq_rel);   // sees what those did who found it on the list
+        // Acquires the changes of the threads that found the stream on the list.
+        held->to_flush_.exchange(false, std::memory_order_acq_rel);
         held->flush_now();
         held->stream_.release();
     }
@@ -193,7 +195,8 @@ void Held::flush_elsewhere() noexcept {
 
 void Held::Elsewhere::run() noexcept {
     Stream& stream = held_.stream_;
-    held_.flushing_elsewhere_.exchange(false, std::memory_order_acq_rel);   // sees what those did who found it posted
+    // Acquires the changes of the threads that found the errand posted.
+    held_.flushing_elsewhere_.exchange(false, std::memory_order_acq_rel);
     held_.flush();
     stream.release();
 }
@@ -215,7 +218,7 @@ void Held::flush_now() noexcept {
             try_again();   // the driver refuses, for now
     }
     conclude(spent);
-    // Its handle may have been destroyed long ago, and what it waits for next held behind it.
+    // The handle may have been destroyed long ago, and the next operation may wait for work that is held behind it.
     if (stream_.orphaned() && any()) Streams::of(context).look_for_cycles();
 }
 
@@ -247,7 +250,7 @@ Held::For Held::what_for() {
 
 void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
     stream_.set_failed(error);
-    // What was to notify is counted when it does, and what is withheld counts as issued.
+    // Marks are counted when they notify, and withheld operations count as issued.
     const auto failures = std::count_if(operations_.begin(), operations_.end(), [](const HeldOperation& held) {
         return held.operation->numbered() && !held.home;
     });

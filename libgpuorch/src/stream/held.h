@@ -1,14 +1,16 @@
-// What a stream holds back: operations that were accepted and that the driver doesn't have yet.
+// The operations that a stream holds back: the stream has accepted them, and the driver doesn't have them yet.
 //
-// A stream is *held* while its next operation waits for something that isn't on the GPU's way: a timeline value whose
-// signal nobody has submitted, a host call that runs. What is put on it meanwhile is *held*, and later *issued* in
-// order by whoever makes the stream ready (flush), or *dropped* with an error. Either happens once.
+// A stream is *held* while its next operation waits for something that isn't submitted to the GPU: a timeline value
+// without a submitted signal, or a running host call. Operations put on the stream meanwhile are *held*. Later they are
+// *issued* in order by the thread that makes the stream ready (flush), or *dropped* with an error. Each operation is
+// issued or dropped exactly once.
 //
-// What a stream that learns withholds (stream/learner.h) lies here too, before all else that is held: it is always
-// ready, isn't counted as held, and is never cancelled.
+// Operations that a learning stream *withholds* (stream/learner.h) lie here too, before all held operations. A withheld
+// operation is always ready, isn't counted as held, and is never cancelled.
 //
-// What was accepted isn't lost. Held work takes memory when it is issued, ours and the driver's: where there is none it
-// stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
+// Accepted operations aren't lost. Issuing a held operation takes memory of the library and of the driver. If memory is
+// short, the operation stays held, and is tried again by a later call, or by the errands a millisecond later. Dropping
+// takes no memory.
 #pragma once
 
 #include <list>
@@ -21,46 +23,47 @@ namespace gpo {
 
 class Held {
 public:
-    /// Not more than `most` operations of the user's are held at a time.
+    /// At most `most` operations of the program are held at a time.
     Held(Stream& stream, uint32_t most) noexcept : stream_(stream), most_(most) {}
 
     struct HeldOperation;
-    /// Operations that are done with, as Held is: their consequences come after the submit lock is released (conclude).
-    /// With an operation goes what it refers to, and that may need a submit lock (a module that is unloaded when all
-    /// streams have passed).
+    /// Operations that were issued or dropped. After the submit lock is released, conclude() brings about their
+    /// consequences and destroys them. The objects that an operation refers to may need a submit lock at their end (a
+    /// module that is unloaded when all streams have passed).
     using Spent = std::list<HeldOperation>;
     struct HeldOperation {
         std::unique_ptr<Operation> operation;
-        bool internal = false;  // one of the library's own marks, or withheld: not counted
-        Spent* home = nullptr;  // of one that is withheld: the list that it goes back to
-        ErrorPtr dropped;       // why it was dropped; NULL: it is held, or was issued
+        bool internal = false;  // a mark of the library, or a withheld operation: not counted
+        Spent* home = nullptr;  // of a withheld operation: the list to which the operation returns
+        ErrorPtr dropped;       // reason of the drop; NULL: held or issued
     };
     static void conclude(Spent& spent) noexcept;
 
     // --- any thread ---
-    /// Anything is held.
+    /// True if there are held or withheld operations.
     bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
-    /// How many operations, the library's own marks included; and of the user's.
+    /// Number of held and withheld operations, with the library's own marks; and number of the program's held
+    /// operations.
     uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     uint64_t users() const noexcept { return users_.load(std::memory_order_relaxed); }
-    /// How many are withheld.
+    /// Number of withheld operations.
     uint64_t withheld() const noexcept { return withheld_.load(std::memory_order_acquire); }
-    /// How often what was held was dropped.
+    /// Number of times that held operations were dropped.
     uint64_t drops() const noexcept { return drops_.load(std::memory_order_acquire); }
 
-    /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held. In a host node the
-    /// errands do it: whoever has the submit lock may be in the driver, and wait for the node.
+    /// Issues held operations as far as they are ready. Called by the thread that made them ready, with no lock held.
+    /// In a host node the errands issue them instead: the holder of the submit lock may be in the driver, waiting for
+    /// the host node.
     void flush() noexcept;
-    /// Issues what is withheld. If that isn't possible now, it is dropped, and the stream fails. With no lock held.
+    /// Issues the withheld operations. If that isn't possible now, drops them and fails the stream. With no lock held.
     void settle_withheld() noexcept;
-    /// Drops what is held; how many of the user's operations that were. With no lock held.
+    /// Drops the held operations, and returns the number of the program's. With no lock held.
     uint64_t cancel() noexcept;
-    /// The same, and the stream has failed from then on. Nothing where none is held.
+    /// Fails the stream and drops all operations. Does nothing if there are none. With no lock held.
     void fail(const ErrorPtr& error) noexcept;
-    /// The stream has failed: the errands drop what is held.
+    /// After the stream has failed: has the errands drop all operations.
     void drop_later() noexcept;
-    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is held. Throws
-    /// std::bad_alloc.
+    /// The waits of the first held operation, and the operation's number; 0 if nothing is held. Throws std::bad_alloc.
     struct For {
         uint64_t operation = 0;
         Awaits awaits;
@@ -70,34 +73,36 @@ public:
     // --- under the submit lock ---
     bool empty() const noexcept { return operations_.empty(); }
     bool full() const noexcept { return users() >= most_; }
-    /// Room in the queue of marks for those that would have to be dropped, and one more. Throws.
+    /// Reserves room in the queue of marks: a mark for each held operation, in case all are dropped, and one more.
+    /// Throws.
     void reserve_marks();
-    /// Adds a copy of an operation behind what is held, and gives it its number. Throws, and then has had no effect.
+    /// Adds a copy of an operation at the end, and numbers the copy. Without effect if this throws.
     void add(const Operation& operation, bool internal) {
         Spent prepared = prepare(operation, internal);
         add(prepared);
     }
-    /// The same in two steps, of which the second can't fail.
+    /// The two halves of add(). The second half can't fail.
     Spent prepare(const Operation& operation, bool internal);
     void add(Spent& prepared) noexcept;
-    /// Of what is held, it is what comes first. With put_first_away it was issued: by a group (stream/group_work.h).
+    /// True if `operation` is the first held operation.
     bool is_first(const Operation& operation) const noexcept {
         return !operations_.empty() && operations_.front().operation.get() == &operation;
     }
+    /// Removes the first operation, which a group (stream/group_work.h) has issued.
     void put_first_away(Spent& spent) noexcept;
-    /// Inside a DriverScope.
+    /// Issues operations until one isn't ready. Inside a DriverScope.
     void issue_ready(Spent& spent) noexcept;
-    /// Nothing is held but what is withheld.
+    /// True if there are no operations but withheld ones.
     bool only_withheld() const noexcept { return operations_.size() == withheld(); }
-    /// Withholds an operation, that has its number, where only_withheld().
+    /// Withholds an operation that already has its number. Requires only_withheld().
     void withhold(Spent::iterator operation) noexcept;
-    /// What is withheld has been given to the driver, as a graph: it all goes home.
+    /// Returns all operations to their home list, after the driver got them as a graph.
     void end_withholding() noexcept;
-    /// The stream has failed: drops what is held.
+    /// Fails the stream and drops all operations.
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
-    /// Calls flush() from the errands, soon; and then also Stream::leave_mark, where `leave_mark`.
+    /// Has the errands call flush() soon, and afterwards Stream::leave_mark if `leave_mark`.
     void try_again(bool leave_mark = false) noexcept;
-    /// The stream leaves its last mark later, since there was no memory for the mark. Any thread.
+    /// True if the stream has yet to leave its last mark, since there was no memory for the mark. Any thread.
     bool owes_mark() const noexcept { return owed_marks_.load(std::memory_order_acquire) != 0; }
 
 private:
@@ -114,17 +119,18 @@ private:
     Stream& stream_;
     const uint32_t most_;
     Spent operations_;                        // under the submit lock
-    std::atomic<uint64_t> count_{0};          // of operations_, and of these the user's: written under the submit lock
-    std::atomic<uint64_t> users_{0};
-    std::atomic<uint64_t> withheld_{0};       // likewise: the first so many of operations_
-    std::atomic<uint64_t> drops_{0};          // likewise
+    // Written under the submit lock:
+    std::atomic<uint64_t> count_{0};          // size of operations_
+    std::atomic<uint64_t> users_{0};          // the program's operations, without withheld operations
+    std::atomic<uint64_t> withheld_{0};       // number of withheld operations, which are the first of operations_
+    std::atomic<uint64_t> drops_{0};
     class Again final : public Errand {
     public:
         explicit Again(Held& held) noexcept : held_(held) {}
         void run() noexcept override;
 
     private:
-        Held& held_;                          // a reference to the stream is held while it is posted
+        Held& held_;                          // a reference to the stream is held while the errand is posted
     } again_{*this};
     class Failing final : public Errand {
     public:
@@ -132,22 +138,22 @@ private:
         void run() noexcept override;
 
     private:
-        Held& held_;                          // likewise
-    } failing_{*this};  // drops what is held: posted once, by whoever finds that the stream has failed
+        Held& held_;                          // as in Again
+    } failing_{*this};  // drops all operations: posted once, when the stream fails
     class Elsewhere final : public Errand {
     public:
         explicit Elsewhere(Held& held) noexcept : held_(held) {}
         void run() noexcept override;
 
     private:
-        Held& held_;                          // likewise
+        Held& held_;                          // as in Again
     } elsewhere_{*this};  // flushes for a thread that must not
-    std::atomic<bool> flushing_elsewhere_{false};   // it is posted
+    std::atomic<bool> flushing_elsewhere_{false};   // `elsewhere_` is posted
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
-    bool leave_mark_ = false;                 // and is to leave the last mark; likewise
-    std::atomic<uint32_t> owed_marks_{0};     // such marks that aren't left yet; grows under the submit lock
-    std::atomic<bool> to_flush_{false};       // a thread has it on its list, and
-    Held* next_to_flush_ = nullptr;           // goes on with this one
+    bool leave_mark_ = false;                 // `again_` leaves the last mark, too; under the submit lock
+    std::atomic<uint32_t> owed_marks_{0};     // last marks that aren't left yet; grows under the submit lock
+    std::atomic<bool> to_flush_{false};       // the stream is on a thread's list of streams to flush
+    Held* next_to_flush_ = nullptr;           // in this list
 };
 
 }  // namespace gpo

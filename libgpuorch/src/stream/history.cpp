@@ -64,7 +64,8 @@ void History::Attributing::write(CUdeviceptr address) const noexcept {
 
 // --- what a failure says ---
 
-// The operations that the driver counts so, several if they are a graph; none if they aren't among the last ones.
+// The operations with this number in the driver's count: several if they were issued as a graph, none if they aren't
+// among the last operations.
 std::pair<uint64_t, uint64_t> History::operations_of(uint64_t driver_number) const noexcept {
     const uint64_t newest = stream_.submission().accepted();
     uint64_t first = 0, last = 0, count = 0;
@@ -90,7 +91,7 @@ std::string History::name_of(uint64_t number) const {
 std::string History::suspects() const {
     uint64_t first = stream_.completed() + 1, last = stream_.submission().accepted();
     if (attribution_.words) {
-        // Begun and not ended, at most one: the stream runs one operation at a time.
+        // A stream runs a single operation at a time: at most one has begun and not ended.
         const uint32_t begun = attribution_.words[0], ended = attribution_.words[1];
         if (begun == ended) return {};
         first = last = begun;
@@ -114,10 +115,10 @@ ErrorPtr History::failure_of_work(CUresult result, const char* function) const n
         const ErrorPtr first = context_.lost() ? context_.loss() : context_.error_of(result, function ? function : "");
         auto error = std::make_shared<Error>(*first);
         error->object = stream_.describe();
-        if (error->status < 30) error->status = GPO_DRIVER_ERROR;  // the work has failed, whatever call told so
+        if (error->status < 30) error->status = GPO_DRIVER_ERROR;  // the work has failed, whichever call reported it
         const auto fault = context_.driver().fault();
         if (fault) {
-            // The driver knows: on this stream it is this operation, on others none is suspect.
+            // The driver knows the failed operation. Streams other than the operation's have no suspects.
             error->message += text("; ", fault->text.empty() ? fault->kernel : fault->text);
             if (fault->stream != stream_.native()) return error;
             const auto [operation, last] = operations_of(fault->number);

@@ -1,8 +1,8 @@
-// The last operations of a stream, so that a failure names those that may be its cause: the *suspects*.
+// The last operations of a stream, from which a failure names its possible causes: the *suspects*.
 //
-// On the software GPU the driver says which of its own operations has failed, and the history translates that number.
-// On a GPU the suspects are what was submitted and not seen done, or, with GPUORCH_ATTRIBUTE, the operation that had
-// written its number before itself and not yet behind itself.
+// The software GPU's driver reports which operation has failed, by a number of its own, and the history translates the
+// number. On a GPU, the suspects are the operations that were submitted and not seen done. With GPUORCH_ATTRIBUTE, the
+// suspect is the operation whose number was written before its work, and not yet behind its work.
 #pragma once
 
 #include <array>
@@ -27,24 +27,25 @@ public:
     void attribute();
     bool attributes() const noexcept { return attribution_.words != nullptr; }
 
-    /// An operation that is accepted. Under the submit lock.
+    /// Notes an operation at its acceptance. Under the submit lock.
     void note(const Operation& operation, uint64_t number, CUstream native) noexcept {
         Recent& recent = recent_[number % kRecent];
         recent.kind.store(operation.kind(), std::memory_order_relaxed);
         recent.label.store(operation.label(), std::memory_order_relaxed);
         if (counts_) recent.driver_number.store(context_.driver().submitted(native), std::memory_order_relaxed);
     }
-    /// Of a held operation that it is, or that it was issued: the driver counts it then. Under the submit lock.
+    /// Called when an operation is held, and when a held operation was issued. The driver counts an operation only when
+    /// it is issued. Under the submit lock.
     void note_held(const Operation& operation) noexcept;
     void note_issued(const Operation& operation) noexcept;
-    /// Of an operation that a stream that learns has accepted, that it is withheld; and of the newest so many, that
-    /// they were issued as one graph.
+    /// Called when a learning stream has accepted and withheld an operation, and when the newest `count` operations
+    /// were issued as a single graph.
     void note_withheld(const Operation& operation, uint64_t number) noexcept;
     void note_replayed(size_t count) noexcept;
 
-    /// Around an operation while it is issued: with GPUORCH_ATTRIBUTE its number is written on the GPU before and
-    /// behind it. Not in a capture: the program's graph is not to have what is ours, and may be launched when the
-    /// numbers' memory is gone.
+    /// A scope around the issuing of an operation. With GPUORCH_ATTRIBUTE, the GPU writes the operation's number before
+    /// and behind the operation. Captured operations are left out: the program's graph must not contain writes of the
+    /// library, and may be launched after the numbers' memory was freed.
     class Attributing {
     public:
         Attributing(Stream& stream, const Operation& operation, uint64_t number);
@@ -60,7 +61,7 @@ public:
         const bool on_;
     };
 
-    /// The failure of work on the stream, with the suspects, for what the driver answered.
+    /// Makes the failure of the stream's work from the driver's answer, with the suspects.
     ErrorPtr failure_of_work(CUresult result, const char* function) const noexcept;
 
 private:
@@ -68,10 +69,10 @@ private:
     static constexpr uint64_t kRecent = 64;
     struct Recent {
         std::atomic<const char*> kind{nullptr}, label{nullptr};
-        std::atomic<uint64_t> driver_number{0};  // the driver's count behind it, where the driver counts; or kNotIssued
+        std::atomic<uint64_t> driver_number{0};  // the driver's count after the operation, if counted; or kNotIssued
     };
     void set_driver_number(const Operation& operation, bool issued) noexcept;
-    /// First and last; 0: none.
+    /// Numbers of the first and the last operation; 0: none.
     std::pair<uint64_t, uint64_t> operations_of(uint64_t driver_number) const noexcept;
     std::string name_of(uint64_t number) const;
     std::string names_of(uint64_t first, uint64_t last) const;
@@ -79,7 +80,7 @@ private:
 
     Stream& stream_;
     Context& context_;
-    const bool counts_;                           // the driver counts what streams are given: the software GPU
+    const bool counts_;                           // the driver counts operations: the software GPU
     Context::Attribution attribution_;
     std::array<Recent, kRecent> recent_;
 };

@@ -7,7 +7,7 @@
 
 namespace gpo {
 
-// --- what is done with an operation ---
+// --- accepting an operation ---
 
 bool Learner::withhold(const Operation& operation) noexcept {
     if (resting()) return false;
@@ -33,14 +33,14 @@ bool Learner::resting() const noexcept {
     return stream_.submission().accepted() < rests_until_.load(std::memory_order_relaxed);
 }
 
-// Whatever refuses operations is left to the usual way.
+// False while operations are refused, traced, attributed or perhaps captured: the usual path takes them.
 bool Learner::may_learn() noexcept {
     return !stream_.failed_.load(std::memory_order_relaxed) && !stream_.context().lost() &&
            !stream_.runtime().shutting_down() && !stream_.given_out() && !trace::on() &&
            !stream_.history().attributes();
 }
 
-// Somebody may have issued what was withheld. False: the stream is held.
+// Notices if another thread has issued the withheld operations. False: the stream is held.
 bool Learner::notices_breaks() noexcept {
     const Held& held = stream_.held();
     if (held.only_withheld() && held.withheld() == next_) return true;
@@ -107,7 +107,7 @@ void Learner::finish_rehearsal(Gone& gone) noexcept {
     learned_.store(static_cast<uint32_t>(replay_->size()), std::memory_order_relaxed);
 }
 
-// All but how often it has rested. Where nothing is withheld.
+// Forgets everything except the number of rests. Called while nothing is withheld.
 void Learner::forget(Gone& gone) noexcept {
     Replay::give_up(std::move(replay_), gone);
     wanted_.clear();
@@ -198,20 +198,20 @@ void Learner::note_broken() noexcept {
     launched_ = false;
 }
 
-// What can't be issued for want of memory is tried again.
+// Operations that can't be issued for lack of memory are tried again later.
 void Learner::issue_withheld() noexcept {
     const DriverTry scope(stream_.context());
-    Held::Spent none;  // all that is withheld goes home
+    Held::Spent none;  // stays empty: withheld operations return to their home list
     if (scope.entered())
         stream_.held().issue_ready(none);
     else
         stream_.held().try_again();
 }
 
-// --- what is withheld for too long ---
+// --- operations that are withheld for too long ---
 
-// After an operation has been withheld. A watch that ends looks once more behind a heavy fence: it sees the operation,
-// or this sees that the watch has ended.
+// Called after an operation was withheld. An ending watch clears posted_, passes a heavy fence, and looks once more.
+// Hence either the watch sees the operation, or this function sees that posted_ is clear.
 void Learner::Watch::begin() noexcept {
     host::light_fence();
     host::crossing();
@@ -235,7 +235,7 @@ void Learner::Watch::run() noexcept {
     const bool orphaned = stream.orphaned();
     const Ref<Context> context(&stream.context());
     stream.release();
-    if (orphaned) Streams::of(*context).scanner().wake();  // it may have the last reference
+    if (orphaned) Streams::of(*context).scanner().wake();  // the scanner may have the last reference
 }
 
 void Learner::Watch::look() noexcept {

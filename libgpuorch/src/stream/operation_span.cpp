@@ -4,7 +4,7 @@ namespace gpo::trace {
 
 namespace {
 
-// Of a stream that the driver can't tell of nothing is timed: the operation itself will find out why.
+// If the driver can't report the capture state, nothing is timed: the operation itself will find out why.
 bool captured(Stream& stream) noexcept {
     try {
         return stream.capturing();
@@ -17,7 +17,7 @@ bool captured(Stream& stream) noexcept {
 
 OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept
     : stream_(stream) {
-    // Room for the calls around it too, so that no arrow begins in a call that isn't there.
+    // The room includes the calls around the operation: no arrow may begin in a call that is missing.
     Buffer* buffer = buffer_of(stream.runtime().tag());
     if (!buffer) return;
     if (!buffer->has_room(64)) {
@@ -62,7 +62,7 @@ void OperationSpan::end(uint64_t number) noexcept {
     record_.number = number;
     if (timed_ && stream_.table().cuEventRecord(record_.gpu_end, stream_.native()) != CUDA_SUCCESS) timed_ = false;
     Record noted = record_;
-    if (timed_) {  // the writer's from here on
+    if (timed_) {  // the events are the trace writer's from here on
         record_.gpu_begin = record_.gpu_end = nullptr;
         noted.time = time_.leak();
     } else {

@@ -6,11 +6,12 @@
 
 namespace gpo::trace {
 
-/// Around the issuing of an operation, under the stream's submit lock: records its events, and notes it.
+/// A scope around the issuing of an operation, under the stream's submit lock: records the operation's events, and
+/// notes the operation.
 class OperationSpan {
 public:
     OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept;
-    /// What was begun and not ended, because issuing threw, leaves no trace.
+    /// An operation without end(), because issuing threw, leaves no trace.
     ~OperationSpan();
     OperationSpan(const OperationSpan&) = delete;
     OperationSpan& operator=(const OperationSpan&) = delete;

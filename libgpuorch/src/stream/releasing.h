@@ -1,5 +1,4 @@
-// Threads that release held streams are counted, so that a call which promises released streams can wait for the
-// others.
+// Counts the threads that release held streams. Calls that promise released streams wait for the other threads.
 #pragma once
 
 #include "core/runtime.h"

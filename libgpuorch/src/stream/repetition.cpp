@@ -14,7 +14,7 @@ bool Repetition::note(uint64_t fingerprint, bool separated) noexcept {
     return period_ && matched_ >= (kTimes - 1) * period_ && find_sequence();
 }
 
-// How many of the newest tokens are those of `distance` before; more than enough: enough.
+// Number of the newest tokens that equal the tokens `distance` before. The count ends when it is large enough.
 size_t Repetition::matches(size_t distance) const noexcept {
     const size_t most = std::min(noted_ - distance, (kTimes - 1) * kLongest);
     size_t count = 0;
@@ -22,7 +22,7 @@ size_t Repetition::matches(size_t distance) const noexcept {
     return count;
 }
 
-// The one that most of the newest tokens speak for, of these the shortest.
+// Chooses the period that matches the most of the newest tokens; if several do, the shortest.
 void Repetition::find_period() noexcept {
     period_ = matched_ = 0;
     for (size_t distance = 1; distance <= kLongest && distance < noted_; ++distance) {
@@ -33,7 +33,7 @@ void Repetition::find_period() noexcept {
     }
 }
 
-// In the newest period.
+// Looks for the sequence in the newest period.
 bool Repetition::find_sequence() noexcept {
     const size_t begin = noted_ - period_;
     size_t first_separator = 0, before = 0, longest = 0;

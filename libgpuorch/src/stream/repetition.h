@@ -1,12 +1,12 @@
-// Finds what repeats in a stream's work: which sequence of operations comes again and again.
+// Finds the sequence of operations that repeats in a stream's work.
 //
-// Words. An operation's *fingerprint* stands for all of it that must be the same each time. A *separator* is anything
-// else that happens on the stream: a mark, an operation without a fingerprint, a call that waits for the stream. A
-// *period* is the number of operations after which fingerprints and separators come again.
+// Words. An operation's *fingerprint* stands for all properties that must be the same each time. A *separator* is
+// anything else that happens on the stream: a mark, an operation without a fingerprint, a call that waits for the
+// stream. A *period* is the number of operations after which fingerprints and separators repeat.
 //
-// No sequence has a separator inside. Where separators repeat too, the sequence is the longest run of operations
-// between two of them, and begins behind one. Where there have been none for a while, the sequence is a period, or
-// several short ones, and begins anywhere.
+// No sequence has a separator inside. If separators repeat too, the sequence is the longest run of operations between
+// two separators, and begins behind a separator. If no separator has come for a while, the sequence is a period, or
+// several short periods, and begins anywhere.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ namespace gpo {
 class Repetition {
 public:
     static constexpr size_t kShortest = 2, kLongest = 64;  // operations of a sequence
-    static constexpr size_t kTimes = 3;                    // so often a period has to come
-    static constexpr size_t kUnseparated = 64;  // that many operations without a separator: as good as no separators
+    static constexpr size_t kTimes = 3;                    // a period has to come this often
+    static constexpr size_t kUnseparated = 64;  // after so many operations without a separator, none is expected
     static constexpr size_t kWorthwhile = 16;   // shorter periods without separators are taken several times
 
-    /// Notes the next operation; `separated`: a separator came before it. Of the fingerprint 63 bits count. True if a
-    /// sequence has been found.
+    /// Notes the next operation; `separated`: a separator came before the operation. The lower 63 bits of the
+    /// fingerprint count. True if a sequence has been found.
     bool note(uint64_t fingerprint, bool separated) noexcept;
     /// Forgets all.
     void clear() noexcept { noted_ = period_ = matched_ = length_ = 0; }
 
-    // --- what was found ---
+    // --- the sequence that was found ---
     size_t length() const noexcept { return length_; }
-    /// Fingerprints of its operations.
+    /// Fingerprints of the sequence's operations.
     uint64_t fingerprint(size_t index) const noexcept {
         const size_t at = first_ + index % period_;
         return token(at < noted_ ? at : at - period_) >> 1;
@@ -51,7 +51,7 @@ private:
     std::array<uint64_t, kKept> tokens_{};
     size_t noted_ = 0;
     size_t period_ = 0;   // 0: none
-    size_t matched_ = 0;  // how many of the newest tokens are those of one period before
+    size_t matched_ = 0;  // number of the newest tokens that equal the tokens a period before
     size_t first_ = 0, length_ = 0;
     bool begins_at_separator_ = false;
 };

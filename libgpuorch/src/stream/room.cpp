@@ -11,11 +11,11 @@ namespace gpo {
 
 namespace {
 
-constexpr int64_t kSpareLanes = 32;   // beyond what is counted
+constexpr int64_t kSpareLanes = 32;   // in addition to the counted lanes
 constexpr int64_t kBranches = 16;     // of a part of the graph that makes room
 constexpr int64_t kNodes = 8;         // of a branch
 
-// A graph of the driver's, with its executable graph, for as long as the scope.
+// A driver graph and its executable graph, destroyed at the end of the scope.
 class BriefGraph {
 public:
     explicit BriefGraph(const driver::Table& table) noexcept : table_(table) {}
@@ -119,7 +119,7 @@ Room::Share Room::take_hidden() noexcept {
     return {*this, kStream, round_};
 }
 
-// A share of an earlier round is part of what was there before the newest room was made.
+// Room of an earlier round isn't part of the newest room, and isn't counted.
 void Room::give_back(Need taken, uint64_t round) noexcept {
     std::lock_guard lock(lock_);
     if (round != round_) return;
@@ -127,7 +127,7 @@ void Room::give_back(Need taken, uint64_t round) noexcept {
     free_.nodes += taken.nodes;
 }
 
-// Other threads that take room meanwhile wait for this one.
+// No room is free meanwhile, so that other calls of take() wait.
 void Room::make(Need room) {
     {
         std::lock_guard lock(lock_);
@@ -146,7 +146,7 @@ void Room::make(Need room) {
         return params;
     };
     const ScratchMemory memory(context_);
-    CUgraphNodeParams copy = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);   // never run. On the device: others need no memory
+    CUgraphNodeParams copy = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);   // never run; on the device: others need no memory
     copy.memcpy.copyCtx = context_.native();
     CUDA_MEMCPY3D& params = copy.memcpy.copyParams;
     params.srcMemoryType = params.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -179,7 +179,7 @@ void Room::remove_kernel(CUfunction kernel) noexcept {
     std::erase_if(kernels_, [&](const Kernel& one) { return one.native == kernel; });
 }
 
-// If the driver refuses it, the kernel's launch reports why.
+// If the driver refuses the graph, the kernel's launch reports why.
 void Room::make_local(const Kernel& kernel) noexcept {
     if (kernel.local_bytes <= local_bytes_) return;
     try {

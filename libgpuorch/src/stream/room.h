@@ -1,16 +1,16 @@
-// Room in the driver for what is made beside resident work (stream/blocking_calls.h).
+// Room in the driver for streams and graphs that are made beside resident work (stream/blocking_calls.h).
 //
-// The driver keeps device memory for each stream and for each branch of an executable graph: here, a *lane*. It also
-// keeps some for each kernel or copy in such a graph, here a *node*. The driver takes memory for some forty lanes, or
-// 4000 nodes, at a time, and then waits for all kernels. What objects give back stays with the driver, for
-// the next ones. A context has room for 35 lanes and 4000 nodes at first (an H200, driver 580). The driver also
-// takes local memory, in the same way, when a kernel is launched, or a graph with it is made, that needs more of it
-// than any before.
+// The driver keeps device memory for each stream and for each branch of an executable graph: here, a *lane*. The driver
+// also keeps memory for each kernel or copy in such a graph: here, a *node*. The driver takes memory for some forty
+// lanes, or 4000 nodes, at a time, and then waits for all kernels. The memory of destroyed objects stays with the
+// driver, for later objects. A context has room for 35 lanes and 4000 nodes at first (an H200, driver 580). The driver
+// takes local memory in the same way, when a kernel that needs more of it than any kernel before is launched, or a
+// graph with the kernel is made.
 //
-// So room is made before there can be resident work: by a graph with many branches and nodes, and by graphs of the
+// Therefore room is made before resident work can exist: by a graph with many branches and nodes, and by graphs of the
 // kernels that need much local memory. The graphs are destroyed at once and never run. From then on lanes and nodes are
-// counted. Room is made anew when less than half of it is left and there is no resident work. An object for which there
-// is no room is made only then.
+// counted. When less than half of the room is left and there is no resident work, room is made anew. An object that
+// finds no room can be made only while there is no resident work.
 #pragma once
 
 #include <optional>
@@ -23,19 +23,19 @@ namespace gpo {
 
 class Room {
 public:
-    /// How much an object needs: at least as much as it takes in the driver.
+    /// The room that an object needs: at least as much as the object takes in the driver.
     struct Need {
         int64_t lanes, nodes;
     };
     static constexpr Need kStream{1, 0};
-    /// What streams and graphs of the program may take beside resident work. There is some more, for the library's
+    /// Room for the program's streams and graphs beside resident work. There is some more room, for the library's
     /// hidden streams and for objects that are just being made.
     static constexpr Need kRoom{256, 2048};
     /// Bytes of local memory, for each thread, that any kernel may use at any time: the driver's default stack limit.
     static constexpr uint32_t kLocalBytes = 1024;
 
-    /// The room of an object of the driver's. It is given back by the destructor: after the object is destroyed, and
-    /// before the context is.
+    /// The room of a driver object. The destructor gives the room back: after the object is destroyed, and before the
+    /// context is destroyed.
     class Share {
     public:
         Share() noexcept = default;
@@ -56,7 +56,7 @@ public:
         Share(Room& of, Need taken, uint64_t round) noexcept : of_(&of), taken_(taken), round_(round) {}
         Room* of_ = nullptr;
         Need taken_{};
-        uint64_t round_ = 0;   // when the room was made
+        uint64_t round_ = 0;   // in which the room was made
     };
 
     explicit Room(Context& context) noexcept : context_(context) {}
@@ -65,18 +65,18 @@ public:
 
     // All but try_take and take_hidden are called inside a DriverScope.
 
-    /// Before a resident stream is made. Throws Failure.
+    /// Called before a resident stream is made. Throws Failure.
     void expect_resident_work();
-    /// Takes room for an object that is made next. Throws Failure(GPO_INVALID_STATE) if there is none beside resident
-    /// work. `what`: "making a stream". With no stream's submit lock held.
+    /// Takes room for an object that is made next. Throws Failure(GPO_INVALID_STATE) if there is resident work and no
+    /// room is left. `what`: "making a stream". With no stream's submit lock held.
     Share take(Need need, const char* what);
-    /// nullopt: there is no room, or there may be none.
+    /// Takes room without making any. nullopt: there is no room, or none is known.
     std::optional<Share> try_take(Need need) noexcept;
-    /// For a hidden stream of the library's: there is always room for a few.
+    /// Takes room for a hidden stream of the library: there is always room for a few.
     Share take_hidden() noexcept;
 
-    /// Notes a kernel that needs more than kLocalBytes of local memory, while no resident work can begin. It is removed
-    /// before its module is unloaded. Throws std::bad_alloc.
+    /// Notes a kernel that needs more than kLocalBytes of local memory, while no resident work can begin. The kernel
+    /// must be removed before its module is unloaded. Throws std::bad_alloc.
     void add_kernel(CUfunction kernel, uint32_t local_bytes, uint32_t parameter_bytes);
     void remove_kernel(CUfunction kernel) noexcept;
 
@@ -94,12 +94,12 @@ private:
 
     Context& context_;
     host::Mutex making_;                // held while room is made
-    std::vector<Kernel> kernels_;       // under making_, as is:
+    std::vector<Kernel> kernels_;       // under making_, like the next field
     uint32_t local_bytes_ = kLocalBytes;
     host::Mutex lock_;                  // a leaf. Under it:
     bool counting_ = false;             // there may be resident work
     Need free_{};                       // hidden streams may make the number of lanes negative
-    uint64_t round_ = 0;                // how often room was made
+    uint64_t round_ = 0;                // number of times that room was made
 };
 
 }  // namespace gpo

@@ -17,19 +17,19 @@ namespace gpo {
 namespace {
 
 constexpr uint64_t kReach = 500'000;      // ns: an idle stream reaches an event sooner (35 us on an H200, sometimes more)
-constexpr uint64_t kLook = 200'000;       // ns between two questions about work that has no mark
-constexpr uint64_t kFewOperations = 64;   // the driver has room for more of them on a stream
+constexpr uint64_t kLook = 200'000;       // ns between two queries of work that has no mark
+constexpr uint64_t kFewOperations = 64;   // the driver takes more operations on a stream without waiting
 
 }  // namespace
 
-// A mark as an operation, so that it keeps its place on a held stream.
+// A mark in the form of an operation, so that the mark keeps its place on a held stream.
 class MarkOperation final : public Operation {
 public:
     explicit MarkOperation(Mark mark) noexcept : Operation("notify", nullptr, false), mark_(std::move(mark)) {}
     bool plain() const noexcept override { return true; }
 
     bool ready(Stream& stream) override {
-        follows_ = stream.marks().end_stream();   // not any more when it is issued
+        follows_ = stream.marks().end_stream();   // read here, because hand_over() resets the state before issue()
         return true;
     }
 
@@ -60,14 +60,14 @@ public:
 
 private:
     Mark mark_;
-    bool follows_ = false;   // a mark that nothing lies behind: it is reached with that one
+    bool follows_ = false;   // no work lies behind the newest mark: this mark is reached together with the newest
 };
 
 namespace {
 
 constexpr uint32_t kDefaultMaxHeld = 65536;
 
-// What gpo_stream_wait waits on.
+// The handler whose completion gpo_stream_wait waits for.
 class Waiter final : public CompletionHandler {
 public:
     void on_completed(const Outcome& outcome) noexcept override {
@@ -129,14 +129,14 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, cons
     : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
       exposed_(Exposed::given_out), wrapped_(true), blocking_(false), device_(device), held_(*this, 0),
       history_(*this, *context_) {
-    // It is another stream in each thread, and the driver doesn't tell which: marks from our threads would say nothing
-    // of it.
+    // The per-thread default stream is another stream in each thread, and the driver doesn't report which. The
+    // library's threads would record marks on other streams than the program's.
     if (foreign == CU_STREAM_PER_THREAD)
         gpo::fail(GPO_NOT_SUPPORTED,
                   "the per-thread default stream (2) is another one in each thread, and the library's threads "
                   "can't follow it: use a stream of gpo_stream_create, or wrap one that the program has created");
     DriverScope scope(*context_);
-    // The legacy default stream belongs to whatever context is current; every other one must be of ours.
+    // The legacy default stream belongs to the current context. Any other stream must belong to this context.
     if (foreign != nullptr && foreign != CU_STREAM_LEGACY) {
         CUcontext owner = nullptr;
         context_->check(table().cuStreamGetCtx(foreign, &owner), "cuStreamGetCtx");
@@ -164,7 +164,7 @@ Stream::~Stream() {
 void Stream::release_handle() noexcept {
     const Ref<Context> context = context_;
     orphaned_.store(true, std::memory_order_release);
-    if (wrapped_) show_frees();   // others show what the driver still doesn't know when they are destroyed
+    if (wrapped_) show_frees();   // for other streams, the destruction makes the driver notice
     leave_mark();
     if (held_.any()) Streams::of(*context).look_for_cycles();
     const bool scanned = marks_.scanned();
@@ -172,12 +172,13 @@ void Stream::release_handle() noexcept {
     if (scanned) Streams::of(*context).scanner().wake();
 }
 
-// Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed,
-// and neither a wait for the device nor a shutdown would know of it. With a mark it stays until then.
+// Without its handle, a stream would be destroyed at once, even if its work still runs. Memory that the work uses would
+// be freed, and neither a device-wide wait nor a shutdown would wait for the work. A mark keeps the stream until the
+// work is done.
 void Stream::leave_mark() noexcept {
     try {
-        // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for
-        // that.
+        // Without work of the library no mark is needed. The program's own work on a wrapped stream is the program's
+        // business, unless a wait for all work expects a mark.
         const bool ours = load() != 0 || (wrapped_ ? marks_.expects_mark() : given_out());
         const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask();
         if (answer == CUDA_ERROR_NOT_READY) mark(nullptr);
@@ -193,16 +194,16 @@ void Stream::leave_mark() noexcept {
     if (wrapped_) detach();
 }
 
-// The driver refuses to say whether the stream is idle, or to record a mark. It is asked again at the shutdown.
+// The driver refuses to report whether the stream is idle, or to record a mark. The shutdown asks again.
 void Stream::stay_unmarked() noexcept {
     if (wrapped_ || context_->lost() || context_->ending()) return;
-    retain();   // first: a shutdown that sees the flag gives the reference up
+    retain();   // first: a shutdown that sees the flag releases this reference
     if (unmarked_.exchange(true)) release();
 }
 
-// Without a mark only the driver can say whether the stream is idle.
+// Without a mark, only the driver knows whether the stream is idle.
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
-    const bool stays = unmarked();   // one that begins to while this waits is for the shutdown's next look
+    const bool stays = unmarked();   // if set later, during this wait, the shutdown's next look drains the stream
     try {
         while ((held_.owes_mark() || stays) && running()) {
             const uint64_t now = host::now();
@@ -210,7 +211,7 @@ bool Stream::drain_unmarked(uint64_t deadline) noexcept {
             host::sleep_until(std::min(deadline, now + kLook));
         }
     } catch (const std::exception&) {
-        // The context is lost, or the driver doesn't say.
+        // The context is lost, or the driver refuses to answer.
     }
     if (stays && unmarked_.exchange(false)) release();
     return true;
@@ -222,9 +223,9 @@ void Stream::detach() noexcept {
     detached_.store(true, std::memory_order_release);
 }
 
-// Of a stream with a mark on it: false if the scanner just hasn't looked.
+// For a stream with pending marks: false if the work is done, and only the scanner hasn't looked yet.
 bool Stream::may_run() noexcept {
-    if (wrapped_) return true;   // the host may have destroyed it, once it had been reached
+    if (wrapped_) return true;   // once the marks were reached, the program may have destroyed the native stream
     try {
         DriverScope scope(*context_);
         return capturing() || table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
@@ -242,11 +243,11 @@ CUstream Stream::expose() noexcept {
 
 void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down"); }
 
-// Issues an operation or keeps it, under one hold of the lock: where put() has found that the operation can't be
-// issued, and for the library's own marks.
+// Issues or holds an operation, without releasing the lock in between. Called after put() has found that the operation
+// can't be issued, and for the library's own marks.
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
-    host::crossing();   // a shutdown may begin, and cancel what is held
+    host::crossing();   // a shutdown may begin, and cancel held operations
     bool held = false;
     Held::Spent spent;
     std::optional<Releasing> releasing;
@@ -260,10 +261,10 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             note(operation);
         } else {
             if (!internal) {
-                // A shutdown that has begun cancels what is held on one stream after the other, each under this lock:
-                // nobody would release what is held behind that.
+                // A shutdown cancels held operations on one stream after the other, each under the submit lock. An
+                // operation that is held afterwards would never be released.
                 refuse_shut_down();
-                // It would run when it is released, and be missing in what is recorded.
+                // A held operation would run at its release, and would be missing in the capture.
                 refuse_capture();
                 if (wrapped_)
                     gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
@@ -273,7 +274,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             held_.add(operation, internal);
             traced_.begin_holding(!internal);
             if (!internal) runtime().counters.holds.fetch_add(1, std::memory_order_relaxed);
-            // What it waits for may have come while it was being held.
+            // The operation's wait may have ended while the operation was being held.
             RelaxedCapture relaxed(table());
             held_.issue_ready(spent);
             if (!spent.empty()) releasing.emplace(runtime());
@@ -295,7 +296,7 @@ void Stream::issue_withheld_now() noexcept {
 bool Stream::issue_only_withheld() {
     if (!held_.only_withheld()) return false;
     RelaxedCapture relaxed(table());
-    Held::Spent none;  // what is withheld isn't given up when it is issued
+    Held::Spent none;  // stays empty: withheld operations return to their home list
     held_.issue_ready(none);
     if (failed_.load(std::memory_order_relaxed)) throw Failure(failure());
     return held_.empty();
@@ -313,7 +314,7 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
         operation.issue(*this);
         attributing.issued();
     }
-    // A mark is no work of a recording's, and any thread may put one on the stream meanwhile.
+    // Marks aren't part of a recording, and any thread may put a mark on the stream meanwhile.
     if (operation.numbered() && captures::any()) captures::note_captured(*this, operation);
 }
 
@@ -331,7 +332,7 @@ void Stream::mark(Ref<CompletionHandler> target) {
     try {
         hold(operation, true);
     } catch (const Failure& failed) {
-        // A stream that has failed or whose device is lost still answers, in order.
+        // On a failed stream or a lost device the mark still completes, in order.
         if (!context_->lost() && !failure()) throw;
         push_failed(operation.take(), failed.error());
     }
@@ -346,9 +347,9 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         refuse_captured();
     }
     const uint64_t recording = since ? since->newest_recording() : 0;
-    const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
+    const uint64_t ticks = host::ticks();   // taken first: behind locked instructions the read would wait for them
     if (!queue.reserve()) {
-        refuse_captured();   // it wouldn't be possible later, either
+        refuse_captured();   // a retry wouldn't be possible, either
         return GPO_WOULD_BLOCK;
     }
     try {
@@ -356,7 +357,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         try {
             if (!since && notify_now(queue, user_data, origin, ticks)) [[likely]] return GPO_SUCCESS;
         } catch (const Failure&) {
-            // The device is lost: the operation finds that out too, and what it means for this stream.
+            // The device is lost. The operation below finds out, too, and determines the failure of this stream.
         }
         Mark mark;
         mark.queue = &queue;
@@ -387,28 +388,30 @@ gpo_status Stream::put_notify(Mark mark) {
     try {
         return put(operation);
     } catch (const Failure& failed) {
-        // A stream that has failed or whose device is lost still answers, in order.
+        // On a failed stream or a lost device the mark still completes, in order.
         if (!context_->lost() && !failure()) throw;
         push_failed(operation.take(), failed.error());
         return GPO_SUCCESS;
     }
 }
 
-// The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False
-// if it isn't that case, or if the driver refuses: then the operation finds out.
+// The common case, without the detour through an operation: nothing is held, nothing has failed, and the stream can't
+// be in a capture. False in other cases, and if the driver refuses: an operation then finds out why.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks) {
     if (given_out() || context_->lost()) return false;
-    // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed.
-    // What others put on a blocking stream's way, through the legacy stream, we don't see.
+    // If no work was put on the stream since the newest mark, the new mark is reached together with the newest, without
+    // a driver call. Blocking streams are excluded: the legacy stream may have delayed them by work that the library
+    // doesn't see.
     MarkQueue& queued = marks_.queue();
     const bool follows = marks_.newest() && !blocking_;
-    queued.fetch_ahead();   // what the scanner has read, while the driver records
-    // An event is recorded whatever context is current; where a driver minds, the operation makes this one current.
+    queued.fetch_ahead();   // fetches lines that the scanner has read, while the driver records
+    // The driver records an event in any current context. If a driver refuses, the operation makes this context
+    // current.
     if (!follows && !context_->alive()) return false;
     const Submission::Lock lock(submission_);
     queued.fetch_next();
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
-    if (follows && !marks_.newest()) return false;  // something was put on meanwhile
+    if (follows && !marks_.newest()) return false;  // work was put on the stream meanwhile
     marks_.reserve();
     CUevent event = nullptr;
     if (!follows) {
@@ -436,17 +439,16 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
     return true;
 }
 
-// A mark that comes back with an error, behind those that are on their way or held and what still runs.
+// Pushes a mark that completes with an error: after all submitted and held marks, and after all work that still runs.
 void Stream::push_failed(Mark mark, ErrorPtr error) {
-    // Where the device is lost, and the driver has been the first to say so, that says nothing yet of this stream's
-    // work.
+    // If the driver has just reported the loss of the device, the error says nothing yet about this stream's work.
     if (ErrorPtr known = failure()) error = std::move(known);
     else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
     const Releasing releasing(runtime());
     Held::Spent spent;
     {
         const Submission::Lock lock(submission_);
-        held_.reserve_marks();   // those that are held keep what is reserved for them
+        held_.reserve_marks();   // the held operations keep the room reserved for them
         if (!held_.empty()) held_.drop(error, spent);
         mark.set_error(error);
         marks_.record_failed(mark);
@@ -471,7 +473,7 @@ uint64_t Stream::capture() {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     context_->check(table().cuStreamIsCapturing(native_, &status), "cuStreamIsCapturing");
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
-    // One that was invalidated has no number, and is left by ending it all the same.
+    // An invalidated capture has no number. Even so, the stream leaves the capture only when the capture is ended.
     cuuint64_t number = 0;
     const CUresult result = table().cuStreamGetCaptureInfo(native_, &status, &number, nullptr, nullptr, nullptr);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) context_->check(result, "cuStreamGetCaptureInfo");
@@ -500,7 +502,7 @@ gpo_status Stream::query() {
     issue_withheld();
     refuse_lost();
     if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
-    const uint64_t accepted = submission_.accepted();   // if one of these is held, that is seen next
+    const uint64_t accepted = submission_.accepted();   // read first: the next line sees those that are held
     if (held_.any()) return GPO_NOT_READY;
     DriverScope scope(*context_);
     CUresult result;
@@ -544,10 +546,11 @@ void Stream::show_frees() noexcept {
     unseen_frees_.store(true);
 }
 
-// Synchronises with an event at the stream's end, if that is reached soon. Another thread may put work on the stream or
-// capture it meanwhile. So the event is synchronised with only once it is seen to be reached, the stream itself is not
-// asked, and an event that may have become a capture's isn't either. The submit lock isn't taken, since its holder may
-// wait for work; so does cuEventRecord on a stream that has all the work it can take.
+// Synchronises with an event at the stream's end, if the event is reached soon. Another thread may put work on the
+// stream or capture it meanwhile. Therefore the thread synchronises only with an event that it has seen reached, never
+// queries the stream, and doesn't query an event that may be part of a capture. The submit lock isn't taken, since its
+// holder may wait for work. cuEventRecord would also wait, on a stream that is full: streams with many operations are
+// left out.
 bool Stream::see_idle() {
     if (load() > kFewOperations) return false;
     CUevent event = nullptr;
@@ -582,9 +585,9 @@ bool Stream::may_be_at_work() noexcept {
     }
 }
 
-// The calling thread is blocked until then: it looks itself, all the time in the first millisecond, then now and then.
-// Where another thread looks all the time already, or a look can't be had, the scanner is left to it. Returns whether
-// there is no more to look for.
+// The calling thread is blocked, and looks for the completion itself: all the time in the first millisecond, then at
+// intervals. True: the wait is over, or the deadline has passed. False: the scanner has to look, because another thread
+// already looks all the time, this thread can't look, or the mark is held.
 template <class Waiter>
 bool Stream::look_for(Waiter& waiter, uint64_t deadline) noexcept {
     Scanner& scanner = Streams::of(*context_).scanner();
@@ -614,7 +617,7 @@ gpo_status Stream::wait(uint64_t deadline) {
     if (deadline != 0 && Runtime::in_callback_of(this))
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
     issue_withheld();
-    // Of a stream that has failed what was put on it before may still run: that is waited for, too.
+    // A failed stream may still run earlier work: the wait includes this work.
     const bool runs_out = failed_.load(std::memory_order_acquire) && !context_->lost();
     if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
@@ -637,21 +640,21 @@ gpo_status Stream::wait(uint64_t deadline) {
     return GPO_SUCCESS;
 }
 
-// Of the wait before, if that timed out and nothing was put on or dropped since: somebody who asks again and again
-// leaves one mark.
+// The waiter of the previous wait, if this wait timed out and no operation was put on or dropped since. Repeated waits
+// then leave a single mark.
 Ref<CompletionHandler> Stream::newest_waiter(uint64_t behind) noexcept {
-    if (given_out()) return nullptr;   // what the program has put on isn't known
+    if (given_out()) return nullptr;   // the program's own work on the stream isn't known
     const Submission::Lock lock(submission_);
     const bool same = waiter_ && waiter_behind_ == behind && waiter_drops_ == held_.drops();
     return same && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
 }
 
 void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept {
-    if (blocking_) return;   // nor what is on the legacy stream
+    if (blocking_) return;   // the program's work on the legacy stream isn't known, either
     const Submission::Lock lock(submission_);
     waiter_.swap(waiter);
     waiter_behind_ = behind;
-    waiter_drops_ = drops;   // if more was dropped meanwhile, the waiter may be among that
+    waiter_drops_ = drops;   // from before the wait: a drop since then may include the waiter
 }
 
 gpo_stream_info Stream::info() {
@@ -675,11 +678,11 @@ bool Stream::drain(uint64_t deadline) noexcept {
         if (context_->lost()) return true;
         {
             DriverScope scope(*context_);
-            if (capturing()) return true;  // nothing of it runs
+            if (capturing()) return true;  // nothing that is captured runs
         }
         return wait(deadline) == GPO_SUCCESS;
     } catch (...) {
-        return true;  // it has failed: nothing runs any more
+        return true;  // the stream has failed: nothing runs any more
     }
 }
 
@@ -722,7 +725,7 @@ void Stream::fail_work(const ErrorPtr& error) noexcept {
     fail(error);
 }
 
-// On a lost device every stream has failed, each with what is known of its own work.
+// On a lost device every stream has failed, each with an error about its own work.
 void Stream::fail_lost() {
     if (!failed_.load(std::memory_order_acquire)) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));
     throw Failure(failure());

@@ -1,9 +1,9 @@
-// Streams: what operations are put on, in which order the driver gets them, and what has failed.
+// Streams: operations are put on a stream, which gives them to the driver in order and remembers failures.
 //
-// A stream is made of parts, each with a file of its own: the *submission* (the submit lock, the numbers of
-// operations), the *marks* that the scanner watches, what is *held* back, and the *history* from which failures are
-// named. The stream itself says what it is (its context, its native stream, whether that is captured) and has the verbs
-// of the API.
+// A stream has parts, each with a file of its own. The *submission* is the submit lock and the operations' numbers. The
+// scanner watches the *marks*. *Held* operations wait on the host. The *history* provides the names of operations in
+// failures. The class Stream itself has the properties (context, native stream, capture state) and the verbs of the
+// API.
 #pragma once
 
 #include <mutex>
@@ -30,33 +30,33 @@ class Stream final : public WatchedStream {
 public:
     /// Creates a driver stream. Throws.
     Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options);
-    /// Wraps one.
+    /// Wraps a driver stream of the program.
     Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options);
-    /// To be called once it is made: it is waited for and counted with the context's streams from then on.
+    /// Called once the stream is made: from then on the context's waits and counters include the stream.
     void announce();
 
-    // --- what it is ---
+    // --- properties ---
     Context& context() const noexcept { return *context_; }
     const driver::Table& table() const noexcept { return context_->table(); }
     CUstream native() const noexcept override { return native_; }
     bool wrapped() const noexcept { return wrapped_; }
     bool blocking() const noexcept { return blocking_; }
     int32_t priority() const noexcept { return priority_; }
-    /// Waits for all streams leave it out. NULL: it is an ordinary stream.
+    /// Set on resident streams, which waits for all streams leave out. NULL: an ordinary stream.
     Residence* residence() const noexcept { return residence_.get(); }
-    /// Work on it waits for work on the context's blocking streams, or these for it.
+    /// True for blocking streams and the legacy stream: they wait for each other's work.
     bool legacy() const noexcept { return blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY; }
-    /// The native handle, which is given out: from now on the program may capture the stream.
+    /// Gives out the native handle: from now on the program may capture the stream.
     CUstream expose() noexcept;
-    /// May be in a capture: its native handle was given out, or it is in a recording.
+    /// True if the stream may be in a capture: the native handle was given out, or the stream is in a recording.
     bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire) != Exposed::no; }
-    /// It gets into a recording, and is in none any more. Under the submit lock.
+    /// Called when the stream joins a recording, and when it is in no recording any more. Under the submit lock.
     void join_recording() noexcept { expose_as(Exposed::no, Exposed::recorded); }
     void leave_recording() noexcept { expose_as(Exposed::recorded, Exposed::no); }
-    /// Of a wrapped stream whose handle was destroyed.
+    /// True for a wrapped stream whose handle was destroyed.
     bool detached() const noexcept override { return detached_.load(std::memory_order_acquire); }
 
-    // --- its parts ---
+    // --- parts ---
     Submission& submission() noexcept { return submission_; }
     StreamMarks& marks() noexcept { return marks_; }
     Held& held() noexcept { return held_; }
@@ -65,52 +65,52 @@ public:
     Watched& watched() noexcept override { return marks_.watched(); }
 
     // --- the verbs ---
-    /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK
-    /// (too much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself. Written out for
-    /// each type of operation, so that it is one straight way to the driver where nothing is held.
+    /// Puts an operation on the stream: issues it, or holds it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK
+    /// (too much held). Throws Failure: the operation's, or the stream's sticky failure. Enters the context itself.
+    /// Instantiated for each type of operation: while nothing is held, the path to the driver is short and straight.
     template <class Any>
     gpo_status submit(Any& operation) {
         refuse_shut_down();
         return put(operation);
     }
-    /// A mark behind all that is on the stream: `target->on_completed` is called exactly once, also if the stream has
-    /// failed, is held or is being captured. Throws only where nothing was marked (no memory, no thread).
+    /// Puts a mark behind all work of the stream: `target->on_completed` is called exactly once, even if the stream has
+    /// failed, is held or is being captured. Throws only if no mark was made (no memory, no thread).
     void mark(Ref<CompletionHandler> target);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin = GPO_ORIGIN_STREAM);
-    /// The same for a target of the user's instead of a queue.
+    /// Like notify, with a target of the program instead of a queue.
     gpo_status then(Ref<CompletionHandler> target, uint32_t origin = GPO_ORIGIN_STREAM);
     gpo_status query();
-    /// Deadline 0: asks.
+    /// With deadline 0, only queries.
     gpo_status wait(uint64_t deadline);
     gpo_stream_info info();
 
     // --- capture. Inside a DriverScope ---
-    /// Also true of the legacy stream while a blocking stream is captured: nothing may be put on it, or even asked of
-    /// it, as that would break the capture. Throws if the driver can't tell.
+    /// Also true for the legacy stream while a blocking stream is captured: work on the legacy stream, or even a query,
+    /// would break the capture. Throws if the driver can't report the state.
     bool capturing();
-    /// The same for a caller with neither a pin nor the submit lock.
+    /// capturing() for a caller with neither a pin nor the submit lock.
     bool captured() {
         const auto staying = stay();
         return capturing();
     }
-    /// The number of the capture that the stream is in; 0: none. Throws also of the legacy stream while a blocking
-    /// stream is captured.
+    /// The number of the stream's capture; 0: none. Throws for the legacy stream, too, while a blocking stream is
+    /// captured.
     uint64_t capture();
-    /// Whether the stream is in the capture of this number, or in one that was broken, which has none. For a caller
+    /// True if the stream is in the capture with this number, or in a broken capture, which has no number. For a caller
     /// with neither a pin nor the submit lock.
     bool is_in(uint64_t capture);
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the program is capturing this stream.
     void refuse_capture();
-    /// The same outside a DriverScope.
+    /// refuse_capture() for callers outside a DriverScope.
     void refuse_captured() {
         if (given_out()) [[unlikely]] refuse_capture_now();
     }
 
     // --- failure ---
-    /// Sticky: new work is refused with this error, and what is held is dropped, by the errands.
+    /// Sticky: the stream refuses new work with this error, and the errands drop held work.
     void fail(const ErrorPtr& error) noexcept override;
-    /// The same, and what the driver has and isn't known to be done counts as failed too: waits that have begun and
-    /// notifies that were submitted say so, when the work has ended.
+    /// Fails the stream, and also the submitted work that isn't known to be done. Waits that have begun and submitted
+    /// notifies report the failure when the work has ended.
     void fail_work(const ErrorPtr& error) noexcept;
     /// The sticky failure, or NULL.
     ErrorPtr failure() const noexcept { return failed_.load(std::memory_order_acquire) ? error() : nullptr; }
@@ -118,45 +118,47 @@ public:
         return history_.failure_of_work(result, function);
     }
 
-    // --- its life ---
-    /// Waits for the work of a stream without a handle whose last mark is still owed. False: the deadline passed.
+    // --- life ---
+    /// Waits for the work of a stream without a handle whose last mark isn't made yet. False: the deadline passed.
     bool drain_unmarked(uint64_t deadline) noexcept;
-    /// Its handle was destroyed, nothing marks the end of its work, and it stays until drain_unmarked.
+    /// True if the handle was destroyed and no mark could be made: the stream stays until drain_unmarked.
     bool unmarked() const noexcept { return unmarked_.load(std::memory_order_acquire); }
-    /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
+    /// True if the handle was destroyed and no call uses the stream any more: the program can't cancel held work.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
-    /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is
-    /// the user's.
+    /// The object that the stream is part of and ends with (a pool, a pipeline), as static text: the program may not
+    /// destroy the stream. NULL: the stream is the program's own.
     const char* whole() const noexcept { return whole_.load(std::memory_order_acquire); }
     void set_whole(const char* whole) noexcept { whole_.store(whole, std::memory_order_release); }
-    /// For streams that are used for one thing after another: true for one caller if nothing is on it.
+    /// Claims a stream that serves several callers in turn: true for a single caller, and only if nothing is on the
+    /// stream.
     bool claim_if_idle() noexcept;
     void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
 
     // --- streams that learn (stream/learner.h) ---
-    /// The program looks at the stream: what is withheld is issued, unless there is no memory for that now.
+    /// Called when the program looks at the stream: issues withheld operations, unless memory is short now.
     void issue_withheld() noexcept {
         if (learner_) [[unlikely]] issue_withheld_now();
     }
-    /// The same under the submit lock, inside a DriverScope. True if nothing is held then. Throws the stream's sticky
-    /// failure.
+    /// Issues withheld operations under the submit lock, inside a DriverScope. True if nothing is held afterwards.
+    /// Throws the stream's sticky failure.
     bool nothing_held() { return held_.empty() || (learner_ && issue_only_withheld()); }
 
-    // --- memory that is freed in its order ---
-    /// The driver has been given such a free.
+    // --- memory that is freed in the stream's order ---
+    /// Notes that such a free was submitted to the driver.
     void note_free() noexcept {
         if (!unseen_frees_.load()) unseen_frees_.store(true);
     }
-    /// There are such frees, and the driver may not know that they are done: it learns that only where a host thread
-    /// synchronises behind them. Any thread.
+    /// True if the driver may not know that submitted frees are done. The driver notices only when a host thread
+    /// synchronises behind the frees. Any thread.
     bool has_unseen_frees() const noexcept { return unseen_frees_.load(); }
-    /// Lets the driver know, if the stream is idle and not captured. Waits for no work. Any thread, with no lock held.
+    /// Makes the driver notice, if the stream is idle and not captured. Waits for no work. Any thread, with no lock
+    /// held.
     void show_frees() noexcept;
 
-    /// Of a resident stream: whether the driver has work of it that isn't done. True also where the driver can't be
-    /// asked, since the stream is in a capture.
+    /// For resident streams: true if the driver has unfinished work of the stream. In a capture the driver can't be
+    /// asked: then true if load() isn't 0.
     bool may_be_at_work() noexcept;
-    /// Operations that were accepted and not seen done.
+    /// Number of operations that were accepted and not seen done.
     uint64_t load() noexcept;
     void add_counters(gpo_statistics& statistics) const noexcept;
 
@@ -171,8 +173,8 @@ private:
     std::unique_lock<host::Mutex> stay() noexcept override {
         return wrapped_ ? std::unique_lock(native_lock_) : std::unique_lock<host::Mutex>();
     }
-    /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A
-    /// stream that only the scanner holds is destroyed when the scanner looks the next time: it looks now.
+    /// A stream with running or held work gets a last mark, and the scanner keeps the stream until the mark completes.
+    /// A stream that only the scanner keeps is destroyed at the scanner's next look: the scanner is woken to look now.
     void release_handle() noexcept override;
     void stop() noexcept override { held_.cancel(); }
     bool drain(uint64_t deadline) noexcept override;
@@ -189,13 +191,13 @@ private:
     template <class Any>
     void hand_over(Any& operation, uint64_t number);
     void hand_over_watched(Operation& operation, uint64_t number);
-    /// Where another thread records what the stream is given. Throws Failure(GPO_INVALID_STATE).
+    /// Throws Failure(GPO_INVALID_STATE) if another thread records the stream.
     void refuse_other_thread() {
         if (given_out()) [[unlikely]] refuse_recorded_elsewhere();
     }
     [[gnu::cold]] void refuse_recorded_elsewhere();
     void refuse_capture_now();
-    /// Gives an operation that was accepted the next number, if it has one.
+    /// Gives an accepted operation the next number, unless the operation is unnumbered.
     void note(const Operation& operation) noexcept {
         if (!operation.numbered()) return;
         const uint64_t number = submission_.next();
@@ -222,9 +224,9 @@ private:
     void push_failed(Mark mark, ErrorPtr error);
 
     bool see_idle();
-    /// What the driver says of its work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or that it doesn't say. Throws.
+    /// The driver's answer about the stream's work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or a refusal to answer. Throws.
     CUresult ask();
-    bool running();   // whether the GPU is at work for it
+    bool running();   // true if the GPU has work of the stream
     bool may_run() noexcept;
     Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
     template <class Waiter>
@@ -236,7 +238,7 @@ private:
     uint64_t completed() const noexcept { return marks_.completed(); }
     friend class History;
 
-    // What each call looks at and hardly anybody writes: on the line of the object's own, and the next.
+    // Fields that every call reads and that are rarely written: on the cache line of the base class, and on the next.
     const Ref<Context> context_;
     Room::Share room_;
     CUstream native_ = nullptr;
@@ -249,25 +251,25 @@ private:
     const gpo_device_t device_;
     int32_t priority_ = 0;
     std::atomic<const char*> whole_{nullptr};
-    const std::unique_ptr<Learner> learner_;   // NULL: it doesn't learn
+    const std::unique_ptr<Learner> learner_;   // NULL: the stream doesn't learn
     const std::unique_ptr<Residence> residence_;
 
-    // Written by whoever puts work on. The scanner doesn't read it.
+    // Fields that submitting threads write. The scanner doesn't read them.
     Submission submission_;
     Held held_;
     Traced traced_{*this};
-    // Under the submit lock: the handler of a wait that timed out, whose mark is behind this operation. The next wait
-    // for the same uses it again.
+    // Under the submit lock: the handler of a wait that timed out, and the operation before the handler's mark. The
+    // next wait for this operation reuses the handler.
     Ref<CompletionHandler> waiter_;
     uint64_t waiter_behind_ = 0, waiter_drops_ = 0;
     host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
-    std::atomic<bool> detached_{false};  // written under both
-    // Written by the scanner as well.
+    std::atomic<bool> detached_{false};  // written under both locks
+    // Fields that the scanner writes as well.
     StreamMarks marks_{*this};
     History history_;
 };
 
-// To the driver, with what is to be known of it.
+// Gives an operation to the driver, inside the scopes of tracing, attribution and residence.
 template <class Any>
 inline void Stream::hand_over(Any& operation, uint64_t number) {
     marks_.set_newest(false);
@@ -277,7 +279,7 @@ inline void Stream::hand_over(Any& operation, uint64_t number) {
         operation.issue(*this);
 }
 
-/// False if it has to be held.
+/// False if the operation has to be held.
 template <class Any>
 inline bool Stream::issue(Any& operation) {
     refuse_lost();
@@ -299,8 +301,8 @@ inline gpo_status Stream::put(Any& operation) {
     return GPO_SUCCESS;
 }
 
-/// Gives a record to the driver, on this stream, and counts it: from an operation's issue(). Throws what the driver
-/// refuses.
+/// Submits a record to the driver on this stream, and counts the record. Called from an operation's issue(). Throws if
+/// the driver refuses.
 template <class Record>
 void issue(Stream& stream, const Record& work) {
     const Issued issued = issue(stream.context(), stream.native(), work);

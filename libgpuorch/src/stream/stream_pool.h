@@ -13,7 +13,7 @@ public:
 
     gpo_stream_t acquire(int32_t priority);
     void give_back(gpo_stream_t stream);
-    /// The handles of its streams go with it; their work goes on.
+    /// Destroys the handles of the pool's streams; the streams' work goes on.
     void close() noexcept override;
 
 private:

@@ -35,10 +35,10 @@ public:
         {
             std::lock_guard lock(timeline_->lock_);
             if (timeline_->reached_ >= value_) return;
-            if (timeline_->failed_) throw NeverPossible(timeline_->failed_);   // since ready()
+            if (timeline_->failed_) throw NeverPossible(timeline_->failed_);   // failed since ready()
             point = on_the_way()->second.point;
         }
-        stream.refuse_capture();   // its signal lies outside of any capture
+        stream.refuse_capture();   // the signal lies outside of any capture
         if (&*point->context != &stream.context()) point->context->require_alive();
         gpo::issue(stream, EventWork{point->event, true});
     }
@@ -71,7 +71,7 @@ private:
     const bool held_ = false;
 };
 
-// Raises the timeline when the stream has got there.
+// Raises the timeline when the stream has reached the signal.
 class SignalReached final : public CompletionHandler, private Errand {
 public:
     SignalReached(Ref<Timeline> timeline, uint64_t value) : timeline_(std::move(timeline)), value_(value) {}
@@ -80,7 +80,7 @@ public:
             timeline_->advance(value_);
             return;
         }
-        // Releases streams, which the scanner may not do itself.
+        // A failure releases streams, which the scanner may not do itself.
         error_ = outcome.error;
         retain();
         timeline_->runtime().errands().post(*this);
@@ -109,8 +109,8 @@ public:
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
         mark.operation = behind_;
-        // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it
-        // any more.
+        // Two events: the mark's event is reused when the scanner has seen the mark, the point's event when no stream
+        // can wait for it any more.
         auto point = make<Timeline::Point>(stream.context());
         stream.context().take_event(false, &point->event);
         const auto record = [&](CUevent event) { gpo::issue(stream, EventWork{event, false}); };
@@ -118,7 +118,7 @@ public:
         mark.event = stream.marks().event(false);
         try {
             record(mark.event);
-            stream.refuse_capture();   // that has just begun, and has both events in it
+            stream.refuse_capture();   // a capture that has just begun contains both events
         } catch (...) {
             stream.marks().return_event(false, mark.event);
             throw;
@@ -138,7 +138,7 @@ public:
 private:
     Ref<Timeline> timeline_;
     uint64_t value_;
-    uint64_t behind_ = Mark::kNewest;  // of a held one: more is accepted by the time it is issued
+    uint64_t behind_ = Mark::kNewest;  // set if held: later operations are accepted before the signal is issued
 };
 
 Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
@@ -150,7 +150,7 @@ void Timeline::refuse(uint64_t value) {
     if (failed_) gpo::fail(GPO_FAILED, describe(), " has failed: ", failed_->sentence());
     if (value <= reached_)
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), " has reached ", reached_, ": it can't be signalled ", value);
-    // A signal that is held doesn't count: it may well be waiting for this one.
+    // Held signals don't count: they may well be waiting for this signal.
     for (auto above = coming_.upper_bound(value); above != coming_.end(); ++above)
         if (above->second.point)
             gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first,
@@ -165,7 +165,7 @@ void Timeline::promise(uint64_t value, const Stream& stream) {
     coming_.emplace(value, Signal{&stream, nullptr});
 }
 
-// Of a timeline that is closed this may have been the last signal that would reach what others wait for.
+// On a closed timeline, the withdrawn signal may have been the last that could reach an awaited value.
 void Timeline::withdraw(uint64_t value) noexcept {
     const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
@@ -299,8 +299,8 @@ void Timeline::fail(gpo_status status, const char* message) {
     Releasing::wait_for_others(runtime());
 }
 
-// What waits is let go even where there is no memory for the sentence, unless nothing stands for a status of the
-// caller's own.
+// Without memory for the text, waits end all the same, with the bare error of the status. Throws if a status of the
+// caller's own has no bare error.
 ErrorPtr Timeline::failure(gpo_status status, const char* message) {
     try {
         auto error = std::make_shared<Error>();
@@ -329,7 +329,7 @@ gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
     for (bool late = false; !done();) {
         if (late) return GPO_TIMEOUT;
         if (!blocking) blocking.emplace(runtime());
-        // A shutdown doesn't stop() what has no handle any more: there it is looked for.
+        // A shutdown calls stop() only for objects with a handle. Without a handle, this loop looks for the shutdown.
         const uint64_t until = closed_ ? std::min(deadline, host::now() + kLooksEvery) : deadline;
         late = !changed_.wait(lock, until) && until == deadline;
     }
@@ -345,13 +345,13 @@ void Timeline::destroyed() noexcept {
     {
         std::lock_guard lock(lock_);
         closed_ = true;
-        // A signal that is on the way still counts; nobody else can send one.
+        // Promised signals still count. Without a handle, no other signal can come.
         if (!failed_ && coming_.empty()) failed_ = cancelled_;
-        streams.swap(waiting_);   // those whose value may still be reached come back
+        streams.swap(waiting_);   // streams whose value may still be reached come back
         take_never(due);
         changed_.notify_all();
     }
-    notify(due, cancelled_);  // of one that has failed all were notified
+    notify(due, cancelled_);  // empty if the timeline has failed before: all were notified
     flush(std::move(streams));
 }
 

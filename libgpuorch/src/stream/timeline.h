@@ -23,8 +23,8 @@ public:
     gpo_status put_wait(Stream& stream, uint64_t value);
     gpo_status put_signal(Stream& stream, uint64_t value);
 
-    /// Its handle is gone, or the runtime shuts down: waits for what can't be reached any more are cancelled. In a
-    /// shutdown the host's are in any case.
+    /// Called when the handle is destroyed, and when the runtime shuts down. Cancels waits for values that can't be
+    /// reached any more. A shutdown also cancels all waits of host threads.
     void destroyed() noexcept override;
     void stop() noexcept override { destroyed(); }
 
@@ -33,7 +33,7 @@ private:
     friend class SignalTimeline;
     friend class SignalReached;
 
-    /// A signal that a stream has been given: an event recorded there.
+    /// A submitted signal: an event recorded on the signalling stream.
     struct Point : Counted {
         explicit Point(Context& context) noexcept : context(&context) {}
         ~Point() override {
@@ -42,9 +42,9 @@ private:
         Ref<Context> context;
         CUevent event = nullptr;
     };
-    void refuse(uint64_t value);                        // throws if it is not above all others
-    void promise(uint64_t value, const Stream& stream); // likewise
-    void withdraw(uint64_t value) noexcept;             // a promise that was not accepted
+    void refuse(uint64_t value);                        // throws if the value can't be signalled
+    void promise(uint64_t value, const Stream& stream); // throws if the value can't be signalled
+    void withdraw(uint64_t value) noexcept;             // a promise whose operation was not accepted
     void came(uint64_t value, Ref<Point> point) noexcept;
     void release_waiting() noexcept;
     void advance(uint64_t value) noexcept;
@@ -52,7 +52,7 @@ private:
     void fail_with(ErrorPtr error) noexcept;
     static void flush(std::vector<Ref<Stream>> streams) noexcept;
 
-    /// Who is to be notified of a value, in its order.
+    /// A handler to call when a value is reached; the map is in the order of the values.
     struct Notice {
         Ref<CompletionHandler> target;
         uint64_t submitted_ns;
@@ -60,23 +60,23 @@ private:
     using Notices = std::multimap<uint64_t, Notice>;
     // Under lock_:
     void take_reached(Notices& due) noexcept;
-    ErrorPtr never(uint64_t value) const noexcept;      // why a value that isn't reached won't be; NULL: it may be
-    void take_never(Notices& due) noexcept;             // those who wait for such values, once it is closed
+    ErrorPtr never(uint64_t value) const noexcept;      // why an unreached value won't be reached; NULL: it may be
+    void take_never(Notices& due) noexcept;             // notices for such values, on a closed timeline
     void notify(Notices& notices, const ErrorPtr& error) noexcept;
 
     host::Mutex lock_;
     host::Condition changed_{host::Sleep::light};
     uint64_t reached_;
     struct Signal {
-        const Stream* stream;                // that will signal. To be compared, not followed
-        Ref<Point> point;                    // NULL while that is held itself
+        const Stream* stream;                // the signalling stream: compare, don't dereference
+        Ref<Point> point;                    // NULL while the signal is held
     };
     std::map<uint64_t, Signal> coming_;
-    std::vector<Ref<Stream>> waiting_;       // streams held for a value that is not on the way
+    std::vector<Ref<Stream>> waiting_;       // streams held for a value without a submitted signal
     Notices notices_;
     ErrorPtr failed_;
     const ErrorPtr cancelled_;               // made ahead: destroying must not need memory
-    bool closed_ = false;                    // what no signal in coming_ reaches won't be reached: see withdraw()
+    bool closed_ = false;                    // only signals in coming_ can still raise the value: see withdraw()
 };
 
 template <>

@@ -239,7 +239,7 @@ Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const 
             "cuGraphExecMemsetNodeSetParams"};
 }
 
-// --- what it touches ---
+// --- memory accesses ---
 
 Accesses accesses(const RowsWork& work) noexcept {
     return {true,

@@ -58,10 +58,10 @@ struct EventWork {
     bool external = false;   // as a node of the captured graph; the driver refuses it on a stream that isn't captured
 };
 
-/// The driver's result, and the name of the called function.
 /// Parameters of a node of this type, all 0.
 CUgraphNodeParams node_of(CUgraphNodeType type) noexcept;
 
+/// The driver's result, and the name of the called function.
 struct Issued {
     CUresult result;
     const char* function;
