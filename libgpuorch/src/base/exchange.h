@@ -3,8 +3,8 @@
 //
 // Each rank sends its data to the inboxes of all other ranks. Then it combines its own data with the received data. A
 // *packet* carries 8 bytes of data, with the number of the all-reduce behind each half. A half and its number are one
-// store, so a reader that finds the number in both places has the data too, without a fence. (NCCL and MSCCL++ call such
-// packets LL.)
+// store, so a reader that finds the number in both places has the data too, without a fence. (NCCL and MSCCL++ call
+// such packets LL.)
 //
 // An inbox has two halves, for odd and even numbers. A rank that stores number e + 2 overwrites number e. The peer is
 // then done with number e: the rank has already received number e + 1, which the peer sends only afterwards.
@@ -12,10 +12,10 @@
 // Each block counts all-reduces itself, so that no block waits for another block of the same kernel. Therefore all
 // launches have blocks of kThreads threads, or a single smaller block.
 //
-// If only some ranks' kernels could be launched, those kernels would wait without end. On the software GPU the host writes
-// the launch's number to a word, which kernels read after long waits. A kernel with that number gives up, and its
-// results are undefined. On CUDA kernels don't give up: counting the reads of a packet made an all-reduce of 8 KiB 8 %
-// slower (2.68 us and 2.88 on two H200s).
+// If only some ranks' kernels could be launched, those kernels would wait without end. On the software GPU the host
+// writes the launch's number to a word, which kernels read after long waits. A kernel with that number gives up, and
+// its results are undefined. On CUDA kernels don't give up: counting the reads of a packet made an all-reduce of 8 KiB
+// 8 % slower (2.68 us and 2.88 on two H200s).
 #pragma once
 
 #include "combine.h"
