@@ -15,6 +15,7 @@
 #include <memory>
 #include <new>
 
+#include "faults/places.h"
 #include "support/coverage.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -30,7 +31,7 @@ namespace gpo::test::allocations {
 namespace {
 
 struct State {
-    bool armed = false, for_ever = false;
+    bool armed = false, for_ever = false, watched = false;
     uint64_t kth = 0, seen = 0, failed = 0;
 };
 thread_local State state;
@@ -75,6 +76,7 @@ bool fails() noexcept {
     State& s = state;
     if (!s.armed || inside_library == 0) return false;
     ++s.seen;
+    if (s.watched) places::note(0, s.seen);
     if (s.seen == s.kth || (s.for_ever && s.seen > s.kth)) {
         ++s.failed;
         return true;
@@ -102,7 +104,12 @@ void* allocate_or_throw(size_t size, size_t alignment) {
 
 }  // namespace
 
-void arm(uint64_t kth, bool for_ever) noexcept { state = {true, for_ever, kth, 0, 0}; }
+void arm(uint64_t kth, bool for_ever) noexcept { state = {true, for_ever, false, kth, 0, 0}; }
+
+void watch() noexcept {
+    places::begin();
+    state = {true, false, true, UINT64_MAX, 0, 0};
+}
 
 uint64_t disarm() noexcept {
     state.armed = false;

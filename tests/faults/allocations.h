@@ -11,6 +11,9 @@ namespace gpo::test::allocations {
 /// From now on, on this thread: the k-th allocation (from 1) inside the library fails, once, or with all after it.
 void arm(uint64_t kth, bool for_ever) noexcept;
 
+/// From now on, on this thread, no allocation fails, and each is noted (places.h). disarm() ends it.
+void watch() noexcept;
+
 /// Ends the failures; returns the number of allocations since arm().
 uint64_t disarm() noexcept;
 

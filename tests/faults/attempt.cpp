@@ -9,7 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <numeric>
 #include <thread>
+
+#include "faults/places.h"
 
 namespace gpo::test {
 
@@ -115,6 +118,7 @@ void Attempt::accepted(uint64_t mark) {
 bool Attempt::ask(const char* text, const std::function<gpo_status()>& call) { return judge(text, call(), true); }
 
 bool Attempt::open(const gpo_runtime_options& options) {
+    const places::Common common;
     return (shared_ || STEP(*this, gpo_runtime_create(&options, &runtime))) &&
            STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
            STEP(*this, gpo_cq_create(runtime, nullptr, &queue));
@@ -207,11 +211,12 @@ void Attempt::check_end_of_queue() {
 
 Attempt::~Attempt() { finish(); }
 
-void attempt(const Scenario& scenario, const Trouble& trouble) {
+void attempt(const Scenario& scenario, const Trouble& trouble, Attempt** attempted) {
     INFO(std::string(scenario.name) << ", " << trouble.name);
     INFO(trouble.where());
     Watchdog watchdog(std::string(scenario.name) + ", " + trouble.name, trouble);
     Attempt a(trouble);
+    if (attempted) *attempted = &a;
     trouble.begin();
     scenario.run(a);
     a.finish();
@@ -219,16 +224,21 @@ void attempt(const Scenario& scenario, const Trouble& trouble) {
 
 bool full() { return std::getenv("GPUORCH_TEST_FULL") != nullptr; }
 
-std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_unused]] uint64_t sample, bool every) {
+std::vector<uint64_t> Choice::of(const Scenario& scenario, const std::vector<uint64_t>& places) {
     if (const char* only = std::getenv("GPUORCH_TEST_FAULT")) return {std::strtoull(only, nullptr, 10)};
-    std::vector<uint64_t> numbers;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    sample = total;
+    std::vector<uint64_t> all(places.size());
+    std::iota(all.begin(), all.end(), 1);
+    if (!every_) all = places::without_repeats(places, tried_);
+    const uint64_t total = all.size();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    uint64_t sample = every_ ? total : std::min(total, sample_);
+#else
+    uint64_t sample = total;
 #endif
-    if (every || total <= sample) sample = total;
-    sample = std::min(sample, every ? scenario.most_in_full : scenario.most);
+    sample = std::min(sample, every_ ? scenario.most_in_full : scenario.most);
+    std::vector<uint64_t> numbers;
     for (uint64_t i = 0; i < sample; ++i) {
-        const uint64_t number = sample < 2 ? 1 : 1 + i * (total - 1) / (sample - 1);
+        const uint64_t number = all[sample < 2 ? 0 : i * (total - 1) / (sample - 1)];
         if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
     }
     if (full() && numbers.size() < total)

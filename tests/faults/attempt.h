@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,16 +96,28 @@ struct Scenario {
 /// All of them: together they call every exported function.
 const std::vector<Scenario>& scenarios();
 
-/// Runs one scenario with one trouble. After a minute, prints both and aborts the program.
-void attempt(const Scenario& scenario, const Trouble& trouble);
+/// Runs one scenario with one trouble. After a minute, prints both and aborts the program. `attempted`, unless NULL, is
+/// the attempt while it runs.
+void attempt(const Scenario& scenario, const Trouble& trouble, Attempt** attempted = nullptr);
 
 /// Whether --full was asked for (GPUORCH_TEST_FULL).
 bool full();
 
-/// The numbers of the cases of a scenario to try, out of `total`: all, or the scenario's limit (printed under --full).
-/// Sanitizer builds try about `sample` cases, spread from the first to the last, unless `every` is set.
-/// GPUORCH_TEST_FAULT=k selects case k alone.
-std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
+/// Chooses the cases of one scenario after the other. GPUORCH_TEST_FAULT=k selects case k alone.
+class Choice {
+public:
+    /// Sanitizer builds try about `sample` cases of a scenario, spread from the first to the last, unless `every` is
+    /// set.
+    explicit Choice(uint64_t sample, bool every = full()) : sample_(sample), every_(every) {}
+    /// The numbers of the cases to try: all under --full, otherwise those that aren't repeats (places.h); no more than
+    /// the scenario's limit (printed under --full).
+    std::vector<uint64_t> of(const Scenario& scenario, const std::vector<uint64_t>& places);
+
+private:
+    const uint64_t sample_;
+    const bool every_;
+    std::set<uint64_t> tried_;   // common places
+};
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
 #define ASK(a, ...) (a).ask(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

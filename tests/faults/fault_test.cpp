@@ -17,6 +17,7 @@
 #include "driver/faults.h"
 #include "faults/allocations.h"
 #include "faults/attempt.h"
+#include "faults/places.h"
 #include "support/coverage.h"
 #include "support/report.h"
 #include "support/threads.h"
@@ -37,34 +38,42 @@ namespace {
 
 const Trouble kNone{.name = "nothing goes wrong", .must_succeed = true};
 
-uint64_t allocations_of(const Scenario& scenario) {
-    uint64_t seen = 0;
+using Places = std::vector<uint64_t>;   // of the calls of a scenario (places.h)
+
+Places allocations_of(const Scenario& scenario) {
+    Places found;
     Trouble count{.name = "counting allocations", .must_succeed = true};
-    count.begin = [] { allocations::arm(UINT64_MAX, false); };
-    count.end = [&seen] { seen = allocations::disarm(); };
+    count.begin = [] { allocations::watch(); };
+    count.end = [&found] { found = places::end(allocations::disarm()); };
     attempt(scenario, count);
-    return seen;
+    return found;
 }
 
-uint64_t allocations_on_threads_of(const Scenario& scenario) {
-    uint64_t seen = 0;
+// They differ from run to run: all count.
+Places allocations_on_threads_of(const Scenario& scenario) {
+    Places found;
     Trouble count{.name = "counting allocations on the library's threads", .must_succeed = true};
     count.begin = [] { allocations::arm_threads(UINT64_MAX, 0); };
-    count.end = [&seen] { seen = allocations::disarm_threads(); };
+    count.end = [&found] { found.resize(allocations::disarm_threads()); };
     attempt(scenario, count);
-    return seen;
+    return found;
 }
 
-uint64_t driver_calls_of(const Scenario& scenario) {
-    uint64_t seen = 0;
+Places driver_calls_of(const Scenario& scenario) {
+    Places found;
     Trouble count{.name = "counting driver calls", .must_succeed = true};
-    count.begin = [] { faults::arm({.function = {}, .kth = UINT64_MAX}); };
-    count.end = [&seen] {
-        seen = faults::seen();
+    count.begin = [] {
+        places::begin();
+        faults::arm({.function = {}, .kth = UINT64_MAX, .watch = [](gpo::driver::Function function, uint64_t number) noexcept {
+                         places::note(static_cast<uint32_t>(function), number);
+                     }});
+    };
+    count.end = [&found] {
+        found = places::end(faults::seen());
         faults::disarm();
     };
     attempt(scenario, count);
-    return seen;
+    return found;
 }
 
 Trouble allocation_trouble(uint64_t kth, bool for_ever) {
@@ -114,19 +123,17 @@ std::vector<CUresult> codes(std::span<const CUresult> which, size_t& turn, bool 
     return {which[turn++ % which.size()]};
 }
 
-/// Loses the device at that driver call: for one call, for all later calls, and a second time.
+/// Loses the device at that driver call: for one call, and for all later calls. After the second walk the device is lost
+/// again, with another code; the recorded error stays the same.
 void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
+    Trouble once = driver_trouble(kth, first, false);
+    once.name += " (lost)";
+    attempt(scenario, once);
     const CUresult second = first == kLosses[0] ? kLosses[1] : kLosses[0];
-    for (bool for_ever : {false, true}) {
-        INFO(std::string(scenario.name) << ", device lost with " << first << " at driver call " << kth);
-        Trouble trouble = driver_trouble(kth, first, for_ever);
-        trouble.name += " (lost)";
-        attempt(scenario, trouble);
-    }
-    // After the walk the device is lost again, with another code; the recorded error stays the same.
-    Trouble trouble = driver_trouble(kth, first, true);
+    Trouble lasting = driver_trouble(kth, first, true);
+    lasting.name += " (lost)";
     Attempt* attempted = nullptr;
-    trouble.end = [&] {
+    lasting.end = [&] {
         auto before = sized<gpo_error>(), after = sized<gpo_error>();
         const bool known = attempted->device && gpo_object_get_error(attempted->device, &before) == GPO_SUCCESS &&
                            before.status == GPO_DEVICE_LOST;
@@ -139,11 +146,7 @@ void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
         }
         faults::disarm();
     };
-    Attempt a(trouble);
-    attempted = &a;
-    trouble.begin();
-    scenario.run(a);
-    a.finish();
+    attempt(scenario, lasting, &attempted);
 }
 
 void each_scenario(const std::function<void(const Scenario&)>& test) {
@@ -164,16 +167,18 @@ TEST_CASE("the scenarios succeed when nothing goes wrong, and together call ever
 }
 
 TEST_CASE("an allocation that fails once: a status, nothing lost, and the same call succeeds when it is made again") {
-    each_scenario([](const Scenario& scenario) {
-        const uint64_t total = allocations_of(scenario);
-        REQUIRE(total > 0);
-        for (uint64_t kth : chosen(scenario, total, kSample)) attempt(scenario, allocation_trouble(kth, false));
+    Choice choice(kSample);
+    each_scenario([&](const Scenario& scenario) {
+        const Places places = allocations_of(scenario);
+        REQUIRE(!places.empty());
+        for (uint64_t kth : choice.of(scenario, places)) attempt(scenario, allocation_trouble(kth, false));
     });
 }
 
 TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is well when there is memory again") {
-    each_scenario([](const Scenario& scenario) {
-        for (uint64_t kth : chosen(scenario, allocations_of(scenario), kSample))
+    Choice choice(kSample);
+    each_scenario([&](const Scenario& scenario) {
+        for (uint64_t kth : choice.of(scenario, allocations_of(scenario)))
             attempt(scenario, allocation_trouble(kth, true));
     });
 }
@@ -181,10 +186,11 @@ TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is
 TEST_CASE("no memory on the library's own threads, once or for a while: nothing ends, hangs or is lost") {
     // Which allocation is the k-th, and how many there are, differs from run to run: some attempts may see no failure.
     uint64_t attempts = 0, happened = 0;
+    Choice choice(kSample);
     each_scenario([&](const Scenario& scenario) {
-        const uint64_t total = allocations_on_threads_of(scenario);
-        if (total == 0) return;
-        for (uint64_t kth : chosen(scenario, total, kSample))
+        const Places places = allocations_on_threads_of(scenario);
+        if (places.empty()) return;
+        for (uint64_t kth : choice.of(scenario, places))
             for (uint64_t spell_ns : {uint64_t{0}, kSpell}) {
                 attempt(scenario, thread_trouble(kth, spell_ns));
                 ++attempts;
@@ -247,19 +253,21 @@ TEST_CASE("a trace that can't begin leaves the file as it was, or none") {
 }
 
 TEST_CASE("a driver call that fails once, with each plausible code") {
-    each_scenario([](const Scenario& scenario) {
-        const uint64_t total = driver_calls_of(scenario);
-        REQUIRE(total > 0);
+    Choice choice(2 * kSample);
+    each_scenario([&](const Scenario& scenario) {
+        const Places places = driver_calls_of(scenario);
+        REQUIRE(!places.empty());
         size_t turn = 0;
-        for (uint64_t kth : chosen(scenario, total, 2 * kSample))
+        for (uint64_t kth : choice.of(scenario, places))
             for (CUresult result : codes(kResults, turn)) attempt(scenario, driver_trouble(kth, result, false));
     });
 }
 
 TEST_CASE("a driver whose calls fail for ever from some call on, with each plausible code") {
-    each_scenario([](const Scenario& scenario) {
+    Choice choice(kSample);
+    each_scenario([&](const Scenario& scenario) {
         size_t turn = std::size(kResults) / 2;   // other codes than where they fail once
-        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample))
+        for (uint64_t kth : choice.of(scenario, driver_calls_of(scenario)))
             for (CUresult result : codes(kResults, turn)) attempt(scenario, driver_trouble(kth, result, true));
     });
 }
@@ -274,9 +282,10 @@ TEST_CASE("a device that is lost at some step: everything pending completes once
     const bool all = full();
     const uint64_t sample = kSample;
 #endif
+    Choice choice(sample, all);
     each_scenario([&](const Scenario& scenario) {
         size_t turn = 0;
-        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), sample, all))
+        for (uint64_t kth : choice.of(scenario, driver_calls_of(scenario)))
             for (CUresult first : codes(kLosses, turn, all)) lose_device(scenario, kth, first);
     });
 }

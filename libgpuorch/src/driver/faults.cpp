@@ -14,6 +14,7 @@ std::atomic<uint32_t> target{kNone};
 std::atomic<uint64_t> kth{0};
 std::atomic<int> answer{CUDA_SUCCESS};
 std::atomic<bool> lasting{false};
+std::atomic<void (*)(Function, uint64_t) noexcept> watcher{nullptr};
 std::atomic<uint64_t> seen_count{0}, failed_count{0};
 
 struct Hook {
@@ -22,6 +23,7 @@ struct Hook {
         const uint32_t wanted = target.load(std::memory_order_acquire);
         if (wanted == kNone || (wanted != kAny && wanted != static_cast<uint32_t>(function))) return call();
         const uint64_t number = seen_count.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (const auto watch = watcher.load(std::memory_order_relaxed)) watch(function, number);
         const uint64_t due = kth.load(std::memory_order_relaxed);
         if (number < due || (number > due && !lasting.load(std::memory_order_relaxed))) return call();
         failed_count.fetch_add(1, std::memory_order_relaxed);
@@ -40,6 +42,7 @@ void arm(const Plan& plan) noexcept {
     kth.store(plan.kth, std::memory_order_relaxed);
     answer.store(plan.result, std::memory_order_relaxed);
     lasting.store(plan.for_ever, std::memory_order_relaxed);
+    watcher.store(plan.watch, std::memory_order_relaxed);
     seen_count.store(0, std::memory_order_relaxed);
     failed_count.store(0, std::memory_order_relaxed);
     target.store(plan.function ? static_cast<uint32_t>(*plan.function) : kAny, std::memory_order_release);

@@ -18,6 +18,7 @@ struct Plan {
     uint64_t kth = 1;                   // from 1, counted from arm()
     CUresult result = CUDA_ERROR_UNKNOWN;
     bool for_ever = false;              // the k-th call and all later ones fail
+    void (*watch)(Function, uint64_t number) noexcept = nullptr;   // called before each matching call, on its thread
 };
 
 std::shared_ptr<Driver> wrap(std::shared_ptr<Driver> driver);

@@ -1,12 +1,14 @@
 #include "peers/direct.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace gpo::peers {
 
 namespace {
 
 constexpr uint64_t kAlignment = 256;          // of the pieces that ranks reduce, bytes
+constexpr uint64_t kLeastBoxBytes = 64 << 10;   // of mailboxes: for data of so many bytes
 constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces everything, in one phase
 
 // Where kernels that exchange the data themselves are as fast as NCCL, measured on H200s (tests/bench/RESULTS.md).
@@ -57,13 +59,15 @@ Ref<Counted> DirectEngine::prepare(const Collective& collective, bool captured) 
     std::vector<Ref<Context>> contexts;
     for (const Rank& rank : ranks_) contexts.push_back(rank.context);
     if (captured) return make<Mailboxes>(contexts, collective.bytes(), true, owner_);
+    const auto suffice = [&] { return boxes_ && boxes_->most_bytes() >= collective.bytes(); };
     {
         std::lock_guard lock(lock_);
-        if (boxes_) return boxes_;
+        if (suffice()) return boxes_;
     }
-    auto made = make<Mailboxes>(contexts, small_bytes_, false, owner_);
+    const uint64_t bytes = std::max(kLeastBoxBytes, std::bit_ceil(collective.bytes()));
+    auto made = make<Mailboxes>(contexts, std::min(bytes, small_bytes_), false, owner_);
     std::lock_guard lock(lock_);
-    if (!boxes_) boxes_ = std::move(made);
+    if (!suffice()) boxes_ = std::move(made);   // launches with the smaller ones come first, by the events `last`
     return boxes_;
 }
 

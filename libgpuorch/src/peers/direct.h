@@ -52,7 +52,7 @@ private:
     host::Mutex lock_;            // barrier_, ranks_; taken under submit locks, and a leaf but for driver calls
     StreamBarrier barrier_;
     std::vector<Rank> ranks_;
-    Ref<Mailboxes> boxes_;        // for what isn't recorded; made when it is first needed. Under lock_
+    Ref<Mailboxes> boxes_;        // for what isn't recorded; made anew when they are too small. Under lock_
 };
 
 }  // namespace gpo::peers

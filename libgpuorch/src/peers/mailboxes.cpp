@@ -26,7 +26,9 @@ Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, boo
         memory_.push_back(make<OwnedMemory>(context, owner));
         numbers_.push_back(memory_.back()->allocate(number_bytes + inbox_bytes));
         inboxes_.push_back(numbers_.back() + number_bytes);
-        if (!recorded) stopped_.push_back(new (memory_.back()->allocate_host(sizeof(uint32_t))) uint32_t(0));
+        // Kernels of other drivers don't look at the word.
+        if (!recorded && context->driver().uses_host_cores)
+            stopped_.push_back(new (memory_.back()->allocate_host(sizeof(uint32_t))) uint32_t(0));
     }
     for (size_t rank = 0; rank < contexts.size(); ++rank) {
         Context& context = *contexts[rank];

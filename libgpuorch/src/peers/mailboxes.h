@@ -31,7 +31,7 @@ private:
     std::vector<Ref<OwnedMemory>> memory_;    // by rank
     std::vector<uint64_t> inboxes_, numbers_;
     uint64_t slots_ = 0;
-    std::vector<uint32_t*> stopped_;   // by rank; pinned in the rank's own context, which may end after another one's
+    std::vector<uint32_t*> stopped_;   // by rank; pinned in the rank's own context, which may outlive another one
     uint32_t launch_ = 0;
 };
 

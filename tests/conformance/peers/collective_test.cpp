@@ -336,6 +336,29 @@ TEST_CASE("a small all-reduce on other streams comes behind the one before it" *
     }
 }
 
+TEST_CASE("a larger small all-reduce comes behind smaller ones that still run" * gated) {
+    PeersRig rig;
+    const auto ranks = static_cast<int32_t>(rig.ranks);
+    const std::vector<uint64_t> counts{16, 16'000, 16, 60'000, 100};
+    std::vector<std::vector<RankMemory>> data;
+    for (const uint64_t count : counts) {
+        data.push_back(rig.buffers(count * 4));
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            REQUIRE_OK(gpo_fill(rig.streams[rank], data.back()[rank], 3, 4, count));
+    }
+    Gate gate(rig);
+    gate.put_on(rig.streams[0]);
+    for (size_t i = 0; i < counts.size(); ++i) {
+        const auto sum = collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_INT32, counts[i], GPO_REDUCE_SUM);
+        for (int turn = 0; turn < 2; ++turn) REQUIRE_OK(rig.submit(sum, rig.parts(data[i], data[i])));
+    }
+    gate.open();
+    for (size_t i = 0; i < counts.size(); ++i)
+        for (uint32_t rank = 0; rank < rig.ranks; ++rank)
+            CHECK(rig.read<int32_t>(data[i], rank, counts[i]) ==
+                  std::vector<int32_t>(counts[i], 3 * ranks * ranks));
+}
+
 TEST_CASE("collectives are recorded into a template, and launched again with other data" * gated) {
     PeersRig rig;
     const uint64_t count = 6000;
