@@ -55,7 +55,7 @@ static int now(lua_State *L) {
     return 1;
 }
 
-void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text); }
+void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback: %s\n", text); }
 
 /* The default on_error: writes the message to standard error. */
 static int print_error(lua_State *L) {

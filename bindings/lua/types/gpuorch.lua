@@ -1563,10 +1563,12 @@ function gpuorch.held_bytes() end
 ---@return number
 function gpuorch.now() end
 
---- gets errors in callbacks and coroutines; assign your own function
+--- gets errors in callbacks; assign your own function. An error in a coroutine of gpuorch.loop ends loop.run(), which raises
+--- the error with its traceback; the next loop.run() goes on with the other coroutines. In luv such an error ends the process,
+--- and under cqueues it is the result of the controller's loop(). All three modules have an on_error(message, coroutine) that
+--- is nil; where a function is assigned to it, the function gets the error, and the loop goes on
 ---@param message string
----@param coroutine? thread
-function gpuorch.on_error(message, coroutine) end
+function gpuorch.on_error(message) end
 
 --- waits until one of the queues may have an entry
 ---@param queues cq[]
@@ -1582,5 +1584,12 @@ function gpuorch.adopt(coroutine, scheduler) end
 --- for event loops that make coroutines themselves: the probe returns the scheduler of the running coroutine
 ---@param probe? fun(): table
 function gpuorch.add_probe(probe) end
+
+--- for event loops: a coroutine has ended with the error `problem`. Closes the variables of the coroutine, then raises the
+--- error with its traceback, or calls on_error if one is given
+---@param coroutine thread
+---@param problem any
+---@param on_error? fun(message: string, coroutine: thread)
+function gpuorch.coroutine_failed(coroutine, problem, on_error) end
 
 return gpuorch
