@@ -83,6 +83,7 @@ static int close_state(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array},
+    {"address", make_address},
     {"last_compile_log", last_compile_log},
     {"pack", kernel_pack},              {"unpack", kernel_unpack}, {"advise", advise}, {"advise_trace", advise_trace},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
@@ -128,6 +129,7 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     push_functions(L, 1, status_functions);
     lua_newtable(L);          /* 3: metatables by number */
     make_classes(L, s, 1);
+    make_addresses(L, s, 1);
     lua_pushvalue(L, 3);
     s->classes = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 2);
