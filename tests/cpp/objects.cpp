@@ -228,13 +228,40 @@ TEST("an option that was set counts, and the struct's size is set") {
     REQUIRE(std::string(label) == "upload" && stream.info().flags == GPO_STREAM_BLOCKING);
     options.flags = 1u << 30;
     REQUIRE(status_of([&] { static_cast<void>(gpu.device.create_stream(options)); }) == GPO_INVALID_ARGUMENT);
-#if __cplusplus >= 202002L
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-    REQUIRE(gpu.device.create_stream({.flags = GPO_STREAM_BLOCKING}).info().flags == GPO_STREAM_BLOCKING);
-#pragma GCC diagnostic pop
-#endif
+    gpuorch::stream_options with_defaults;
+    with_defaults.flags = GPO_STREAM_BLOCKING;
+    REQUIRE(gpu.device.create_stream(with_defaults).info().flags == GPO_STREAM_BLOCKING);
+    const gpo_stream_options raw = with_defaults;
+    REQUIRE(raw.struct_size == sizeof raw && raw.flags == GPO_STREAM_BLOCKING && raw.priority == 0 && !raw.label);
 }
+
+#if __cplusplus >= 202002L
+TEST("options are designated initialisers, where a call takes them and by their type") {
+    Gpu gpu;
+    REQUIRE(gpu.device.create_stream({.flags = GPO_STREAM_BLOCKING}).info().flags == GPO_STREAM_BLOCKING);
+    const auto options = gpuorch::stream_options{.flags = GPO_STREAM_BLOCKING, .label = "upload"};
+    REQUIRE(gpu.device.create_stream(options).info().flags == GPO_STREAM_BLOCKING);
+    gpo_stream_t raw = nullptr;
+    const gpo_stream_options of_c = gpuorch::stream_options{.struct_size = sizeof of_c, .flags = GPO_STREAM_BLOCKING};
+    gpuorch::check(gpo_stream_create(gpu.device, &of_c, &raw));
+    REQUIRE(gpuorch::stream(raw).info().flags == GPO_STREAM_BLOCKING);
+
+    const auto module = gpu.device.compile(kernels, {.label = "kernels"});
+    module.kernel("nothing").launch(gpu.stream, gpuorch::launch{.grid = {2}, .block = {32}, .label = "nothing"});
+    const auto range = gpu.device.create_queue({.kind = GPO_QUEUE_RANGE, .count = 7});
+    REQUIRE(range.info().capacity == 7);
+    const auto record = [](gpuorch::stream_ref, const gpuorch::bucket_work&) {};
+    const auto buckets = gpu.device.create_buckets({16}, record, {.max_buckets = 1});
+    const auto padded = gpu.device.create_buckets({16}, record, record, {.max_buckets = 1});
+    const auto stage = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
+    const auto pipeline = gpu.device.create_pipeline({stage}, {.chunk_bytes = 4096, .result_bytes = 4});
+    REQUIRE(buckets && padded && pipeline);
+    const auto group = gpuorch::peers::create({gpu.device}, {.label = "alone"});
+    group.submit({.kind = GPO_COLLECTIVE_BARRIER}, {gpuorch::rank_part{.stream = gpu.stream}});
+    REQUIRE(!gpu.device.advise({.flags = GPO_WORKLOAD_REPEATS, .launches = 10}).empty());
+    gpu.stream.wait();
+}
+#endif
 
 TEST("a runtime tells of its driver, its devices and its figures") {
     Gpu gpu;
