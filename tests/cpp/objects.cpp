@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <thread>
@@ -1193,11 +1194,22 @@ TEST("an exception that leaves a callable is counted, and the callable goes") {
 
 TEST("an exception that leaves a host call fails the stream with the exception's text") {
     Gpu gpu;
-    gpu.stream.host_call(gpu.executor, [] { throw std::runtime_error("the disk is full"); });
+    const std::function<void()> fails = [] { throw std::runtime_error("the disk is full"); };
+    gpu.stream.host_call(gpu.executor, fails);
     gpu.executor.run();
     const auto failure = error_of([&] { gpu.stream.wait(); });
     REQUIRE(failure.status() == GPO_CALLBACK_FAILED && says(failure.message(), "a C++ exception: the disk is full"));
     REQUIRE(says(failure.what(), "the disk is full"));
+    auto of_stream = gpuorch::sized<gpo_error>();
+    gpuorch::check(gpo_object_get_error(gpu.stream, &of_stream));
+    REQUIRE(of_stream.status == GPO_CALLBACK_FAILED && says(of_stream.message, "the disk is full"));
+
+    // The library's own failure in a host call says which function has failed, and why.
+    const auto another = gpu.device.create_stream();
+    another.host_call(gpu.executor, [] { gpuorch::stream().wait(); });
+    const auto inner = error_of([&] { another.wait(); });
+    REQUIRE(inner.status() == GPO_CALLBACK_FAILED && says(inner.message(), "gpo_stream_wait: ") &&
+            says(inner.message(), "GPO_INVALID_HANDLE"));
 }
 
 TEST("a host call runs in the order of the stream, and what is behind it waits") {
