@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning, and so does gpuorch.hpp as
-C++17. By Clang too with --full. (asio.hpp needs an Asio: loops/check_loops.py.)"""
+"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning, and so do gpuorch.hpp and
+options.hpp as C++17. By Clang too with --full. (asio.hpp needs an Asio: loops/check_loops.py.)"""
 import pathlib
 import subprocess
 import sys
@@ -22,7 +22,8 @@ def main():
         else:
             print("SKIP the headers with Clang: there is no Clang from 14 here")
     with tempfile.TemporaryDirectory() as folder:
-        for header in [*sorted((INCLUDE / "gpuorch").glob("*.h")), INCLUDE / "gpuorch/gpuorch.hpp"]:
+        for header in [*sorted((INCLUDE / "gpuorch").glob("*.h")), INCLUDE / "gpuorch/gpuorch.hpp",
+                       INCLUDE / "gpuorch/options.hpp"]:
             for language, (gcc, suffix, standard) in LANGUAGES.items():
                 if header.suffix == ".hpp" and language == "C11":
                     continue

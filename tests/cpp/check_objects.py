@@ -10,8 +10,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "support"))
+sys.path += [str(HERE.parent / "support"), str(HERE.parents[1] / "libgpuorch/src/abi")]
 import built
+import headers
 import machine
 
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{built.ROOT}/libgpuorch/include"]
@@ -84,6 +85,23 @@ def standards(folder):
                 objects(folder / "objects", kind)
 
 
+def designated(folder):
+    """Each field of each struct of options.hpp is named alone, as C++20. The C struct that comes of it has the default of every
+    other field."""
+    structs = headers.structs()
+    named = re.findall(r"^struct (\w+) \{", (headers.INCLUDE / "options.hpp").read_text(), re.M)
+    uses = "".join(f"void f_{name}(gpo_{name} (&out)[{len(structs['gpo_' + name])}]) {{\n" + "".join(
+        f"    static_assert(offsetof(gpuorch::{name}, {field}) == offsetof(gpo_{name}, {field}));\n"
+        f"    out[{place}] = gpuorch::{name}{{.{field} = {{}}}};\n"
+        for place, (_, field) in enumerate(structs["gpo_" + name])) + "}\n" for name in named)
+    source = folder / "designated.cpp"
+    source.write_text(f"#include <cstddef>\n#include <gpuorch/gpuorch.hpp>\n{uses}")
+    for name, compiler in compilers():
+        result = compiled(compiler, "-std=c++20", "-fsyntax-only", *FLAGS, source)
+        report(f"a designated initialiser of any field of options compiles without a warning{name}",
+               result.returncode == 0 and len(named) > 20, result.stderr)
+
+
 def refused(folder):
     source = folder / "refused.cpp"
     begin = ("#include <gpuorch/gpuorch.hpp>\n"
@@ -144,6 +162,7 @@ def main():
         return objects(built.BUNDLE / "cpp/objects", "C++17")
     with tempfile.TemporaryDirectory() as folder:
         standards(pathlib.Path(folder))
+        designated(pathlib.Path(folder))
         refused(pathlib.Path(folder))
         first(pathlib.Path(folder))
         searched(pathlib.Path(folder))

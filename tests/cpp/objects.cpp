@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <thread>
@@ -228,13 +229,40 @@ TEST("an option that was set counts, and the struct's size is set") {
     REQUIRE(std::string(label) == "upload" && stream.info().flags == GPO_STREAM_BLOCKING);
     options.flags = 1u << 30;
     REQUIRE(status_of([&] { static_cast<void>(gpu.device.create_stream(options)); }) == GPO_INVALID_ARGUMENT);
-#if __cplusplus >= 202002L
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-    REQUIRE(gpu.device.create_stream({.flags = GPO_STREAM_BLOCKING}).info().flags == GPO_STREAM_BLOCKING);
-#pragma GCC diagnostic pop
-#endif
+    gpuorch::stream_options with_defaults;
+    with_defaults.flags = GPO_STREAM_BLOCKING;
+    REQUIRE(gpu.device.create_stream(with_defaults).info().flags == GPO_STREAM_BLOCKING);
+    const gpo_stream_options raw = with_defaults;
+    REQUIRE(raw.struct_size == sizeof raw && raw.flags == GPO_STREAM_BLOCKING && raw.priority == 0 && !raw.label);
 }
+
+#if __cplusplus >= 202002L
+TEST("options are designated initialisers, where a call takes them and by their type") {
+    Gpu gpu;
+    REQUIRE(gpu.device.create_stream({.flags = GPO_STREAM_BLOCKING}).info().flags == GPO_STREAM_BLOCKING);
+    const auto options = gpuorch::stream_options{.flags = GPO_STREAM_BLOCKING, .label = "upload"};
+    REQUIRE(gpu.device.create_stream(options).info().flags == GPO_STREAM_BLOCKING);
+    gpo_stream_t raw = nullptr;
+    const gpo_stream_options of_c = gpuorch::stream_options{.struct_size = sizeof of_c, .flags = GPO_STREAM_BLOCKING};
+    gpuorch::check(gpo_stream_create(gpu.device, &of_c, &raw));
+    REQUIRE(gpuorch::stream(raw).info().flags == GPO_STREAM_BLOCKING);
+
+    const auto module = gpu.device.compile(kernels, {.label = "kernels"});
+    module.kernel("nothing").launch(gpu.stream, gpuorch::launch{.grid = {2}, .block = {32}, .label = "nothing"});
+    const auto range = gpu.device.create_queue({.kind = GPO_QUEUE_RANGE, .count = 7});
+    REQUIRE(range.info().capacity == 7);
+    const auto record = [](gpuorch::stream_ref, const gpuorch::bucket_work&) {};
+    const auto buckets = gpu.device.create_buckets({16}, record, {.max_buckets = 1});
+    const auto padded = gpu.device.create_buckets({16}, record, record, {.max_buckets = 1});
+    const auto stage = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
+    const auto pipeline = gpu.device.create_pipeline({stage}, {.chunk_bytes = 4096, .result_bytes = 4});
+    REQUIRE(buckets && padded && pipeline);
+    const auto group = gpuorch::peers::create({gpu.device}, {.label = "alone"});
+    group.submit({.kind = GPO_COLLECTIVE_BARRIER}, {gpuorch::rank_part{.stream = gpu.stream}});
+    REQUIRE(!gpu.device.advise({.flags = GPO_WORKLOAD_REPEATS, .launches = 10}).empty());
+    gpu.stream.wait();
+}
+#endif
 
 TEST("a runtime tells of its driver, its devices and its figures") {
     Gpu gpu;
@@ -1166,11 +1194,22 @@ TEST("an exception that leaves a callable is counted, and the callable goes") {
 
 TEST("an exception that leaves a host call fails the stream with the exception's text") {
     Gpu gpu;
-    gpu.stream.host_call(gpu.executor, [] { throw std::runtime_error("the disk is full"); });
+    const std::function<void()> fails = [] { throw std::runtime_error("the disk is full"); };
+    gpu.stream.host_call(gpu.executor, fails);
     gpu.executor.run();
     const auto failure = error_of([&] { gpu.stream.wait(); });
     REQUIRE(failure.status() == GPO_CALLBACK_FAILED && says(failure.message(), "a C++ exception: the disk is full"));
     REQUIRE(says(failure.what(), "the disk is full"));
+    auto of_stream = gpuorch::sized<gpo_error>();
+    gpuorch::check(gpo_object_get_error(gpu.stream, &of_stream));
+    REQUIRE(of_stream.status == GPO_CALLBACK_FAILED && says(of_stream.message, "the disk is full"));
+
+    // The library's own failure in a host call says which function has failed, and why.
+    const auto another = gpu.device.create_stream();
+    another.host_call(gpu.executor, [] { gpuorch::stream().wait(); });
+    const auto inner = error_of([&] { another.wait(); });
+    REQUIRE(inner.status() == GPO_CALLBACK_FAILED && says(inner.message(), "gpo_stream_wait: ") &&
+            says(inner.message(), "GPO_INVALID_HANDLE"));
 }
 
 TEST("a host call runs in the order of the stream, and what is behind it waits") {

@@ -379,7 +379,7 @@ static int array_bytes(lua_State *L) {
     return 1;
 }
 
-/* pointer(): the address, an integer; ffi.cast("float *", array:pointer()) with LuaJIT. Keep the array. */
+/* pointer(): the address as an integer; ffi.cast("float *", array:pointer()) with LuaJIT. Keep the array. */
 static int array_pointer(lua_State *L) {
     push_unsigned(L, check_array(L, the_state(L), 1)->address);
     return 1;

@@ -21,6 +21,16 @@ static const char source[] =
     "end\n"
     "function gpuorch.adopt(coroutine, scheduler) owners[coroutine] = scheduler end\n"
     "function gpuorch.add_probe(probe) probes[#probes + 1] = probe end\n"
+    /* Ctrl-C is never left to on_error: it isn't the coroutine's alone. An error that is no string is raised as it is. */
+    "function gpuorch.coroutine_failed(thread, problem, on_error)\n"
+    "    owners[thread] = nil\n" /* what is closed below awaits in place */
+    "    local interrupt = tostring(problem):find 'interrupted!$'\n"
+    "    local raised = interrupt and problem or debug.traceback(thread, problem)\n"
+    "    local message = on_error and debug.traceback(thread, tostring(problem))\n"
+    "    if coroutine.close then coroutine.close(thread) end\n"
+    "    if interrupt or not on_error then error(raised, 0) end\n"
+    "    on_error(message, thread)\n"
+    "end\n"
     "local function await(operation, timeout)\n"
     "    local scheduler = not operation:ready() and scheduler_of()\n"
     "    if not scheduler then return operation:wait(timeout) end\n"

@@ -74,7 +74,9 @@ typedef struct state {
     int recorder;         /* number of the template that began to be recorded last; 0: none is being recorded */
     int traced;           /* the error on its way through protected calls has its traceback */
     struct unheard *unheard; /* errors in callbacks that no wait will return, in order: to be reported */
+    const void *address_metatable;
     int classes, module;  /* registry references: metatables by number, the module's table, */
+    int addresses;        /* addresses' metatable, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* functions that run requests and pending calls, protected, */
     int teller, handler;  /* function that passes on log lines, message handler for errors, */
@@ -189,6 +191,15 @@ void push_signed(lua_State *L, int64_t value);
 /* Reads seconds, returns nanoseconds; none or a negative number: -1, no time limit. */
 int64_t check_timeout(lua_State *L, int index);
 
+/* --- address.c --- */
+
+void make_addresses(lua_State *L, state *s, int state_index);
+int make_address(lua_State *L);
+void push_address(lua_State *L, const state *s, uint64_t address);
+/* Returns NULL, or why the value is no address: for anything but an integer that is `expected`. */
+const char *read_address(lua_State *L, const state *s, int index, const char *expected, uint64_t *out);
+uint64_t check_address(lua_State *L, const state *s, int index); /* of a parameter that takes arrays, too */
+
 /* --- element.c: the types of array elements and kernel parameters --- */
 
 enum element { ELEMENT_U8, ELEMENT_I8, ELEMENT_U16, ELEMENT_I16, ELEMENT_U32, ELEMENT_I32, ELEMENT_U64, ELEMENT_I64,
@@ -206,7 +217,7 @@ int find_element_type(const char *name, size_t length); /* -1: none */
 /* --- record.c: structs of the library as tables --- */
 
 enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS, FIELD_FLAG,
-                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_SKIP };
+                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_SKIP };
 typedef struct field {
     const char *name;
     enum field_kind kind;

@@ -56,9 +56,10 @@ static const char *const chunk_arrays[] = {"output", "result", "input_address", 
 static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
     static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, device, U32), FIELD(gpo_chunk, index, U64),
                                    FIELD(gpo_chunk, offset, U64), FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
-                                   FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, U64),
-                                   FIELD(gpo_chunk, output_address, U64), FIELD(gpo_chunk, scratch_address, U64),
-                                   FIELD(gpo_chunk, result_address, U64), FIELDS_END};
+                                   FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, ADDRESS),
+                                   FIELD(gpo_chunk, output_address, ADDRESS),
+                                   FIELD(gpo_chunk, scratch_address, ADDRESS),
+                                   FIELD(gpo_chunk, result_address, ADDRESS), FIELDS_END};
     push_record(L, s, fields, chunk);
     set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
     set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);

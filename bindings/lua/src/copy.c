@@ -1,4 +1,4 @@
-/* copy.c: copies and fills. Their ends are arrays, or addresses as integers for what other libraries allocated; the source
+/* copy.c: copies and fills. Their ends are arrays, or addresses for what other libraries allocated; the source
  * of an upload may be a string. Arrays are checked to hold what is copied; addresses are checked by C as far as it can. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ static end read_end(lua_State *L, state *s, int index, const char *name, int all
         e.bytes = length;
         return e;
     }
-    const char *problem = read_unsigned(L, index, UINT64_MAX, &e.address);
-    if (problem) complain(L, index, name, lua_type(L, index) == LUA_TNUMBER ? problem : "an array or an address expected");
+    const char *problem = read_address(L, s, index, "an array or an address expected", &e.address);
+    if (problem) complain(L, index, name, problem);
     return e;
 }
 

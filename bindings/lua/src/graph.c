@@ -123,7 +123,7 @@ static int graph_get(lua_State *L) {
     void *value = lua_newuserdata(L, type.size + 16);
     const gpo_status status = s->api->graph_get(GRAPH(graph), name, value, type.size);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_value(L, &type, value);
+    push_value(L, s, &type, value);
     return 1;
 }
 

@@ -131,7 +131,7 @@ static int module_get_symbol(lua_State *L) {
         ++module->users;
         return 1;
     }
-    push_unsigned(L, address);
+    push_address(L, s, address);
     push_unsigned(L, bytes);
     return 2;
 }
@@ -380,8 +380,8 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
             return "pageable memory, which a GPU can't reach: arena:allocate gives pinned memory, device:host_register pins it";
         address = (*array)->address;
     } else if (!lua_isnil(L, index)) {
-        const char *problem = read_unsigned(L, index, UINT64_MAX, &address);
-        if (problem) return lua_type(L, index) == LUA_TNUMBER ? problem : "an array, an address or nil expected";
+        const char *problem = read_address(L, s, index, "an array, an address or nil expected", &address);
+        if (problem) return problem;
     }
     memcpy(out, &address, sizeof address);
     return NULL;

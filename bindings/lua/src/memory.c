@@ -138,7 +138,7 @@ static int host_register(lua_State *L) {
     uint32_t flags = 0;
     read_record(L, array ? 3 : 4, register_fields, &flags);
     if (!array) {
-        void *memory = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
+        void *memory = (void *)(uintptr_t)check_address(L, s, 2);
         return result(L, s, s->api->host_register(HANDLE(device, gpo_device_t), memory, check_unsigned(L, 3, UINT64_MAX), flags));
     }
     check_piece(L, s, 2);
@@ -160,7 +160,7 @@ static int host_unregister(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     array_object *array = test_object(L, s, 2, CLASS_ARRAY);
-    void *memory = (void *)(uintptr_t)(array ? check_piece(L, s, 2)->address : check_unsigned(L, 2, UINTPTR_MAX));
+    void *memory = (void *)(uintptr_t)(array ? check_piece(L, s, 2)->address : check_address(L, s, 2));
     const gpo_status status = s->api->host_unregister(HANDLE(device, gpo_device_t), memory);
     if (status == GPO_SUCCESS && array && array->registered) {
         array->registered = 0;
@@ -288,7 +288,7 @@ static int memory_free(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     if (!test_object(L, s, 2, CLASS_ARRAY))
-        return result(L, s, s->api->memory_free(HANDLE(device, gpo_device_t), check_unsigned(L, 2, UINT64_MAX)));
+        return result(L, s, s->api->memory_free(HANDLE(device, gpo_device_t), check_address(L, s, 2)));
     array_object *array = check_piece(L, s, 2);
     return piece_freed(L, s, array, 2, s->api->memory_free(HANDLE(device, gpo_device_t), array->address));
 }
@@ -337,7 +337,7 @@ static int memory_describe(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     const uint64_t address =
-        test_object(L, s, 2, CLASS_ARRAY) ? check_array(L, s, 2)->address : check_unsigned(L, 2, UINT64_MAX);
+        test_object(L, s, 2, CLASS_ARRAY) ? check_array(L, s, 2)->address : check_address(L, s, 2);
     gpo_memory_info info = {.struct_size = sizeof info};
     const gpo_status status = s->api->memory_describe(HANDLE(device, gpo_device_t), address, &info);
     if (status != GPO_SUCCESS) return failure(L, s, status);

@@ -55,7 +55,7 @@ static int now(lua_State *L) {
     return 1;
 }
 
-void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text); }
+void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback: %s\n", text); }
 
 /* The default on_error: writes the message to standard error. */
 static int print_error(lua_State *L) {
@@ -83,6 +83,7 @@ static int close_state(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array},
+    {"address", make_address},
     {"last_compile_log", last_compile_log},
     {"pack", kernel_pack},              {"unpack", kernel_unpack}, {"advise", advise}, {"advise_trace", advise_trace},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
@@ -128,6 +129,7 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     push_functions(L, 1, status_functions);
     lua_newtable(L);          /* 3: metatables by number */
     make_classes(L, s, 1);
+    make_addresses(L, s, 1);
     lua_pushvalue(L, 3);
     s->classes = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 2);

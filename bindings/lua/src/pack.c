@@ -65,7 +65,7 @@ int kernel_pack(lua_State *L) {
     return 1;
 }
 
-static void push_member(lua_State *L, const member *m, const char *bytes) {
+static void push_member(lua_State *L, state *s, const member *m, const char *bytes) {
     uint64_t address;
     if (m->type.kind < ELEMENT_COUNT) {
         push_element(L, (enum element)m->type.kind, bytes + m->offset);
@@ -73,7 +73,7 @@ static void push_member(lua_State *L, const member *m, const char *bytes) {
         lua_pushlstring(L, bytes + m->offset, m->type.size);
     } else {
         memcpy(&address, bytes + m->offset, sizeof address);
-        push_unsigned(L, address);
+        push_address(L, s, address);
     }
 }
 
@@ -88,7 +88,7 @@ int kernel_unpack(lua_State *L) {
     luaL_checkstack(L, count + 10, "too many values");
     layout l = {types, 0, 1};
     member m;
-    while (next_member(L, &l, &m)) push_member(L, &m, bytes + (position - 1));
+    while (next_member(L, &l, &m)) push_member(L, the_state(L), &m, bytes + (position - 1));
     push_unsigned(L, position + size);
     return count + 1;
 }

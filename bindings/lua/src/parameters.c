@@ -135,7 +135,7 @@ static void push_pattern(lua_State *L, enum element type, uint32_t word) {
     push_element(L, type, halves);
 }
 
-void push_value(lua_State *L, const parameter *type, const void *value) {
+void push_value(lua_State *L, state *s, const parameter *type, const void *value) {
     uint32_t words[3] = {0};
     uint64_t address = 0;
     if (type->kind < ELEMENT_COUNT) {
@@ -145,7 +145,7 @@ void push_value(lua_State *L, const parameter *type, const void *value) {
     memcpy(words, value, type->size < sizeof words ? type->size : sizeof words);
     memcpy(&address, words, sizeof address);
     switch (type->kind) {
-    case PARAMETER_POINTER: push_unsigned(L, address); break;
+    case PARAMETER_POINTER: push_address(L, s, address); break;
     case PARAMETER_SWITCH: lua_pushboolean(L, words[0] != 0); break;
     case PARAMETER_PATTERN: push_pattern(L, (enum element)type->offset, words[0]); break;
     case PARAMETER_SHAPE:

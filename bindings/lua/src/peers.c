@@ -213,10 +213,8 @@ static uint64_t read_buffer(lua_State *L, state *s, int index, int rank, const c
         }
         return (*array)->address;
     }
-    const char *problem = read_unsigned(L, at, UINT64_MAX, &address);
-    if (problem)
-        luaL_error(L, "number %d: field '%s': %s", rank + 1, name,
-                   lua_type(L, at) == LUA_TNUMBER ? problem : "a device array or an address expected");
+    const char *problem = read_address(L, s, at, "a device array or an address expected", &address);
+    if (problem) luaL_error(L, "number %d: field '%s': %s", rank + 1, name, problem);
     return address;
 }
 
@@ -364,7 +362,7 @@ static int symmetric_get_address(lua_State *L) {
     uint64_t address = 0;
     const gpo_status status = s->api->symmetric_get_address(memory, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &address);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, address);
+    push_address(L, s, address);
     return 1;
 }
 

@@ -40,7 +40,7 @@ static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawle
 
 /* The address in a field of the table at `table`: 0 if there is none. An array is appended to the list at `used`; its
  * bytes are `*bytes`, or UINT64_MAX if it is no array. */
-static uint64_t read_address(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
+static uint64_t read_memory(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
     static const parameter pointer = {PARAMETER_POINTER, 8, 0};
     uint64_t address = 0;
     array_object *array = NULL;
@@ -93,7 +93,7 @@ static void read_handler(lua_State *L, state *s, int number, const queue_object 
         append(L, anchor);
         read_graphs(L, s, index, used, handler);
         append(L, anchor);
-        handler->task_memory = read_address(L, s, index, "task_memory", used, &bytes);
+        handler->task_memory = read_memory(L, s, index, "task_memory", used, &bytes);
         if (queue && bytes / (queue->task_size ? queue->task_size : 1) < handler->graph_count)
             luaL_error(L, "option 'task_memory': %d graphs with tasks of %d bytes don't fit into the array",
                        (int)handler->graph_count, (int)queue->task_size);
@@ -139,7 +139,7 @@ static int scheduler_create(lua_State *L) {
     keep(L, 4, SCHEDULER_USED, 5);
     uint64_t bytes = 0;
     uint32_t count = 0;
-    options.argument = read_address(L, s, 2, "argument", 5, &bytes);
+    options.argument = read_memory(L, s, 2, "argument", 5, &bytes);
     options.compile_options = read_strings(L, 2, "compile_options", &options.compile_option_count);
     const gpo_handler *handlers = read_handlers(L, s, queue, 5, &count);
     const gpo_status status = s->api->scheduler_create(device, &options, handlers, sizeof *handlers, count,

@@ -84,7 +84,7 @@ void read_settings_again(lua_State *L, state *s, int recipe, int index, gpo_sett
 void use_settings(lua_State *L, state *s, int index, int stream_index, stream_object *stream);
 /* The value at `index` for the parameter at `key`, a name or number: `bytes` is 0 if the parameter isn't known. */
 void read_setting(lua_State *L, state *s, int recipe, int key, int index, gpo_setting *setting, char room[16]);
-void push_value(lua_State *L, const parameter *type, const void *value);
+void push_value(lua_State *L, state *s, const parameter *type, const void *value);
 
 #pragma GCC visibility pop
 

@@ -10,6 +10,15 @@
 ---@alias gpuorch.failure table {status, native_code, native_domain, operation, function, object, message}
 ---@alias gpuorch.completion table {status, origin, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
 
+--- Memory that is no array. An integer is never taken for an address. address + n is n bytes further
+---@class address
+---@operator add(gpuorch.exact): address
+local address = {}
+
+--- the address as an integer
+---@return gpuorch.exact
+function address:pointer() end
+
 ---@class gpuorch.launch_options
 ---@field grid gpuorch.three blocks
 ---@field block gpuorch.three threads
@@ -74,14 +83,14 @@
 ---@field output_bytes integer
 ---@field output array? of bytes; for sinks, valid during the call
 ---@field result array? of bytes; for sinks, valid during the call
----@field input_address gpuorch.exact
----@field output_address gpuorch.exact
----@field scratch_address gpuorch.exact
----@field result_address gpuorch.exact
+---@field input_address address
+---@field output_address address
+---@field scratch_address address
+---@field result_address address
 
 ---@alias gpuorch.nodes integer|integer[] the nodes that a new node comes after
 ---@alias gpuorch.comparison "kernel"|"equal"|"not_equal"|"less"|"greater_equal"|"value"
----@alias gpuorch.condition {comparison: gpuorch.comparison?, word: array|gpuorch.exact?, constant: integer?, initial: integer?, max_iterations: integer?}
+---@alias gpuorch.condition {comparison: gpuorch.comparison?, word: array|address?, constant: integer?, initial: integer?, max_iterations: integer?}
 ---@alias gpuorch.values table<string|integer, any> values of parameters, by their names or numbers
 
 ---@alias gpuorch.costs table<string, integer|boolean> fields of gpo_costs
@@ -312,7 +321,7 @@ function device:pool_create(options) end
 ---@return array?
 function device:memory_allocate(type, count, label) end
 
----@param memory array|gpuorch.exact
+---@param memory array|address
 ---@return true?
 function device:memory_free(memory) end
 
@@ -328,18 +337,18 @@ function device:memory_export(memory) end
 ---@return array?
 function device:memory_import(type, exported, label) end
 
----@param memory array|gpuorch.exact
+---@param memory array|address
 ---@return table?
 function device:memory_describe(memory) end
 
 --- an array takes its options second
----@param memory array|gpuorch.exact
+---@param memory array|address
 ---@param bytes? integer
 ---@param options? {read_only: boolean?}
 ---@return true?
 function device:host_register(memory, bytes, options) end
 
----@param memory array|gpuorch.exact
+---@param memory array|address
 ---@return true?
 function device:host_unregister(memory) end
 
@@ -469,43 +478,43 @@ function stream:wait_timeline(timeline, value) end
 ---@return true?
 function stream:signal_timeline(timeline, value) end
 
----@param destination array|gpuorch.exact
----@param source array|string|gpuorch.exact
+---@param destination array|address
+---@param source array|string|address
 ---@param bytes? integer
 ---@return true?
 function stream:copy_to_device(destination, source, bytes) end
 
----@param destination array|gpuorch.exact
----@param source array|gpuorch.exact
+---@param destination array|address
+---@param source array|address
 ---@param bytes? integer
 ---@return true?
 function stream:copy_to_host(destination, source, bytes) end
 
----@param destination array|gpuorch.exact
----@param source array|gpuorch.exact
+---@param destination array|address
+---@param source array|address
 ---@param bytes? integer
 ---@return true?
 function stream:copy_on_device(destination, source, bytes) end
 
 ---@param destination_device device
----@param destination array|gpuorch.exact
+---@param destination array|address
 ---@param source_device device
----@param source array|gpuorch.exact
+---@param source array|address
 ---@param bytes? integer
 ---@return true?
 function stream:copy_peer(destination_device, destination, source_device, source, bytes) end
 
----@param copies {destination: array|gpuorch.exact, source: array|gpuorch.exact, bytes: integer?}[]
+---@param copies {destination: array|address, source: array|address, bytes: integer?}[]
 ---@return true?
 function stream:copy_batch(copies) end
 
 --- in bytes
----@param copy {destination: array|gpuorch.exact, destination_pitch: integer, source: array|gpuorch.exact, source_pitch: integer, width: integer, height: integer}
+---@param copy {destination: array|address, destination_pitch: integer, source: array|address, source_pitch: integer, width: integer, height: integer}
 ---@return true?
 function stream:copy_rows(copy) end
 
 --- type and count only with an address
----@param destination array|gpuorch.exact
+---@param destination array|address
 ---@param value number|string
 ---@param type? gpuorch.element
 ---@param count? integer
@@ -513,7 +522,7 @@ function stream:copy_rows(copy) end
 function stream:fill(destination, value, type, count) end
 
 --- bytes
----@param destination array|gpuorch.exact
+---@param destination array|address
 ---@param pitch integer
 ---@param value integer
 ---@param width integer
@@ -799,7 +808,7 @@ function module:image() end
 --- address and bytes, or with a type a device array
 ---@param name string
 ---@param type? gpuorch.element
----@return gpuorch.exact|array?, gpuorch.exact?
+---@return address|array?, gpuorch.exact?
 function module:symbol(name, type) end
 
 ---@class kernel: object
@@ -876,13 +885,13 @@ function template:set_last_node(stream, node) end
 function template:add_kernel(after, kernel, launch, ...) end
 
 ---@param after? gpuorch.nodes
----@param copy {destination: array|gpuorch.exact, source: array|gpuorch.exact, bytes: integer?}
+---@param copy {destination: array|address, source: array|address, bytes: integer?}
 ---@return integer? node
 function template:add_copy(after, copy) end
 
 --- type and count only with an address
 ---@param after? gpuorch.nodes
----@param destination array|gpuorch.exact
+---@param destination array|address
 ---@param value number|string
 ---@param type? gpuorch.element
 ---@param count? integer
@@ -982,7 +991,7 @@ function template:add_allocation(after, type, count) end
 
 --- all nodes that use the memory have to come before
 ---@param after integer|integer[]|nil
----@param memory array|gpuorch.exact
+---@param memory array|address
 ---@return integer? node
 function template:add_free(after, memory) end
 
@@ -1066,7 +1075,7 @@ function graph:device_status() end
 ---@field shapes integer[]
 ---@field record fun(stream: stream, work: gpuorch.bucket_work)
 ---@field pad? fun(stream: stream, work: gpuorch.bucket_work)
----@field pad_address? array|gpuorch.exact
+---@field pad_address? array|address
 ---@field pad_element_bytes? integer
 ---@field max_bytes? gpuorch.exact
 ---@field max_buckets? integer
@@ -1190,7 +1199,7 @@ function queue:info() end
 
 --- With the form "graphs": a launch of any of the graphs does a task. Graph i finds its task at (i - 1) * task_size bytes of
 --- `task_memory`, which is device memory.
----@alias gpuorch.handler {name: string?, graphs: graph[]?, task_memory: array|gpuorch.exact|nil}
+---@alias gpuorch.handler {name: string?, graphs: graph[]?, task_memory: array|address|nil}
 
 --- Options of one form are refused for another.
 ---@class gpuorch.scheduler_options
@@ -1207,7 +1216,7 @@ function queue:info() end
 ---@field leave_free? integer multiprocessors that are left to other work
 ---@field batch? integer while: tasks of a worker in a turn; graphs: tasks of a step
 ---@field max_errors? integer how many errors are stored
----@field argument? array|gpuorch.exact handlers get its address
+---@field argument? array|address handlers get its address
 ---@field dynamic_shared_bytes? gpuorch.exact of each block
 ---@field idle_timeout_ns? gpuorch.exact the run ends after so long without a task
 ---@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted
@@ -1297,8 +1306,8 @@ function scheduler:errors() end
 --- A rank's part of a collective. Arrays are checked to hold what the rank sends and receives.
 ---@class gpuorch.rank_part
 ---@field stream stream of the rank's device
----@field send? array|gpuorch.exact on the device
----@field receive? array|gpuorch.exact
+---@field send? array|address on the device
+---@field receive? array|address
 ---@field send_to? integer send_receive: a rank; without one the rank sends nothing
 ---@field receive_from? integer send_receive: a rank; without one the rank receives nothing
 
@@ -1315,7 +1324,7 @@ function scheduler:errors() end
 ---@field stream stream of the rank's device
 ---@field kernel kernel of the rank's device
 ---@field launch gpuorch.launch_options|launch
----@field arguments? any[] as those of launch_kernel; a null pointer is 0
+---@field arguments? any[] as those of launch_kernel; a null pointer is gpuorch.address(0)
 
 --- A group of devices that work together. Ranks count from 0. A collective is put on the streams of all ranks, or on none.
 ---@class peers: object
@@ -1394,7 +1403,7 @@ function peers:allocate(bytes, options) end
 local symmetric = {}
 
 ---@param rank integer
----@return gpuorch.exact?
+---@return address?
 function symmetric:address(rank) end
 
 --- what a kernel of this rank takes by value, as a parameter of the type bytes:320
@@ -1501,6 +1510,11 @@ function gpuorch.runtime_create(options) end
 ---@return array?
 function gpuorch.array(type, count) end
 
+--- an address of memory that another library allocated; 0 is a null pointer. The memory must stay until the work is done
+---@param integer gpuorch.exact
+---@return address
+function gpuorch.address(integer) end
+
 --- a launch shape that is read once and used for many launches
 ---@param options gpuorch.launch_options
 ---@return launch
@@ -1563,10 +1577,12 @@ function gpuorch.held_bytes() end
 ---@return number
 function gpuorch.now() end
 
---- gets errors in callbacks and coroutines; assign your own function
+--- gets errors in callbacks; assign your own function. An error in a coroutine of gpuorch.loop ends loop.run(), which raises
+--- the error with its traceback; the next loop.run() goes on with the other coroutines. In luv such an error ends the process,
+--- and under cqueues it is the result of the controller's loop(). All three modules have an on_error(message, coroutine) that
+--- is nil; where a function is assigned to it, the function gets the error, and the loop goes on
 ---@param message string
----@param coroutine? thread
-function gpuorch.on_error(message, coroutine) end
+function gpuorch.on_error(message) end
 
 --- waits until one of the queues may have an entry
 ---@param queues cq[]
@@ -1582,5 +1598,12 @@ function gpuorch.adopt(coroutine, scheduler) end
 --- for event loops that make coroutines themselves: the probe returns the scheduler of the running coroutine
 ---@param probe? fun(): table
 function gpuorch.add_probe(probe) end
+
+--- for event loops: a coroutine has ended with the error `problem`. Closes the variables of the coroutine, then raises the
+--- error with its traceback, or calls on_error if one is given
+---@param coroutine thread
+---@param problem any
+---@param on_error? fun(message: string, coroutine: thread)
+function gpuorch.coroutine_failed(coroutine, problem, on_error) end
 
 return gpuorch

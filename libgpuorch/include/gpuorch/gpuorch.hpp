@@ -28,11 +28,15 @@
 // - Objects may be destroyed in any order, memory excepted: the library keeps all objects that are still in use. A
 //   buffer is freed through its device and pinned memory through its arena: declare memory behind device and arena. The
 //   destructor of the runtime waits for all work.
-// - Options are the C structs. Their `struct_size` is set here; fill in what differs from the defaults. In C++17:
-//       gpo_stream_options options{};
+// - Options are the C structs with a default for each field (options.hpp): fill in what differs. In C++20:
+//       auto stream = device.create_stream({.priority = -1});
+//   In C++17:
+//       gpuorch::stream_options options;
 //       options.priority = -1;
 //       auto stream = device.create_stream(options);
-//   In C++20: device.create_stream({.priority = -1}).
+//   A gpo_stream_options will do, too: its `struct_size` is set here. GCC's -Wextra reports the fields that a
+//   designated initialiser of the C struct doesn't name. It reports none of gpuorch::stream_options, which converts to
+//   the C struct.
 // - A graph template is recorded by a callable, and its graphs take values of their parameters by name:
 //       auto step = device.create_graph_template();
 //       step.record(stream, [&](gpuorch::recording recorded) {
@@ -49,15 +53,10 @@
 //       auto buckets = device.create_buckets({16, 64, 256}, record);
 //       buckets.launch(stream, 50, gpuorch::setting("data", y));
 // - A device queue (queue.h) is a kernel's argument by range(), ring() or host_ring():
-//       gpo_queue_options options{};
-//       options.kind = GPO_QUEUE_RANGE;
-//       options.count = n;
-//       auto rows = device.create_queue(options);
+//       auto rows = device.create_queue({.kind = GPO_QUEUE_RANGE, .count = n});
 //       solve.launch(stream, 132, 256, rows.range(), x);
 // - A scheduler (scheduler.h) does the tasks of a queue by functions of a source:
-//       gpo_scheduler_options options{};
-//       options.queue = ring;
-//       auto scheduler = device.create_scheduler(source, {"visit"}, options);
+//       auto scheduler = device.create_scheduler(source, {"visit"}, {.queue = ring});
 //       scheduler.start();
 //       ring.push(stream, &first, 1);
 //       stream.wait();
@@ -87,7 +86,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpuorch.h"
+#include "options.hpp"
 
 namespace gpuorch {
 
@@ -160,12 +159,17 @@ Struct got(gpo_status (*get)(Handle, Struct*), Handle object) {
     return value;
 }
 
-/// Options, whose size is set, for a C function.
-template <class Options>
-const Options* with_size(Options& options) noexcept {
-    options.struct_size = sizeof options;
-    return &options;
-}
+/// Options for a C function, whose size is set. Members take them as the C struct or as the struct of options.hpp. The
+/// latter is the default of a template parameter, so that braces make it.
+template <class Struct>
+class with_size {
+public:
+    explicit with_size(const Struct& options) noexcept : options_(sized(options)) {}
+    operator const Struct*() const noexcept { return &options_; }
+
+private:
+    Struct options_;
+};
 
 /// The object that `create(arguments..., &handle)` makes.
 template <class Object, class Create, class... Arguments>
@@ -763,11 +767,11 @@ public:
         write(how.block, block);
         launch(stream, how, arguments...);
     }
-    /// Launches with a gpo_launch, which has shared memory, clusters, flags and a label. `Launch` is a template
-    /// parameter so that braces always make a dim3.
-    template <class Launch, class... Arguments, std::enable_if_t<std::is_same_v<Launch, gpo_launch>, int> = 0>
-    void launch(gpo_stream_t stream, Launch how, const Arguments&... arguments) const {
-        how.struct_size = sizeof how;
+    /// Launches with a gpuorch::launch or gpo_launch, which has shared memory, clusters, flags and a label. `Launch` is
+    /// a template parameter so that braces always make a dim3.
+    template <class Launch, class... Arguments, std::enable_if_t<std::is_convertible_v<Launch, gpo_launch>, int> = 0>
+    void launch(gpo_stream_t stream, const Launch& given, const Arguments&... arguments) const {
+        const gpo_launch how = sized<gpo_launch>(given);
         const auto values = std::make_tuple(detail::kernel_argument(arguments)...);
         std::apply(
             [&](const auto&... value) {
@@ -996,8 +1000,9 @@ public:
         return node;
     }
 
-    [[nodiscard]] graph create_graph(gpo_graph_options options = {}) const {
-        return detail::made<graph>(gpo_graph_create, get(), detail::with_size(options));
+    template <class Options = graph_options>
+    [[nodiscard]] graph create_graph(const Options& options = {}) const {
+        return detail::made<graph>(gpo_graph_create, get(), detail::with_size<gpo_graph_options>(options));
     }
     /// Launches a graph of the template's own, one for each stream, with these values and those recorded for all other
     /// parameters.
@@ -1127,7 +1132,7 @@ private:
         options.record = &Own::call_record;
         if constexpr (pads) options.pad = &Own::call_pad;
         options.user = own.get();
-        auto made = detail::made<buckets>(gpo_buckets_create, device, detail::with_size(options));
+        auto made = detail::made<buckets>(gpo_buckets_create, device, detail::with_size<gpo_buckets_options>(options));
         made.callables_ = own;
         return made;
     }
@@ -1169,8 +1174,9 @@ public:
     /// gpo_queue_reset.
     void restart(gpo_stream_t stream) const { check(gpo_queue_reset(get(), stream)); }
 
-    void set_tenant(std::uint32_t tenant, gpo_tenant_options options) const {
-        check(gpo_queue_set_tenant(get(), tenant, detail::with_size(options)));
+    template <class Options = tenant_options>
+    void set_tenant(std::uint32_t tenant, const Options& options) const {
+        check(gpo_queue_set_tenant(get(), tenant, detail::with_size<gpo_tenant_options>(options)));
     }
     /// Returns how many were posted, from the first on: 0 if there is no room.
     template <class T>
@@ -1283,24 +1289,20 @@ public:
     using owner::owner;
 
     /// The device at place r has rank r.
-    static peers create(const std::vector<gpo_device_t>& devices, gpo_peers_options options = {}) {
-        options.struct_size = sizeof options;
-        gpo_peers_t handle = nullptr;
-        check(gpo_peers_create(devices.data(), static_cast<std::uint32_t>(devices.size()), &options, &handle));
-        return peers(handle);
+    template <class Options = peers_options>
+    static peers create(const std::vector<gpo_device_t>& devices, const Options& options = {}) {
+        return detail::made<peers>(gpo_peers_create, devices.data(), static_cast<std::uint32_t>(devices.size()),
+                                   detail::with_size<gpo_peers_options>(options));
     }
     /// This process's rank in a group of several processes; each process calls this function.
-    static peers join(gpo_device_t device, gpo_join_options options) {
-        options.struct_size = sizeof options;
-        gpo_peers_t handle = nullptr;
-        check(gpo_peers_join(device, &options, &handle));
-        return peers(handle);
+    template <class Options = join_options>
+    static peers join(gpo_device_t device, const Options& options) {
+        return detail::made<peers>(gpo_peers_join, device, detail::with_size<gpo_join_options>(options));
     }
-    peers split(const std::vector<std::uint32_t>& ranks, gpo_peers_options options = {}) const {
-        options.struct_size = sizeof options;
-        gpo_peers_t handle = nullptr;
-        check(gpo_peers_split(get(), ranks.data(), static_cast<std::uint32_t>(ranks.size()), &options, &handle));
-        return peers(handle);
+    template <class Options = peers_options>
+    peers split(const std::vector<std::uint32_t>& ranks, const Options& options = {}) const {
+        return detail::made<peers>(gpo_peers_split, get(), ranks.data(), static_cast<std::uint32_t>(ranks.size()),
+                                   detail::with_size<gpo_peers_options>(options));
     }
     gpo_peers_info info() const { return detail::got(gpo_peers_get_info, get()); }
     gpo_peer_properties link(std::uint32_t from, std::uint32_t to) const {
@@ -1314,32 +1316,34 @@ public:
 
     void all_reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
                     const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_ALL_REDUCE, type, count, reduction), ranks);
+        submit_to(collective(GPO_COLLECTIVE_ALL_REDUCE, type, count, reduction), ranks);
     }
     void reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count, std::uint32_t root,
                 const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_REDUCE, type, count, reduction, root), ranks);
+        submit_to(collective(GPO_COLLECTIVE_REDUCE, type, count, reduction, root), ranks);
     }
     void reduce_scatter(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
                         const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_REDUCE_SCATTER, type, count, reduction), ranks);
+        submit_to(collective(GPO_COLLECTIVE_REDUCE_SCATTER, type, count, reduction), ranks);
     }
     void broadcast(std::uint32_t type, std::uint64_t count, std::uint32_t root,
                    const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_BROADCAST, type, count, 0, root), ranks);
+        submit_to(collective(GPO_COLLECTIVE_BROADCAST, type, count, 0, root), ranks);
     }
     void all_gather(std::uint32_t type, std::uint64_t count, const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_ALL_GATHER, type, count), ranks);
+        submit_to(collective(GPO_COLLECTIVE_ALL_GATHER, type, count), ranks);
     }
     void all_to_all(std::uint32_t type, std::uint64_t count, const std::vector<rank_buffers>& ranks) const {
-        submit(collective(GPO_COLLECTIVE_ALL_TO_ALL, type, count), ranks);
+        submit_to(collective(GPO_COLLECTIVE_ALL_TO_ALL, type, count), ranks);
     }
     /// A barrier ignores the buffers.
-    void barrier(const std::vector<rank_buffers>& ranks) const { submit(collective(GPO_COLLECTIVE_BARRIER, 0, 0), ranks); }
+    void barrier(const std::vector<rank_buffers>& ranks) const {
+        submit_to(collective(GPO_COLLECTIVE_BARRIER, 0, 0), ranks);
+    }
     /// Any collective.
-    void submit(gpo_collective what, const std::vector<gpo_rank_part>& parts) const {
-        what.struct_size = sizeof what;
-        check(gpo_peers_submit(get(), &what, parts.data(), sizeof(gpo_rank_part),
+    template <class Collective = gpuorch::collective>
+    void submit(const Collective& what, const std::vector<gpo_rank_part>& parts) const {
+        check(gpo_peers_submit(get(), detail::with_size<gpo_collective>(what), parts.data(), sizeof(gpo_rank_part),
                                static_cast<std::uint32_t>(parts.size())));
     }
 
@@ -1354,7 +1358,7 @@ private:
         out.root = root;
         return out;
     }
-    void submit(const gpo_collective& what, const std::vector<rank_buffers>& ranks) const {
+    void submit_to(const gpo_collective& what, const std::vector<rank_buffers>& ranks) const {
         std::vector<gpo_rank_part> parts;
         for (const rank_buffers& rank : ranks) {
             gpo_rank_part part{};
@@ -1755,7 +1759,8 @@ private:
         options.stages = raw.data();
         options.stage_stride = sizeof(gpo_stage);
         options.stage_count = static_cast<std::uint32_t>(raw.size());
-        auto made = detail::made<pipeline>(gpo_pipeline_create, device, detail::with_size(options));
+        auto made =
+            detail::made<pipeline>(gpo_pipeline_create, device, detail::with_size<gpo_pipeline_options>(options));
         made.executor_ = options.executor;
         made.callables_ = std::move(calls);
         return made;
@@ -1793,14 +1798,14 @@ private:
 
 /// The forms of work that fit a workload, the best first (advice.h). `now`, which may be NULL, gets a breakdown of a
 /// round's time. Costs that the workload leaves at 0 are those of `device`, or of an H200 without a device.
-inline std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now = nullptr,
-                                      gpo_device_t device = nullptr) {
-    workload.struct_size = sizeof workload;
+template <class Workload = workload>
+std::vector<gpo_advice> advise(const Workload& work, gpo_diagnosis* now = nullptr, gpo_device_t device = nullptr) {
     if (now) now->struct_size = sizeof *now;
     std::vector<gpo_advice> forms(32);
     for (gpo_advice& form : forms) form.struct_size = sizeof form;
     std::uint64_t count = 0;
-    check(gpo_advise(device, &workload, now, forms.data(), sizeof forms[0], forms.size(), &count));
+    check(gpo_advise(device, detail::with_size<gpo_workload>(work), now, forms.data(), sizeof forms[0], forms.size(),
+                     &count));
     forms.resize(count);
     return forms;
 }
@@ -1826,8 +1831,9 @@ public:
         return costs;
     }
     /// The best form of work comes first. `now` may be NULL.
-    std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now = nullptr) const {
-        return gpuorch::advise(workload, now, get());
+    template <class Workload = workload>
+    std::vector<gpo_advice> advise(const Workload& work, gpo_diagnosis* now = nullptr) const {
+        return gpuorch::advise(work, now, get());
     }
     void wait() const { check(gpo_device_wait(get(), -1)); }
     /// False: the time has passed first.
@@ -1835,23 +1841,30 @@ public:
         return detail::done(gpo_device_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
     }
 
-    [[nodiscard]] stream create_stream(gpo_stream_options options = {}) const {
-        return detail::made<stream>(gpo_stream_create, get(), detail::with_size(options));
+    template <class Options = stream_options>
+    [[nodiscard]] stream create_stream(const Options& options = {}) const {
+        return detail::made<stream>(gpo_stream_create, get(), detail::with_size<gpo_stream_options>(options));
     }
-    [[nodiscard]] stream wrap_stream(void* native, gpo_stream_options options = {}) const {
-        return detail::made<stream>(gpo_stream_wrap, get(), native, detail::with_size(options));
+    template <class Options = stream_options>
+    [[nodiscard]] stream wrap_stream(void* native, const Options& options = {}) const {
+        return detail::made<stream>(gpo_stream_wrap, get(), native, detail::with_size<gpo_stream_options>(options));
     }
-    [[nodiscard]] stream_pool create_stream_pool(gpo_stream_pool_options options = {}) const {
-        return detail::made<stream_pool>(gpo_stream_pool_create, get(), detail::with_size(options));
+    template <class Options = stream_pool_options>
+    [[nodiscard]] stream_pool create_stream_pool(const Options& options = {}) const {
+        return detail::made<stream_pool>(gpo_stream_pool_create, get(),
+                                         detail::with_size<gpo_stream_pool_options>(options));
     }
-    [[nodiscard]] event create_event(gpo_event_options options = {}) const {
-        return detail::made<event>(gpo_event_create, get(), detail::with_size(options));
+    template <class Options = event_options>
+    [[nodiscard]] event create_event(const Options& options = {}) const {
+        return detail::made<event>(gpo_event_create, get(), detail::with_size<gpo_event_options>(options));
     }
-    [[nodiscard]] arena create_arena(gpo_arena_options options = {}) const {
-        return detail::made<arena>(gpo_arena_create, get(), detail::with_size(options));
+    template <class Options = arena_options>
+    [[nodiscard]] arena create_arena(const Options& options = {}) const {
+        return detail::made<arena>(gpo_arena_create, get(), detail::with_size<gpo_arena_options>(options));
     }
-    [[nodiscard]] pool create_pool(gpo_pool_options options = {}) const {
-        return detail::made<pool>(gpo_pool_create, get(), detail::with_size(options));
+    template <class Options = pool_options>
+    [[nodiscard]] pool create_pool(const Options& options = {}) const {
+        return detail::made<pool>(gpo_pool_create, get(), detail::with_size<gpo_pool_options>(options));
     }
     template <class T>
     [[nodiscard]] buffer<T> allocate(std::uint64_t count, const char* label = nullptr) const {
@@ -1871,10 +1884,12 @@ public:
     }
 
     /// This function sets the source in the options.
-    [[nodiscard]] module compile(std::string_view source, gpo_compile_options options = {}) const {
-        options.source = source.empty() ? "" : source.data();
-        options.source_bytes = source.size();
-        return detail::made<module>(gpo_module_compile, get(), detail::with_size(options));
+    template <class Options = compile_options>
+    [[nodiscard]] module compile(std::string_view source, const Options& options = {}) const {
+        gpo_compile_options raw = options;
+        raw.source = source.empty() ? "" : source.data();
+        raw.source_bytes = source.size();
+        return detail::made<module>(gpo_module_compile, get(), detail::with_size<gpo_compile_options>(raw));
     }
     [[nodiscard]] module load(const void* image, std::uint64_t bytes, const char* label = nullptr) const {
         return detail::made<module>(gpo_module_load, get(), image, bytes, label);
@@ -1883,60 +1898,71 @@ public:
     [[nodiscard]] module builtin() const { return detail::made<module>(gpo_module_load_builtin, get()); }
 
     /// The options have at least a kind.
-    [[nodiscard]] queue create_queue(gpo_queue_options options) const {
-        return detail::made<queue>(gpo_queue_create, get(), detail::with_size(options));
+    template <class Options = queue_options>
+    [[nodiscard]] queue create_queue(const Options& options) const {
+        return detail::made<queue>(gpo_queue_create, get(), detail::with_size<gpo_queue_options>(options));
     }
 
     /// Handlers are device functions of `source`, by their names. The options have at least a queue; the form is
     /// GPO_SCHEDULER_RESIDENT unless they name another.
+    template <class Options = scheduler_options>
     [[nodiscard]] scheduler create_scheduler(std::string_view source, const std::vector<std::string>& handlers,
-                                             gpo_scheduler_options options) const {
+                                             const Options& options) const {
         std::vector<gpo_handler> rows(handlers.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i].struct_size = sizeof rows[i];
             rows[i].name = handlers[i].c_str();
         }
-        options.source = source.data();
-        options.source_bytes = source.size();
-        if (options.form == 0) options.form = GPO_SCHEDULER_RESIDENT;
-        return create_scheduler(rows, options);
+        gpo_scheduler_options raw = options;
+        raw.source = source.data();
+        raw.source_bytes = source.size();
+        if (raw.form == 0) raw.form = GPO_SCHEDULER_RESIDENT;
+        return create_scheduler(rows, raw);
     }
     /// Handlers in the form of the C function: for a scheduler of graphs.
+    template <class Options = scheduler_options>
     [[nodiscard]] scheduler create_scheduler(const std::vector<gpo_handler>& handlers,
-                                             gpo_scheduler_options options) const {
-        return detail::made<scheduler>(gpo_scheduler_create, get(), detail::with_size(options), handlers.data(),
-                                       std::uint64_t{sizeof(gpo_handler)},
+                                             const Options& options) const {
+        return detail::made<scheduler>(gpo_scheduler_create, get(), detail::with_size<gpo_scheduler_options>(options),
+                                       handlers.data(), std::uint64_t{sizeof(gpo_handler)},
                                        static_cast<std::uint32_t>(handlers.size()));
     }
 
-    [[nodiscard]] graph_template create_graph_template(gpo_template_options options = {}) const {
-        return detail::made<graph_template>(gpo_template_create, get(), detail::with_size(options));
+    template <class Options = template_options>
+    [[nodiscard]] graph_template create_graph_template(const Options& options = {}) const {
+        return detail::made<graph_template>(gpo_template_create, get(),
+                                            detail::with_size<gpo_template_options>(options));
     }
     /// `record(stream_ref, const bucket_work&)` puts the work for a shape on the stream and names its parameters
     /// (buckets.h). An exception fails the request with GPO_CALLBACK_FAILED. This function sets the shapes and
     /// callbacks in the options.
-    template <class Record>
+    template <class Record, class Options = buckets_options,
+              std::enable_if_t<std::is_convertible_v<Options, gpo_buckets_options>, int> = 0>
     [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record,
-                                         gpo_buckets_options options = {}) const {
+                                         const Options& options = {}) const {
         using Own = std::decay_t<Record>;
         return buckets::create<Own>(get(), shapes, std::forward<Record>(record), buckets::no_pad(), options);
     }
     /// With a second callable, which writes the elements from work.size() to work.shape() before a launch.
-    template <class Record, class Pad, std::enable_if_t<!std::is_convertible_v<Pad, gpo_buckets_options>, int> = 0>
+    template <class Record, class Pad, class Options = buckets_options,
+              std::enable_if_t<!std::is_convertible_v<Pad, gpo_buckets_options>, int> = 0>
     [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record, Pad&& pad,
-                                         gpo_buckets_options options = {}) const {
+                                         const Options& options = {}) const {
         using Own = std::decay_t<Record>;
         return buckets::create<Own, std::decay_t<Pad>>(get(), shapes, std::forward<Record>(record),
                                                        std::forward<Pad>(pad), options);
     }
     /// A template with copies of the nodes of a CUgraph, which stays the caller's.
-    [[nodiscard]] graph_template import_graph(void* native, gpo_template_options options = {}) const {
-        return detail::made<graph_template>(gpo_template_import, get(), native, detail::with_size(options));
+    template <class Options = template_options>
+    [[nodiscard]] graph_template import_graph(void* native, const Options& options = {}) const {
+        return detail::made<graph_template>(gpo_template_import, get(), native,
+                                            detail::with_size<gpo_template_options>(options));
     }
 
     /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). This function sets the stages in the
     /// options.
-    [[nodiscard]] pipeline create_pipeline(const std::vector<stage>& stages, gpo_pipeline_options options = {}) const {
+    template <class Options = pipeline_options>
+    [[nodiscard]] pipeline create_pipeline(const std::vector<stage>& stages, const Options& options = {}) const {
         return pipeline::create(get(), stages, options);
     }
 };
@@ -1954,8 +1980,9 @@ class runtime : public owner<ref<gpo_runtime_t>, detail::shut_down> {
 public:
     using owner::owner;
 
-    [[nodiscard]] static runtime create(gpo_runtime_options options = {}) {
-        return detail::made<runtime>(gpo_runtime_create, detail::with_size(options));
+    template <class Options = runtime_options>
+    [[nodiscard]] static runtime create(const Options& options = {}) {
+        return detail::made<runtime>(gpo_runtime_create, detail::with_size<gpo_runtime_options>(options));
     }
     /// False: something still runs after that time. The runtime takes no new work, and this can be called again.
     bool shutdown(std::chrono::nanoseconds time) {
@@ -1977,25 +2004,30 @@ public:
         });
     }
 
-    [[nodiscard]] device open_device(gpo_device_options options = {}) const {
-        return detail::made<device>(gpo_device_open, get(), detail::with_size(options));
+    template <class Options = device_options>
+    [[nodiscard]] device open_device(const Options& options = {}) const {
+        return detail::made<device>(gpo_device_open, get(), detail::with_size<gpo_device_options>(options));
     }
-    [[nodiscard]] timeline create_timeline(gpo_timeline_options options = {}) const {
-        return detail::made<timeline>(gpo_timeline_create, get(), detail::with_size(options));
+    template <class Options = timeline_options>
+    [[nodiscard]] timeline create_timeline(const Options& options = {}) const {
+        return detail::made<timeline>(gpo_timeline_create, get(), detail::with_size<gpo_timeline_options>(options));
     }
-    [[nodiscard]] completion_queue create_completion_queue(gpo_cq_options options = {}) const {
-        return detail::made<completion_queue>(gpo_cq_create, get(), detail::with_size(options));
+    template <class Options = cq_options>
+    [[nodiscard]] completion_queue create_completion_queue(const Options& options = {}) const {
+        return detail::made<completion_queue>(gpo_cq_create, get(), detail::with_size<gpo_cq_options>(options));
     }
-    [[nodiscard]] executor create_executor(gpo_executor_options options = {}) const {
-        return detail::made<executor>(gpo_executor_create, get(), detail::with_size(options));
+    template <class Options = executor_options>
+    [[nodiscard]] executor create_executor(const Options& options = {}) const {
+        return detail::made<executor>(gpo_executor_create, get(), detail::with_size<gpo_executor_options>(options));
     }
 
-    void start_trace(gpo_trace_options options = {}) const {
-        check(gpo_trace_start(get(), detail::with_size(options)));
+    template <class Options = trace_options>
+    void start_trace(const Options& options = {}) const {
+        check(gpo_trace_start(get(), detail::with_size<gpo_trace_options>(options)));
     }
     /// A trace's file and its picture; an empty path: none.
     void start_trace(const std::string& path, const std::string& picture) const {
-        gpo_trace_options options{};
+        trace_options options;
         options.path = path.empty() ? nullptr : path.c_str();
         options.picture = picture.empty() ? nullptr : picture.c_str();
         start_trace(options);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Makes include/gpuorch/api.h, src/abi/api_table.cpp, src/core/struct_fields.h and abi.json from the public headers.
+"""Makes include/gpuorch/api.h, include/gpuorch/options.hpp, src/abi/api_table.cpp, src/core/struct_fields.h and abi.json
+from the public headers.
 
 src/abi/functions.txt holds the order of the table: one name a line, append-only, since a position in the table is ABI.
 New functions in the headers are appended to it. With --check nothing is written, and a difference is an error.
 """
 import pathlib
+import re
 import sys
 
 import generate_abi_json
@@ -54,6 +56,76 @@ inline constexpr int kStructFields = 0;
 #undef GPO_FIELD
 
 }}  // namespace gpo
+"""
+
+
+# Structs that callers fill in, for which gpuorch.hpp has a class.
+HAVE_A_CLASS = {"gpo_setting", "gpo_sink", "gpo_source", "gpo_stage"}
+
+
+def filled_in():
+    """The structs that functions only read, and those that these point to."""
+    structs = headers.structs()
+    found, new = set(), {kind for _, parameters in headers.functions().values() for kind, _ in parameters}
+    while new:
+        names = {match[1] for kind in new if (match := re.fullmatch(r"const (\w+) \*", kind))} & structs.keys() - found
+        found |= names
+        new = {kind for name in names for kind, _ in structs[name]}
+    return found - HAVE_A_CLASS
+
+
+def with_default(name, kind, field):
+    default = f" = sizeof({name})" if field == "struct_size" else "{}"
+    kind, length = re.fullmatch(r"(.*?)((?:\[\w+\])?)", kind).groups()
+    return f"    {headers.declared(kind, field)}{length}{default};"
+
+
+def options():
+    made = []
+    for name, fields in headers.structs().items():
+        if name not in filled_in():
+            continue
+        rows = "\n".join(with_default(name, *pair) for pair in fields)
+        made.append(f"""struct {name.removeprefix("gpo_")} {{
+{rows}
+    operator {name}() const noexcept {{ return detail::same<{name}>(*this); }}
+}};
+""")
+    return f"""// options.hpp: the C structs that a C++ program fills in, with a default for each field. gpuorch.hpp includes it.
+//
+//     device.create_stream({{.priority = -1}});                                     // C++20
+//     const gpo_stream_options options = gpuorch::stream_options{{.priority = -1}};  // for functions of C
+//
+// A gpuorch::NAME has the fields of the C struct gpo_NAME in their order, and converts to that struct. Its size is set.
+// GCC's -Wextra reports fields of a C struct that a designated initialiser doesn't name, and none of these structs. The
+// C headers say what the fields mean. Made from the public headers by src/abi/generate_api.py.
+#ifndef GPUORCH_OPTIONS_HPP
+#define GPUORCH_OPTIONS_HPP
+
+#include <cstring>
+#include <type_traits>
+
+#include "gpuorch.h"
+
+namespace gpuorch {{
+
+namespace detail {{
+
+/// The C struct with the same fields.
+template <class Struct, class Options>
+Struct same(const Options& options) noexcept {{
+    static_assert(sizeof(Struct) == sizeof(Options) && std::is_trivially_copyable_v<Options>);
+    Struct out;
+    std::memcpy(&out, &options, sizeof out);
+    return out;
+}}
+
+}}  // namespace detail
+
+{chr(10).join(made)}
+}}  // namespace gpuorch
+
+#endif
 """
 
 
@@ -125,7 +197,8 @@ extern "C" GPO_API const gpo_api* gpo_get_api(uint32_t version) {{
     return served ? &kApi : nullptr;
 }}
 """
-    outputs = {order_file: "\n".join(order) + "\n", headers.INCLUDE / "api.h": api, HERE / "api_table.cpp": table,
+    outputs = {order_file: "\n".join(order) + "\n", headers.INCLUDE / "api.h": api,
+               headers.INCLUDE / "options.hpp": options(), HERE / "api_table.cpp": table,
                HERE.parent / "core" / "struct_fields.h": struct_fields()}
     stale = [path for path, text in outputs.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:

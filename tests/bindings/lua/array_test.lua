@@ -146,7 +146,8 @@ test("copies are checked against both ends", function()
         source_pitch = 8, width = 8, height = 5})
     assert(stream:copy_to_device(memory:slice(1, 8), host))
     assert(stream:copy_to_device(memory, "abcd", 4))
-    fails("GPO_INVALID_ARGUMENT", stream.copy_on_device, stream, memory:pointer(), "0xffffffffffff0000", "9223372036854775807")
+    local address, nowhere = gpuorch.address(memory:pointer()), gpuorch.address "0xffffffffffff0000"
+    fails("GPO_INVALID_ARGUMENT", stream.copy_on_device, stream, address, nowhere, "9223372036854775807")
 end)
 
 test("a pointer leads LuaJIT's ffi to the memory", function()

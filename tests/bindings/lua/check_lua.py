@@ -134,6 +134,18 @@ def interrupts(lua, folder):
                    (codes.get(wait, 1), True, False), said)
 
 
+def failures(lua, folder):
+    """An error in a coroutine that nothing catches ends the script, with a traceback; luv itself ends the process."""
+    for loop, code in (("loop", 1), ("luv", 255), ("cqueues", 1)):
+        name = f"{lua}: an error in a coroutine ends the script: {loop}"
+        if loop != "loop" and not has(lua, loop):
+            print(f"SKIP {name}: {loop} isn't here")
+            continue
+        ended, said = outcome(lua, folder, "failing.lua", loop)
+        report(name, (ended, "the sensor is unplugged" in said, "innermost" in said, "it went on" in said),
+               (code, True, True, False), said)
+
+
 def logs(lua, folder):
     """Lines that come while the state doesn't wait are kept, up to 1000; how many there were beyond is told."""
     _, said = outcome(lua, folder, "log.lua", GPUORCH_LIBRARY=str(BUILD / "tests/libgpuorch_odd.so"), GPUORCH_ODD="talkative")
@@ -193,7 +205,7 @@ def plain(luas, parts):
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for check in (module, ends, finalizers, interrupts, logs, libraries, mpi):
+        for check in (module, ends, finalizers, interrupts, failures, logs, libraries, mpi):
             if any(part in check.__name__ for part in parts):
                 check(lua, MODULES / lua)
 

@@ -69,7 +69,8 @@ def first(folder, lua):
     result = run(folder, lua, ROOT / "samples/lua/first.lua")
     report(f"{lua}: first.lua computes", (result.returncode, result.stdout, result.stderr), (0, "x[1000] is 500\n", ""))
     result = run(folder, lua, ROOT / "samples/lua/first.lua", GPUORCH_DEVICE="nonsense")
-    report(f"{lua}: first.lua says what failed", ("nonsense" in result.stderr, "x[1000]" in result.stdout), (True, False), result.stderr)
+    report(f"{lua}: first.lua says what failed", (result.returncode, "nonsense" in result.stderr, "x[1000]" in result.stdout),
+           (1, True, False), result.stderr)
 
 
 def decided(folder, lua):
@@ -134,8 +135,9 @@ def bound():
     table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
     for name, methods in re.findall(r'\{"(\w+)", sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
         found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
+    found |= {f"address:{method}" for method in sets["address_methods"]}
     awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
-    return found | {f"{name}:await" for name in awaited} | {"gpuorch.adopt", "gpuorch.add_probe"}
+    return found | {f"{name}:await" for name in awaited} | {f"gpuorch.{name}" for name in ("adopt", "add_probe", "coroutine_failed")}
 
 
 def types(lua):

@@ -98,7 +98,8 @@ test("every type of a signature arrives as it was given, up to its largest and l
     same(most.u64, "18446744073709551615") same(tostring(most.i64), "9223372036854775807")
     same(most.f32, 0.5) same(most.f64, 0.1) same(most.bytes, struct)
     same(most.first, out:pointer() + 8) same(most.second, 0)
-    local least = stored(0, -128, 0, -32768, 0, -2147483648, 0, "-9223372036854775808", -math.huge, -1e308, struct, 4096, "0x1000")
+    local least = stored(0, -128, 0, -32768, 0, -2147483648, 0, "-9223372036854775808", -math.huge, -1e308, struct, gpuorch.address(4096),
+                         gpuorch.address "0x1000")
     same(least.u8, 0) same(least.i8, -128) same(least.u16, 0) same(least.i16, -32768) same(least.u32, 0)
     same(least.i32, -2147483648) same(least.u64, 0) same(tostring(least.i64), "-9223372036854775808")
     same(least.f32, -math.huge) same(least.f64, -1e308)
@@ -146,7 +147,9 @@ test("an argument that its parameter can't hold is refused by its number and typ
     refused(12, 7, "a string of bytes expected")
     refused(13, true, "an array, an address or nil expected")
     refused(13, stream, "an array, an address or nil expected")
-    refused(13, -1, "out of range")
+    for _, integer in ipairs{0, 4096, -1, "4096", "0x1000"} do
+        refused(13, integer, "an integer is no pointer: pass the array, or gpuorch.address(n)")
+    end
     local closed = assert(device:memory_allocate("u8", 4))
     closed:close()
     refused(14, closed, "the array is closed")

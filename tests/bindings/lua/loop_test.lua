@@ -41,8 +41,9 @@ function awaits.pipeline(runtime, device)
     return function() return assert(pipeline:await()).bytes_in == 4 end, timeline
 end
 
--- Tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
-local function tests_of(name, spawn, run, sleep)
+-- Tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one. `adapter` is
+-- the loop's module, whose on_error can be set.
+local function tests_of(name, adapter, spawn, run, sleep)
     test("under " .. name .. " await() lets other coroutines run", function()
         local runtime, device = use()
         local stream, timeline = held(runtime, device)
@@ -150,12 +151,12 @@ local function tests_of(name, spawn, run, sleep)
         same(woken, 1000)
     end)
 
-    test("under " .. name .. " an error in a coroutine reaches on_error, and the others go on", function()
+    test("under " .. name .. " an error in a coroutine reaches on_error where there is one, and the others go on", function()
         local _, _, stream = use()
-        local heard, went_on
-        local before = gpuorch.on_error
-        gpuorch.on_error = function(message) heard = message end
-        spawn(function()
+        local heard, failed, went_on, of
+        same(adapter.on_error, nil)
+        adapter.on_error = function(message, thread) heard, of = message, thread end
+        failed = spawn(function()
             assert(stream:await())
             error("the coroutine fails")
         end)
@@ -164,10 +165,28 @@ local function tests_of(name, spawn, run, sleep)
             went_on = true
         end)
         run()
-        gpuorch.on_error = before
+        adapter.on_error = nil
         same(went_on, true)
+        same(of, failed)
         same(heard and heard:find("the coroutine fails\nstack traceback", 1, true) ~= nil, true, tostring(heard))
     end)
+
+    if coroutine.close then
+        test("under " .. name .. " a coroutine that fails closes its variables, and these may await", function()
+            local _, _, stream = use()
+            local closed, heard
+            adapter.on_error = function(message) heard = message end
+            spawn(assert(load([[
+                local stream, ended = ...
+                assert(stream:await())
+                local _ <close> = setmetatable({}, {__close = function() ended(stream:await()) end})
+                error "the coroutine fails"]])), stream, function(answer) closed = answer end)
+            run()
+            adapter.on_error = nil
+            same(closed, true)
+            same(heard and heard:find("the coroutine fails", 1, true) ~= nil, true, tostring(heard))
+        end)
+    end
 
     test("under " .. name .. " a coroutine awaits a pipeline whose callbacks are Lua's", function()
         local _, device = use()
@@ -218,8 +237,7 @@ local function tests_of(name, spawn, run, sleep)
             end)
             gone[dropped] = true
             local heard
-            local before = gpuorch.on_error
-            gpuorch.on_error = function(message) heard = message end
+            adapter.on_error = function(message) heard = message end
             spawn(function()
                 sleep(0.01)
                 assert(coroutine.close(dropped))
@@ -228,7 +246,7 @@ local function tests_of(name, spawn, run, sleep)
                 same(await(), true)
             end)
             run()
-            gpuorch.on_error = before
+            adapter.on_error = nil
             await = nil
             h.collect()
             same(heard, nil)
@@ -267,7 +285,39 @@ local function tests_of(name, spawn, run, sleep)
     end)
 end
 
-tests_of("gpuorch.loop", loop.spawn, loop.run, loop.sleep)
+tests_of("gpuorch.loop", loop, loop.spawn, loop.run, loop.sleep)
+
+-- Two coroutines that fail and one that goes on, all behind an await.
+local function failing(spawn, stream, went_on)
+    spawn(function()
+        assert(stream:await())
+        local function innermost() error "the first fails" end
+        innermost()
+    end)
+    spawn(function()
+        assert(stream:await())
+        error({code = 7})
+    end)
+    spawn(function()
+        assert(stream:await())
+        went_on()
+    end)
+end
+
+test("an error in a coroutine ends loop.run() with its traceback, and the next loop.run() goes on with the others", function()
+    local _, _, stream = use()
+    local went_on = 0
+    failing(loop.spawn, stream, function() went_on = went_on + 1 end)
+    local good, problem = pcall(loop.run)
+    same(good, false)
+    same(problem:find "the first fails\nstack traceback:\n.*in %a+ .-innermost" ~= nil, true, problem)
+    good, problem = pcall(loop.run)
+    same(good, false)
+    same(type(problem) == "table" and problem.code, 7, tostring(problem))
+    loop.run()
+    same(went_on, 1)
+    loop.run()
+end)
 
 local has_luv, uv = pcall(require, "luv")
 if has_luv then
@@ -280,7 +330,13 @@ if has_luv then
         end)
         coroutine.yield()
     end
-    tests_of("luv", adapter.spawn, uv.run, sleep)
+    tests_of("luv", adapter, adapter.spawn, uv.run, sleep)
+
+    test("under luv an error before the first await is raised by spawn()", function()
+        local good, problem = pcall(adapter.spawn, function() error "the coroutine fails" end)
+        same(good, false)
+        same(problem:find("the coroutine fails\nstack traceback", 1, true) ~= nil, true, problem)
+    end)
 else
     print("SKIP " .. h.interpreter .. ": luv isn't here: " .. tostring(uv):match("[^\n]*"))
 end
@@ -288,7 +344,23 @@ end
 local has_cqueues, cqueues = pcall(require, "cqueues")
 if has_cqueues then
     local adapter, controller = require "gpuorch.cqueues", cqueues.new()
-    tests_of("cqueues", function(f) return adapter.spawn(controller, f) end, function() assert(controller:loop()) end, cqueues.sleep)
+    tests_of("cqueues", adapter, function(...) return adapter.spawn(controller, ...) end, function() assert(controller:loop()) end,
+             cqueues.sleep)
+
+    test("under cqueues an error in a coroutine is the controller's loop()'s, and the next loop() goes on with the others", function()
+        local _, _, stream = use()
+        local went_on, problems = 0, {}
+        failing(function(f) return adapter.spawn(controller, f) end, stream, function() went_on = went_on + 1 end)
+        for i = 1, 2 do
+            local good, problem = controller:loop()
+            same(not good, true)
+            problems[i] = type(problem) == "table" and problem.code or problem
+        end
+        same(problems[1]:find("the first fails\nstack traceback", 1, true) ~= nil, true, tostring(problems[1]))
+        same(problems[2], 7)
+        same(controller:loop(), true)
+        same(went_on, 1)
+    end)
 
     test("under cqueues the coroutines of a controller's own wrap() await, and their errors are loop()'s", function()
         local runtime, device = use()
@@ -380,11 +452,7 @@ test("a pipeline that is awaited: a timeout, a run begun by somebody else, and o
         loop.sleep(0.001)
         pipeline:close()
     end)
-    local before, heard = gpuorch.on_error, nil
-    gpuorch.on_error = function(message) heard = message end
     loop.run()
-    gpuorch.on_error = before
-    same(heard, nil)
 end)
 
 for kind, make in pairs(awaits) do

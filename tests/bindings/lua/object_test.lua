@@ -243,7 +243,7 @@ test("a word that is none of the choices is refused with all of them, wherever o
     local types = "u8, i8, u16, i16, u32, i32, u64, i64, f32, f64"
     local limits = "stack_bytes, printf_bytes, heap_bytes, pending_launches, l2_fetch_bytes, persisting_l2_bytes"
     local fields = "argument, grid, block, shared_bytes, destination, source, bytes, value, enabled"
-    local address, built = world.array:pointer(), world.built
+    local address, built = gpuorch.address(world.array:pointer()), world.built
     local function refuses(choices, f, ...)
         raises("invalid option 'float'; there are: " .. choices, f, ...)
     end

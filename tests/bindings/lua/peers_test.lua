@@ -134,9 +134,12 @@ test("an all-reduce in place leaves the exact sum on all devices", function()
         same(floats[i]:to_string(w.streams[i]), gpuorch.pack("f32", 0.75):rep(4095) .. gpuorch.pack("f32", i * 0.25))
     end
     -- By addresses, with all that has to be said of them.
+    local one, two = gpuorch.address(floats[1]:pointer()), gpuorch.address(floats[2]:pointer())
     assert(w.peers:all_reduce{type = "f32", reduction = "maximum", count = 4096,
-                              {stream = w.streams[1], send = floats[1]:pointer(), receive = floats[1]:pointer()},
-                              {stream = w.streams[2], send = floats[2]:pointer(), receive = floats[2]:pointer()}})
+                              {stream = w.streams[1], send = one, receive = one},
+                              {stream = w.streams[2], send = two, receive = two}})
+    raises("number 1: field 'send': an integer is no pointer: pass the array, or gpuorch.address(n)", w.peers.all_reduce, w.peers,
+           {type = "f32", reduction = "maximum", count = 4096, {stream = w.streams[1], send = floats[1]:pointer()}})
     for i = 1, 2 do same(floats[i]:to_string(w.streams[i]), gpuorch.pack("f32", 0.75):rep(4095) .. gpuorch.pack("f32", 0.5)) end
     local info = w.peers:info()
     same(info.ranks, 2)
@@ -413,7 +416,7 @@ test("kernels of all ranks meet in symmetric memory", function()
         assert(launch(100, shape))
         for i = 1, 2 do
             local array = assert(memory:array(i - 1, "u32", 256, 3))
-            same(array:pointer(), memory:address(i - 1) + 256)
+            same(gpuorch.address(array:pointer()), memory:address(i - 1) + 256)
             same(w.text(i, array), u32(101, 1, 102, 1, 0, 1))
             same(w.text(i), u32(0, 1, i, 999))
             assert(w.streams[i]:fill(array, 0))

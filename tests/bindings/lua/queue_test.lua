@@ -356,7 +356,7 @@ test("an array that a resident kernel uses is freed when the kernel has ended", 
     same(resident:info().resident, true)
     local ring = assert(device:queue{kind = "ring", task_size = 16, stream = resident})
     local to = assert(device:memory_allocate("u32", 1))
-    local address = to:pointer()
+    local address = gpuorch.address(to:pointer())
     assert(resident:launch_kernel(kernel(device, "stay", "ring ptr"), {grid = 1, block = 1}, ring, to))
     to:close()
     same(resident:query(), false)

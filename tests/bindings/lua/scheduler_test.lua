@@ -211,7 +211,7 @@ test("a scheduler launches a graph for each task, and keeps the graphs and their
     local graphs = graphs_of(device, memory, sum, 2)
     local scheduler = assert(device:scheduler{form = "graphs", queue = ring, batch = 8,
                                               handlers = {{name = "add", graphs = graphs, task_memory = memory}}})
-    local address = memory:pointer()
+    local address = gpuorch.address(memory:pointer())
     for _, graph in ipairs(graphs) do graph:close() end
     memory:close()
     graphs, memory = nil, nil
@@ -236,7 +236,7 @@ test("a scheduler that is closed or collected is stopped, and its argument stays
     for _, way in ipairs{"close", "collect"} do
         local ring = assert(device:queue{kind = "ring", task_size = 16, capacity = 64})
         local words, memory = zeros(device, 2), assert(device:memory_allocate("u32", 2))
-        local address = memory:pointer()
+        local address = gpuorch.address(memory:pointer())
         assert(stream:fill(memory, 0))
         local scheduler = assert(device:scheduler(with{queue = ring, argument = memory, threads = 32}))
         push(ring, stream, task(2, 0), task(2, 0))
@@ -292,7 +292,7 @@ test("what a handler uses that doesn't return stays when its scheduler is closed
     local runtime, device, stream = use()
     local ring = assert(device:queue{kind = "ring", task_size = 16, capacity = 64})
     local flag, memory = zeros(device, 1), assert(device:memory_allocate("u32", 2))
-    local address = memory:pointer()
+    local address = gpuorch.address(memory:pointer())
     local scheduler = assert(device:scheduler{form = "resident", queue = ring, argument = memory, threads = 32,
                                               multiprocessors = 1, handlers = {"hold"}, source = [==[
         #include <gpuorch/device/scheduler.cuh>

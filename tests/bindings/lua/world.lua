@@ -256,7 +256,7 @@ call("template_add_event_wait", function(w) return w.built:add_event_wait(nil, w
 call("template_add_child", function(w) return w.built:add_child(nil, w.ready, "child ") end)
 call("template_add_allocation", function(w)
     local node, memory, name = w.built:add_allocation(nil, "u32", 64)
-    w.allocation, w.allocated = node or 1, node and memory or 4096
+    w.allocation, w.allocated = node or 1, node and memory or gpuorch.address(4096)
     return node, memory, name
 end)
 call("template_add_free", function(w) return w.built:add_free(w.allocation, w.allocated) end)

@@ -6,8 +6,9 @@
 --     gpu.spawn(controller, function() stream:await() print "done" end)
 --     assert(controller:loop())
 --
--- In a coroutine that the controller's own wrap() made await() works as well; an error there is what loop() returns. For
--- each queue that a controller's coroutines wait for, one more coroutine watches the descriptor and drains.
+-- In a coroutine that the controller's own wrap() made await() works as well. An error in a coroutine is what loop()
+-- returns; the next loop() goes on with the others. For each queue that a controller's coroutines wait for, one more
+-- coroutine watches the descriptor and drains.
 local cqueues = require "cqueues"
 local condition = require "cqueues.condition"
 local gpuorch = require "gpuorch"
@@ -65,8 +66,9 @@ function adapter.suspend(operation, timeout)
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
 end
 
---- Gets an error in a coroutine: the message with its traceback, and the coroutine.
-function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
+--- Where this is a function, it gets the errors in coroutines of spawn(), and loop() goes on: the message with its
+--- traceback, and the coroutine.
+adapter.on_error = nil
 
 --- Makes a coroutine of a function and its arguments, which the controller runs.
 function adapter.spawn(controller, f, ...)
@@ -75,10 +77,7 @@ function adapter.spawn(controller, f, ...)
     local resume
     local function go_on(good, ...) -- yields go to the controller
         if coroutine.status(thread) ~= "dead" then return resume(coroutine.yield(...)) end
-        if not good then
-            if tostring((...)):find "interrupted!$" then error((...), 0) end -- Ctrl-C is not the coroutine's alone
-            adapter.on_error(debug.traceback(thread, tostring((...))), thread)
-        end
+        if not good then gpuorch.coroutine_failed(thread, (...), adapter.on_error) end
     end
     function resume(...)
         if coroutine.status(thread) ~= "dead" then return go_on(coroutine.resume(thread, ...)) end -- else it was closed

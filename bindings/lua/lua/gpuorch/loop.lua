@@ -69,8 +69,9 @@ function loop.sleep(seconds)
     park(task, seconds)
 end
 
---- Gets an error in a coroutine: the message with its traceback, and the coroutine.
-function loop.on_error(message, thread) gpuorch.on_error(message, thread) end
+--- An error in a coroutine ends run(), which raises it with its traceback. Where loop.on_error is a function, it gets
+--- the message with the traceback, and the coroutine, and run() goes on.
+loop.on_error = nil
 
 local unpack = table.unpack or unpack
 
@@ -83,10 +84,7 @@ local function resume(task)
     if coroutine.status(task.thread) == "dead" then
         tasks[task.thread] = nil
         alive = alive - 1
-        if not good then
-            if tostring(problem):find "interrupted!$" then error(problem, 0) end -- Ctrl-C is not the coroutine's alone
-            loop.on_error(debug.traceback(task.thread, tostring(problem)), task.thread)
-        end
+        if not good then gpuorch.coroutine_failed(task.thread, problem, loop.on_error) end
     elseif not task.parked then -- it yielded by itself: its turn comes again
         task.parked = true
         wake(task)
@@ -112,7 +110,8 @@ local function wait(timeout)
     for i = 1, #queues do queues[i]:pump() end
 end
 
---- Runs until every coroutine has ended.
+--- Runs until every coroutine has ended, or one has failed. The others then stay where they are: the next run() goes
+--- on with them. Work that they have put on streams goes on by itself.
 function loop.run()
     while alive > 0 do
         for _ = first, last do

@@ -5,8 +5,8 @@
 --     uv.run()
 --
 -- The queues that coroutines wait for are watched by their descriptors. Pipelines' callbacks and log lines run then, too.
--- Ctrl-C, which an interpreter turns into an error where Lua runs next, ends uv.run() and, as every error in a callback of
--- luv's does, the process.
+-- An error in a coroutine is an error in a callback of luv's, which ends the process with a traceback. So does Ctrl-C,
+-- which an interpreter turns into an error where Lua runs next.
 local uv = require "luv"
 local gpuorch = require "gpuorch"
 
@@ -19,34 +19,41 @@ local ready, flush_timer = {}, nil
 local hook_timer                               -- has Lua run now and then while coroutines wait, so that Ctrl-C is seen
 local HOOK_MS = 50
 
---- Gets an error in a coroutine: the message with its traceback, and the coroutine.
-function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
+--- Where this is a function, it gets the errors in coroutines, and the process goes on: the message with its traceback,
+--- and the coroutine.
+adapter.on_error = nil
 
 local function resume(thread, ...)
+    local good, problem = true, nil
     if coroutine.status(thread) ~= "dead" then -- else it was closed
-        local good, problem = coroutine.resume(thread, ...)
-        if not good then
-            if tostring(problem):find "interrupted!$" then error(problem, 0) end -- Ctrl-C is not the coroutine's alone
-            adapter.on_error(debug.traceback(thread, tostring(problem)), thread)
-        end
+        good, problem = coroutine.resume(thread, ...)
     end
     if coroutine.status(thread) == "dead" and timers[thread] then
         timers[thread]:close()
         timers[thread] = nil
     end
+    if not good then gpuorch.coroutine_failed(thread, problem, adapter.on_error) end
 end
 
-local function flush()
-    local due = ready
-    ready = {}
-    for i = 1, #due do resume(due[i]) end
-end
+local flush
 
 -- Called while a queue is drained; the coroutine goes on in a turn of the loop.
 local function wake(thread)
     ready[#ready + 1] = thread
     flush_timer = flush_timer or uv.new_timer()
     if #ready == 1 then flush_timer:start(0, 0, flush) end
+end
+
+function flush()
+    local due = ready
+    ready = {}
+    for i = 1, #due do
+        local good, problem = pcall(resume, due[i])
+        if not good then -- there are hosts of luv that go on: the rest has its turn then
+            for j = i + 1, #due do wake(due[j]) end
+            error(problem, 0)
+        end
+    end
 end
 
 local function watch(queue)
@@ -100,7 +107,7 @@ function adapter.suspend(operation, timeout)
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
 end
 
---- Runs a function with its arguments in a coroutine, at once until it first waits.
+--- Runs a function with its arguments in a coroutine, at once until it first waits. An error before that is raised here.
 function adapter.spawn(f, ...)
     local thread = coroutine.create(f)
     gpuorch.adopt(thread, adapter)
