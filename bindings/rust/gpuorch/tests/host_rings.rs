@@ -5,7 +5,12 @@ mod world;
 use gpuorch::queue::{HostRing, Tenant};
 use gpuorch::sys::GPO_QUEUE_CLOSED;
 use gpuorch::{DeviceBuffer, ErrorKind, Launch, Result, Stream};
-use std::time::Duration;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 use world::recorded::{kind, read};
 use world::{World, world};
 
@@ -172,6 +177,162 @@ fn a_host_ring_that_is_aborted_has_no_more_answers() -> Result<()> {
     Ok(())
 }
 
+/// Posts and takes as many tasks as `count`, with numbers from 0 on. Returns the sum of the answered numbers.
+async fn all_answered(tenant: &Tenant<Sum, u64>, count: u64) -> Result<u64> {
+    let tasks: Vec<_> = (0..count).map(|a| Sum { a: a + 8, b: 1 }).collect();
+    let post = async {
+        let mut posted = 0;
+        while posted < tasks.len() {
+            posted += tenant.post_async(&tasks[posted..], posted as u64).await?;
+        }
+        Ok::<_, gpuorch::Error>(posted as u64)
+    };
+    let take = async {
+        let (mut sum, mut answered) = (0, 0);
+        while answered < count {
+            for answer in tenant.take_async(usize::MAX).await? {
+                assert_eq!(answer.value, answer.user_data + 9);
+                (sum, answered) = (sum + answer.user_data, answered + 1);
+            }
+        }
+        Ok(sum)
+    };
+    let (posted, sum) = smol::future::zip(post, take).await;
+    assert_eq!(posted?, count);
+    sum
+}
+
+#[test]
+fn posts_and_answers_are_awaited() -> Result<()> {
+    const EACH: u64 = 500;
+    let server = Server::new(3)?;
+    assert_eq!(pollster::block_on(all_answered(&server.requests, EACH))?, EACH * (EACH - 1) / 2);
+    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("tokio");
+    tokio.block_on(async {
+        let tenants = (0..3).map(|number| server.requests.tenant(number));
+        let tasks: Vec<_> =
+            tenants.map(|tenant| tokio::spawn(async move { all_answered(&tenant, EACH).await })).collect();
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic")?, EACH * (EACH - 1) / 2);
+        }
+        Ok(())
+    })
+}
+
+/// A ring whose kernel doesn't run.
+fn idle(w: &World) -> Result<HostRing<Sum, u64>> {
+    w.device.host_ring(&w.device.stream_builder().resident().build()?).capacity(64).build()
+}
+
+fn polled<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn an_await_of_answers_ends_with_the_ring() -> Result<()> {
+    let server = Server::new(2)?;
+    let requests = &server.requests;
+    let mut waiting = requests.take_async(8);
+    assert!(polled(&mut waiting).is_pending());
+    requests.close()?;
+    assert_eq!(kind(pollster::block_on(waiting)), ErrorKind::End);
+    assert_eq!(kind(pollster::block_on(requests.take_async(8))), ErrorKind::End);
+    assert_eq!(kind(pollster::block_on(requests.tenant(2).take_async(8))), ErrorKind::InvalidArgument);
+    assert_eq!(kind(pollster::block_on(requests.post_async(&[Sum { a: 1, b: 1 }], 0))), ErrorKind::InvalidState);
+
+    let (aborted, shut_down) = (idle(&server.w)?, idle(&server.w)?);
+    let mut waiting = [aborted.take_async(8), shut_down.take_async(8)];
+    assert!(waiting.iter_mut().all(|future| polled(future).is_pending()));
+    assert!(pollster::block_on(aborted.take_async(0))?.is_empty());
+    assert_eq!(pollster::block_on(aborted.post_async(&[], 0))?, 0);
+    aborted.abort()?;
+    let [first, second] = waiting;
+    assert_eq!(kind(pollster::block_on(first)), ErrorKind::Cancelled);
+    let ended = std::thread::spawn(move || kind(pollster::block_on(second)));
+    server.w.runtime.shutdown(Duration::from_secs(20))?;
+    let ended = ended.join().expect("no panic");
+    assert!(matches!(ended, ErrorKind::ShutDown | ErrorKind::StaleHandle | ErrorKind::InvalidHandle), "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn a_dropped_await_loses_no_answer_and_posts_nothing() -> Result<()> {
+    let server = Server::new(1)?;
+    let requests = &server.requests;
+    let mut waiting = requests.take_async(8);
+    assert!(polled(&mut waiting).is_pending());
+    requests.post(&[Sum { a: 1, b: 2 }], 5)?;
+    requests.wait_for(Duration::from_secs(20))?;
+    drop(waiting);
+    let answers = pollster::block_on(requests.take_async(8))?;
+    assert_eq!((answers.len(), answers[0].user_data, answers[0].value), (1, 5, 3));
+
+    let ring = idle(&server.w)?;
+    assert_eq!(ring.post(&[Sum { a: 1, b: 1 }; 65], 0)?, 64);
+    let tasks = [Sum { a: 1, b: 1 }];
+    let mut posting = ring.post_async(&tasks, 64);
+    assert!(polled(&mut posting).is_pending());
+    drop(posting);
+    assert_eq!(ring.info()?.posted, 64);
+    Ok(())
+}
+
+#[track_caller]
+fn eventually(mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::yield_now();
+    }
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn futures_of_a_ring_are_woken_by_its_changes_and_let_their_wakers_go() -> Result<()> {
+    let server = Server::new(1)?;
+    let requests = &server.requests;
+    requests.set(Some(2), None)?;
+    let counted = Arc::new(Counted::default());
+    let waker = Waker::from(Arc::clone(&counted));
+    let mut context = Context::from_waker(&waker);
+
+    let mut taking = requests.take_async(8);
+    assert!(Pin::new(&mut taking).poll(&mut context).is_pending());
+    assert_eq!(requests.post(&[Sum { a: 1, b: 1 }; 3], 0)?, 2);
+    eventually(|| counted.0.load(Ordering::SeqCst) == 1);
+    // The share is used up until the answers are taken.
+    let tasks = [Sum { a: 1, b: 1 }];
+    let mut posting = requests.post_async(&tasks, 2);
+    assert!(Pin::new(&mut posting).poll(&mut context).is_pending());
+    let mut answers = 0;
+    while answers < 2 {
+        answers += pollster::block_on(requests.take_async(8))?.len();
+    }
+    eventually(|| counted.0.load(Ordering::SeqCst) > 1);
+    assert!(matches!(Pin::new(&mut posting).poll(&mut context), Poll::Ready(Ok(1))));
+    drop(posting);
+
+    requests.wait_for(Duration::from_secs(20))?;
+    assert_eq!(requests.take(8)?.len(), 1);
+    drop(taking);
+    let mut taking = requests.take_async(8);
+    assert!(Pin::new(&mut taking).poll(&mut context).is_pending());
+    drop(waker);
+    eventually(|| Arc::strong_count(&counted) == 2);
+    drop(taking);
+    assert_eq!(Arc::strong_count(&counted), 1);
+    Ok(())
+}
+
 #[test]
 fn a_place_of_a_ring_without_answers_is_free_when_its_task_was_read() -> Result<()> {
     let w = world();
@@ -198,9 +359,16 @@ fn a_place_of_a_ring_without_answers_is_free_when_its_task_was_read() -> Result<
             Err(full) => assert_eq!(full.kind(), ErrorKind::WouldBlock),
         }
     }
+    pollster::block_on(async {
+        while posted < 2000 {
+            posted += ring.post_async(&vec![[3; 4]; 2000 - posted], 0).await?;
+        }
+        Ok::<_, gpuorch::Error>(())
+    })?;
     ring.close()?;
     resident.wait()?;
-    assert_eq!(read(&w, &to)?, [3000]);
+    assert_eq!(read(&w, &to)?, [6000]);
+    assert_eq!(kind(pollster::block_on(ring.take_async(8))), ErrorKind::NotSupported);
     assert_eq!(kind(ring.set(None, None)), ErrorKind::NotSupported);
     assert_eq!(kind(ring.wait()), ErrorKind::NotSupported);
     Ok(())

@@ -7,7 +7,7 @@ use gpuorch::peers::{
     SymmetricBuilder, SymmetricRank,
 };
 use gpuorch::pipeline::{Sink, Source, Stage};
-use gpuorch::queue::{HostRing, QueueBuilder, Range, Ring, Tenant};
+use gpuorch::queue::{HostRing, Posting, QueueBuilder, Range, Ring, Taking, Tenant};
 use gpuorch::scheduler::{Graphs, Resident, Scheduler, SchedulerBuilder};
 use gpuorch::template::{
     BucketParameter, BucketWork, BucketsBuilder, Field, GraphBuilder, Node, Parameter, Recording, Setting,
@@ -55,7 +55,7 @@ fn handles_go_from_thread_to_thread() {
     owned::<(Peers, PeersId, Symmetric<f32>, Collective<'static>)>();
     both::<(PeersBuilder<'_>, JoinBuilder<'_>, SymmetricBuilder<'_, f32>)>();
     both::<(Part<'_, f32>, RankLaunch<'_>, SymmetricRank<'_, f32>, EnqueuedOnAll<'_>)>();
-    sent::<AllDone>();
+    sent::<(AllDone, Taking<[u32; 4], u32>, Posting<'static, [u32; 4], u32>)>();
     both::<(SchedulerBuilder<'_, Resident>, SchedulerBuilder<'_, Graphs<[u32; 4]>>)>();
     sent::<(
         Done,
