@@ -114,7 +114,7 @@ pub use figures::{
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
-pub use host::HostBuffer;
+pub use host::{HostBuffer, HostSlice};
 pub use host_call::HostCall;
 pub use kernel::{BoundKernel, Dim3, Kernel, Launch};
 #[doc(hidden)]

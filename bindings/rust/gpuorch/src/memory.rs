@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::EXPORT_BYTES;
 use crate::figures::MemoryInfo;
 use crate::handle::{Owned, c_string, pointer};
+use crate::host::within;
 use crate::pool::Pool;
 use crate::stream::Stream;
 use crate::template::Template;
@@ -16,7 +17,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements in the memory of a device.
@@ -398,18 +399,8 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 
     /// A part of the slice. Panics if the range isn't within the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
-        let start = match range.start_bound() {
-            Bound::Included(&at) => at,
-            Bound::Excluded(&at) => at.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&at) => at.saturating_add(1),
-            Bound::Excluded(&at) => at,
-            Bound::Unbounded => self.len,
-        };
-        assert!(start <= end && end <= self.len, "{start}..{end} is not within {} elements", self.len);
-        DeviceSlice { memory: self.memory, start: self.start + start, len: end - start, element: PhantomData }
+        let range = within(range, self.len);
+        DeviceSlice { memory: self.memory, start: self.start + range.start, len: range.len(), element: PhantomData }
     }
 
     /// The address in the device's memory.

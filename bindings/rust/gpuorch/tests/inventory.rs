@@ -15,8 +15,8 @@ use gpuorch::template::{
 };
 use gpuorch::{
     Arena, Buckets, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event,
-    Executor, Graph, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice,
-    Stream, StreamPool, Template, Timeline,
+    Executor, Graph, HostSlice, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime,
+    Slice, Stream, StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 use world::world;
@@ -41,6 +41,7 @@ fn handles_go_from_thread_to_thread() {
     fn sent<T: Send + 'static>() {}
     owned::<(Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor)>();
     owned::<(Arena, Pool, Module, Kernel, Pipeline, Launch<'static>, gpuorch::BoundKernel<(Slice<f32>, f32)>, Error)>();
+    owned::<(HostSlice<PinnedVec<f32>>, HostSlice<Vec<u8>>)>();
     owned::<(DeviceBuffer<f32>, PinnedVec<f32>, Completions, gpuorch::Completion, gpuorch::Failed<Vec<u8>>)>();
     both::<(gpuorch::DeviceSlice<'_, f32>, gpuorch::Enqueued<'_>)>();
     both::<(gpuorch::DeviceBuilder<'_>, gpuorch::StreamBuilder<'_>, gpuorch::Compile<'_>, gpuorch::Trace<'_>)>();
