@@ -109,6 +109,56 @@ fn a_runtime_and_its_devices_say_what_they_are() -> Result<()> {
 }
 
 #[test]
+fn a_device_has_a_function_for_each_of_its_properties() -> Result<()> {
+    let w = world();
+    let properties = w.device.properties()?;
+    let raw: &gpuorch::sys::gpo_device_properties = &properties;
+    assert_eq!(properties.native_ordinal(), w.device.native()?.1);
+    assert_eq!(properties.uuid(), raw.uuid);
+    assert_eq!(properties.numa_node().map_or(-1, |node| node as i32), raw.numa_node);
+    assert_eq!(properties.memory_bytes(), w.device.memory()?.1);
+    let (major, minor) = properties.compute_capability();
+    assert_eq!([major as i32, minor as i32], [raw.compute_capability_major, raw.compute_capability_minor]);
+    let numbers = [
+        (properties.multiprocessors(), raw.multiprocessors),
+        (properties.copy_engines(), raw.copy_engines),
+        (properties.warp_size(), raw.warp_size),
+        (properties.max_threads_per_block(), raw.max_threads_per_block),
+        (properties.max_threads_per_multiprocessor(), raw.max_threads_per_multiprocessor),
+        (properties.clock_khz(), raw.clock_khz),
+        (properties.memory_clock_khz(), raw.memory_clock_khz),
+        (properties.memory_bus_bits(), raw.memory_bus_bits),
+        (properties.l2_bytes(), raw.l2_bytes),
+    ];
+    for (number, (function, field)) in numbers.into_iter().enumerate() {
+        assert_eq!(function as i32, field, "number {number}");
+    }
+    assert!(properties.multiprocessors() > 0 && properties.warp_size() == 32);
+    let shared = [
+        properties.shared_bytes_per_block(),
+        properties.shared_bytes_per_block_max(),
+        properties.shared_bytes_per_multiprocessor(),
+    ];
+    assert_eq!(
+        shared,
+        [raw.shared_bytes_per_block, raw.shared_bytes_per_block_max, raw.shared_bytes_per_multiprocessor]
+    );
+    assert_eq!((properties.max_block(), properties.max_grid()), (raw.max_block, raw.max_grid));
+    let supported = [
+        (properties.is_software(), raw.software),
+        (properties.cooperative_launch(), raw.cooperative_launch),
+        (properties.cluster_launch(), raw.cluster_launch),
+        (properties.memory_pools(), raw.memory_pools),
+        (properties.batched_copies(), raw.batched_copies),
+    ];
+    for (number, (function, field)) in supported.into_iter().enumerate() {
+        assert_eq!(u32::from(function), field, "number {number}");
+    }
+    assert_eq!(properties.is_software(), w.runtime.driver()?.name() == "soft");
+    Ok(())
+}
+
+#[test]
 fn a_device_is_opened_on_a_context_of_somebody_elses() -> Result<()> {
     let w = world();
     let (context, ordinal) = w.device.native()?;
