@@ -106,7 +106,8 @@ impl Arena {
 
 /// A vector of fixed length in pinned host memory. Kernels of every device of the runtime can read it at its address.
 ///
-/// Dropping the vector frees it at once. While a stream uses the vector, an [`Operation`](crate::Operation) owns it.
+/// Dropping the vector frees it at once, but not while a [graph holds it](crate::template#memory). While a stream uses
+/// the vector, an [`Operation`](crate::Operation) owns it.
 pub struct PinnedVec<T: Pod> {
     memory: NonNull<T>,
     len: usize,
@@ -174,7 +175,6 @@ impl<T: Pod> PinnedVec<T> {
         }
     }
 
-    /// Frees the vector when all work that is on `stream` now is done: for vectors whose address was passed to a
     /// A part of the vector, for copies. The part owns the vector and [gives it back](HostSlice::into_buffer). Panics if
     /// the range isn't within the vector, as for slices.
     pub fn slice(self, range: impl RangeBounds<usize>) -> HostSlice<Self>
@@ -184,6 +184,7 @@ impl<T: Pod> PinnedVec<T> {
         HostSlice::new(self, range)
     }
 
+    /// Frees the vector when all work that is on `stream` now is done: for vectors whose address was passed to a
     /// kernel.
     pub fn free_after(self, stream: &crate::Stream) -> Result<()> {
         let this = std::mem::ManuallyDrop::new(self);

@@ -22,7 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements in the memory of a device.
 ///
-/// Dropping it blocks on nothing. The memory is freed when the work that uses it is done on every stream.
+/// Dropping it blocks on nothing. The memory is freed when the work that uses it is done on every stream, and when no
+/// [graph holds it](crate::template#memory).
 pub struct DeviceBuffer<T: Pod> {
     memory: Memory,
     len: usize,
@@ -60,8 +61,8 @@ struct Piece {
 pub enum MemoryUser<'a> {
     /// The next operation of a stream.
     Stream(&'a Stream),
-    /// A node of a template on this device. The memory doesn't wait for the template's graphs: the node's adder is
-    /// responsible.
+    /// A node of a template on this device. The library knows which memory graphs hold, and the node's adder is
+    /// responsible for the rest.
     Node(&'a Device),
 }
 
