@@ -4,6 +4,7 @@ tools say of them, and the bindings made anew. Cargo's own tests are in the crat
 
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/rust/check_rust.py [--full] [PART]...
 """
+import json
 import pathlib
 import re
 import shutil
@@ -12,9 +13,12 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import machine
-from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo, version
+from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, WORKSPACE, built, cargo, version
 
 LIBRARY_SOURCE = ROOT / "libgpuorch"
+# The files of the packages, beside those that every package has.
+PACKAGED = {"gpuorch": r"src/.*\.rs",
+            "gpuorch-sys": r"(build|src)/\w+\.rs|tests/table\.rs|vendor/(CMakeLists\.txt|(libgpuorch|pkgconfig)/(?!.*(\.(md|py)$|/\.)).*)"}
 
 
 def say(name, good, text=""):
@@ -89,6 +93,23 @@ def oldest():
         code, output = cargo("check", "--locked", "--workspace", "--all-targets", *features, program=OLDEST,
                              GPUORCH_LIB_DIR=str(LIBRARY), CARGO_TARGET_DIR=str(TARGET / "oldest"))
         say(f"builds with Rust 1.85: {'all' if features else 'no'} features", code == 0, output)
+
+
+def manifests():
+    """What crates.io shows of the crates, and what their packages have in them."""
+    code, described = cargo("metadata", "--locked", "--no-deps", "--format-version=1")
+    packages = {package["name"]: package for package in json.loads(described.splitlines()[-1])["packages"]} if code == 0 else {}
+    for crate, belongs in PACKAGED.items():
+        fields = ("description", "license", "documentation", "readme", "keywords", "categories", "rust_version")
+        missing = [field for field in fields if not packages.get(crate, {}).get(field)]
+        say(f"{crate}: its manifest has what crates.io shows", not missing, " ".join(missing) if packages else described)
+        links = re.findall(r"\]\(([^)]*)\)", (WORKSPACE / crate / "README.md").read_text())
+        elsewhere = [link for link in links if not link.startswith("https://")]
+        say(f"{crate}: the links of its README hold on crates.io", not elsewhere, " ".join(elsewhere))
+        code, output = cargo("package", "--list", "--locked", "--allow-dirty", "-p", crate)
+        every = r"Cargo\.(lock|toml|toml\.orig)|\.cargo_vcs_info\.json|LICENSE|README\.md"
+        strangers = [line for line in output.splitlines() if not re.fullmatch(f"{every}|{belongs}", line)]
+        say(f"{crate}: its package has only what belongs", code == 0 and not strangers, "\n".join(strangers))
 
 
 def package():
@@ -204,10 +225,10 @@ def documentation():
     say("rustdoc, with all features", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation, messages, package, vendored,
-                                          miri, asan)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, manifests, clippy, oldest, documentation, messages, package,
+                                          vendored, miri, asan)}
 
-ALWAYS = ("counted", "bindings")    # the others are slow: they build the crates in other ways
+ALWAYS = ("counted", "bindings", "manifests")    # the others are slow: they build the crates in other ways
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]

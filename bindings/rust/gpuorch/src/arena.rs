@@ -6,13 +6,13 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::figures::MemoryStatistics;
 use crate::handle::Owned;
-use crate::host::HostBuffer;
+use crate::host::{HostBuffer, HostSlice};
 use crate::template::Template;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::fmt;
 use std::mem::{align_of, size_of};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, RangeBounds};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -106,7 +106,8 @@ impl Arena {
 
 /// A vector of fixed length in pinned host memory. Kernels of every device of the runtime can read it at its address.
 ///
-/// Dropping the vector frees it at once. While a stream uses the vector, an [`Operation`](crate::Operation) owns it.
+/// Dropping the vector frees it at once, but not while a [graph holds it](crate::template#memory). While a stream uses
+/// the vector, an [`Operation`](crate::Operation) owns it.
 pub struct PinnedVec<T: Pod> {
     memory: NonNull<T>,
     len: usize,
@@ -172,6 +173,15 @@ impl<T: Pod> PinnedVec<T> {
             Some(Home::Arena(arena)) => Some(arena),
             _ => None,
         }
+    }
+
+    /// A part of the vector, for copies. The part owns the vector and [gives it back](HostSlice::into_buffer). Panics if
+    /// the range isn't within the vector, as for slices.
+    pub fn slice(self, range: impl RangeBounds<usize>) -> HostSlice<Self>
+    where
+        T: Send,
+    {
+        HostSlice::new(self, range)
     }
 
     /// Frees the vector when all work that is on `stream` now is done: for vectors whose address was passed to a

@@ -1,16 +1,13 @@
 //! Completions as an asynchronous stream.
 
 use crate::arrivals::Arrivals;
-use crate::callback::contained;
 use crate::done::{Awaited, Completion};
-use crate::error::{Result, completion_failure};
+use crate::error::Result;
 use crate::event::Event;
 use crate::pipeline::Pipeline;
 use crate::stream::Stream;
 use crate::timeline::Timeline;
 use futures_core::FusedStream;
-use gpuorch_sys as sys;
-use std::ffi::c_void;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,13 +48,6 @@ pub struct Completions {
 
 type Item = (u64, Result<Completion>);
 
-/// The argument of a callback.
-struct Watched {
-    arrivals: Arc<Arrivals<Item>>,
-    number: u64,
-    function: &'static str,
-}
-
 impl Completions {
     /// Nothing is watched yet.
     pub fn new() -> Self {
@@ -95,32 +85,15 @@ impl Completions {
     }
 
     fn watch(&self, what: &Awaited, number: u64) -> Result<()> {
-        let executor = what.runtime().inner.waking()?;
         self.arrivals.expect();
-        let user = Box::into_raw(Box::new(Watched {
-            arrivals: Arc::clone(&self.arrivals),
-            number,
-            function: what.function(),
-        }));
-        let asked = what.then(executor, Some(arrived), user.cast());
-        if asked.is_err() {
-            // SAFETY: from into_raw, and still this function's: the call was refused.
-            drop(unsafe { Box::from_raw(user) });
+        let asked = what.wake((Arc::clone(&self.arrivals), number), |(arrivals, number), ended| {
+            arrivals.arrive((number, ended));
+        });
+        asked.map_err(|(error, _)| {
             self.arrivals.give_up();
-        }
-        asked
+            error
+        })
     }
-}
-
-/// `user` is a boxed `Watched` of this call's.
-unsafe extern "C" fn arrived(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
-    // SAFETY: see above; called once. The completion is valid during the call.
-    let (watched, completion) = unsafe { (Box::from_raw(user.cast::<Watched>()), *completion) };
-    let failure = completion_failure(completion.status, error, watched.function);
-    let result = failure.map_or(Ok(Completion(completion)), Err);
-    let Watched { arrivals, number, .. } = *watched;
-    // A waker runs foreign code and may panic, and so may the values dropped here.
-    let _ = contained(move || arrivals.arrive((number, result)));
 }
 
 impl futures_core::Stream for Completions {

@@ -2,10 +2,10 @@
 
 use crate::call::call;
 use crate::callback::contained;
-use crate::error::{ErrorKind, Result, completion_failure};
+use crate::error::{Error, ErrorKind, Result, completion_failure};
 use crate::event::Event;
 use crate::pipeline::Pipeline;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Waking};
 use crate::signal::Signal;
 use crate::stream::Stream;
 use crate::timeline::Timeline;
@@ -45,7 +45,7 @@ impl fmt::Debug for Completion {
     }
 }
 
-type Ended = Result<Completion>;
+pub(crate) type Ended = Result<Completion>;
 
 /// A future that is ready when work is done or has failed. The wait begins at the first poll.
 ///
@@ -54,13 +54,16 @@ type Ended = Result<Completion>;
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Done {
     what: Awaited,
-    asked: Option<Arc<Asked>>,
+    asked: Option<Arc<Signal<Ended>>>,
 }
 
 /// The argument of a callback.
-struct Asked {
-    signal: Signal<Ended>,
-    function: &'static str,
+struct Callback<U> {
+    user: U,
+    function: fn(U, Ended),
+    /// The function that was called to submit it.
+    submitted_by: &'static str,
+    waking: Waking,
 }
 
 /// An object that can be awaited. Each keeps alive the objects that it needs.
@@ -107,6 +110,37 @@ impl Awaited {
             Self::Pipeline(pipeline) => call!(pipeline_then(pipeline.as_raw(), executor, callback, user)),
         }
     }
+
+    /// Asks for exactly one call of `function`, on success or failure, on the executor that wakes futures. If that is
+    /// refused, `user` comes back.
+    pub(crate) fn wake<U: Send>(&self, user: U, function: fn(U, Ended)) -> Result<(), (Error, U)> {
+        let waking = match self.runtime().inner.waking() {
+            Ok(waking) => waking,
+            Err(error) => return Err((error, user)),
+        };
+        let executor = waking.raw;
+        let callback = Box::into_raw(Box::new(Callback { user, function, submitted_by: self.function(), waking }));
+        self.then(executor, Some(called::<U>), callback.cast()).map_err(|error| {
+            // SAFETY: from into_raw, and still this function's: the call was refused.
+            let callback = unsafe { Box::from_raw(callback) };
+            (error, callback.user)
+        })
+    }
+}
+
+/// `user` is a boxed `Callback<U>` of this call's.
+unsafe extern "C" fn called<U: Send>(
+    user: *mut c_void,
+    completion: *const sys::gpo_completion,
+    error: *const sys::gpo_error,
+) {
+    // SAFETY: see above; called once. The completion is valid during the call.
+    let (callback, completion) = unsafe { (Box::from_raw(user.cast::<Callback<U>>()), *completion) };
+    // The share of the executor goes last.
+    let Callback { user, function, submitted_by, waking: _share } = *callback;
+    let ended = completion_failure(completion.status, error, submitted_by).map_or(Ok(Completion(completion)), Err);
+    // Wakers are code of the async runtime and may panic, and so may the values dropped here.
+    let _ = contained(move || function(user, ended));
 }
 
 impl Done {
@@ -119,29 +153,11 @@ impl Done {
         self.asked.is_some()
     }
 
-    fn begin(&self) -> Result<Arc<Asked>> {
-        let executor = self.what.runtime().inner.waking()?;
-        let asked = Arc::new(Asked { signal: Signal::new(), function: self.what.function() });
-        let user = Arc::into_raw(Arc::clone(&asked));
-        if let Err(error) = self.what.then(executor, Some(ended), user.cast_mut().cast()) {
-            // SAFETY: from into_raw, and still this function's: the call was refused.
-            drop(unsafe { Arc::from_raw(user) });
-            return Err(error);
-        }
+    fn begin(&self) -> Result<Arc<Signal<Ended>>> {
+        let asked = Arc::new(Signal::new());
+        self.what.wake(Arc::clone(&asked), |asked, ended| asked.set(ended)).map_err(|(error, _)| error)?;
         Ok(asked)
     }
-}
-
-/// `user` is an `Arc<Asked>` of this call's.
-unsafe extern "C" fn ended(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
-    // SAFETY: see above; called once. The completion is valid during the call.
-    let (asked, completion) = unsafe { (Arc::from_raw(user.cast::<Asked>()), *completion) };
-    let ended = match completion_failure(completion.status, error, asked.function) {
-        None => Ok(Completion(completion)),
-        Some(failure) => Err(failure),
-    };
-    // Wakers are code of the async runtime and may panic, and so may the values dropped here.
-    let _ = contained(move || asked.signal.set(ended));
 }
 
 impl Future for Done {
@@ -155,7 +171,7 @@ impl Future for Done {
             }
         }
         match &self.asked {
-            Some(asked) => asked.signal.poll(context),
+            Some(asked) => asked.poll(context),
             None => unreachable!("set above"),
         }
     }
@@ -164,7 +180,7 @@ impl Future for Done {
 impl Drop for Done {
     fn drop(&mut self) {
         if let Some(asked) = &self.asked {
-            asked.signal.forget_waker();
+            asked.forget_waker();
         }
     }
 }

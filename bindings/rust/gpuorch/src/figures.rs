@@ -36,7 +36,18 @@ macro_rules! figures {
 }
 
 figures! {
-    /// The properties of a device. The numbers are fields of [`gpo_device_properties`](sys::gpo_device_properties).
+    /// The properties of a device.
+    ///
+    /// ```
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// # let device = runtime.open_device()?;
+    /// let properties = device.properties()?;
+    /// let (major, minor) = properties.compute_capability();
+    /// println!("{}: {major}.{minor}, {} MiB", properties.name(), properties.memory_bytes() >> 20);
+    /// let blocks = 2 * properties.multiprocessors();
+    /// # assert!(blocks > 0);
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
     DeviceProperties(gpo_device_properties) {
         /// The driver's name for the device.
         name,
@@ -158,6 +169,130 @@ figures! {
     Advice(gpo_advice) {
         /// The reason in a sentence or two, with the figures behind the advice.
         reason
+    }
+}
+
+impl DeviceProperties {
+    /// The driver's own number of the device.
+    pub fn native_ordinal(&self) -> i32 {
+        self.0.native_ordinal
+    }
+
+    /// The UUID of the device.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.0.uuid
+    }
+
+    /// The host's NUMA node nearest to the device; `None` if it isn't known.
+    pub fn numa_node(&self) -> Option<u32> {
+        u32::try_from(self.0.numa_node).ok()
+    }
+
+    /// The compute capability, major and minor: (9, 0) for 9.0.
+    pub fn compute_capability(&self) -> (u32, u32) {
+        (self.0.compute_capability_major as u32, self.0.compute_capability_minor as u32)
+    }
+
+    /// How many multiprocessors the device has.
+    pub fn multiprocessors(&self) -> u32 {
+        self.0.multiprocessors as u32
+    }
+
+    /// How many copies can run at the same time, beside kernels.
+    pub fn copy_engines(&self) -> u32 {
+        self.0.copy_engines as u32
+    }
+
+    /// How many threads a warp has.
+    pub fn warp_size(&self) -> u32 {
+        self.0.warp_size as u32
+    }
+
+    /// The most threads of a block.
+    pub fn max_threads_per_block(&self) -> u32 {
+        self.0.max_threads_per_block as u32
+    }
+
+    /// The most threads that a multiprocessor runs at a time.
+    pub fn max_threads_per_multiprocessor(&self) -> u32 {
+        self.0.max_threads_per_multiprocessor as u32
+    }
+
+    /// The most threads of a block in each dimension.
+    pub fn max_block(&self) -> [u32; 3] {
+        self.0.max_block
+    }
+
+    /// The most blocks of a launch in each dimension.
+    pub fn max_grid(&self) -> [u32; 3] {
+        self.0.max_grid
+    }
+
+    /// The size of the device memory. [`Device::memory`](crate::Device::memory) says how much is free.
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes
+    }
+
+    /// The size of the L2 cache.
+    pub fn l2_bytes(&self) -> u32 {
+        self.0.l2_bytes as u32
+    }
+
+    /// How much shared memory a block of every kernel may use.
+    pub fn shared_bytes_per_block(&self) -> u64 {
+        self.0.shared_bytes_per_block
+    }
+
+    /// How much shared memory a block may use after
+    /// [`Kernel::set_max_dynamic_shared`](crate::Kernel::set_max_dynamic_shared).
+    pub fn shared_bytes_per_block_max(&self) -> u64 {
+        self.0.shared_bytes_per_block_max
+    }
+
+    /// How much shared memory a multiprocessor has.
+    pub fn shared_bytes_per_multiprocessor(&self) -> u64 {
+        self.0.shared_bytes_per_multiprocessor
+    }
+
+    /// The clock rate of the multiprocessors, in kHz.
+    pub fn clock_khz(&self) -> u32 {
+        self.0.clock_khz as u32
+    }
+
+    /// The clock rate of the memory, in kHz.
+    pub fn memory_clock_khz(&self) -> u32 {
+        self.0.memory_clock_khz as u32
+    }
+
+    /// The width of the memory's bus, in bits.
+    pub fn memory_bus_bits(&self) -> u32 {
+        self.0.memory_bus_bits as u32
+    }
+
+    /// Whether it is the software GPU.
+    pub fn is_software(&self) -> bool {
+        self.0.software != 0
+    }
+
+    /// Whether kernels can be [launched cooperatively](crate::Launch::cooperative).
+    pub fn cooperative_launch(&self) -> bool {
+        self.0.cooperative_launch != 0
+    }
+
+    /// Whether blocks of a launch can form [clusters](crate::Launch::cluster).
+    pub fn cluster_launch(&self) -> bool {
+        self.0.cluster_launch != 0
+    }
+
+    /// Whether the driver has memory pools, which a [`Pool`](crate::Pool) and
+    /// [`Template::add_allocation`](crate::Template::add_allocation) need.
+    pub fn memory_pools(&self) -> bool {
+        self.0.memory_pools != 0
+    }
+
+    /// Whether the driver takes many copies with one call: see [`Stream::copy_batch`](crate::Stream::copy_batch).
+    pub fn batched_copies(&self) -> bool {
+        self.0.batched_copies != 0
     }
 }
 

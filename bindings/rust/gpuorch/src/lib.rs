@@ -42,10 +42,10 @@
 //!   [`peers`].
 //! - To find the form of work for a workload, with its expected gain: see [`advice`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
-//!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
-//!   [`Device::compile_async`]. A future that isn't polled costs nothing. Dropping or forgetting a future leaves its
-//!   work as it is. The library's executor wakes futures, so no async runtime is needed. The crate starts a thread only
-//!   for [`Compile::compile_async`].
+//!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline, the answers of a
+//!   host ring ([`take_async`](queue::Tenant::take_async)), [`Device::compile_async`]. A future that isn't polled costs
+//!   nothing. Dropping or forgetting a future leaves its work as it is. The library's executor wakes futures, so no async
+//!   runtime is needed. The crate starts threads only for [`Compile::compile_async`] and for host rings.
 //! - Dropped device memory is freed behind the work that uses it. Dropping it doesn't wait.
 //! - A panic in a callback is caught and becomes a status.
 //!
@@ -114,7 +114,7 @@ pub use figures::{
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
-pub use host::HostBuffer;
+pub use host::{HostBuffer, HostSlice};
 pub use host_call::HostCall;
 pub use kernel::{BoundKernel, Dim3, Kernel, Launch};
 #[doc(hidden)]

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::EXPORT_BYTES;
 use crate::figures::MemoryInfo;
 use crate::handle::{Owned, c_string, pointer};
+use crate::host::within;
 use crate::pool::Pool;
 use crate::stream::Stream;
 use crate::template::Template;
@@ -16,12 +17,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements in the memory of a device.
 ///
-/// Dropping it blocks on nothing. The memory is freed when the work that uses it is done on every stream.
+/// Dropping it blocks on nothing. The memory is freed when the work that uses it is done on every stream, and when no
+/// [graph holds it](crate::template#memory).
 pub struct DeviceBuffer<T: Pod> {
     memory: Memory,
     len: usize,
@@ -59,8 +61,8 @@ struct Piece {
 pub enum MemoryUser<'a> {
     /// The next operation of a stream.
     Stream(&'a Stream),
-    /// A node of a template on this device. The memory doesn't wait for the template's graphs: the node's adder is
-    /// responsible.
+    /// A node of a template on this device. The library knows which memory graphs hold, and the node's adder is
+    /// responsible for the rest.
     Node(&'a Device),
 }
 
@@ -398,18 +400,8 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 
     /// A part of the slice. Panics if the range isn't within the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
-        let start = match range.start_bound() {
-            Bound::Included(&at) => at,
-            Bound::Excluded(&at) => at.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&at) => at.saturating_add(1),
-            Bound::Excluded(&at) => at,
-            Bound::Unbounded => self.len,
-        };
-        assert!(start <= end && end <= self.len, "{start}..{end} is not within {} elements", self.len);
-        DeviceSlice { memory: self.memory, start: self.start + start, len: end - start, element: PhantomData }
+        let range = within(range, self.len);
+        DeviceSlice { memory: self.memory, start: self.start + range.start, len: range.len(), element: PhantomData }
     }
 
     /// The address in the device's memory.

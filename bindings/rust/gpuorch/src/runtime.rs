@@ -5,13 +5,13 @@ use crate::callback::contained;
 use crate::device::{Device, DeviceBuilder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::figures::{DeviceProperties, DriverInfo, PeerProperties, Statistics};
-use crate::handle::{FOR_EVER, nanoseconds, optional_c_string, pointer};
+use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
 use gpuorch_sys as sys;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The root object. Clones are the same runtime.
@@ -25,9 +25,8 @@ pub struct Runtime {
 
 pub(crate) struct Inner {
     pub(crate) raw: sys::gpo_runtime_t,
-    /// The executor whose callbacks wake futures; made by the first future, ended by the runtime's shutdown.
-    waking: OnceLock<Waking>,
-    making_waking: Mutex<()>,
+    /// The executor whose callbacks wake futures, made by the first future. A shutdown takes it out.
+    waking: Mutex<Option<Waking>>,
     /// Pieces of the library's host memory that Rust code can reach: a shutdown would free them.
     pinned: AtomicUsize,
     /// Shutdowns that are about to begin or have begun: while there are any, no piece is handed out. A shutdown raises
@@ -37,7 +36,9 @@ pub(crate) struct Inner {
     kept: Kept,
 }
 
-struct Waking(sys::gpo_executor_t);
+/// The executor whose callbacks wake futures. Each pending callback has a share of the executor. The executor is
+/// therefore destroyed when no callback is pending: an earlier end would call callbacks of work that still runs.
+pub(crate) type Waking = Arc<Owned<sys::gpo_executor_t, ()>>;
 
 /// Values that must live until all work of the runtime has ended.
 #[derive(Default)]
@@ -57,10 +58,6 @@ type LogFunction = dyn Fn(LogLevel, &str) + Send + Sync;
 unsafe impl Send for Inner {}
 // SAFETY: likewise.
 unsafe impl Sync for Inner {}
-// SAFETY: likewise.
-unsafe impl Send for Waking {}
-// SAFETY: likewise.
-unsafe impl Sync for Waking {}
 
 /// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -185,8 +182,7 @@ impl RuntimeBuilder {
         call!(runtime_create(&options, &mut raw))?;
         let inner = Inner {
             raw,
-            waking: OnceLock::new(),
-            making_waking: Mutex::new(()),
+            waking: Mutex::default(),
             pinned: AtomicUsize::new(0),
             closing: AtomicUsize::new(0),
             kept: Kept { _log: log, values: Mutex::default() },
@@ -269,6 +265,7 @@ impl Runtime {
         self.inner.closing.fetch_add(1, Ordering::SeqCst);
         let alive = self.inner.pinned.load(Ordering::SeqCst);
         let ended = if alive == 0 {
+            self.inner.give_waking_up();
             call!(runtime_shutdown(self.inner.raw, nanoseconds(timeout)))
         } else {
             let message = format!("{alive} pinned vectors are alive, or on their way through a stream");
@@ -294,20 +291,27 @@ impl Runtime {
 
 impl Inner {
     /// The executor whose callbacks wake futures.
-    pub(crate) fn waking(&self) -> Result<sys::gpo_executor_t> {
-        if let Some(executor) = self.waking.get() {
-            return Ok(executor.0);
-        }
-        let _one = self.making_waking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(executor) = self.waking.get() {
-            return Ok(executor.0);
+    pub(crate) fn waking(&self) -> Result<Waking> {
+        let mut waking = self.lock_waking();
+        if let Some(executor) = &*waking {
+            return Ok(Arc::clone(executor));
         }
         let mut options = sys::gpo_executor_options::new();
         options.label = c"futures".as_ptr();
         options.capacity = 1 << 24;
         let mut raw = std::ptr::null_mut();
         call!(executor_create(self.raw, &options, &mut raw))?;
-        Ok(self.waking.get_or_init(|| Waking(raw)).0)
+        Ok(Arc::clone(waking.insert(Arc::new(Owned { raw, parent: () }))))
+    }
+
+    /// Call before a shutdown, which reports executors that were not destroyed. The next future makes another.
+    fn give_waking_up(&self) {
+        let waking = self.lock_waking().take();
+        drop(waking);
+    }
+
+    fn lock_waking(&self) -> MutexGuard<'_, Option<Waking>> {
+        self.waking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Call before a piece of host memory is handed out, and [`unpin`](Self::unpin) when the piece can't be reached any
@@ -333,6 +337,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.give_waking_up();
         // Work that the shutdown can't end may still use these values.
         let kept = ManuallyDrop::new(std::mem::take(&mut self.kept));
         let runtime = Waited { raw: self.raw, kept };

@@ -266,10 +266,12 @@ fn an_operation_that_is_dropped_or_forgotten_does_its_work() -> Result<()> {
     drop(w.stream.copy_to_device(arena.copy_of(&[5; 1000])?, &x)?);
     drop(w.stream.copy_to_device(vec![6u32; 500], x.slice(..500))?);
     std::mem::forget(w.stream.copy_to_device(vec![7u32; 100].into_boxed_slice(), x.slice(..100))?);
-    assert!(arena.statistics()?.in_use >= 4000);
+    drop(w.stream.copy_to_device(arena.copy_of(&[8; 1000])?.slice(20..30), x.slice(50..60))?);
+    assert!(arena.statistics()?.in_use >= 8000);
     timeline.signal(1)?;
     let host = w.stream.copy_to_host(&x, vec![0; 1000])?.wait()?;
     assert_eq!((host[0], host[99], host[100], host[499], host[500], host[999]), (7, 7, 6, 6, 5, 5));
+    assert_eq!((host[49], &host[50..60], host[60]), (7, &[8; 10][..], 7));
     eventually("the pinned vector goes", || arena.statistics().unwrap().in_use == 0);
     Ok(())
 }

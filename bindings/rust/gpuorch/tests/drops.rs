@@ -3,12 +3,15 @@
 mod world;
 
 use gpuorch::pipeline::{Sink, Source, Stage};
-use gpuorch::{Completions, DeviceBuffer, ErrorKind, HostBuffer, Launch, Result};
+use gpuorch::{Completions, DeviceBuffer, ErrorKind, HostBuffer, Launch, LogLevel, Result, Runtime};
 use std::any::Any;
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
-use world::{SOURCE, world};
+use world::{SOURCE, World, world};
 
 /// Pseudo-random numbers from a seed, to make failures reproducible.
 struct Numbers(u64);
@@ -218,5 +221,77 @@ fn rounds_leave_nothing_behind() -> Result<()> {
         assert!(start.elapsed() < Duration::from_secs(20), "{} are left", objects(&w)? - before);
         std::thread::yield_now();
     }
+    Ok(())
+}
+
+/// Uses a runtime and ends it. Returns the lines of the log about objects that were not destroyed.
+fn left(use_it: impl FnOnce(&World) -> Result<Box<dyn Any>>, shut_down: bool) -> Result<Vec<String>> {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&lines);
+    let log = move |_: LogLevel, line: &str| log.lock().expect("no panic").push(line.to_owned());
+    let runtime = Runtime::builder().log(LogLevel::Warning, log).build()?;
+    let device = runtime.open_device()?;
+    let w = World { stream: device.stream()?, device, runtime: runtime.clone() };
+    let kept = use_it(&w)?;
+    drop(w);
+    if shut_down {
+        runtime.shutdown(Duration::from_secs(20))?;
+    }
+    drop(kept);
+    drop(runtime);
+    let mut lines = std::mem::take(&mut *lines.lock().expect("no panic"));
+    lines.retain(|line| line.contains("not destroyed"));
+    Ok(lines)
+}
+
+/// The crate makes this executor, and ends it.
+#[test]
+fn no_shutdown_warns_of_the_executor_that_wakes_futures() -> Result<()> {
+    let awaited = |w: &World| -> Result<Box<dyn Any>> {
+        pollster::block_on(w.stream.done())?;
+        Ok(Box::new(()))
+    };
+    // Callbacks are pending at the shutdown.
+    let polled = |w: &World| -> Result<Box<dyn Any>> {
+        let timeline = w.runtime.timeline(0)?;
+        w.stream.wait_timeline(&timeline, 1)?;
+        let mut done = w.stream.done();
+        assert!(Pin::new(&mut done).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(w.stream.copy_to_host(&w.device.buffer::<u8>(100)?, vec![0; 100])?);
+        let completions = Completions::new();
+        completions.watch_stream(&w.stream, 1)?;
+        Ok(Box::new(completions))
+    };
+    for shut_down in [false, true] {
+        assert_eq!(left(awaited, shut_down)?, [""; 0]);
+        assert_eq!(left(polled, shut_down)?, [""; 0]);
+    }
+    // An executor of the program is reported.
+    let lines = left(|w| Ok(Box::new(w.runtime.executor_builder().label("own").build()?)), true)?;
+    assert!(lines.len() == 1 && lines[0].contains("own"), "{lines:?}");
+    Ok(())
+}
+
+/// A shutdown that is refused has no effect on futures.
+#[test]
+fn futures_are_woken_after_a_shutdown_that_was_refused() -> Result<()> {
+    let w = world();
+    let timeline = w.runtime.timeline(0)?;
+    let mut before = timeline.reached(1);
+    assert!(Pin::new(&mut before).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let pinned = w.device.arena()?.zeroed::<u8>(1)?;
+    assert_eq!(w.runtime.shutdown(Duration::ZERO).unwrap_err().kind(), ErrorKind::InvalidState);
+    drop(pinned);
+    let executor = w.runtime.executor()?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let runtime = w.runtime.clone();
+    w.stream.then(&executor, move |_| {
+        let refused = runtime.shutdown(Duration::ZERO).map_err(|error| error.kind());
+        sender.send(refused).expect("it is received");
+    })?;
+    assert_eq!(receiver.recv().expect("it is called"), Err(ErrorKind::WouldDeadlock));
+    timeline.signal(1)?;
+    pollster::block_on(before)?;
+    pollster::block_on(timeline.reached(1))?;
     Ok(())
 }

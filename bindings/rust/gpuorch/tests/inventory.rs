@@ -7,7 +7,7 @@ use gpuorch::peers::{
     SymmetricBuilder, SymmetricRank,
 };
 use gpuorch::pipeline::{Sink, Source, Stage};
-use gpuorch::queue::{HostRing, QueueBuilder, Range, Ring, Tenant};
+use gpuorch::queue::{HostRing, Posting, QueueBuilder, Range, Ring, Taking, Tenant};
 use gpuorch::scheduler::{Graphs, Resident, Scheduler, SchedulerBuilder};
 use gpuorch::template::{
     BucketParameter, BucketWork, BucketsBuilder, Field, GraphBuilder, Node, Parameter, Recording, Setting,
@@ -15,8 +15,8 @@ use gpuorch::template::{
 };
 use gpuorch::{
     Arena, Buckets, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event,
-    Executor, Graph, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice,
-    Stream, StreamPool, Template, Timeline,
+    Executor, Graph, HostSlice, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime,
+    Slice, Stream, StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 use world::world;
@@ -41,6 +41,7 @@ fn handles_go_from_thread_to_thread() {
     fn sent<T: Send + 'static>() {}
     owned::<(Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor)>();
     owned::<(Arena, Pool, Module, Kernel, Pipeline, Launch<'static>, gpuorch::BoundKernel<(Slice<f32>, f32)>, Error)>();
+    owned::<(HostSlice<PinnedVec<f32>>, HostSlice<Vec<u8>>)>();
     owned::<(DeviceBuffer<f32>, PinnedVec<f32>, Completions, gpuorch::Completion, gpuorch::Failed<Vec<u8>>)>();
     both::<(gpuorch::DeviceSlice<'_, f32>, gpuorch::Enqueued<'_>)>();
     both::<(gpuorch::DeviceBuilder<'_>, gpuorch::StreamBuilder<'_>, gpuorch::Compile<'_>, gpuorch::Trace<'_>)>();
@@ -55,7 +56,7 @@ fn handles_go_from_thread_to_thread() {
     owned::<(Peers, PeersId, Symmetric<f32>, Collective<'static>)>();
     both::<(PeersBuilder<'_>, JoinBuilder<'_>, SymmetricBuilder<'_, f32>)>();
     both::<(Part<'_, f32>, RankLaunch<'_>, SymmetricRank<'_, f32>, EnqueuedOnAll<'_>)>();
-    sent::<AllDone>();
+    sent::<(AllDone, Taking<[u32; 4], u32>, Posting<'static, [u32; 4], u32>)>();
     both::<(SchedulerBuilder<'_, Resident>, SchedulerBuilder<'_, Graphs<[u32; 4]>>)>();
     sent::<(
         Done,
@@ -104,6 +105,56 @@ fn a_runtime_and_its_devices_say_what_they_are() -> Result<()> {
     })?;
     w.device.wait_for(Duration::from_secs(5))?;
     w.device.wait()?;
+    Ok(())
+}
+
+#[test]
+fn a_device_has_a_function_for_each_of_its_properties() -> Result<()> {
+    let w = world();
+    let properties = w.device.properties()?;
+    let raw: &gpuorch::sys::gpo_device_properties = &properties;
+    assert_eq!(properties.native_ordinal(), w.device.native()?.1);
+    assert_eq!(properties.uuid(), raw.uuid);
+    assert_eq!(properties.numa_node().map_or(-1, |node| node as i32), raw.numa_node);
+    assert_eq!(properties.memory_bytes(), w.device.memory()?.1);
+    let (major, minor) = properties.compute_capability();
+    assert_eq!([major as i32, minor as i32], [raw.compute_capability_major, raw.compute_capability_minor]);
+    let numbers = [
+        (properties.multiprocessors(), raw.multiprocessors),
+        (properties.copy_engines(), raw.copy_engines),
+        (properties.warp_size(), raw.warp_size),
+        (properties.max_threads_per_block(), raw.max_threads_per_block),
+        (properties.max_threads_per_multiprocessor(), raw.max_threads_per_multiprocessor),
+        (properties.clock_khz(), raw.clock_khz),
+        (properties.memory_clock_khz(), raw.memory_clock_khz),
+        (properties.memory_bus_bits(), raw.memory_bus_bits),
+        (properties.l2_bytes(), raw.l2_bytes),
+    ];
+    for (number, (function, field)) in numbers.into_iter().enumerate() {
+        assert_eq!(function as i32, field, "number {number}");
+    }
+    assert!(properties.multiprocessors() > 0 && properties.warp_size() == 32);
+    let shared = [
+        properties.shared_bytes_per_block(),
+        properties.shared_bytes_per_block_max(),
+        properties.shared_bytes_per_multiprocessor(),
+    ];
+    assert_eq!(
+        shared,
+        [raw.shared_bytes_per_block, raw.shared_bytes_per_block_max, raw.shared_bytes_per_multiprocessor]
+    );
+    assert_eq!((properties.max_block(), properties.max_grid()), (raw.max_block, raw.max_grid));
+    let supported = [
+        (properties.is_software(), raw.software),
+        (properties.cooperative_launch(), raw.cooperative_launch),
+        (properties.cluster_launch(), raw.cluster_launch),
+        (properties.memory_pools(), raw.memory_pools),
+        (properties.batched_copies(), raw.batched_copies),
+    ];
+    for (number, (function, field)) in supported.into_iter().enumerate() {
+        assert_eq!(u32::from(function), field, "number {number}");
+    }
+    assert_eq!(properties.is_software(), w.runtime.driver()?.name() == "soft");
     Ok(())
 }
 

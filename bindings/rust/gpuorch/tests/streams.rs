@@ -2,7 +2,7 @@
 
 mod world;
 
-use gpuorch::{ErrorKind, Launch, Object, Result};
+use gpuorch::{ErrorKind, HostSlice, Launch, Object, Result};
 use std::time::Duration;
 use world::world;
 
@@ -33,6 +33,37 @@ fn a_stream_and_an_operation_are_awaited() -> Result<()> {
         w.stream.done().await?;
         Ok(())
     })
+}
+
+#[test]
+fn a_part_of_a_pinned_vector_is_copied_in_and_out() -> Result<()> {
+    let w = world();
+    let arena = w.device.arena()?;
+    let x = w.device.buffer::<u32>(10)?;
+    w.stream.fill(&x, 0)?;
+    let host = arena.copy_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])?;
+    let part = w.stream.copy_to_device(host.slice(2..5), x.slice(..3))?.wait()?;
+    assert_eq!((part.range(), &part[..]), (2..5, &[2, 3, 4][..]));
+    let mut host = part.into_buffer();
+    host.fill(100);
+    let mut part = pollster::block_on(w.stream.copy_to_host(x.slice(1..=2), host.slice(8..))?)?;
+    assert_eq!(part[..], [3, 4]);
+    part[0] = 7;
+    let part = pollster::block_on(w.stream.copy_to_device(part, x.slice(..2))?)?;
+    assert_eq!(part.into_buffer()[..], [100, 100, 100, 100, 100, 100, 100, 100, 7, 4]);
+    // Other buffers have parts too.
+    let part = w.stream.copy_to_host(&x, HostSlice::new(vec![9; 12], 1..11))?.wait()?;
+    assert_eq!(part.into_buffer(), [9, 7, 4, 4, 0, 0, 0, 0, 0, 0, 0, 9]);
+    let refused = w.stream.copy_to_host(x.slice(..2), HostSlice::new(vec![9; 4], 1..)).unwrap_err();
+    assert_eq!(refused.error().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(refused.into_buffer().map(HostSlice::into_buffer), Some(vec![9; 4]));
+    Ok(())
+}
+
+#[test]
+#[should_panic(expected = "2..6 is not within 5 elements")]
+fn a_part_is_within_its_vector() {
+    let _ = HostSlice::new(vec![0; 5], 2..6);
 }
 
 #[test]

@@ -487,6 +487,35 @@ fn a_templates_own_memory_stays_for_its_graphs_and_its_buffers_keep_the_template
 }
 
 #[test]
+fn a_graph_holds_memory_that_was_dropped() -> Result<()> {
+    let work = Work::new()?;
+    let w = &work.w;
+    let arena = w.device.arena()?;
+    let (memory, host) = (w.device.buffer::<u32>(LEN)?, arena.copy_of(&[3; LEN])?);
+    let (template, other) = (w.device.template()?, w.device.stream()?);
+    // SAFETY: the graph holds both, and the host doesn't access them any more.
+    let graph = unsafe {
+        let copy = template.add_copy(&[], host.as_ptr() as u64, memory.address(), 4 * LEN as u64)?;
+        let kernel = template.add_kernel(&[copy], &work.affine, &Launch::new(2, 32), (&memory, 10, 1))?;
+        template.add_copy(&[kernel], memory.address(), work.x.address(), 4 * LEN as u64)?;
+        template.graph()?
+    };
+    drop((memory, host));
+    assert_eq!(template.statistics()?.waiting_frees, 2);
+    let later: Vec<_> = (0..8).map(|_| w.device.buffer::<u32>(LEN)).collect::<Result<_>>()?;
+    for buffer in &later {
+        other.fill(buffer, 9)?.wait()?;
+    }
+    assert!(arena.copy_of(&[9; LEN])?.iter().all(|&element| element == 9));
+    assert_eq!(work.run(&graph)?, (31, 31));
+    assert!(arena.statistics()?.in_use >= 4 * LEN as u64);
+    drop(graph);
+    w.device.wait()?;
+    assert_eq!((arena.statistics()?.in_use, template.statistics()?.waiting_frees), (0, 0));
+    Ok(())
+}
+
+#[test]
 fn memory_of_a_template_that_can_not_be_is_refused() -> Result<()> {
     let work = Work::new()?;
     let (template, other) = (&work.template, Runtime::new()?.open_device()?.stream()?);

@@ -3,11 +3,17 @@
 
 mod world;
 
+use gpuorch::queue::HostRing;
 use gpuorch::{Done, Result};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 use world::world;
+
+/// The tests run one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").expect("the process's threads").count()
@@ -15,6 +21,7 @@ fn threads() -> usize {
 
 #[test]
 fn a_thousand_awaits_start_one_executors_threads_and_no_others() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let w = world();
     let timeline = w.runtime.timeline(0)?;
     // From now on the library's completion thread exists.
@@ -41,5 +48,36 @@ fn a_thousand_awaits_start_one_executors_threads_and_no_others() -> Result<()> {
         pollster::block_on(w.stream.done())?;
     }
     assert!(threads() <= before + 2, "{} threads more", threads() - before);
+    Ok(())
+}
+
+/// The threads that wait for the rings' changes.
+fn of_rings() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").expect("the process's threads");
+    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "gpuorch-ring").count()
+}
+
+#[test]
+fn a_thousand_awaits_of_rings_start_a_thread_for_each_change_which_ends_with_the_ring() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let w = world();
+    let resident = w.device.stream_builder().resident().build()?;
+    let ring: HostRing<[u32; 4], u32> = w.device.host_ring(&resident).capacity(64).tenants(2).build()?;
+    assert_eq!(ring.post(&[[0; 4]; 64], 0)?, 64);
+    let mut context = Context::from_waker(Waker::noop());
+    for turn in 0..1000 {
+        let mut taking = ring.tenant(turn % 2).take_async(1);
+        assert!(Pin::new(&mut taking).poll(&mut context).is_pending());
+        let mut posting = ring.post_async(&[[0; 4]], 64);
+        assert!(Pin::new(&mut posting).poll(&mut context).is_pending());
+    }
+    assert_eq!(of_rings(), 3);
+    drop(ring);
+    let start = Instant::now();
+    while of_rings() != 0 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::yield_now();
+    }
     Ok(())
 }

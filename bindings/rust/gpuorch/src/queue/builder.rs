@@ -1,5 +1,6 @@
 //! How queues are made.
 
+use super::watch::Watches;
 use super::{Answer, HostRing, Range, Ring, Shared, Task};
 use crate::call::call;
 use crate::device::Device;
@@ -85,7 +86,8 @@ impl<'a, Q> QueueBuilder<'a, Q> {
         let mut raw = null_mut();
         call!(queue_create(self.device.as_raw(), &self.options, &mut raw))?;
         let owned = Owned { raw, parent: self.device.clone() };
-        Ok(Arc::new(Shared { owned, resident_on: self.options.stream as usize }))
+        let resident_on = self.options.stream as usize;
+        Ok(Arc::new(Shared { owned, resident_on, watches: Watches::default() }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Host rings: tasks from the host to a kernel that stays on the GPU, and its answers.
 
+use super::watch::{Change, Place};
 use super::{Answer, Shared, Task};
 use crate::arguments::{Argument, Parameter};
 use crate::call::call;
@@ -17,6 +18,7 @@ use std::mem::size_of;
 use std::ops::Deref;
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::task::Context;
 use std::time::Duration;
 
 /// Tasks of the type `T` from the host to a kernel that stays on the GPU, and an answer of the type `A` to each. A
@@ -73,7 +75,8 @@ pub struct HostRing<T: Task, A: Answer> {
 /// the ring alive.
 ///
 /// A task occupies a place in the ring from its post until its answer has been taken: a tenant that posts and never
-/// takes gets [`ErrorKind::WouldBlock`].
+/// takes gets [`ErrorKind::WouldBlock`]. [`post_async`](Self::post_async) and [`take_async`](Self::take_async) are
+/// futures, which wait for room and for answers.
 pub struct Tenant<T: Task, A: Answer> {
     shared: Arc<Shared>,
     number: u32,
@@ -202,8 +205,8 @@ impl<T: Task, A: Answer> Tenant<T, A> {
     /// Posts tasks to the kernel. Task i comes back with `user_data` + i. Returns how many were posted, from the first
     /// on: not all if the ring or the tenant's share gets full. Blocks on nothing.
     ///
-    /// [`ErrorKind::WouldBlock`]: no task was posted: there is no room. [`ErrorKind::InvalidState`]: the ring is closed
-    /// or aborted.
+    /// [`ErrorKind::WouldBlock`]: no task was posted: there is no room, for which [`post_async`](Self::post_async)
+    /// waits. [`ErrorKind::InvalidState`]: the ring is closed or aborted.
     pub fn post(&self, tasks: &[T], user_data: u64) -> Result<usize> {
         let (first, count, mut posted) = (tasks.as_ptr().cast(), tasks.len() as u64, 0);
         call!(queue_post(self.raw(), self.number, first, count, user_data, &mut posted))?;
@@ -256,6 +259,11 @@ impl<T: Task, A: Answer> Tenant<T, A> {
     /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(queue_wait(self.raw(), self.number, nanoseconds(timeout)))
+    }
+
+    /// Wakes the future that is polled, and has waited in vain, at the next change.
+    pub(super) fn wake_at(&self, change: Change, place: &mut Option<Place>, context: &Context<'_>) -> Result<()> {
+        self.shared.watches.wake_at(change, self.raw(), place, context)
     }
 
     fn raw(&self) -> sys::gpo_queue_t {

@@ -54,12 +54,15 @@
 //!
 //! [`Template::record`]: crate::Template::record
 
+mod awaited;
 mod builder;
 mod host_ring;
 mod range;
 mod ring;
 mod task;
+mod watch;
 
+pub use awaited::{Posting, Taking};
 pub use builder::QueueBuilder;
 #[doc(hidden)]
 pub use bytemuck::{Pod, Zeroable};
@@ -78,12 +81,15 @@ use crate::handle::Owned;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
+use watch::Watches;
 
 /// The common part of all kinds of queues.
 pub(crate) struct Shared {
     owned: Owned<sys::gpo_queue_t, Device>,
     /// The handle of the resident stream that the queue was made for; 0: none.
     resident_on: usize,
+    /// For host rings.
+    watches: Watches,
 }
 
 impl Shared {

@@ -179,10 +179,15 @@ impl BucketsBuilder<'_> {
     ///
     /// # Safety
     ///
-    /// Whenever a request runs, as for [`Template::record`](super::Template::record), the memory that its work uses
-    /// - is allocated, also the memory of [`pad_with_zeros`](Self::pad_with_zeros) and [`restore`](Self::restore):
-    ///   values that `record` owns last as long as the buckets,
-    /// - is not written by the host if the work reads it, and not accessed by the host if the work writes it.
+    /// The graphs of buckets [hold memory](super#memory) as other graphs do. Values that `record` owns last as long as
+    /// the buckets.
+    /// - While a call runs that calls `record`, the memory of the work is allocated. Pinned memory of work that isn't
+    ///   recorded (a warm-up, a request that runs eagerly) is allocated until the work is done.
+    /// - Until the buckets are dropped and their launches are done, the memory of
+    ///   [`pad_with_zeros`](Self::pad_with_zeros) and [`restore`](Self::restore) is allocated. The same holds for memory
+    ///   that graphs don't hold.
+    /// - Whenever a request runs, the host doesn't write memory that the work reads, and doesn't access memory that the
+    ///   work writes.
     pub unsafe fn build<E: Display>(
         mut self,
         record: impl Fn(&BucketWork<'_>) -> Result<(), E> + Send + Sync + 'static,

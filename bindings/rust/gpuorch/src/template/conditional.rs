@@ -101,7 +101,7 @@ pub struct LoopRuns {
 /// let x = device.buffer::<u32>(1)?;
 ///
 /// let template = device.template()?;
-/// // SAFETY: `x` is dropped when all launches are done.
+/// // SAFETY: `x`, whose element is the condition's word, is dropped when the launch is done.
 /// let node = unsafe {
 ///     let fill = template.add_fill(&[], &x, 0)?;
 ///     let again = Condition::less(x.address(), 100).max_iterations(1000);

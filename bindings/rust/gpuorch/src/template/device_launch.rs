@@ -68,7 +68,7 @@ unsafe impl Argument<DeviceGraph> for DeviceGraph {
 /// let x = device.buffer::<u32>(1)?;
 ///
 /// let (next, first) = (device.template()?, device.template()?);
-/// // SAFETY: `x` is dropped when all launches are done.
+/// // SAFETY: the graph holds `x`, which the host doesn't access.
 /// unsafe { next.add_fill(&[], &x, 7)? };
 /// let next = next.graph_builder().device_launch().build()?;
 /// // SAFETY: `next` isn't rebuilt, and is dropped when all launches are done.

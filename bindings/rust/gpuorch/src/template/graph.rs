@@ -109,8 +109,10 @@ impl Graph {
     /// [`ErrorKind::CaptureRefused`](crate::ErrorKind::CaptureRefused): the stream is being recorded, where the driver
     /// launches no graphs; [`Template::add_child`] adds the nodes of a template to a recording.
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): graph and stream are of different devices; or the
-    /// driver refuses a value that was set: then nothing was launched, the message names the node, and the graph can be
-    /// launched with other values.
+    /// driver refuses a value that was set, or the memory at an address that was set has been freed: then nothing was
+    /// launched, the message names the node or the parameter, and the graph can be launched with other values.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the graph frees memory that another graph allocates
+    /// and that isn't allocated now.
     pub fn launch<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(graph_launch(self.as_raw(), stream.as_raw()))?;
         Ok(Enqueued { stream })

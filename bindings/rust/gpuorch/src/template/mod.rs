@@ -20,7 +20,7 @@
 //! let stream = device.stream()?;
 //!
 //! let step = device.template()?;
-//! // SAFETY: `x` is dropped when all launches are done. The kernel takes any factor.
+//! // SAFETY: the graphs hold `x`, which the host doesn't access. The kernel takes any factor.
 //! let factor = unsafe {
 //!     step.record(&stream, |rec| {
 //!         stream.fill(&x, 7)?; // is recorded, and doesn't run
@@ -43,13 +43,29 @@
 //!
 //! # Memory
 //!
-//! A template and its graphs keep alive the kernels, events and closures of their nodes. Rust can't see which memory
-//! nodes use: a buffer can be dropped while a graph that writes to it exists. Recording work, adding kernels, copies
-//! and fills, and naming parameters are therefore unsafe. Launching a graph is safe: the code that recorded its work is
-//! responsible.
+//! A template and its graphs keep alive the kernels, events and closures of their nodes. A graph also *holds* the memory
+//! that it refers to, from the moment when it is made or set. Buffers and pinned vectors with this memory can be dropped
+//! at any time. The memory is freed when the last graph that holds it is dropped or set to other memory, and its launches
+//! are done. The graphs of [`Template::launch`] hold memory as long as the template. A template without graphs holds
+//! none.
 //!
-//! For memory that must live as long as the graphs, a template can own memory: [`Template::buffer`],
-//! [`Template::pinned`].
+//! A graph refers to the addresses of its copies and fills, and to the addresses among its kernels' arguments. An
+//! argument of 8 bytes counts as an address. In a larger argument, each word of 8 bytes (at a multiple of 8) counts if
+//! the word is an address in memory of the library.
+//!
+//! A graph does not hold:
+//! - Memory to which only other memory points, or an address at another place in an argument.
+//! - Memory of other origin: [registered](Device::register_memory) memory, for example.
+//! - The word of a [`Condition`].
+//! - [Queues](crate::queue) and [symmetric memory](crate::peers).
+//! - Memory that a launch on a [resident](crate::StreamBuilder::resident) stream still uses when the graph is dropped or
+//!   set to other memory.
+//!
+//! Rust can't see which memory nodes use, nor whether the host accesses it meanwhile. Recording work, adding kernels,
+//! copies and fills, and naming parameters are therefore unsafe: see [`Template::record`]. Launching a graph is safe: the
+//! code that recorded its work is responsible.
+//!
+//! A template can own memory too: [`Template::buffer`], [`Template::pinned`].
 //!
 //! # Decisions
 //!

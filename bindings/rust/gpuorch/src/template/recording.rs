@@ -51,10 +51,13 @@ impl Template {
     ///
     /// # Safety
     ///
-    /// Whenever a graph with the recorded nodes runs (of this template, or of a template with this one as a child), the
-    /// memory that the nodes use
-    /// - is allocated: buffers, pinned vectors and registered memory of the program were not dropped,
-    /// - is not written by the host if the nodes read it, and not accessed by the host if the nodes write it.
+    /// For all graphs with the recorded nodes, of this template or of a template with this one as a child:
+    /// - When a graph is made (also by [`launch`](Self::launch)), updated or set, the memory that the nodes use is
+    ///   allocated.
+    /// - Whenever a graph runs, memory that [graphs don't hold](super#memory) is allocated. Memory that they hold may be
+    ///   dropped.
+    /// - Whenever a graph runs, the host doesn't write memory that the nodes read, and doesn't access memory that they
+    ///   write.
     ///
     /// Nothing can be recorded without this promise:
     ///
