@@ -4,7 +4,10 @@
 """
 import asyncio
 import ctypes
+import pathlib
+import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))  # unless it is installed
 import gpuorch
 
 N = 1 << 20

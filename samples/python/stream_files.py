@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))  # unless it is installed
 import gpuorch
 
 KERNEL = pathlib.Path(__file__).resolve().parents[1] / "stream_files.cu"

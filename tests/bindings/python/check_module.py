@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""samples/python/gpuorch.py: what it makes of statuses, texts, structs, callbacks and completions; the samples that use it;
+"""bindings/python/ctypes/gpuorch.py: statuses, texts, structs, callbacks and completions; the samples that use it;
 and libraries that are missing, older, newer or something else. On the device of GPUORCH_DEVICE."""
 import asyncio
 import ctypes
@@ -20,7 +20,7 @@ BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", "/none"))  # a bundle has n
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0" if BUILD.exists() else pathlib.Path(os.environ["GPUORCH_LIBRARY"])
 DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
 DRIVER = DEVICE.partition(":")[0]
-sys.path.insert(0, str(ROOT / "samples/python"))
+sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
 gpo = gpuorch.Library(LIBRARY)
@@ -556,7 +556,7 @@ def handles_and_memory_may_be_collected_in_any_order():
 
 def other_libraries(report):
     """In processes of their own."""
-    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'samples/python')!r}); import gpuorch\n"
+    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'bindings/python/ctypes')!r}); import gpuorch\n"
             "try: gpo = gpuorch.Library()\nexcept ImportError as error: sys.exit(f'said: {error}')\n")
     use = "with gpo.runtime_create() as runtime: print(gpo.runtime_get_driver(runtime).name.decode())\n"
 

@@ -265,7 +265,7 @@ class Library:
         """Beside this file, in the source tree, or where it or the library was installed."""
         here, prefix = pathlib.Path(__file__).resolve().parent, pathlib.Path(path).resolve().parent.parent
         prefixes = [prefix, prefix.parent, pathlib.Path("/usr/local"), pathlib.Path("/usr")]
-        places = [here / "abi.json", here.parent / "abi.json", here.parent.parent / "libgpuorch/abi.json",
+        places = [here / "abi.json", here.parent / "abi.json", here.parent.parent.parent / "libgpuorch/abi.json",
                   *(folder / "share/gpuorch/abi.json" for folder in prefixes)]
         for place in places:
             if place.exists():
