@@ -4,7 +4,10 @@
 """
 import asyncio
 import ctypes
+import pathlib
+import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))  # unless it is installed
 import gpuorch
 
 N = 1 << 20
@@ -27,9 +30,9 @@ async def main():
         host = (ctypes.c_float * N).from_address(memory)
         host[:] = range(N)
 
-        gpo.copy_to_device(stream, x, host, 4 * N)
-        gpo.launch(stream, halve, [N // 256], [256], ctypes.c_uint64(x), ctypes.c_uint32(N))
-        gpo.copy_to_host(stream, host, x, 4 * N)
+        gpo.copy_to_device(stream, x, host)
+        gpo.launch(stream, halve, [N // 256], [256], x, N)
+        gpo.copy_to_host(stream, host, x)
         await done.stream(stream)  # the loop goes on meanwhile; nothing above has waited for the GPU
         print(f"x[1000] is {host[1000]:g}")
 

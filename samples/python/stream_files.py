@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))  # unless it is installed
 import gpuorch
 
 KERNEL = pathlib.Path(__file__).resolve().parents[1] / "stream_files.cu"
@@ -123,11 +124,10 @@ class Job:
         with gpo.module_compile(device, options) as module, gpo.module_get_kernel(module, "stream_files") as kernel:
             kinds = [gpo.ARGUMENT_INPUT, gpo.ARGUMENT_OUTPUT, gpo.ARGUMENT_RESULT, gpo.ARGUMENT_INPUT_BYTES]
             arguments = [gpo.StageArgument(kind=kind) for kind in kinds]
-            arguments.append(gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=tables, bytes=ctypes.sizeof(tables)))
-            stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(64,), bytes_per_block=64 << 10,
-                              arguments=arguments, argument_count=5)
+            arguments.append(gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=tables))
+            stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(64,), bytes_per_block=64 << 10, arguments=arguments)
             self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(
-                stages=[stage], stage_count=1, flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
+                stages=[stage], flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
 
     def interrupt(self, number, _):
         self.interrupted = number

@@ -115,6 +115,25 @@ def statuses(abi):
         {f"{one['name']} {one['value']}" for one in abi["statuses"]}, {f"{name} {number}" for number, name in named.items()}))
 
 
+def places(abi):
+    """The headers are read without their comments."""
+    texts = {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S) for path in INCLUDE.glob("gpuorch/*.h")
+             if path.name not in ("api.h", "gpuorch.h")}
+    forms = {"functions": r"GPO_API\b[^;(]*\b{}\(", "callbacks": r"typedef [^;]*\(\*{}\)\(", "structs": r"\}} {};"}
+    wrong = [f"{one['name']} in {one['header']}" for kind, form in forms.items() for one in abi[kind]
+             if [name for name, text in texts.items() if re.search(form.format(one["name"]), text)] != [one["header"]]]
+    check("every function, callback and struct names the header that declares it", wrong)
+    counts = [(one["name"], each, one.get("parameters", one.get("fields"))) for one in abi["functions"] + abi["structs"]
+              for each in one.get("parameters", one.get("fields")) if "length" in each]
+    check("what says the length of memory is an integer of the same call or struct", [
+        f"{each['length']} for {name}'s {each['name']}" for name, each, beside in counts
+        if [one["type"] for one in beside if one["name"] == each["length"]] not in (["uint32_t"], ["uint64_t"], ["size_t"])])
+    unsaid = {f"{one['name']}'s {field['name']}" for one in abi["structs"] for field in one["fields"]
+              if "length" not in field and re.fullmatch(r"(const )?gpo_\w+ \*", field["type"])}
+    single = {"gpo_workload's costs", "gpo_host_call's error", "gpo_rank_launch's launch"}
+    check("fields that lead to structs or handles say how many", difference(unsaid, single | {"gpo_stage's kernels"}))
+
+
 def meanings(abi):
     functions = {one["name"]: one for one in abi["functions"]}
     released = {name for one in abi["functions"] for parameter in one["parameters"] for name in parameter.get("released_by", ())}
@@ -162,7 +181,7 @@ def main():
     made = subprocess.run([sys.executable, SOURCE / "generate_abi_json.py", "--check"], capture_output=True, text=True)
     check("abi.json is made from the headers as they are", [made.stderr.strip()] if made.returncode else [])
     abi = json.loads((ROOT / "libgpuorch/abi.json").read_text())
-    for part in (compiler, completeness, statuses, meanings, names):
+    for part in (compiler, completeness, statuses, places, meanings, names):
         part(abi)
 
 

@@ -27,7 +27,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "samples/python"))
+sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
 try:

@@ -155,7 +155,7 @@ def main():
         print(f"PASS {name}" if there == [(ROOT / "libgpuorch/abi.json").read_bytes()] else f"FAIL {name}: it isn't")
 
         name = "the modules for Python and Lua, and Lua's types, are installed where those look, and alone by their components"
-        languages = {"python": {"share/gpuorch/python/gpuorch.py": ROOT / "samples/python/gpuorch.py"},
+        languages = {"python": {"share/gpuorch/python/gpuorch.py": ROOT / "bindings/python/ctypes/gpuorch.py"},
                      "lua": {"share/gpuorch/lua/types/gpuorch.lua": ROOT / "bindings/lua/types/gpuorch.lua",
                              **{f"share/lua/5.{version}/gpuorch/{path.name}": path
                                 for version in (1, 2, 3, 4) for path in (ROOT / "bindings/lua/lua/gpuorch").iterdir()}}}

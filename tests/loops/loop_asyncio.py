@@ -1,5 +1,5 @@
-"""asyncio through the ctypes module of samples/python: the queue's descriptor is watched with add_reader, and each completion
-ends the future that its user_data leads to.
+"""asyncio through bindings/python/ctypes: the queue's descriptor is watched with add_reader, and each completion ends the
+future that its user_data leads to.
 
     loop_asyncio.py LIBGPUORCH.so
 """
@@ -7,7 +7,7 @@ import asyncio
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "samples/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))
 import gpuorch
 
 STREAMS, EACH, UNDER_WAY = 4, 2500, 8

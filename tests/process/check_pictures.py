@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import built
 
-sys.path.append(str(built.ROOT / "samples/python"))
+sys.path.append(str(built.ROOT / "bindings/python/ctypes"))
 import gpuorch
 
 SVG = "{http://www.w3.org/2000/svg}"

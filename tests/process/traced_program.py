@@ -18,7 +18,7 @@ import resource
 import sys
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "samples/python"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python/ctypes"))
 import gpuorch
 
 HARD = 's0 <&>"\\\t\x01'  # what JSON and XML write otherwise, or can't

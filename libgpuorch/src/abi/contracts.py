@@ -120,7 +120,7 @@ WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "dest
            ("gpo_scheduler_get_samples", "samples"), ("gpo_scheduler_get_errors", "errors"),
            ("gpo_template_add_switch", "bodies")}
 
-# How much memory a pointer leads to: the parameter with the number, and its unit.
+# How much memory a pointer leads to: the parameter with the number, or the field of the same struct, and its unit.
 LENGTH = {
     ("*", "buffer"): ("capacity", "bytes"), ("gpo_advise", "advice"): ("capacity", "structs"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
     ("gpo_copy_batch", "copies"): ("count", "structs"),
@@ -139,6 +139,21 @@ LENGTH = {
     ("gpo_template_add_switch", "bodies"): ("count", "pointers"), ("gpo_peers_create", "devices"): ("count", "pointers"),
     ("gpo_peers_split", "ranks"): ("count", "numbers"), ("gpo_peers_submit", "parts"): ("count", "structs"),
     ("gpo_peers_launch", "launches"): ("count", "structs"),
+    ("gpo_workload", "task_costs"): ("cost_count", "numbers"), ("gpo_bucket_work", "settings"): ("setting_count", "structs"),
+    ("gpo_buckets_options", "shapes"): ("shape_count", "numbers"),
+    ("gpo_buckets_options", "restored"): ("restored_count", "structs"),
+    ("gpo_compile_options", "options"): ("option_count", "pointers"),
+    ("gpo_compile_options", "name_expressions"): ("name_expression_count", "pointers"),
+    ("gpo_compile_options", "header_names"): ("header_count", "pointers"),
+    ("gpo_compile_options", "header_texts"): ("header_count", "pointers"),
+    ("gpo_source", "memory"): ("bytes", "bytes"), ("gpo_sink", "memory"): ("bytes", "bytes"),
+    ("gpo_stage", "arguments"): ("argument_count", "structs"),
+    ("gpo_pipeline_options", "stages"): ("stage_count", "structs"),
+    ("gpo_pipeline_options", "devices"): ("device_count", "pointers"),
+    ("gpo_handler", "graphs"): ("graph_count", "pointers"),
+    ("gpo_scheduler_options", "compile_options"): ("compile_option_count", "pointers"),
+    ("gpo_rank_launch", "arguments"): ("argument_count", "pointers"),
+    ("gpo_rank_launch", "sizes"): ("argument_count", "numbers"), ("gpo_setting", "value"): ("bytes", "bytes"),
 }
 
 

@@ -12,6 +12,8 @@ What is in it
   structs             size, alignment, and of each field type, offset and size (`count` for arrays); the caller sets
                       struct_size
   functions           in the order of the table of get_api; `offset` is the member's there
+Of a callback, struct or function
+  header              the header that declares and explains it: "stream.h" for <gpuorch/stream.h>
 Of a parameter
   direction           in; out: written by the call; inout: a struct whose struct_size is to be set before
   nullable            whether NULL may be given
@@ -20,7 +22,7 @@ Of a parameter
                       was called for the object that it was given to (or that was made with it), and that object's work is done
   owner, released_by  of what comes out: "caller", who gives it back by one of these functions; "library", whose it stays.
                       Neither: a plain value
-  length, unit        the parameter that says how much memory it leads to
+  length, unit        the parameter that says how much memory it leads to; of a field, the field of the same struct
 """
 import json
 import pathlib
@@ -56,6 +58,8 @@ def layout(name, fields, constants, handles, callbacks):
         at = -(-at // size) * size
         count = int(length) if length and length.isdigit() else constants[length] if length else 1
         placed.append({"name": field, "type": kind, "offset": at, "size": size * count} | ({"count": count} if length else {}))
+        if (name, field) in contracts.LENGTH:
+            placed[-1]["length"], placed[-1]["unit"] = contracts.LENGTH[name, field]
         stays = contracts.STAYS.get((name, field))
         if stays:
             placed[-1]["stays_until"] = stays
@@ -100,7 +104,7 @@ def parameter(function, kind, word, structs, handles, callbacks):
 
 def described():
     functions, structs, callbacks = headers.functions(), headers.structs(), headers.callbacks()
-    constants, handles, statuses = headers.constants(), headers.handles(), headers.statuses()
+    constants, handles, statuses, places = headers.constants(), headers.handles(), headers.statuses(), headers.places()
     order = (HERE / "functions.txt").read_text().split()
 
     def parameters(name):
@@ -111,10 +115,12 @@ def described():
         "statuses": [{"name": name, "value": value, "meaning": meaning} for name, (value, meaning) in statuses.items()],
         "constants": [{"name": name, "value": value} for name, value in constants.items() if name not in statuses],
         "handles": handles,
-        "callbacks": [{"name": name, "returns": result, "parameters": [{"name": word, "type": kind} for kind, word in pairs]}
+        "callbacks": [{"name": name, "header": places[name], "returns": result,
+                       "parameters": [{"name": word, "type": kind} for kind, word in pairs]}
                       for name, (result, pairs) in callbacks.items()],
-        "structs": [{"name": name, **layout(name, fields, constants, handles, callbacks)} for name, fields in structs.items()],
-        "functions": [{"name": name, "offset": 2 * 4 + POINTER * number, "returns": functions[name][0],
+        "structs": [{"name": name, "header": places[name], **layout(name, fields, constants, handles, callbacks)}
+                    for name, fields in structs.items()],
+        "functions": [{"name": name, "header": places[name], "offset": 2 * 4 + POINTER * number, "returns": functions[name][0],
                        "parameters": parameters(name)} for number, name in enumerate(order)],
     }
 

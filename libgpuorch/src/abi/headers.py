@@ -49,6 +49,12 @@ def structs():
     return found
 
 
+def places():
+    """{name: the header that declares it} of functions, callbacks and structs."""
+    declared = re.compile(r"\b(gpo_\w+)(?=\([^()]*\);)|\(\*(gpo_\w+)\)\(|typedef struct (gpo_\w+) \{")
+    return {"".join(names): header for header, text in _texts() for names in declared.findall(text)}
+
+
 def handles():
     """The types of handles."""
     return [name for _, text in _texts() for name in re.findall(r"typedef struct gpo_\w+_s \*(gpo_\w+_t);", text)]

@@ -10,10 +10,11 @@ from main_job import built
 
 
 def prepare(folder):
-    """The sample as it lies in the tree."""
+    """The sample and the module, at their places in the tree."""
     (folder / "libgpuorch").mkdir()
     shutil.copy(built.ABI, folder / "libgpuorch")
-    shutil.copytree(built.ROOT / "samples/python", folder / "samples/python", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("samples/python", "bindings/python/ctypes"):
+        shutil.copytree(built.ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")
     # An interpreter that any user may run, if installed.
     return [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, folder / "samples/python/stream_files.py"]

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""samples/python/gpuorch.py: what it makes of statuses, texts, structs, callbacks and completions; the samples that use it;
-and libraries that are missing, older, newer or something else. On the device of GPUORCH_DEVICE."""
+"""bindings/python/ctypes/gpuorch.py: arguments, statuses, texts, structs, callbacks and completions; the samples that use it; and
+libraries that are missing, older, newer or something else. On the device of GPUORCH_DEVICE."""
+import array
 import asyncio
 import ctypes
 import gc
 import inspect
 import json
+import mmap
 import os
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,18 +24,28 @@ BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", "/none"))  # a bundle has n
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0" if BUILD.exists() else pathlib.Path(os.environ["GPUORCH_LIBRARY"])
 DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
 DRIVER = DEVICE.partition(":")[0]
-sys.path.insert(0, str(ROOT / "samples/python"))
+sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
 gpo = gpuorch.Library(LIBRARY)
 
 
-def raises(kind, call, *arguments):
+class Skip(Exception):
+    """A test that can't be done here, and why."""
+
+
+def raises(kind, call, /, *arguments, **named):
     try:
-        call(*arguments)
+        call(*arguments, **named)
     except kind as error:
         return error
     raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def refused(kind, words, call, /, *arguments, **named):
+    """The call raises this kind, and the message has these words."""
+    message = str(raises(kind, call, *arguments, **named))
+    assert words in message, message
 
 
 class World:
@@ -97,6 +111,300 @@ def a_kernel_is_launched_with_arguments_that_know_their_size():
         error = raises(gpuorch.Error, gpo.launch, w.stream, kernel, [1], [64], ctypes.c_uint64(memory), ctypes.c_uint64(42),
                        ctypes.c_uint64(n))
         assert error.status == gpo.INVALID_ARGUMENT, error
+
+
+def memory_of_any_kind_knows_its_size():
+    with World() as w, mmap.mmap(-1, 4096) as mapped, tempfile.TemporaryFile() as file:
+        data = bytes(range(256)) * 16
+        file.write(data)
+        file.flush()
+        device = gpo.memory_allocate(w.device, 4096)
+        sources = [data, bytearray(data), memoryview(data), array.array("d", data),
+                   (ctypes.c_uint16 * 2048).from_buffer_copy(data),
+                   mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ), memoryview(bytearray(data)).cast("B", (64, 64))]
+        targets = [bytearray(4096), memoryview(bytearray(4096)), array.array("H", bytes(4096)), (ctypes.c_double * 512)(), mapped,
+                   memoryview(bytearray(4096)).cast("f", (32, 32)), ctypes.create_string_buffer(4096)]
+        for source, target in zip(sources, targets):
+            gpo.fill(w.stream, device, 0, 4, 1024)
+            gpo.copy_to_device(w.stream, device, source)
+            gpo.copy_to_host(w.stream, target, device)
+            gpo.stream_wait(w.stream, -1)
+            assert bytes(target[:] if target is mapped else target) == data, type(source)
+        part = memoryview(bytearray(100))[50:60]
+        gpo.copy_to_host(w.stream, part, device + 7, 5)  # fewer than there are
+        gpo.stream_wait(w.stream, -1)
+        assert bytes(part) == data[7:12] + bytes(5) and bytes(part.obj[:50]) == bytes(50)
+        gpo.copy_to_device(w.stream, device, b"")
+        module = gpo.module_compile(w.device, gpo.CompileOptions(source='extern "C" __global__ void one() {}'))
+        image = gpo.module_get_image(module)
+        assert gpo.module_get_kernel(gpo.module_load(w.device, memoryview(image)), "one")
+
+
+def memory_that_is_wrong_is_refused_in_words():
+    with World() as w, tempfile.TemporaryFile() as file:
+        file.write(bytes(64))
+        file.flush()
+        device = gpo.memory_allocate(w.device, 64)
+        mapped = mmap.mmap(file.fileno(), 64, access=mmap.ACCESS_READ)
+        for read_only in (bytes(64), memoryview(bytes(64)), memoryview(bytearray(64)).toreadonly(), mapped):
+            refused(TypeError, "copy_to_host: destination is written to, and this " + type(read_only).__name__ + " is read-only",
+                    gpo.copy_to_host, w.stream, read_only, device)
+            refused(TypeError, "Sink.memory is written to", gpo.Sink, kind=gpo.SINK_MEMORY, memory=read_only)
+            gpo.copy_to_device(w.stream, device, read_only)
+        scattered = memoryview(bytearray(128))[::2]
+        refused(ValueError, "contiguous memory", gpo.copy_to_host, w.stream, scattered, device)
+        refused(ValueError, "contiguous memory", gpo.copy_to_device, w.stream, device, scattered)
+        refused(ValueError, "copy_to_host: bytes is 65, and destination has 64",
+                gpo.copy_to_host, w.stream, bytearray(64), device, 65)
+        refused(ValueError, "copy_to_device: bytes is 65, and source has 64",
+                gpo.copy_to_device, w.stream, device, bytes(64), 65)
+        for wrong in (1.5, "text", [1, 2], object()):
+            refused(TypeError, "copy_to_device: source takes memory", gpo.copy_to_device, w.stream, device, wrong)
+        host = bytearray(64)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(host))
+        for unknown in (address, ctypes.c_void_p(address), ctypes.pointer(ctypes.c_char.from_buffer(host))):
+            refused(TypeError, "was not given bytes, which source doesn't say", gpo.copy_to_device, w.stream, device, unknown)
+            gpo.copy_to_device(w.stream, device, unknown, 64)
+        gpo.stream_wait(w.stream, -1)
+
+
+def arguments_may_be_named_and_lengths_left_out():
+    with World() as w:
+        stream = gpo.stream_create(device=w.device, options=gpo.StreamOptions(label="named"))
+        assert gpo.object_get_label(object=stream) == "named"
+        assert gpo.runtime_describe_device(w.runtime, ordinal=0).name and gpo.stream_wait(stream, timeout_ns=0) is None
+        raises(gpuorch.Error, gpo.runtime_describe_peer, w.runtime, from_=0, to=99)
+        memory = bytearray(4096)
+        gpo.host_register(w.device, memory, flags=0)
+        gpo.host_unregister(w.device, memory)
+        refused(TypeError, "was not given flags", gpo.host_register, w.device, memory)
+        refused(TypeError, "was not given ordinal", gpo.runtime_describe_device, w.runtime)
+        refused(TypeError, "has no colour", gpo.stream_create, w.device, colour=1)
+        refused(TypeError, "was given device twice", gpo.stream_create, w.device, device=w.device)
+        refused(TypeError, "stream_wait(stream, timeout_ns) was given 3 arguments", gpo.stream_wait, stream, 0, 0)
+
+
+def lists_are_arrays_and_know_their_length():
+    with World() as w:
+        template, device, host = gpo.template_create(w.device), gpo.memory_allocate(w.device, 64), bytearray(16)
+        first, second = (gpo.template_add_fill(template, destination=device + at, value=7, element_bytes=4, count=4)
+                         for at in (0, 16))
+        joined = gpo.template_add_empty(template, [first, second])
+        last = gpo.template_add_fill(template, array.array("I", [joined]), destination=device, value=9, element_bytes=4, count=1)
+        gpo.template_add_parameter(template, "value", last, gpo.PARAMETER_VALUE, 0)
+        gpo.template_add_parameter(template, "bytes", last, gpo.PARAMETER_BYTES, 0)
+        graph = gpo.graph_create(template)
+        gpo.graph_set_all(graph, [gpo.Setting(name="value", value=ctypes.c_uint32(5)),
+                                  gpo.Setting(name="bytes", value=ctypes.c_uint64(8))])
+        gpo.graph_launch(graph, w.stream)
+        gpo.copy_to_host(w.stream, host, device)
+        gpo.stream_wait(w.stream, -1)
+        assert array.array("I", host).tolist() == [5, 5, 7, 7], host
+        value = bytearray(4)
+        gpo.graph_get(graph, "value", value)
+        assert value == b"\5\0\0\0"
+        refused(TypeError, "graph_get: value is written to", gpo.graph_get, graph, "value", bytes(4))
+        refused(ValueError, "after_count is 3, and after has 2", gpo.template_add_empty, template, [first, second], 3)
+        refused(TypeError, "this array has the format q", gpo.template_add_empty, template, array.array("q", [1]))
+        refused(TypeError, "takes a list of Setting, not bytes", gpo.graph_set_all, graph, b"12345678")
+        raises(OverflowError, gpo.template_add_empty, template, [2**32])
+        gpo.copy_batch(w.stream, [gpo.Copy(destination=device + at, source=device, bytes=8) for at in (32, 48)])
+        gpo.copy_to_host(w.stream, host, device + 40)
+        gpo.stream_wait(w.stream, -1)
+        assert array.array("I", host)[2:].tolist() == [5, 5], host
+        assert gpo.peers_get_info(gpo.peers_create([w.device])).ranks == 1
+
+
+def structs_know_how_long_their_arrays_are():
+    with World() as w:
+        options = gpo.BucketsOptions(shapes=[1, 2], record=lambda *_: None, restored=[gpo.MemoryRange(address=1, bytes=4)])
+        assert (options.shape_count, options.restored_count, options.restored_stride) == (2, 1, 24)
+        options.shapes = array.array("Q", [4, 8, 16])
+        assert options.shape_count == 3 and options.shapes[2] == 16
+        assert gpo.BucketsOptions(shapes=[1, 2], shape_count=1).shape_count == 1
+        source = gpo.Source(memory=bytes(40))
+        assert source.bytes == 40 and gpo.Source(memory=bytes(40), bytes=10).bytes == 10
+        source.memory = bytearray(30)
+        assert source.bytes == 30
+        refused(ValueError, "Source.bytes is 31, and memory has 30", setattr, source, "bytes", 31)
+        refused(ValueError, "BucketsOptions.shape_count is 3, and shapes has 2", gpo.BucketsOptions, shapes=[1, 2], shape_count=3)
+        refused(ValueError, "shape_count is 3, and shapes has 2", gpo.BucketsOptions, shape_count=3, shapes=[1, 2])
+        refused(ValueError, "header_count is 2, and header_texts has 1",
+                gpo.CompileOptions, header_names=["a", "b"], header_texts=["1"])
+        text = '#include "n.h"\nextern "C" __global__ void set(int *out) { *out = N * M; }'
+        module = gpo.module_compile(w.device, gpo.CompileOptions(
+            source=text, options=["-DM=3"], header_names=["n.h"], header_texts=["#define N 14"]))
+        device, host = gpo.memory_allocate(w.device, 4), array.array("i", [0])
+        gpo.launch(w.stream, gpo.module_get_kernel(module, "set"), [1], [1], device)
+        gpo.copy_to_host(w.stream, host, device)
+        gpo.stream_wait(w.stream, -1)
+        assert host[0] == 42
+
+
+def what_a_queue_answers_is_written_to_memory():
+    with World() as w, gpo.stream_create(w.device, gpo.StreamOptions(flags=gpo.STREAM_RESIDENT)) as resident:
+        options = gpo.QueueOptions(kind=gpo.QUEUE_HOST_RING, task_size=16, answer_size=4, stream=resident)
+        with gpo.queue_create(w.device, options) as queue:
+            entries = (gpo.Answer * 4)()
+            assert gpo.queue_take(queue, 0, entries) == gpo.queue_take(queue, 0, entries, answers=bytearray(16)) == 0
+            refused(TypeError, "queue_take: answers is written to", gpo.queue_take, queue, 0, entries, answers=bytes(16))
+            assert gpo.queue_post(queue, 0, bytearray(32), count=2, user_data=5) == 2
+
+
+KINDS = """
+    struct Pair { int one; float two; };
+    extern "C" __global__ void kinds(double *out, int a, unsigned b, long long c, unsigned long long d, float e, double f, Pair g,
+                                     unsigned char h, short i) {
+        double all[] = {double(a), double(b), double(c), double(d), e, f, double(g.one), g.two, double(h), double(i)};
+        for (int n = 0; n < 10; ++n) out[n] = all[n];
+    }"""
+NUMBERS = (-7, 2**32 - 1, -2**40, 2**63, 0.25, 1e300, struct.pack("if", -3, 1.5), ctypes.c_uint8(200), array.array("h", [-9]))
+SEEN = [-7, 2**32 - 1, -2**40, 2**63, 0.25, 1e300, -3, 1.5, 200, -9]
+
+
+def numbers_and_buffers_are_arguments_of_kernels():
+    with World() as w:
+        kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=KINDS)), "kinds")
+        device, host = gpo.memory_allocate(w.device, 80), array.array("d", bytes(80))
+
+        def computes(call, *arguments):
+            gpo.fill(w.stream, device, 0, 4, 20)
+            call(*arguments)
+            gpo.copy_to_host(w.stream, host, device)
+            gpo.stream_wait(w.stream, -1)
+            return host.tolist()
+
+        launch = gpo.Launch(grid=(1,), block=(1,))
+        assert computes(gpo.launch, w.stream, kernel, [1], [1], device, *NUMBERS) == SEEN, host
+        assert computes(gpo.stream_launch_kernel, w.stream, kernel, launch, (device, *NUMBERS)) == SEEN, host
+        prepared = gpo.prepare(kernel, [1], [1], device, *NUMBERS)
+        gc.collect()
+        assert computes(prepared, w.stream) == SEEN, host
+        prepared.values[1].value, prepared.values[5].value = 12, 0.5
+        assert computes(prepared, w.stream) == [12, *SEEN[1:4], 0.5, *SEEN[5:]], host
+        with gpo.template_create(w.device) as template:
+            node = gpo.template_add_kernel(template, kernel=kernel, launch=launch, arguments=[device, *NUMBERS])
+            gpo.template_add_kernel(template, [node], None, kernel, launch, [device, 5, *NUMBERS[1:]])
+            assert computes(gpo.graph_launch, gpo.graph_create(template), w.stream) == [5, *SEEN[1:]], host
+        with gpo.peers_create([w.device]) as peers:
+            ranks = [gpo.RankLaunch(arguments=[device, *NUMBERS], stream=w.stream, kernel=kernel, launch=launch)]
+            assert computes(gpo.peers_launch, peers, ranks) == SEEN, host
+
+
+def numbers_are_values_of_a_pipelines_stage():
+    with World() as w:
+        kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=KINDS)), "kinds")
+        values = [gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=one) for one in NUMBERS]
+        stage = gpo.Stage(kind=gpo.STAGE_KERNEL, arguments=[gpo.StageArgument(kind=gpo.ARGUMENT_OUTPUT), *values],
+                          kernel=kernel, block=(1,), grid=(1,))
+        taken = []
+        with gpo.pipeline_create(w.device, gpo.PipelineOptions(stages=[stage])) as pipeline:
+            gc.collect()
+            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_MEMORY, memory=bytes(80)), gpo.Sink(
+                kind=gpo.SINK_CALLBACK, take=lambda chunk: taken.append(ctypes.string_at(chunk.output, 80))))
+            gpo.pipeline_wait(pipeline, -1)
+        assert array.array("d", taken[0]).tolist() == SEEN, taken
+        address = ctypes.addressof(NUMBERS[7])
+        assert gpo.StageArgument(value=address, bytes=1).value == address  # a number with a size is one
+        refused(TypeError, "a kernel expected", gpo.Stage, arguments=[gpo.StageArgument(kind=gpo.ARGUMENT_VALUE, value=1.5)])
+
+
+def numbers_that_could_mean_several_things_are_refused_in_words():
+    with World() as w:
+        kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=KINDS)), "kinds")
+        device = gpo.memory_allocate(w.device, 80)
+
+        def given(**changed):
+            values = [device, *NUMBERS]
+            for place, value in changed.items():
+                values[int(place[1:])] = value
+            return gpo.prepare, kernel, [1], [1], *values
+
+        refused(TypeError, "argument 8 has 1 bytes, and 200 may be several types of that size: give a ctypes", *given(_8=200))
+        refused(TypeError, "argument 9 has 2 bytes, and 0.5 may be several types", *given(_9=0.5))
+        for value in (2**32, -2**31 - 1):
+            refused(OverflowError, f"argument 1 has 4 bytes, and {value} doesn't fit", *given(_1=value))
+        for value in (2**64, -2**63 - 1):
+            refused(OverflowError, f"argument 3 has 8 bytes, and {value} doesn't fit", *given(_3=value))
+        for value in ("text", None, [1], object()):
+            words = f"argument 1 takes a number, a ctypes object or a buffer, not {type(value).__name__}"
+            refused(TypeError, words, *given(_1=value))
+        assert "has 10" in str(raises(gpuorch.Error, gpo.prepare, kernel, [1], [1], device, *NUMBERS, 5))
+        wrong = gpo.prepare(kernel, [1], [1], device, b"12345", *NUMBERS[1:])
+        assert raises(gpuorch.Error, wrong, w.stream).status == gpo.INVALID_ARGUMENT
+        real = gpo.kernel_get_parameter
+        kernel = gpo.module_get_kernel(gpo.module_load_builtin(w.device), "gpo_fill_u32")
+        try:  # as a driver before CUDA 12.4
+            gpo.kernel_get_parameter = type("Old", (), {"call": staticmethod(lambda *_: gpo.NOT_SUPPORTED)})
+            refused(TypeError, "the driver can't tell the size of argument 1: give a ctypes object, such as ctypes.c_int(1)",
+                    gpo.prepare, kernel, [1], [1], ctypes.c_uint64(device), 5, ctypes.c_uint64(20))
+            gpo.launch(w.stream, kernel, [1], [1], ctypes.c_uint64(device), ctypes.c_uint32(5), ctypes.c_uint64(20))
+        finally:
+            gpo.kernel_get_parameter = real
+
+
+def with_numpy():
+    try:
+        import numpy
+        return numpy
+    except ImportError:
+        raise Skip("numpy is not installed") from None
+
+
+def arrays_of_numpy_are_memory():
+    numpy = with_numpy()
+    with World() as w:
+        device, data = gpo.memory_allocate(w.device, 4096), numpy.arange(1024, dtype=numpy.float32)
+        for shape in ((1024,), (32, 32), (2, 16, 32)):
+            back = numpy.zeros(shape, numpy.float32)
+            gpo.copy_to_device(w.stream, device, data.reshape(shape))
+            gpo.copy_to_host(w.stream, back, device)
+            gpo.stream_wait(w.stream, -1)
+            assert (back.ravel() == data).all()
+        gpo.copy_to_device(w.stream, device, data[100:200])
+        gpo.copy_to_host(w.stream, back := numpy.zeros(100, numpy.float32), device)
+        gpo.stream_wait(w.stream, -1)
+        assert (back == data[100:200]).all()
+        for scattered in (data[::2], data.reshape(32, 32).T, data.reshape(32, 32)[:, :4]):
+            refused(ValueError, "contiguous memory in C's order: give a copy of this ndarray",
+                    gpo.copy_to_device, w.stream, device, scattered)
+        data.flags.writeable = False
+        gpo.copy_to_device(w.stream, device, data)
+        refused(TypeError, "destination is written to, and this ndarray is read-only", gpo.copy_to_host, w.stream, data, device)
+        assert gpo.BucketsOptions(shapes=numpy.array([4, 8], numpy.uint64)).shape_count == 2
+        refused(TypeError, "BucketsOptions.shapes takes a list, or memory of c_ulong, and this ndarray has the format d",
+                gpo.BucketsOptions, shapes=numpy.array([4.0, 8.0]))
+        gpo.stream_wait(w.stream, -1)
+
+
+def numbers_of_numpy_have_a_size_of_their_own():
+    numpy = with_numpy()
+    with World() as w:
+        kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=KINDS)), "kinds")
+        device, host = gpo.memory_allocate(w.device, 80), numpy.zeros(10)
+        pair = numpy.array((-3, 1.5), [("one", numpy.int32), ("two", numpy.float32)])
+        values = (numpy.int32(-7), numpy.uint32(2**32 - 1), numpy.int64(-2**40), numpy.uint64(2**63), numpy.float32(0.25),
+                  numpy.float64(1e300), pair, numpy.uint8(200), numpy.int16(-9))
+        gpo.launch(w.stream, kernel, [1], [1], numpy.uint64(device), *values)
+        gpo.copy_to_host(w.stream, host, device)
+        gpo.stream_wait(w.stream, -1)
+        assert host.tolist() == SEEN, host
+        wrong = gpo.prepare(kernel, [1], [1], device, *values[:4], numpy.float64(0.25), *values[5:])
+        assert "argument 5 of kernel" in str(raises(gpuorch.Error, wrong, w.stream))
+        gpo.fill(w.stream, numpy.uint64(device), numpy.int16(7), numpy.int64(4), numpy.uint8(20))
+        raises(OverflowError, gpo.fill, w.stream, device, numpy.int16(-1), 4, 20)
+        gpo.stream_wait(w.stream, -1)
+
+
+def numpy_is_never_imported():
+    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'bindings/python/ctypes')!r}); import gpuorch\n"
+            f"gpo = gpuorch.Library({str(LIBRARY)!r})\nruntime = gpo.runtime_create(gpo.RuntimeOptions(device={DEVICE!r}))\n"
+            "device = gpo.device_open(runtime)\nstream = gpo.stream_create(device)\nmemory = gpo.memory_allocate(device, 8)\n"
+            "gpo.copy_to_device(stream, memory, bytearray(8))\ngpo.stream_wait(stream, -1)\n"
+            "kernel = gpo.module_get_kernel(gpo.module_load_builtin(device), 'gpo_fill_u32')\n"
+            "gpo.launch(stream, kernel, [1], [1], memory, 7, 2)\nprint('numpy' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n", done
 
 
 def a_prepared_launch_takes_its_values_as_they_are_then():
@@ -556,7 +864,7 @@ def handles_and_memory_may_be_collected_in_any_order():
 
 def other_libraries(report):
     """In processes of their own."""
-    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'samples/python')!r}); import gpuorch\n"
+    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'bindings/python/ctypes')!r}); import gpuorch\n"
             "try: gpo = gpuorch.Library()\nexcept ImportError as error: sys.exit(f'said: {error}')\n")
     use = "with gpo.runtime_create() as runtime: print(gpo.runtime_get_driver(runtime).name.decode())\n"
 
@@ -591,6 +899,13 @@ def samples(report):
     first = subprocess.run([sys.executable, ROOT / "samples/python/first.py"], env=environment, capture_output=True, text=True,
                            timeout=120)
     report("first.py computes", (first.stdout, first.stderr), ("x[1000] is 500\n", ""))
+    pages = (ROOT / "bindings/python/ctypes/README.md").read_text()
+    environment.update(GPUORCH_DEVICE=DEVICE, PYTHONPATH=str(ROOT / "bindings/python/ctypes"))
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", pages, re.DOTALL), 1):
+        told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+        right = re.findall(r"print\(.*\) # (.*)", code)
+        report(f"example {number} of the README prints what it says",
+               (told.stdout.splitlines()[:len(right)], told.returncode, told.stderr), (right, 0, ""))
 
 
 def main():
@@ -599,12 +914,14 @@ def main():
 
     here = sys.modules[__name__]
     tests = [one for name, one in inspect.getmembers(here, inspect.isfunction)
-             if one.__module__ == here.__name__ and "_" in name and not inspect.signature(one).parameters]
+             if one.__module__ == here.__name__ and name.count("_") > 1 and not inspect.signature(one).parameters]
     for test in sorted(tests, key=lambda one: one.__code__.co_firstlineno):
         name = test.__name__.replace("_", " ")
         try:
             test()
             print(f"PASS {name}")
+        except Skip as reason:
+            print(f"SKIP {name}: {reason}")
         except Exception as error:
             line = error.__traceback__.tb_next.tb_lineno if error.__traceback__.tb_next else 0
             print(f"FAIL {name}: line {line}: {type(error).__name__}: {error}")

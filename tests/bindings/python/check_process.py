@@ -17,7 +17,7 @@ LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
 FULL = "--full" in sys.argv
 START = f"""
 import asyncio, ctypes, os, sys, threading, time
-sys.path.insert(0, {str(ROOT / 'samples/python')!r})
+sys.path.insert(0, {str(ROOT / 'bindings/python/ctypes')!r})
 import gpuorch
 gpo = gpuorch.Library()
 runtime = gpo.runtime_create(gpo.RuntimeOptions(device="soft"))

@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "samples/python"))
+sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
 LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{os.environ['GPUORCH_BUILD']}/libgpuorch/libgpuorch.so.0"

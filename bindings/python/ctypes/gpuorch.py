@@ -6,13 +6,18 @@
 
 The names are C's without their prefix: functions gpo.stream_create, constants gpo.STREAM_BLOCKING, structs
 gpo.StreamOptions(priority=-1), whose size is set. What a function writes it returns: handles, numbers, structs, texts.
-Arguments that may be NULL may be left out, at the end. A status that says "no" is an Error; gpo.stream_query and
-gpo.event_query return whether all is done. Handles close with close() or `with`. Waits can be interrupted: Ctrl-C ends each
-of them.
+A status that says "no" is an Error; gpo.stream_query and gpo.event_query return whether all is done. Handles close with close()
+or `with`. Waits can be interrupted: Ctrl-C ends each of them.
+
+Arguments may be named. Those that may be NULL may be left out. Memory is an object with the buffer protocol (bytearray, mmap, an
+array of numpy), a ctypes object, or an address; arrays are lists too. Then their lengths may be left out. A kernel's arguments
+are Python numbers, which get the size of the kernel's parameter, or objects that have a size: ctypes objects, numbers of numpy,
+and buffers, whose bytes are the value. An int is passed as an integer: write 2.0 for a float's 2.
 
 Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called, which
-abi.json says of each ("called", "ended_by"). What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its run has ended;
-memory that other work still uses is the caller's to keep.
+abi.json says of each ("called", "ended_by"). What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the
+memory of its source and sink until its run has ended. Memory that other work still uses is the caller's to keep: the target of
+copy_to_host until the stream has done the copy.
 
 A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build each time.
 
@@ -20,8 +25,10 @@ The library is the one that the environment variable GPUORCH_LIBRARY names, else
 """
 import asyncio
 import atexit
+import collections
 import ctypes
 import json
+import operator
 import os
 import pathlib
 import sys
@@ -32,8 +39,13 @@ SLICE_NS = 50_000_000  # a wait on the main thread looks for signals this often
 SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no callback meets an interpreter that is gone
 INTEGERS = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
             "uint8_t": ctypes.c_uint8, "size_t": ctypes.c_size_t, "gpo_status": ctypes.c_int32}
+INTEGER_KINDS = frozenset(INTEGERS.values())
 CTYPES_OBJECT = ctypes.Structure.__base__  # of all that ctypes has
+BYREF = type(ctypes.byref(ctypes.c_int()))
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer, ctypes._CFuncPtr)
+# A pointer for C, the number of bytes or elements there (None: not known), and the object that keeps the memory.
+Memory = collections.namedtuple("Memory", "passed count kept")
+NULL = Memory(None, None, None)
 
 
 class Error(Exception):
@@ -71,26 +83,107 @@ class Handle(ctypes.c_void_p):
 
 
 def checked(kind, value):
-    """ctypes cuts numbers silently."""
-    if isinstance(value, int) and kind(value).value != value:
-        raise OverflowError(f"{value} doesn't fit {kind.__name__}")
+    """An integer for C: ctypes cuts integers silently, and refuses those of numpy."""
+    if hasattr(value, "__index__"):
+        value = operator.index(value)
+        if kind(value).value != value:
+            raise OverflowError(f"{value} doesn't fit {kind.__name__}")
     return value
 
 
-def address(value):
-    """What `void *` takes: an address, bytes, or any ctypes object. A pointer of ctypes' stands for where it leads."""
-    if isinstance(value, bytes):
-        return ctypes.cast(ctypes.c_char_p(value), ctypes.c_void_p).value
+class Buffer(ctypes.Structure):
+    """Py_buffer."""
+    _fields_ = [("address", ctypes.c_void_p), ("owner", ctypes.c_void_p), ("bytes", ctypes.c_ssize_t), ("item", ctypes.c_ssize_t),
+                ("readonly", ctypes.c_int), ("dimensions", ctypes.c_int), ("rest", ctypes.c_void_p * 5)]
+
+
+def viewed(value, name, writes=False):
+    """(memoryview, address) of an object with the buffer protocol. The memory stays there as long as the view exists."""
+    try:
+        view = memoryview(value)
+    except TypeError:
+        raise TypeError(f"{name} takes memory: an object with the buffer protocol, a ctypes object or an address, "
+                        f"not {type(value).__name__}") from None
+    if not view.c_contiguous:
+        raise ValueError(f"{name} takes contiguous memory in C's order: give a copy of this {type(value).__name__}")
+    if writes and view.readonly:
+        raise TypeError(f"{name} is written to, and this {type(value).__name__} is read-only")
+    buffer = Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return view, buffer.address
+
+
+def memory(value, name, writes=False):
+    """What `void *` takes: an address, a ctypes object, or an object with the buffer protocol. A pointer of ctypes' stands for
+    where it leads."""
+    if value is None:
+        return NULL
+    if isinstance(value, Handle):
+        return Memory(value.value, None, value)
     if isinstance(value, POINTERS):
-        return ctypes.cast(value, ctypes.c_void_p).value
-    return ctypes.addressof(value) if isinstance(value, CTYPES_OBJECT) else value
+        return Memory(ctypes.cast(value, ctypes.c_void_p).value, None, value)
+    if isinstance(value, CTYPES_OBJECT):
+        return Memory(ctypes.addressof(value), ctypes.sizeof(value), value)
+    if isinstance(value, (int, BYREF)):
+        return Memory(value, None, value)
+    view, address = viewed(value, name, writes)
+    return Memory(address, view.nbytes, view)
+
+
+def array(kind, value, name):
+    """What a pointer to numbers, structs, handles or texts takes: a list, a ctypes array, or a buffer of such numbers."""
+    element = kind._type_
+    if value is None:
+        return NULL
+    if isinstance(value, Struct):
+        return Memory(ctypes.pointer(value), 1, value)
+    if isinstance(value, ctypes.Array):
+        return Memory(value, len(value), value)
+    if isinstance(value, (CTYPES_OBJECT, BYREF)):
+        return Memory(value, None, value)
+    if isinstance(value, (list, tuple, range)):
+        if element in INTEGER_KINDS:
+            value = [checked(element, one) for one in value]
+        elif element is ctypes.c_char_p:
+            value = [os.fsencode(one) for one in value]
+        return Memory((element * len(value))(*value), len(value), value)
+    if element not in (ctypes.c_float, *INTEGER_KINDS):
+        raise TypeError(f"{name} takes a list of {element.__name__}, not {type(value).__name__}")
+    view, address = viewed(value, name)
+    code, wanted = view.format.lstrip("@=<"), element._type_
+    if (code in ("f", "d"), code.isupper(), view.itemsize) != (wanted == "f", wanted.isupper(), ctypes.sizeof(element)):
+        raise TypeError(f"{name} takes a list, or memory of {element.__name__}, and this {type(value).__name__} has the format "
+                        f"{view.format}")
+    return Memory(ctypes.cast(address, kind), len(view.cast("B")) // view.itemsize, view)
+
+
+def is_number(value):
+    """Numbers of numpy aren't meant: they have a size of their own."""
+    return isinstance(value, (int, float)) and not hasattr(value, "dtype")
+
+
+def number(value, size, name):
+    """A Python number as a ctypes object of `size` bytes."""
+    if size not in (4, 8):
+        raise TypeError(f"{name} has {size} bytes, and {value} may be several types of that size: "
+                        "give a ctypes object, such as ctypes.c_uint8(1), or a number of numpy")
+    if isinstance(value, float):
+        return (ctypes.c_float if size == 4 else ctypes.c_double)(value)
+    kind = (ctypes.c_int32 if size == 4 else ctypes.c_int64) if value < 0 else ctypes.c_uint32 if size == 4 else ctypes.c_uint64
+    if kind(value).value != value:
+        raise OverflowError(f"{name} has {size} bytes, and {value} doesn't fit")
+    return kind(value)
 
 
 class Struct(ctypes.Structure):
-    """struct_size is set; texts may be str or paths, arrays lists, whose strides are set; what a pointer leads to is kept alive."""
+    """struct_size is set; texts may be str or paths, arrays lists, whose strides and counts are set; what a pointer leads to is
+    kept alive."""
 
     def __init__(self, **fields):
         super().__init__(struct_size=ctypes.sizeof(self))
+        if "arguments" in fields:  # last: the kernel says their sizes
+            fields["arguments"] = fields.pop("arguments")
         for name, value in fields.items():
             if name not in self.kinds:
                 raise TypeError(f"{type(self).__name__} has no field {name}")
@@ -98,24 +191,50 @@ class Struct(ctypes.Structure):
 
     def __setattr__(self, name, value):
         kind = self.kinds.get(name)
-        if kind is ctypes.c_char_p and value is not None:
+        if kind in INTEGER_KINDS:
+            value = checked(kind, value)
+            if name in self.lengths.values():
+                self._check_length(name, value)
+        elif kind is ctypes.c_char_p and value is not None:
             value = os.fsencode(value)
         elif kind is ctypes.c_void_p:
-            self.kept()[name] = value
-            if isinstance(self, self.library.StageArgument) and isinstance(value, CTYPES_OBJECT):  # a value, be it a pointer's
-                super().__setattr__("bytes", ctypes.sizeof(value))
-                value = ctypes.addressof(value)
-            value = address(value)
-        elif isinstance(value, list):  # an array that a pointer leads to
-            self.kept()[name], value = value, (kind._type_ * len(value))(*value)
-            stride = name.removesuffix("s") + "_stride"
-            if stride in self.kinds:
-                super().__setattr__(stride, ctypes.sizeof(kind._type_))
+            label = f"{type(self).__name__}.{name}"
+            value = self._hold(name, self._stage_value(value) or memory(value, label, name in self.written))
         elif kind in self.library.callbacks and value is not None:
             value = self.library.callback(kind, value)
-        elif kind in INTEGERS.values():
-            checked(kind, value)
+        elif kind and issubclass(kind, ctypes._Pointer):
+            if name == "arguments" and isinstance(value, (list, tuple)):
+                value = self.library.arguments_of(self, value)
+            value = self._hold(name, array(kind, value, f"{type(self).__name__}.{name}"))
         super().__setattr__(name, value)
+
+    def _stage_value(self, value):
+        """Of a stage's argument, if it is no address: a number, whose size the kernel says later, or any ctypes object, be it a
+        pointer's."""
+        if not isinstance(self, self.library.StageArgument):
+            return None
+        self.__dict__["number"] = value if is_number(value) else None
+        if isinstance(value, CTYPES_OBJECT):
+            return Memory(ctypes.addressof(value), ctypes.sizeof(value), value)
+        return NULL if isinstance(value, float) else None
+
+    def _hold(self, name, given):
+        """The pointer to what is given; its stride and its length are set, if they weren't."""
+        before, self.kept()[name] = self.kept().get(name, NULL), given
+        if name in self.strides and isinstance(given.passed, ctypes.Array):
+            super().__setattr__(self.strides[name], ctypes.sizeof(given.passed._type_))
+        length = self.lengths.get(name)
+        if length and given.count is not None:
+            if getattr(self, length) in (0, before.count):
+                super().__setattr__(length, given.count)
+            self._check_length(length, getattr(self, length))
+        return given.passed
+
+    def _check_length(self, name, value):
+        for pointer, length in self.lengths.items():
+            count = self.kept().get(pointer, NULL).count
+            if length == name and count is not None and value > count:
+                raise ValueError(f"{type(self).__name__}.{name} is {value}, and {pointer} has {count}")
 
     def kept(self):
         return self.__dict__.setdefault("_kept", {})
@@ -127,6 +246,7 @@ class Function:
     def __init__(self, library, described, pointer):
         self.library, self.name = library, described["name"].removeprefix("gpo_")
         self.parameters = described["parameters"]
+        self.words = [one["name"] for one in self.parameters]
         self.kinds = [library.kind(one["type"]) for one in self.parameters]
         self.returns_status = described["returns"] == "gpo_status"
         self.call = ctypes.CFUNCTYPE(library.kind(described["returns"]), *self.kinds)(pointer)
@@ -138,61 +258,119 @@ class Function:
         self.ended_by = {i: one["ended_by"] for i, one in enumerate(self.parameters) if one.get("called") == "often"}
         self.takes_callbacks = bool(self.ended_by) or any(library.calls(one["type"]) for one in self.parameters)
         self.ends = self.name in library.ends
-        words = [one["name"] for one in self.parameters]
-        self.timeout = words.index("timeout_ns") if "timeout_ns" in words else None
-        self.is_text = "buffer" in words
+        self.timeout = self.words.index("timeout_ns") if "timeout_ns" in self.words else None
+        self.is_text = "buffer" in self.words
         # The parameters that the caller gives; the others are written, and made here.
-        self.given = [i for i, one in enumerate(self.parameters)
-                      if one["direction"] == "in" or "length" in one and not self.is_text]
-        if self.is_text:
-            self.given = [i for i in self.given if words[i] != "capacity"]
+        hidden = ("buffer", "capacity") if self.is_text else ()
+        self.given = [i for i, one in enumerate(self.parameters) if one["name"] not in hidden and
+                      (one["direction"] == "in" or "length" in one or one["type"] == "void *")]
+        self.written = [i for i in range(len(self.words)) if i not in self.given]
+        # Pointers to memory; their lengths; strides; and a kernel's arguments, which stand in front of their sizes.
+        self.memories = [i for i in self.given if self.kinds[i] is ctypes.c_void_p or "length" in self.parameters[i]]
+        self.lengths = {i: self.words.index(self.parameters[i]["length"]) for i in self.given if "length" in self.parameters[i]}
+        self.strides = {i: ctypes.sizeof(self.kinds[i - 1]._type_) for i in self.given if self.words[i] == "stride"}
+        self.arguments = next((i for i in self.memories if self.parameters[i]["type"] == "const void *const *"), None)
+        self.optional = {*(i for i in self.given if self.parameters[i].get("nullable")), *self.lengths.values(), *self.strides}
+        self.converters = [self.converter(i, self.kinds[i], f"{self.name}: {self.words[i]}") for i in self.given]
 
-    def __call__(self, *arguments):
-        at_least = len(self.given)
-        while at_least and self.parameters[self.given[at_least - 1]].get("nullable"):
-            at_least -= 1
-        if not at_least <= len(arguments) <= len(self.given):
-            names = ", ".join(self.parameters[i]["name"] for i in self.given)
-            raise TypeError(f"{self.name}({names}) was given {len(arguments)} arguments")
-        values = [None] * len(self.parameters)
-        for i, value in zip(self.given, arguments):
-            values[i] = self.converted(i, value)
-        if self.is_text:
-            return self.text(values)
-        if self.before:
-            self.before(*arguments)
-        written = [i for i in range(len(values)) if i not in self.given]
-        for i in written:
-            values[i] = self.kinds[i]._type_()
-        passed = [ctypes.byref(value) if i in written else value for i, value in enumerate(values)]
-        answer = self.wait(passed, [values[i] for i in written]) if self.timeout is not None else self.call(*passed)
+    def __call__(self, *arguments, **named):
+        given = arguments if len(arguments) == len(self.given) and not named else self.completed(arguments, named)
+        values = [None] * len(self.kinds)
+        try:
+            for i, convert, value in zip(self.given, self.converters, given):
+                values[i] = convert(value) if convert else value
+            kept = self.measured(values)
+            if self.is_text:
+                return self.text(values)
+            if self.before:
+                self.before(*given)
+            written = [self.kinds[i]._type_() for i in self.written]
+            for i, value in zip(self.written, written):
+                values[i] = ctypes.byref(value)
+            answer = self.wait(values, written) if self.timeout is not None else self.call(*values)
+        except BaseException:
+            self.library.forget(values)
+            raise
         if not self.returns_status:
             return answer.decode() if isinstance(answer, bytes) else answer
-        result = [value.value if type(value).__base__ is ctypes._SimpleCData else value for value in (values[i] for i in written)]
+        result = [value.value if type(value).__base__ is ctypes._SimpleCData else value for value in written]
         result = result[0] if len(result) == 1 else tuple(result) or None
         if self.name.endswith("_query") and answer == self.library.NOT_READY:
             return False
         if answer != self.library.SUCCESS:
-            for value in passed:  # a callback that wasn't accepted isn't owed
-                self.library.owed.pop(id(value), None)
+            self.library.forget(values)
         if self.makes or self.takes_callbacks or self.ends:
-            self.library.keep(self, arguments, passed, result, answer)
+            self.library.keep(self, given, values, result, answer)
+        del kept
         self.library.check(answer, result)
         return True if self.name.endswith("_query") else result
 
-    def converted(self, number, value):
-        kind = self.kinds[number]
-        if isinstance(value, str):
-            return value.encode()
-        if isinstance(value, Struct):
-            return ctypes.byref(value)
-        if kind in INTEGERS.values():
-            return checked(kind, value)
-        if kind in self.library.callbacks and value is not None:
-            return self.library.callback(kind, value, once=number not in self.ended_by)
-        if kind is ctypes.c_void_p and isinstance(value, Handle):
-            return value.value
-        return address(value) if kind is ctypes.c_void_p else value
+    def completed(self, arguments, named):
+        """The given parameters' values, None for what was left out."""
+        names = ", ".join(self.words[i] for i in self.given)
+        if len(arguments) > len(self.given):
+            raise TypeError(f"{self.name}({names}) was given {len(arguments)} arguments")
+        named = {name.rstrip("_"): value for name, value in named.items()}  # a parameter is called `from`
+        for name in named:
+            if name not in [self.words[i] for i in self.given[len(arguments):]]:
+                wrong = f"was given {name} twice" if name in self.words else f"has no {name}"
+                raise TypeError(f"{self.name}({names}) {wrong}")
+        left_out = [self.words[i] for i in self.given[len(arguments):] if self.words[i] not in named and i not in self.optional]
+        if left_out:
+            raise TypeError(f"{self.name}({names}) was not given {', '.join(left_out)}")
+        return [*arguments, *(named.get(self.words[i]) for i in self.given[len(arguments):])]
+
+    def converter(self, i, kind, label):
+        """What makes of a caller's value what ctypes takes, or Memory."""
+        writes, library = self.parameters[i]["direction"] == "out", self.library
+        if kind is ctypes.c_void_p:
+            return lambda value: memory(value, label, writes)
+        if i == self.arguments:
+            return lambda value: value if isinstance(value, (list, tuple)) else array(kind, value, label)
+        if i in self.lengths:
+            return lambda value: array(kind, value, label)
+        if kind in INTEGER_KINDS:
+            return lambda value: checked(kind, value)
+        if kind in library.callbacks:
+            return lambda value: value if value is None else library.callback(kind, value, once=i not in self.ended_by)
+        if kind is ctypes.c_char_p:
+            return lambda value: value.encode() if isinstance(value, str) else value
+        if issubclass(kind, ctypes._Pointer):
+            return lambda value: ctypes.byref(value) if isinstance(value, Struct) else value
+        return None
+
+    def measured(self, values):
+        """Sets the lengths that were left out, and puts pointers in the place of memory. Returns what has to stay meanwhile."""
+        if not self.memories:
+            return None
+        if self.arguments is not None and isinstance(values[self.arguments], (list, tuple)):
+            self.arguments_of_kernel(values)
+        kept = []
+        for i in self.memories:
+            values[i], count, keeps = values[i]
+            kept.append(keeps)
+            length = self.lengths.get(i)
+            if length is None or values[i] is None or count is None:
+                continue
+            if values[length] is None:
+                values[length] = count
+            elif values[length] > count:
+                raise ValueError(f"{self.name}: {self.words[length]} is {values[length]}, and {self.words[i]} has {count}")
+        for i, length in self.lengths.items():
+            if values[length] is None:
+                if values[i] is not None:
+                    raise TypeError(f"{self.name} was not given {self.words[length]}, which {self.words[i]} doesn't say")
+                values[length] = 0
+        for i, stride in self.strides.items():
+            values[i] = stride if values[i] is None else values[i]
+        return kept
+
+    def arguments_of_kernel(self, values):
+        objects = self.library.arguments(values[self.words.index("kernel")], values[self.arguments])
+        count, sizes = len(objects), self.arguments + 1
+        values[self.arguments] = Memory((ctypes.c_void_p * count)(*map(ctypes.addressof, objects)), count, objects)
+        if values[sizes] is NULL:
+            values[sizes] = Memory((ctypes.c_uint32 * count)(*map(ctypes.sizeof, objects)), count, None)
 
     def wait(self, passed, written):
         """In slices where signals arrive: on the main thread Ctrl-C ends it. Counts of all slices are summed."""
@@ -213,7 +391,7 @@ class Function:
 
     def text(self, values):
         """Texts come as str, images as bytes."""
-        buffer = next(i for i, one in enumerate(self.parameters) if one["name"] == "buffer")
+        buffer = self.words.index("buffer")
         needed = ctypes.c_size_t(0)
         while True:
             room = ctypes.create_string_buffer(needed.value)
@@ -265,7 +443,7 @@ class Library:
         """Beside this file, in the source tree, or where it or the library was installed."""
         here, prefix = pathlib.Path(__file__).resolve().parent, pathlib.Path(path).resolve().parent.parent
         prefixes = [prefix, prefix.parent, pathlib.Path("/usr/local"), pathlib.Path("/usr")]
-        places = [here / "abi.json", here.parent / "abi.json", here.parent.parent / "libgpuorch/abi.json",
+        places = [here / "abi.json", here.parent / "abi.json", here.parent.parent.parent / "libgpuorch/abi.json",
                   *(folder / "share/gpuorch/abi.json" for folder in prefixes)]
         for place in places:
             if place.exists():
@@ -295,10 +473,15 @@ class Library:
         for one in abi["structs"]:
             struct = self.types[one["name"]]
             struct.kinds, struct.ended_by = {}, {each["name"]: each["ended_by"] for each in one["fields"] if "ended_by" in each}
+            struct.written = {each["name"] for each in one["fields"] if each["type"] == "void *"}
+            struct.lengths = {each["name"]: each["length"] for each in one["fields"] if "length" in each}
+            struct.strides = {pointer["name"]: each["name"] for pointer, each in zip(one["fields"], one["fields"][1:])
+                              if each["name"].endswith("_stride")}
             for field in one["fields"]:
                 kind = self.kind(field["type"])
                 struct.kinds[field["name"]] = kind * field["count"] if "count" in field else kind
             struct._fields_ = list(struct.kinds.items())
+        self.StageArgument.lengths = {"value": "bytes"}  # abi.json doesn't say so, since a DEVICE_VALUE has several
 
     def add(self, name, kind):
         self.types[name] = kind
@@ -362,6 +545,11 @@ class Library:
         if once:
             self.owed[id(made)] = made
         return made
+
+    def forget(self, values):
+        """Callbacks that weren't accepted aren't owed."""
+        for value in values:
+            self.owed.pop(id(value), None)
 
     def keep(self, function, arguments, passed, result, answer):
         """What has to stay after a call, and what hasn't any more."""
@@ -455,8 +643,49 @@ class Library:
             for entry in entries:
                 self.drop(entry.user_data)
 
+    def arguments(self, kernel, values):
+        """A kernel's arguments as ctypes objects. Numbers get the size of the parameter; buffers are copied."""
+        return [self.argument(kernel, i, value) for i, value in enumerate(values)]
+
+    def argument(self, kernel, i, value):
+        if isinstance(value, CTYPES_OBJECT):
+            return value
+        if is_number(value):
+            return number(value, self.parameter_bytes(kernel, i), f"argument {i}")
+        try:
+            view = memoryview(value)
+        except TypeError:
+            raise TypeError(f"argument {i} takes a number, a ctypes object or a buffer, not {type(value).__name__}") from None
+        return (ctypes.c_char * view.nbytes).from_buffer_copy(view)
+
+    def parameter_bytes(self, kernel, i):
+        if not isinstance(kernel, self.Kernel):
+            raise TypeError(f"a kernel expected, not {kernel!r}")
+        known = kernel.__dict__.setdefault("parameter_bytes", {})
+        if i not in known:
+            size = ctypes.c_uint64()
+            answer = self.kernel_get_parameter.call(kernel, i, None, ctypes.byref(size))
+            if answer == self.NOT_SUPPORTED:
+                raise TypeError(f"the driver can't tell the size of argument {i}: give a ctypes object, such as ctypes.c_int(1)")
+            self.check(answer)
+            known[i] = size.value
+        return known[i]
+
+    def arguments_of(self, struct, values):
+        """The list for the field `arguments` of a stage or of a rank's launch. The kernel was set before."""
+        kernel = struct.kernel or (struct.kernels[0] if hasattr(struct, "kernels") and struct.kernels else None)
+        if isinstance(struct, self.RankLaunch):
+            values = self.arguments(kernel, values)
+            struct.kept()["values"] = Memory(None, None, values)
+            struct.sizes = list(map(ctypes.sizeof, values))
+            return list(map(ctypes.addressof, values))
+        return [self.StageArgument(kind=one.kind, value=self.argument(kernel, i, one.__dict__["number"]))
+                if one.kind == self.ARGUMENT_VALUE and one.__dict__.get("number") is not None and not one.bytes else one
+                for i, one in enumerate(values)]
+
     def launch(self, stream, kernel, grid, block, *values, **options):
-        """A kernel with arguments that know their size: ctypes numbers and structs."""
+        """Launches a kernel. `values` are its arguments: numbers, ctypes objects, and buffers, whose bytes are the value. Other
+        fields of Launch may be named: gpo.launch(stream, kernel, [4], [256], x, 7, label="scale")."""
         self.prepare(kernel, grid, block, *values, **options)(stream)
 
     def prepare(self, kernel, grid, block, *values, **options):
@@ -467,7 +696,7 @@ class Library:
     def drain(self, cq, capacity=256):
         """What is in a completion queue by now. SHUT_DOWN is raised where the runtime is shut down and nothing is left."""
         entries = (self.Completion * capacity)()
-        return entries[:self.cq_drain(cq, entries, ctypes.sizeof(self.Completion), capacity)]
+        return entries[:self.cq_drain(cq, entries)]
 
     def at_exit(self):
         for runtime in list(self.runtimes):
@@ -489,6 +718,7 @@ class Prepared:
         function = library.stream_launch_kernel
         if not isinstance(kernel, function.kinds[1]):
             raise TypeError(f"a kernel expected, not {kernel!r}")
+        values = library.arguments(kernel, values)
         self.library, self.kind, self.values, self.kept = library, function.kinds[0], values, (kernel, launch)
         self.call = function.unconverted
         self.passed = (kernel, ctypes.byref(launch), (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)),
