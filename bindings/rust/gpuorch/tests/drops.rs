@@ -239,6 +239,12 @@ fn left(use_it: impl FnOnce(&World) -> Result<Box<dyn Any>>, shut_down: bool) ->
     }
     drop(kept);
     drop(runtime);
+    // The log goes when the shutdown has ended, which may be on another thread.
+    let start = Instant::now();
+    while Arc::strong_count(&lines) > 1 {
+        assert!(start.elapsed() < Duration::from_secs(20), "the runtime isn't shut down");
+        std::thread::yield_now();
+    }
     let mut lines = std::mem::take(&mut *lines.lock().expect("no panic"));
     lines.retain(|line| line.contains("not destroyed"));
     Ok(lines)
@@ -266,6 +272,14 @@ fn no_shutdown_warns_of_the_executor_that_wakes_futures() -> Result<()> {
         assert_eq!(left(awaited, shut_down)?, [""; 0]);
         assert_eq!(left(polled, shut_down)?, [""; 0]);
     }
+    // A callback drops the last handles of the runtime.
+    let pinned = |w: &World| -> Result<Box<dyn Any>> {
+        let timeline = w.runtime.timeline(0)?;
+        w.stream.wait_timeline(&timeline, 1)?;
+        drop(w.stream.copy_to_host(&w.device.buffer::<u8>(100)?, w.device.arena()?.zeroed::<u8>(100)?)?);
+        Ok(Box::new(()))
+    };
+    assert_eq!(left(pinned, false)?, [""; 0]);
     // An executor of the program is reported.
     let lines = left(|w| Ok(Box::new(w.runtime.executor_builder().label("own").build()?)), true)?;
     assert!(lines.len() == 1 && lines[0].contains("own"), "{lines:?}");
