@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import textwrap
 import time
 
 import tally as tallies
@@ -42,10 +43,10 @@ class Times:
     def text(self):
         """What tests/README.md says."""
         plain, whole = (f"{max(self.ended[build] for build in builds) / 60:.0f} minutes" for builds in (["tests"], self.ended))
-        lines = [f"On {processor()}, {os.cpu_count()} of it, {system()}, {compiled()}, {datetime.date.today()}: `tests/run` takes "
-                 f"{plain}, and all of `.ci/run` {whole}.",
-                 "Two parts run at a time, so the seconds in the table don't add up to that. Parts of less than "
-                 f"{LEAST} s are left out.", "", "| part | seconds | processor seconds |", "|---|---|---|"]
+        words = (f"On {os.cpu_count()} cores of {processor()}, {system()}, {compiled()}, {datetime.date.today()}: `tests/run` takes "
+                 f"{plain}, and all of `.ci/run` {whole}. Two parts run at a time, so the seconds in the table don't add up to that. "
+                 f"Parts of less than {LEAST} s are left out.")
+        lines = [*textwrap.wrap(words, 139), "", "| part | seconds | processor seconds |", "|---|---|---|"]
         for build in self.ended:
             rows = sorted((row for row in self.rows if row[0] == build), key=lambda row: (row[1] is not None, -row[2]))
             lines += [f"| {label or BUILDS[build]} | {seconds:.0f} | {'' if cpu is None else format(cpu, '.0f')} |"
@@ -61,7 +62,7 @@ class Times:
 
 def processor():
     found = re.search(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    return f"a processor \"{found[1].strip()}\"" if found else "an unknown processor"
+    return f"a \"{found[1].strip()}\"" if found else "an unknown processor"
 
 
 def system():
