@@ -1577,10 +1577,11 @@ function gpuorch.held_bytes() end
 ---@return number
 function gpuorch.now() end
 
---- gets errors in callbacks; assign your own function. An error in a coroutine of gpuorch.loop ends loop.run(), which raises
---- the error with its traceback; the next loop.run() goes on with the other coroutines. In luv such an error ends the process,
---- and under cqueues it is the result of the controller's loop(). All three modules have an on_error(message, coroutine) that
---- is nil; where a function is assigned to it, the function gets the error, and the loop goes on
+--- gets errors in callbacks; assign your own function. An error in a coroutine of gpuorch.loop ends loop.run(), which
+--- raises the error with its traceback; the next loop.run() goes on with the other coroutines. In luv such an error ends
+--- the process, and under cqueues it is the result of the controller's loop(). All three modules have an
+--- on_error(message, coroutine) that is nil; where a function is assigned to it, the function gets the error, and the
+--- loop goes on
 ---@param message string
 function gpuorch.on_error(message) end
 

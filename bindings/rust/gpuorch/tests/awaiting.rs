@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
-use world::{World, world};
+use std::time::Duration;
+use world::{World, eventually, world};
 
 /// Some of everything that can be awaited.
 async fn round(w: &World) -> Result<()> {
@@ -195,15 +195,6 @@ struct Counted {
 impl Wake for Counted {
     fn wake(self: Arc<Self>) {
         self.wakes.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-#[track_caller]
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::yield_now();
     }
 }
 

@@ -10,9 +10,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use world::recorded::{kind, read};
-use world::{World, world};
+use world::{World, eventually, world};
 
 gpuorch::task! {
     /// Two numbers to be added.
@@ -277,15 +277,6 @@ fn a_dropped_await_loses_no_answer_and_posts_nothing() -> Result<()> {
     Ok(())
 }
 
-#[track_caller]
-fn eventually(mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20));
-        std::thread::yield_now();
-    }
-}
-
 /// Counts how often it was woken.
 #[derive(Default)]
 struct Counted(AtomicUsize);
@@ -308,7 +299,7 @@ fn futures_of_a_ring_are_woken_by_its_changes_and_let_their_wakers_go() -> Resul
     let mut taking = requests.take_async(8);
     assert!(Pin::new(&mut taking).poll(&mut context).is_pending());
     assert_eq!(requests.post(&[Sum { a: 1, b: 1 }; 3], 0)?, 2);
-    eventually(|| counted.0.load(Ordering::SeqCst) == 1);
+    eventually("it is woken", || counted.0.load(Ordering::SeqCst) == 1);
     // The share is used up until the answers are taken.
     let tasks = [Sum { a: 1, b: 1 }];
     let mut posting = requests.post_async(&tasks, 2);
@@ -317,7 +308,7 @@ fn futures_of_a_ring_are_woken_by_its_changes_and_let_their_wakers_go() -> Resul
     while answers < 2 {
         answers += pollster::block_on(requests.take_async(8))?.len();
     }
-    eventually(|| counted.0.load(Ordering::SeqCst) > 1);
+    eventually("it is woken again", || counted.0.load(Ordering::SeqCst) > 1);
     assert!(matches!(Pin::new(&mut posting).poll(&mut context), Poll::Ready(Ok(1))));
     drop(posting);
 
@@ -327,7 +318,7 @@ fn futures_of_a_ring_are_woken_by_its_changes_and_let_their_wakers_go() -> Resul
     let mut taking = requests.take_async(8);
     assert!(Pin::new(&mut taking).poll(&mut context).is_pending());
     drop(waker);
-    eventually(|| Arc::strong_count(&counted) == 2);
+    eventually("the ring's thread keeps no waker", || Arc::strong_count(&counted) == 2);
     drop(taking);
     assert_eq!(Arc::strong_count(&counted), 1);
     Ok(())

@@ -9,8 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
-use world::world;
+use world::{eventually, world};
 
 /// The tests run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -51,15 +50,6 @@ fn a_thousand_awaits_start_one_executors_threads_and_no_others() -> Result<()> {
     Ok(())
 }
 
-#[track_caller]
-fn eventually(mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20));
-        std::thread::yield_now();
-    }
-}
-
 /// The threads that wait for the rings' changes.
 fn of_rings() -> usize {
     let threads = std::fs::read_dir("/proc/self/task").expect("the process's threads");
@@ -82,8 +72,8 @@ fn a_thousand_awaits_of_rings_start_a_thread_for_each_change_which_ends_with_the
         assert!(Pin::new(&mut posting).poll(&mut context).is_pending());
     }
     // A thread gives itself its name.
-    eventually(|| of_rings() == 3);
+    eventually("each change has a thread", || of_rings() == 3);
     drop(ring);
-    eventually(|| of_rings() == 0);
+    eventually("the threads end with the ring", || of_rings() == 0);
     Ok(())
 }

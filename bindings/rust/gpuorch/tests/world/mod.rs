@@ -5,6 +5,7 @@ pub mod calls;
 pub mod recorded;
 
 use gpuorch::{BoundKernel, Device, Launch, Result, Runtime, Slice, Stream};
+use std::time::{Duration, Instant};
 
 pub struct World {
     pub runtime: Runtime,
@@ -17,6 +18,16 @@ pub fn world() -> World {
     let device = runtime.open_device().expect("a device");
     let stream = device.stream().expect("a stream");
     World { runtime, device, stream }
+}
+
+/// Waits until `holds` does. Panics with `what` after 20 s.
+#[track_caller]
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::yield_now();
+    }
 }
 
 pub const SOURCE: &str = r#"
