@@ -248,7 +248,7 @@ void DirectEngine::issue(const Collective& collective, std::span<const Part> par
     const uint64_t capture = capture_of(*parts[0].stream);
     std::lock_guard lock(lock_);
     auto* boxes = static_cast<Mailboxes*>(prepared);
-    // A capture that has begun or ended since prepare(): the mailboxes are for the other case.
+    // Otherwise a capture has begun or ended since prepare(), or larger mailboxes were made: several steps need none.
     if (boxes && (capture != 0) == (boxes != boxes_.get())) {
         begin(of);
         return issue_small(collective, parts, *boxes, capture != 0);
