@@ -39,7 +39,8 @@ void note(uint32_t what, uint64_t number) noexcept {
     void* stack[kDepth];
     const int depth = backtrace(stack, kDepth);
     uint64_t hash = 0xcbf29ce484222325 ^ what;   // FNV-1a, by words
-    const int end = common_depth ? depth - common_depth + 1 : depth;   // frames of the scenario differ
+    // Up to the function that has the Common, whose constructor is one frame more: the frames of scenarios differ.
+    const int end = common_depth ? depth - common_depth + 2 : depth;
     for (int i = 1; i < end; ++i) hash = (hash ^ reinterpret_cast<uint64_t>(stack[i])) * 0x100000001b3;
     hash = (hash | 2) & ~kCommon;   // not 0
     noted[number - 1].store(common_depth ? hash | kCommon : hash, std::memory_order_relaxed);
@@ -52,7 +53,7 @@ std::vector<uint64_t> end(uint64_t count) {
     return out;
 }
 
-std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, std::set<uint64_t>& tried) {
+std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, const std::set<uint64_t>& tried) {
     std::map<uint64_t, uint64_t> last, seen;
     for (uint64_t i = 0; i < places.size(); ++i) last[places[i]] = i;
     std::vector<uint64_t> numbers;
@@ -61,9 +62,9 @@ std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, std::
         if (place != 0 && (tried.contains(place) || (++seen[place] > kKept && last[place] != i))) continue;
         numbers.push_back(i + 1);
     }
-    for (const auto& [place, times] : seen)
-        if (place & kCommon) tried.insert(place);
     return numbers;
 }
+
+bool is_common(uint64_t place) noexcept { return place & kCommon; }
 
 }  // namespace gpo::test::places

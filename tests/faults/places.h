@@ -25,8 +25,11 @@ void note(uint32_t what, uint64_t number) noexcept;
 /// Returns a place for each of the `count` calls. Equal numbers are equal stacks; 0: the call was not noted.
 std::vector<uint64_t> end(uint64_t count);
 
-/// The numbers, from 1, of the calls that aren't repeats, in ascending order. `tried`: common places of the scenarios
-/// before this one; gets those of this one.
-std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, std::set<uint64_t>& tried);
+/// The numbers, from 1, of the calls that aren't repeats, in ascending order. `tried`: common places that an earlier
+/// scenario has tried.
+std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, const std::set<uint64_t>& tried);
+
+/// Whether Common was alive at the call.
+bool is_common(uint64_t place) noexcept;
 
 }  // namespace gpo::test::places
