@@ -23,7 +23,7 @@ struct GraphRig : Gpu {
     GraphRig()
         : on(stream("graphs")), words(memory(4 * kWords)), out(pinned<uint32_t>(kWords)),
           add_kernel(kernel(kGraphSource, "add")), scale_kernel(kernel(kGraphSource, "scale")), pin_(on.get()),
-          scope_(pin_->context()), cu(pin_->context().table()), native(pin_->native()),
+          scope_(pin_->context()), cu(pin_->context().table()), native(pin_->expose()),
           add(gpo::Pin<gpo::Kernel>(add_kernel.get())->native()),
           scale(gpo::Pin<gpo::Kernel>(scale_kernel.get())->native()) {
         RAW_OK(cu.cuMemsetD32Async(words, 0, kWords, native));

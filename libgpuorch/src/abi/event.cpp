@@ -72,7 +72,7 @@ GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void** native) {
         Pin<Event> pinned(event);
         return abi::blame(*pinned, [&] {
             pinned->require_own("native event");
-            pinned->note_recorded_by_others();
+            pinned->expose();
             *native = pinned->native();
             return GPO_SUCCESS;
         });

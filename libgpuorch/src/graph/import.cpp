@@ -42,6 +42,7 @@ void Recipe::copy(CUgraph original) {
         fail(GPO_NOT_SUPPORTED, "the driver copies no graph that has a node of this kind: ", node);
     context_->check(table.cuGraphClone(&graph_, original), "cuGraphClone");
     owned_ = true;
+    made_.store(true, std::memory_order_release);
     for (const CUgraphNode theirs : native_nodes(*context_, original)) {
         CUgraphNode ours = nullptr;
         context_->check(table.cuGraphNodeFindInClone(&ours, theirs, graph_), "cuGraphNodeFindInClone");

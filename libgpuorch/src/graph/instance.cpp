@@ -55,6 +55,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
     DriverScope scope(context());
     const Ref<Recipe> built = buildable(recipe);
     try {
+        built->make_graph();
         instance_ = prepare(recipe, built, *built);
         wanted_ = {recipe->values(), std::vector<bool>(recipe->parameters().size())};
         addresses_ = HeldAddresses(*of_, *recipe, wanted_.bytes);

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "kernel/kernel.h"
 #include "memory/place.h"
+#include "stream/work.h"
 
 namespace gpo {
 
@@ -298,6 +299,36 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     }
 }
 
+NodeWork node_work(const KernelWork& work, std::vector<uint32_t> argument_bytes) {
+    auto params = zeroed<CUDA_KERNEL_NODE_PARAMS>();
+    params.func = work.function;
+    params.gridDimX = work.grid[0];
+    params.gridDimY = work.grid[1];
+    params.gridDimZ = work.grid[2];
+    params.blockDimX = work.block[0];
+    params.blockDimY = work.block[1];
+    params.blockDimZ = work.block[2];
+    params.sharedMemBytes = work.dynamic_shared;
+    params.kernelParams = work.arguments;
+    return KernelNode(params, std::move(argument_bytes), true);
+}
+
+NodeWork node_work(Context& context, const RowsWork& work) noexcept {
+    return CopyNode{params_of(context, work).memcpy.copyParams};
+}
+
+NodeWork node_work(Context& context, const FillWork& work) noexcept {
+    const CUgraphNodeParams params = params_of(context, work);
+    auto fill = zeroed<FillNode>();
+    fill.params.dst = params.memset.dst;
+    fill.params.pitch = params.memset.pitch;
+    fill.params.value = params.memset.value;
+    fill.params.elementSize = params.memset.elementSize;
+    fill.params.width = params.memset.width;
+    fill.params.height = params.memset.height;
+    return fill;
+}
+
 std::string why_not_copied(const Node& node) {
     if (!node.order_known) return "it comes after a node by a programmatic launch, which the driver doesn't show";
     if (const auto* kernel = std::get_if<KernelNode>(&node.work); kernel && !kernel->arguments_known())
@@ -354,6 +385,55 @@ CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgra
 CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept {
     return original && std::get_if<KernelNode>(&work) ? context.table().cuGraphKernelNodeCopyAttributes(to, original)
                                                       : CUDA_SUCCESS;
+}
+
+static CUresult set_attributes(Context& context, const LaunchAttributes& attributes, CUgraphNode to) noexcept {
+    const auto set = context.table().cuGraphKernelNodeSetAttribute;
+    auto value = zeroed<CUlaunchAttributeValue>();
+    CUresult result = CUDA_SUCCESS;
+    if (attributes.cluster[0]) {
+        value.clusterDim.x = attributes.cluster[0];
+        value.clusterDim.y = attributes.cluster[1];
+        value.clusterDim.z = attributes.cluster[2];
+        result = set(to, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+    }
+    if (attributes.cooperative && result == CUDA_SUCCESS) {
+        value = zeroed<CUlaunchAttributeValue>();
+        value.cooperative = 1;
+        result = set(to, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+    }
+    if (attributes.priority && result == CUDA_SUCCESS) {
+        value = zeroed<CUlaunchAttributeValue>();
+        value.priority = attributes.priority;
+        result = set(to, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value);
+    }
+    return result;
+}
+
+void give_attributes(Context& context, const Node& node, CUgraphNode to) {
+    const bool known = !node.native && node.attributes && std::get_if<KernelNode>(&node.work);
+    const auto give = [&] {
+        return known ? set_attributes(context, *node.attributes, to)
+                     : copy_attributes(context, node.work, node.native, to);
+    };
+    CUresult result = give();
+    if (result != CUDA_SUCCESS) result = give();   // one more try: a graph with memory nodes keeps the node
+    context.check(result, known ? "cuGraphKernelNodeSetAttribute" : "cuGraphKernelNodeCopyAttributes");
+}
+
+CUgraphNode add_recorded(Context& context, std::span<const Node> nodes, uint32_t number, CUgraph graph) {
+    const Node& node = nodes[number];
+    std::vector<CUgraphNode> after;
+    for (const uint32_t before : node.after) after.push_back(nodes[before].native);
+    try {
+        const CUgraphNode made = copy_node(context, node.work, graph, after);
+        give_attributes(context, node, made);
+        return made;
+    } catch (const Failure& failure) {
+        auto error = std::make_shared<Error>(*failure.error());
+        error->message = text(describe_node(node, number), ": ", error->message);
+        throw Failure(std::move(error));
+    }
 }
 
 CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept {

@@ -37,14 +37,11 @@ void TreeCopy::add_section(Context& context, uint32_t section, std::span<const C
         std::vector<CUgraphNode> after;
         for (const uint32_t before : tree.nodes[i].after) after.push_back(tree.nodes[before].native);
         if (after.empty()) after.assign(behind.begin(), behind.end());
-        const CUgraphNode original = tree.nodes[i].native, made = add_node(context, i, after);
+        const CUgraphNode made = add_node(context, i, after);
         if (section == 0) added.push_back(made);
-        tree.nodes[i].native = made;
         done_[i] = true;
-        CUresult result = copy_attributes(context, tree.nodes[i].work, original, made);
-        if (result != CUDA_SUCCESS)   // one more try: a graph with memory nodes keeps the node
-            result = copy_attributes(context, tree.nodes[i].work, original, made);
-        context.check(result, "cuGraphKernelNodeCopyAttributes");
+        give_attributes(context, tree.nodes[i], made);
+        tree.nodes[i].native = made;
         if (!std::get_if<ConditionalNode>(&tree.nodes[i].work)) continue;
         for (uint32_t inner = section + 1; inner < tree.sections.size(); ++inner)
             if (tree.sections[inner].node == i) add_section(context, inner, {});

@@ -57,12 +57,34 @@ Recipe::~Recipe() {
 // --- nodes ---
 
 void Recipe::make_graph() {
-    if (graph_) return;
-    context_->check(context_->table().cuGraphCreate(&graph_, 0), "cuGraphCreate");
-    owned_ = true;
+    if (has_graph()) return;
+    std::lock_guard lock(instantiating_);
+    if (has_graph()) return;
+    if (!graph_) {
+        CUgraph made = nullptr;
+        context_->check(context_->table().cuGraphCreate(&made, 0), "cuGraphCreate");
+        try {
+            for (uint32_t i = 0; i < nodes_.size(); ++i)
+                nodes_[i].native = add_recorded(*context_, nodes_, i, made);
+        } catch (...) {
+            for (Node& node : nodes_) node.native = nullptr;
+            context_->table().cuGraphDestroy(made);
+            throw;
+        }
+        graph_ = made;
+        owned_ = true;
+    }
+    made_.store(true, std::memory_order_release);
 }
 
 void Recipe::read_made(GraphRecording& recording) {
+    const size_t before = direct_;
+    for (Node& node : recording.direct_nodes(before)) {
+        nodes_.push_back(std::move(node));
+        ++direct_;
+    }
+    if (before && !recording.direct() && !nodes_[0].native)
+        for (uint32_t i = 0; i < before; ++i) nodes_[i].native = recording.direct_native(i);
     while (auto made = recording.next_made()) {
         see(made->node, made->label, std::move(made->owner), made->attributes);
         recording.passed();
@@ -72,9 +94,16 @@ void Recipe::read_made(GraphRecording& recording) {
 void Recipe::own(CUgraph graph, GraphRecording& recording) {
     graph_ = graph;
     owned_ = true;
+    made_.store(true, std::memory_order_release);
     read_made(recording);
     for (const CUgraphNode native : native_nodes(*context_, graph_)) see_unlabelled(native);
     read_dependencies();
+}
+
+void Recipe::own(GraphRecording& recording) {
+    for (Node& node : recording.take_direct_nodes(direct_)) nodes_.push_back(std::move(node));
+    for (Node& node : nodes_)
+        if (!*node.label) node.label = native_label(*context_, node.work);
 }
 
 void Recipe::see_unlabelled(CUgraphNode native) {
@@ -184,8 +213,9 @@ uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Coun
     return number;
 }
 
-uint32_t Recipe::add_child(const Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
+uint32_t Recipe::add_child(Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
                            const char* prefix) {
+    child.make_graph();
     TreeCopy copy({child.nodes_, child.sections_, child.bound_});
     for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
         if (const std::string why = why_not_copied(child.nodes_[i]); !why.empty())
@@ -698,11 +728,12 @@ void Recipe::leave_unused_handles() {
 
 // --- another driver's graph like it ---
 
-Ref<Recipe> Recipe::rebuild() const {
+Ref<Recipe> Recipe::rebuild() {
     return rebuild("only one graph at a time can be made of this template, which has conditional or memory nodes");
 }
 
-Ref<Recipe> Recipe::rebuild(const char* otherwise) const {
+Ref<Recipe> Recipe::rebuild(const char* otherwise) {
+    make_graph();
     TreeCopy copy({nodes_, sections_, bound_});
     for (uint32_t i = 0; i < nodes_.size(); ++i)
         if (const std::string why = why_not_copied(nodes_[i]); !why.empty())
@@ -715,7 +746,7 @@ Ref<Recipe> Recipe::rebuild(const char* otherwise) const {
     out->bound_ = bound_;
     out->kept_ = kept_;
     out->sealed_ = out->single_ = out->claimed_ = true;
-    out->make_graph();
+    out->make_graph();   // an empty one
     copy.add_to(*context_, out->graph_, {});
     out->nodes_ = std::move(copy.tree.nodes);
     return out;

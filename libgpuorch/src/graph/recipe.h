@@ -44,7 +44,8 @@ public:
 
     // --- while it is built. Inside a DriverScope. Throw Failure, std::bad_alloc ---
 
-    /// Makes an empty graph, unless the recipe has a graph.
+    /// Gives the driver a graph with all nodes, unless the recipe has one. Once the recipe is sealed, any thread may call
+    /// this, and has to before it looks at the graph or at native nodes.
     void make_graph();
     /// A graph that is being captured: it isn't ours before own().
     void borrow(CUgraph capturing) noexcept { graph_ = capturing; }
@@ -53,6 +54,8 @@ public:
     void read_made(GraphRecording& recording);
     /// Takes over the graph, even if this throws. Reads all nodes that aren't known yet, and all dependencies.
     void own(CUgraph graph, GraphRecording& recording);
+    /// Takes over the nodes of a recording that was direct to its end. The driver gets a graph when it needs one.
+    void own(GraphRecording& recording);
     /// Copies a graph of the caller's or of another library's, and keeps the node numbers. Throws
     /// Failure(GPO_NOT_SUPPORTED) with the node that can't be copied.
     void copy(CUgraph original);
@@ -84,7 +87,7 @@ public:
     uint32_t checked(uint32_t number, const char* what) const;
     /// Adds all nodes of the sealed `child` behind `after`, then an empty node behind them, and returns its number.
     /// Keeps `memory`, the child's. All or nothing.
-    uint32_t add_child(const Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
+    uint32_t add_child(Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
                        const char* prefix);
     /// Moves a recording into this body, which has no nodes; numbers stay. Inner bodies keep their recipes, and their
     /// nodes move to the graphs of the new conditional nodes. If this fails, the caller abandons `recorded`.
@@ -122,7 +125,9 @@ public:
     host::Mutex& ending() const noexcept { return ending_; }
     /// Makes another driver's graph like this, with the same node numbers. Inside a DriverScope. Throws
     /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
-    Ref<Recipe> rebuild() const;
+    Ref<Recipe> rebuild();
+    /// False if the driver has no graph of the recipe yet.
+    bool has_graph() const noexcept { return made_.load(std::memory_order_acquire); }
     /// Held while the driver makes or updates an executable graph of this graph: two threads may not read it at once.
     host::Mutex& instantiating() const noexcept { return instantiating_; }
     /// Throws Failure if a parameter can't have this value.
@@ -183,15 +188,17 @@ private:
     bool has_unused_handles() const noexcept;
     EventList events_of(bool wait) const;
     void leave_unused_handles();
-    Ref<Recipe> rebuild(const char* otherwise) const;
+    Ref<Recipe> rebuild(const char* otherwise);
 
     const Ref<Context> context_;
     const LaunchLimits limits_;
     const Ref<Scope> scope_;
     const bool body_ = false;
+    std::atomic<bool> made_{false};         // make_graph() has nothing to do
     CUgraph graph_ = nullptr;
     bool owned_ = false;
     std::vector<Node> nodes_;
+    size_t direct_ = 0;                     // of nodes_: recorded without the driver
     std::vector<Parameter> parameters_;
     Values values_;
     std::map<std::string, uint32_t, std::less<>> numbers_;   // of parameters_, by name

@@ -4,19 +4,33 @@
 #include <string_view>
 
 #include "kernel/launch.h"
+#include "stream/event.h"
 
 namespace gpo {
 
 // Takes the stream out of the recording, if the driver says that it isn't captured. Under its submit lock.
 static void leave_if_ended(Stream& stream) noexcept {
+    if (stream.direct_recording()) return;   // a later recording
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (stream.table().cuStreamIsCapturing(stream.native(), &status) != CUDA_SUCCESS) return;
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) stream.leave_recording();
 }
 
+// A kernel that is recorded has the priority of its stream.
+static LaunchAttributes attributes_of(const KernelWork& work, const Stream& stream) noexcept {
+    return {{work.cluster[0], work.cluster[1], work.cluster[2]},
+            work.cooperative,
+            work.has_priority ? work.priority : stream.priority()};
+}
+
 GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)), thread_(handle::thread_number()) {
+    members_.push_back({stream_, {}});
+}
+
+GraphRecording::~GraphRecording() = default;
+
+void GraphRecording::begin() {
     Context& context = stream_->context();
-    const driver::Table& table = context.table();
     DriverScope scope(context);
     const Submission::Lock lock(stream_->submission());
     if (const ErrorPtr failed = stream_->failure()) throw Failure(failed);
@@ -24,6 +38,25 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
         fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");
     stream_->join_recording();
     stream_->refuse_capture();
+    if (!stream_->wrapped() && stream_->private_handle()) {
+        number_ = captures::new_number();
+        begun_ = true;
+        direct_.store(true, std::memory_order_release);
+        captures::add(*this, number_);
+        stream_->join_direct(*this, number_);
+        if (stream_->private_handle()) return;
+        enter_capture();   // the handle was given out meanwhile
+        return;
+    }
+    begin_capture();
+    begun_ = true;
+    captures::add(*this, number_);
+}
+
+// Begins a capture of the first stream. If this throws, there is none.
+void GraphRecording::begin_capture() {
+    const driver::Table& table = stream_->table();
+    Context& context = stream_->context();
     CUresult result = table.cuStreamBeginCapture(stream_->native(), CU_STREAM_CAPTURE_MODE_RELAXED);
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         fail(GPO_CAPTURE_REFUSED, stream_->describe(), " is the legacy default stream, which can't be captured");
@@ -33,39 +66,51 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
     const CUgraphNode* after = nullptr;
     size_t count = 0;
     result = table.cuStreamGetCaptureInfo(stream_->native(), &status, &number, &graph_, &after, &count);
-    number_ = number;
     try {
         context.check(result, "cuStreamGetCaptureInfo");
-        captures::add(*this, number_);
     } catch (...) {
-        CUgraph graph = nullptr;
-        if (table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS && graph) table.cuGraphDestroy(graph);
-        leave_if_ended(*stream_);
+        give_up_capture();
+        if (!direct()) leave_if_ended(*stream_);
         throw;
     }
+    number_ = number;
 }
 
-GraphRecording::~GraphRecording() {
-    captures::remove(*this);
-    // Tries twice to enter the driver: a stream that stays in capture is useless.
-    for (int tries = 0; !ended_ && tries < 2; ++tries) discard();
+void GraphRecording::give_up_capture() noexcept {
+    const driver::Table& table = stream_->table();
+    CUgraph graph = nullptr;
+    if (table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS && graph) table.cuGraphDestroy(graph);
+    graph_ = nullptr;
 }
 
 void GraphRecording::discard() noexcept {
-    try {
-        DriverScope scope(stream_->context());
-        CUgraph graph = nullptr;
-        if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
-        leave();
-    } catch (const std::exception&) {
-        // Usually the device is lost, and the recording with it.
+    captures::remove(*this);
+    // Tries twice to enter the driver: a stream that stays in capture is useless.
+    for (int tries = 0; tries < 2; ++tries) {
+        {
+            std::lock_guard lock(lock_);
+            if (!begun_ || ended_) return;
+            ended_ = direct();
+        }
+        if (direct()) return leave();
+        try {
+            DriverScope scope(stream_->context());
+            CUgraph graph = nullptr;
+            if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
+            leave();
+        } catch (const std::exception&) {
+            // Usually the device is lost, and the recording with it.
+        }
     }
 }
 
 bool GraphRecording::on_this_thread() const noexcept { return thread_ == handle::thread_number(); }
 
 CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
-    ended_ = true;
+    {
+        std::lock_guard lock(lock_);
+        ended_ = true;
+    }
     const Submission::Lock lock(stream_->submission());
     const driver::Table& table = stream_->table();
     CUresult result = table.cuStreamEndCapture(stream_->native(), graph);
@@ -82,33 +127,53 @@ CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
 
 // Calls of the streams needn't check for a capture any more.
 void GraphRecording::leave() noexcept {
-    const auto leave_one = [](Stream& stream) {
-        const Submission::Lock lock(stream.submission());
-        leave_if_ended(stream);
-    };
-    leave_one(*stream_);
-    for (const Ref<Stream>& stream : joined_) leave_one(*stream);
+    std::vector<Member> members;
+    {
+        std::lock_guard lock(lock_);
+        members.swap(members_);
+    }
+    for (const Member& member : members) {
+        const Submission::Lock lock(member.stream->submission());
+        member.stream->leave_direct(*this);
+        if (!direct()) leave_if_ended(*member.stream);
+    }
 }
 
 CUgraph GraphRecording::end() {
     captures::remove(*this);
     CUgraph graph = nullptr;
-    const CUresult result = end_capture(&graph);
+    CUresult result = CUDA_SUCCESS;
+    bool direct = false;
+    {
+        std::lock_guard lock(lock_);
+        direct = this->direct();
+        ended_ = direct;
+        if (direct && !all_joined()) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    }
+    if (!direct) result = end_capture(&graph);
+    const bool broken = result != CUDA_SUCCESS || (!direct && !graph);
+    if (!broken && !first_refusal_) {
+        leave();
+        return graph;
+    }
+    ErrorPtr error = why_not_recorded(broken, result);
     leave();
-    const bool broken = result != CUDA_SUCCESS || !graph;
-    if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
     if (broken && is_sticky(result)) throw Failure(stream_->context().loss());
-    // After lack of memory the caller may try again; any other refused piece can't be recorded.
+    throw Failure(std::move(error));
+}
+
+// After lack of memory the caller may try again; any other refused piece can't be recorded.
+ErrorPtr GraphRecording::why_not_recorded(bool broken, CUresult result) const {
     const bool no_memory =
         first_refusal_ ? first_refusal_->status == GPO_OUT_OF_MEMORY : result == CUDA_ERROR_OUT_OF_MEMORY;
     auto error = std::make_shared<Error>();
     error->status = no_memory ? GPO_OUT_OF_MEMORY : GPO_CAPTURE_REFUSED;
-    error->native_code = result;
-    error->native_domain = result ? GPO_NATIVE_CUDA : GPO_NATIVE_NONE;
+    error->native_code = broken && !direct() ? result : CUDA_SUCCESS;
+    error->native_domain = error->native_code ? GPO_NATIVE_CUDA : GPO_NATIVE_NONE;
     error->message = first_refusal_ ? text("the recording lacks what was refused: ", first_refusal_->sentence())
                                     : why_broken(result);
-    throw Failure(std::move(error));
+    return error;
 }
 
 std::string GraphRecording::why_broken(CUresult result) const {
@@ -116,29 +181,208 @@ std::string GraphRecording::why_broken(CUresult result) const {
     if (result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         return "a call that can't be recorded, of another library or of the program, has broken the recording";
     std::string names;
-    for (const Ref<Stream>& stream : joined_) names += text(names.empty() ? "" : ", ", stream->describe());
+    for (size_t i = 1; i < members_.size(); ++i)
+        names += text(names.empty() ? "" : ", ", members_[i].stream->describe());
     return text("a stream joined the recording, and ", stream_->describe(), " doesn't wait for it at the end",
                 names.empty() ? "" : text("; these were given work: ", names));
 }
 
+// --- a direct recording ---
+
+const GraphRecording::Member* GraphRecording::find(const Stream& stream) const noexcept {
+    for (const Member& member : members_)
+        if (&*member.stream == &stream) return &member;
+    return nullptr;
+}
+
+GraphRecording::Member& GraphRecording::member(const Stream& stream) {
+    const Member* const found = ended_ ? nullptr : find(stream);
+    if (!found) fail(GPO_INVALID_STATE, stream.describe(), " is not in this recording");
+    return const_cast<Member&>(*found);
+}
+
+void GraphRecording::add(Stream& stream, const Operation& operation, NodeWork work,
+                         std::optional<LaunchAttributes> attributes) {
+    Ref<const Counted> owner = operation.owner();
+    std::lock_guard lock(lock_);
+    Member& at = member(stream);
+    std::vector<uint32_t> next{static_cast<uint32_t>(nodes_.size())};
+    Node& node = nodes_.emplace_back(Node{std::move(work), nullptr, {}, operation.label(), std::move(owner)});
+    node.attributes = attributes;
+    node.after.swap(at.last);
+    at.last.swap(next);
+}
+
+void GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work,
+                         std::vector<uint32_t> argument_bytes) {
+    add(stream, operation, node_work(work, std::move(argument_bytes)), attributes_of(work, stream));
+}
+
+void GraphRecording::add(Stream& stream, const Operation& operation, const RowsWork& work) {
+    add(stream, operation, node_work(stream.context(), work), std::nullopt);
+}
+
+void GraphRecording::add(Stream& stream, const Operation& operation, const FillWork& work) {
+    add(stream, operation, node_work(stream.context(), work), std::nullopt);
+}
+
+void GraphRecording::add(Stream& stream, const Operation& operation, const EventWork& work) {
+    add(stream, operation, EventNode{work.event, work.wait}, std::nullopt);
+}
+
+void GraphRecording::record(Stream& stream, Event& event) {
+    std::lock_guard lock(lock_);
+    std::vector<uint32_t> nodes = member(stream).last;
+    const auto known = std::find_if(points_.begin(), points_.end(),
+                                    [&](const Point& point) { return &*point.event == &event; });
+    if (known != points_.end()) known->nodes.swap(nodes);
+    else points_.push_back({Ref<Event>(&event), std::move(nodes)});
+}
+
+bool GraphRecording::wait(Stream& stream, Event& event) {
+    const bool joins = !stream.direct_recording();
+    // In a recording with streams of several devices, nodes would belong to other contexts than the template's.
+    const bool can_join = !stream.wrapped() && stream.private_handle() && &stream.context() == &stream_->context();
+    if ((!joins || can_join) && join(stream, event)) {
+        if (!joins || stream.private_handle()) return true;
+        enter_capture();   // the handle was given out meanwhile
+        return true;
+    }
+    enter_capture();
+    return false;
+}
+
+// Under lock_, so that the stream is in all that a capture takes over. False if the recording is captured by now.
+bool GraphRecording::join(Stream& stream, const Event& event) {
+    std::lock_guard lock(lock_);
+    if (!direct()) return false;
+    const auto point = std::find_if(points_.begin(), points_.end(),
+                                    [&](const Point& each) { return &*each.event == &event; });
+    if (ended_ || point == points_.end()) fail(GPO_INVALID_STATE, event.describe(), " is not in this recording");
+    if (!find(stream)) {
+        members_.push_back({Ref<Stream>(&stream), point->nodes});
+        stream.join_direct(*this, number_);
+        return true;
+    }
+    Member& waits = member(stream);
+    std::vector<uint32_t> last = waits.last;
+    for (const uint32_t node : point->nodes)
+        if (std::find(last.begin(), last.end(), node) == last.end()) last.push_back(node);
+    waits.last.swap(last);
+    return true;
+}
+
+std::vector<Node> GraphRecording::direct_nodes(size_t first) const {
+    std::lock_guard lock(lock_);
+    return {nodes_.begin() + static_cast<ptrdiff_t>(std::min(first, nodes_.size())), nodes_.end()};
+}
+
+CUgraphNode GraphRecording::direct_native(uint32_t number) const {
+    std::lock_guard lock(lock_);
+    return nodes_[number].native;
+}
+
+std::vector<Node> GraphRecording::take_direct_nodes(size_t first) {
+    std::lock_guard lock(lock_);
+    nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(first));
+    return std::move(nodes_);
+}
+
+uint32_t GraphRecording::direct_last(const Stream& stream, uint32_t none) const {
+    std::lock_guard lock(lock_);
+    const std::vector<uint32_t>& last = const_cast<GraphRecording*>(this)->member(stream).last;
+    return last.size() == 1 ? last[0] : none;
+}
+
+void GraphRecording::set_direct_last(const Stream& stream, uint32_t node) {
+    std::vector<uint32_t> last{node};
+    std::lock_guard lock(lock_);
+    member(stream).last.swap(last);
+}
+
+// Whether the first stream waits for all that the others were given. Under lock_.
+bool GraphRecording::all_joined() const {
+    std::vector<bool> behind(nodes_.size());
+    for (const uint32_t last : members_[0].last) behind[last] = true;
+    for (size_t i = nodes_.size(); i-- > 0;)   // nodes come behind nodes with lower numbers
+        if (behind[i])
+            for (const uint32_t before : nodes_[i].after) behind[before] = true;
+    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+        return std::all_of(member.last.begin(), member.last.end(), [&](uint32_t last) { return behind[last]; });
+    });
+}
+
+// --- from a direct recording to a capture ---
+
+void GraphRecording::enter_capture() {
+    std::lock_guard lock(lock_);
+    if (!direct() || ended_) return;
+    DriverScope scope(stream_->context());
+    const uint64_t before = number_;
+    begin_capture();
+    try {
+        move_into_capture(before);
+    } catch (...) {
+        give_up_capture();
+        number_ = before;
+        for (Node& node : nodes_) node.native = nullptr;
+        throw;
+    }
+    for (const Point& point : points_) point.event->move_recording(before, number_, *stream_);
+    captures::renumber(*this, number_);
+    for (const Member& member : members_) member.stream->enter_capture();
+    direct_.store(false, std::memory_order_release);
+}
+
+// Adds the nodes to the graph that is being captured, and puts streams and events where they were.
+void GraphRecording::move_into_capture(uint64_t before) {
+    Context& context = stream_->context();
+    const driver::Table& table = context.table();
+    for (uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].native = add_recorded(context, nodes_, i, graph_);
+    struct Joint {
+        explicit Joint(Context& context) : context(context) {
+            context.check(context.table().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+        }
+        ~Joint() { context.table().cuEventDestroy(event); }
+        Joint(const Joint&) = delete;
+        Joint& operator=(const Joint&) = delete;
+        Context& context;
+        CUevent event = nullptr;
+    } joint(context);
+    context.check(table.cuEventRecord(joint.event, stream_->native()), "cuEventRecord");
+    for (size_t i = 1; i < members_.size(); ++i) {
+        Stream& stream = *members_[i].stream;
+        context.check(table.cuStreamWaitEvent(stream.native(), joint.event, CU_EVENT_WAIT_DEFAULT),
+                      "cuStreamWaitEvent");
+        set_dependencies(stream, members_[i].last);
+    }
+    for (const Point& point : points_) {
+        if (point.event->capture() != before) continue;   // recorded elsewhere since
+        set_dependencies(*stream_, point.nodes);
+        context.check(table.cuEventRecord(point.event->native(), stream_->native()), "cuEventRecord");
+    }
+    set_dependencies(*stream_, members_[0].last);
+}
+
+void GraphRecording::set_dependencies(Stream& stream, const std::vector<uint32_t>& nodes) {
+    std::vector<CUgraphNode> natives;
+    for (const uint32_t node : nodes) natives.push_back(nodes_[node].native);
+    stream.context().check(stream.table().cuStreamUpdateCaptureDependencies(
+                               stream.native(), natives.data(), natives.size(), CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+                           "cuStreamUpdateCaptureDependencies");
+}
+
 // --- what streams report ---
 
-// A kernel that is captured has the priority of its stream.
 static std::optional<LaunchAttributes> attributes_of(const Operation& operation, const Stream& stream) noexcept {
     const auto* launch = dynamic_cast<const LaunchKernel*>(&operation);
-    if (!launch) return std::nullopt;
-    const KernelWork& work = launch->record();
-    return LaunchAttributes{{work.cluster[0], work.cluster[1], work.cluster[2]},
-                            work.cooperative,
-                            work.has_priority ? work.priority : stream.priority()};
+    return launch ? std::optional(attributes_of(launch->record(), stream)) : std::nullopt;
 }
 
 void GraphRecording::captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept {
     std::lock_guard lock(lock_);
     try {
-        const auto is_this = [&](const Ref<Stream>& joined) { return &*joined == &stream; };
-        if (&stream != &*stream_ && std::none_of(joined_.begin(), joined_.end(), is_this))
-            joined_.push_back(Ref<Stream>(&stream));
+        if (!find(stream)) members_.push_back({Ref<Stream>(&stream), {}});
         const Operation& what = operation.content(stream);
         Ref<const Counted> owner = what.owner();
         if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // the operation made no node

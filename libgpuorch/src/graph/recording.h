@@ -1,8 +1,14 @@
-// A recording: the capture of a stream and of all that join it, as a transaction.
+// A recording of a stream and of all that join it, as a transaction.
+//
+// As long as a recording is direct, operations add nodes to it, each stream has its last nodes, and events name nodes.
+// Where only the driver can record an operation, the recording *enters the capture*: the nodes move into a capture of
+// the driver, with the streams and events where they were. From then on streams report the operations that are captured
+// (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
 //
 // The capture is in relaxed mode: calls on other threads, and allocations, don't break it. The capture always ends with
-// the recording, and then all streams can be used again. Meanwhile streams report the operations that they are given
-// (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
+// the recording, and then all streams can be used again.
+//
+// Locks: `lock_` is taken inside submit locks and inside the lock of the list of listeners.
 #pragma once
 
 #include <optional>
@@ -18,19 +24,28 @@ namespace gpo {
 
 class GraphRecording final : public CaptureListener {
 public:
-    /// Begins. Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is unchanged.
+    /// Has no effect before begin().
     explicit GraphRecording(Ref<Stream> stream);
-    /// Discards the recording, unless it has ended.
-    ~GraphRecording();
-    GraphRecording(const GraphRecording&) = delete;
-    GraphRecording& operator=(const GraphRecording&) = delete;
+    /// Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is unchanged.
+    void begin();
+    /// Ends the recording, unless it has ended: the streams can be used as before.
+    void discard() noexcept;
 
     Stream& stream() const noexcept { return *stream_; }
     bool on_this_thread() const noexcept override;
-    /// The graph being captured, which isn't ours.
+    /// Whether the driver captures nothing.
+    bool direct() const noexcept { return direct_.load(std::memory_order_acquire); }
+    /// The graph being captured, which isn't ours; NULL while the recording is direct.
     CUgraph graph() const noexcept { return graph_; }
 
-    /// A node that an operation of ours made.
+    /// The nodes that were recorded without the driver, in order, from number `first` on. Once the capture was entered
+    /// they have native nodes. Throws std::bad_alloc.
+    std::vector<Node> direct_nodes(size_t first) const;
+    CUgraphNode direct_native(uint32_t number) const;
+    /// The same, moved out of an ended recording.
+    std::vector<Node> take_direct_nodes(size_t first);
+
+    /// A node that an operation of ours made in the capture.
     struct Made {
         CUgraphNode node;
         const char* label;               // interned
@@ -49,29 +64,65 @@ public:
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
     CUgraphNode last(Stream& stream) const;
     void set_last(Stream& stream, CUgraphNode node);
-    /// Ends. The caller owns the graph. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or
-    /// Failure(GPO_OUT_OF_MEMORY) if the reason was lack of memory; the recording has ended then too.
+    /// The same in a direct recording, with the node's number from 0; `none`: there is none or there are several.
+    uint32_t direct_last(const Stream& stream, uint32_t none) const;
+    void set_direct_last(const Stream& stream, uint32_t node);
+    /// Ends. The caller owns the graph, which is NULL if the recording was direct. Throws Failure(GPO_CAPTURE_REFUSED)
+    /// with the first reason, or Failure(GPO_OUT_OF_MEMORY) if the reason was lack of memory; the recording has ended
+    /// then too.
     CUgraph end();
 
+    void enter_capture() override;
+
 private:
+    // A stream in the recording. `last`: nodes that its next node comes behind, while the recording is direct.
+    struct Member {
+        Ref<Stream> stream;
+        std::vector<uint32_t> last;
+    };
+    // The nodes that an event names.
+    struct Point {
+        Ref<Event> event;
+        std::vector<uint32_t> nodes;
+    };
+    ~GraphRecording() override;
+    void add(Stream& stream, const Operation& operation, const KernelWork& work,
+             std::vector<uint32_t> argument_bytes) override;
+    void add(Stream& stream, const Operation& operation, const RowsWork& work) override;
+    void add(Stream& stream, const Operation& operation, const FillWork& work) override;
+    void add(Stream& stream, const Operation& operation, const EventWork& work) override;
+    void add(Stream& stream, const Operation& operation, NodeWork work, std::optional<LaunchAttributes> attributes);
+    void record(Stream& stream, Event& event) override;
+    bool wait(Stream& stream, Event& event) override;
+    bool join(Stream& stream, const Event& event);
+    const Member* find(const Stream& stream) const noexcept;
+    Member& member(const Stream& stream);
+    void begin_capture();
+    void move_into_capture(uint64_t before);
+    void set_dependencies(Stream& stream, const std::vector<uint32_t>& nodes);
+    void give_up_capture() noexcept;
+    bool all_joined() const;
+    ErrorPtr why_not_recorded(bool broken, CUresult result) const;
     void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept override;
     void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept override;
-    void discard() noexcept;
     CUresult end_capture(CUgraph* graph) noexcept;
     void leave() noexcept;
     std::string why_broken(CUresult result) const;
 
     const Ref<Stream> stream_;
     const uint64_t thread_;
-    uint64_t number_ = 0;                // of the capture
-    CUgraph graph_ = nullptr;
-    bool ended_ = false;
-    // Under the lock of the list of listeners while the recording is in it.
+    std::atomic<bool> direct_{false};    // written under lock_
     mutable host::Mutex lock_;
-    std::vector<Made> made_;
-    size_t passed_ = 0;  // of made_
+    // Under lock_:
+    uint64_t number_ = 0;                // of the recording, then of the capture
+    CUgraph graph_ = nullptr;
+    bool begun_ = false, ended_ = false;
+    std::vector<Node> nodes_;            // recorded without the driver
+    std::vector<Point> points_;
+    std::vector<Member> members_;        // first stream_, then the other streams that were given something
+    std::vector<Made> made_;             // in the capture
+    size_t passed_ = 0;                  // of made_
     ErrorPtr first_refusal_;
-    std::vector<Ref<Stream>> joined_;    // the other streams that were given something
 };
 
 }  // namespace gpo

@@ -43,7 +43,8 @@ void Template::discard() noexcept {
 
 // Ends the capture: the streams can be used as before.
 void Template::stop_recording() noexcept {
-    recording_.reset();
+    recording_->discard();
+    recording_ = nullptr;
     const Ref<Recipe> recorded = std::move(recorded_);
     leave(*recorded);
 }
@@ -78,13 +79,15 @@ void Template::begin(Ref<Stream> stream) {
     Ref<Recipe> recipe;
     if (current_->body()) recipe = begin_body();
     else recipe = make<Recipe>(context_, current_.get());
+    auto recording = make<GraphRecording>(std::move(stream));
     try {
-        recording_ = std::make_unique<GraphRecording>(std::move(stream));
+        recording->begin();
     } catch (...) {
+        recording->discard();
         leave(*recipe);
         throw;
     }
-    recipe->borrow(recording_->graph());
+    recording_ = std::move(recording);
     recorded_ = std::move(recipe);
     usable_.store(nullptr, std::memory_order_release);
 }
@@ -115,13 +118,14 @@ void Template::end() {
     std::lock_guard lock(lock_);
     required_recording("the end");
     // The recording is over even if this fails.
-    const std::unique_ptr<GraphRecording> recording = std::move(recording_);
+    const Ref<GraphRecording> recording = std::move(recording_);
     const Ref<Recipe> recorded = std::move(recorded_);
     try {
         DriverScope scope(*context_);
         const CUgraph graph = recording->end();
         std::lock_guard building(recorded->scope().building);
-        recorded->own(graph, *recording);
+        if (graph) recorded->own(graph, *recording);
+        else recorded->own(*recording);
         if (recorded->has_strays())
             fail(GPO_DRIVER_ERROR, describe(),
                  ": a node that couldn't be added couldn't be taken out of the recording");
@@ -149,6 +153,7 @@ uint32_t Template::last_node(Stream& stream) {
     require_runtime(stream);
     std::lock_guard lock(lock_);
     const GraphRecording& recording = required_recording("the last node");
+    if (recording.direct()) return recording.direct_last(stream, Recipe::kNone) + 1;
     DriverScope scope(stream.context());
     const CUgraphNode node = recording.last(stream);
     std::lock_guard building(recorded_->scope().building);
@@ -163,7 +168,9 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     DriverScope scope(stream.context());
     std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(*recording_);
-    recording.set_last(stream, recorded_->nodes()[recorded_->checked(node, "node")].native);
+    const uint32_t number = recorded_->checked(node, "node");
+    if (recording.direct()) recording.set_direct_last(stream, number);
+    else recording.set_last(stream, recorded_->nodes()[number].native);
 }
 
 void Template::clear() {
@@ -187,7 +194,8 @@ void Template::copy(CUgraph original) {
 
 void Template::make_buildable(Recipe& recipe) {
     if (recording_) {
-        required_recording("adding to it");
+        required_recording("adding to it").enter_capture();
+        recipe.borrow(recording_->graph());
         recipe.read_made(*recording_);
         return;
     }
@@ -320,7 +328,12 @@ void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uin
     DriverScope scope(*context_);
     Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
-    make_buildable(recipe);
+    if (recording_) {
+        required_recording("a parameter");
+        recipe.read_made(*recording_);
+    } else {
+        refuse_finished(recipe);
+    }
     recipe.add_parameter(name, {recipe.checked(node, "node"), what, index});
 }
 
@@ -353,7 +366,6 @@ Ref<Recipe> Template::seal() {
         DriverScope scope(*context_);
         std::lock_guard building(current_->scope().building);
         if (current_->scope().recordings) fail(GPO_INVALID_STATE, "a body of ", describe(), " is being recorded");
-        current_->make_graph();
         current_->seal();
     }
     usable_.store(current_.get(), std::memory_order_release);
@@ -362,6 +374,10 @@ Ref<Recipe> Template::seal() {
 
 CUgraph Template::native() {
     const Ref<Recipe> recipe = seal();
+    {
+        DriverScope scope(*context_);
+        recipe->make_graph();
+    }
     recipe->note_given_out();
     return recipe->graph();
 }

@@ -155,7 +155,7 @@ private:
     std::atomic<const Recipe*> usable_{nullptr};
     // Under lock_:
     Ref<Recipe> current_, recorded_;         // recorded_: NULL without a recording
-    std::unique_ptr<GraphRecording> recording_;   // of recorded_
+    Ref<GraphRecording> recording_;          // of recorded_
     host::Mutex notes_lock_;   // a leaf
     std::string last_rebuild_, last_dropped_;   // under notes_lock_
 };

@@ -78,6 +78,7 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         take_over(std::move(next));
         return true;
     }
+    recipe->make_graph();
     CUgraphExecUpdateResultInfo info;
     std::memset(&info, 0, sizeof info);
     CUresult result;
@@ -106,7 +107,8 @@ bool Graph::patch_differences(const Recipe& recipe) {
     for (const Node& node : instance_.recipe->nodes()) now.push_back(&node.work);
     for (const Patched& patched : instance_.patched) now[patched.node] = &patched.work;
     const auto differ = patchable_differences(*instance_.recipe, recipe, now);
-    if (!differ || differ->size() > now.size() / 2) return false;   // the driver's update costs no more
+    // The driver's update costs no more than many patches, if the driver has a graph of the recipe.
+    if (!differ || (recipe.has_graph() && differ->size() > now.size() / 2)) return false;
     const auto patch = [&](uint32_t node, const NodeWork& work) {
         return patch_node(context(), exec_, instance_.natives[node], work);
     };
@@ -139,6 +141,7 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
     Ref<Executable> made;
     Instance next;
     try {
+        built->make_graph();
         next = prepare(recipe, built, *built);
         made = instantiate(built);
     } catch (...) {

@@ -10,6 +10,7 @@ namespace gpo {
 
 namespace {
 
+constexpr uint32_t kPortableCluster = 8;
 constexpr uint32_t kMostPerCluster = 16;   // 8 on every device; up to 16 if the function was allowed more
 
 std::string shape_text(const uint32_t (&dims)[3]) { return text(dims[0], " × ", dims[1], " × ", dims[2]); }
@@ -175,6 +176,17 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
     if (issued.result == CUDA_ERROR_NOT_SUPPORTED)
         error->message += ": a kernel that launches graphs (gpuorch/device/graph.cuh) runs in graphs alone";
     throw Failure(std::move(error));
+}
+
+// The driver alone knows the sizes of some functions' arguments, loads some with their first launch, and decides
+// whether a cluster of more than 8 blocks fits.
+bool LaunchKernel::add_to(Stream& stream, CaptureListener& recording) {
+    const Function& function = kernel_.function();
+    const uint32_t blocks = work_.cluster[0] * work_.cluster[1] * work_.cluster[2];
+    if (!function.loaded || !function.parameters_known || blocks > kPortableCluster) return false;
+    recording.add(stream, *this, work_, argument_bytes());
+    stream.submission().count(work_);
+    return true;
 }
 
 // Loading a function may fail, and launch attributes can't be changed in a graph.

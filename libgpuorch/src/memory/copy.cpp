@@ -32,6 +32,24 @@ trace::Engine engine_of(Context& context, uint64_t destination, uint64_t source)
     return to_device ? trace::Engine::copy_in : trace::Engine::copy_out;
 }
 
+// Finds out on which sides device memory is. False if a side is other than pinned memory or the context's own device
+// memory, or goes beyond it: only the driver can record such a copy, or refuse it. Inside a DriverScope.
+bool place_for_graph(Context& context, RowsWork& work) {
+    const Accesses touched = accesses(work);
+    const auto look = [&](const Extent& extent, bool& on_device) {
+        const Place place = place_of(context, extent.address);
+        on_device = place.kind == GPO_MEMORY_DEVICE;
+        const bool usable = on_device ? place.ordinal == context.ordinal() : place.kind == GPO_MEMORY_PINNED;
+        return usable && place.bytes != 0 && place.holds(extent.address, extent.bytes);
+    };
+    return look(touched.writes, work.to_device) && look(touched.reads, work.from_device);
+}
+
+RowsWork row_of(uint64_t destination, uint64_t source, uint64_t bytes) noexcept {
+    return {.destination = destination, .source = source, .destination_pitch = bytes, .source_pitch = bytes,
+            .width = bytes, .height = 1};
+}
+
 }  // namespace
 
 // --- one range ---
@@ -168,6 +186,23 @@ void Copy::issue_unknown(Stream& stream) {
     if (pageable) count_pageable(context_, work_.bytes);
 }
 
+bool Copy::add_to(Stream& stream, CaptureListener& recording) {
+    if (work_.bytes == 0) return true;
+    RowsWork row = row_of(work_.destination, work_.source, work_.bytes);
+    if (both_known_ && work_.way != Way::between && work_.way != Way::peer) {
+        row.to_device = work_.way != Way::to_host;
+        row.from_device = work_.way != Way::to_device;
+    } else {
+        if (work_.way == Way::peer || !place_for_graph(context_, row)) return false;
+        const bool as_said = (work_.way == Way::between || row.to_device == (work_.way != Way::to_host)) &&
+                             (work_.way == Way::between || row.from_device == (work_.way != Way::to_device));
+        if (!as_said) return false;
+    }
+    recording.add(stream, *this, row);
+    stream.submission().count(work_);
+    return true;
+}
+
 trace::Work Copy::work() const noexcept {
     if (work_.bytes == 0) return {};
     switch (work_.way) {
@@ -253,6 +288,14 @@ void CopyRows::issue(Stream& stream) {
     context_.check(issued.result, issued.function);
     stream.submission().count(work_);
     if (to.pageable() || from.pageable()) count_pageable(context_, bytes_of(work_));
+}
+
+bool CopyRows::add_to(Stream& stream, CaptureListener& recording) {
+    if (work_.height == 0) return true;
+    if (!place_for_graph(context_, work_)) return false;
+    recording.add(stream, *this, work_);
+    stream.submission().count(work_);
+    return true;
 }
 
 trace::Work CopyRows::work() const noexcept {
@@ -398,6 +441,18 @@ void CopyBatch::check_pinned(size_t first, size_t last) const {
         check_pinned_throughout(context_, "destination", destinations_[i], sizes_[i]);
         check_pinned_throughout(context_, "source", sources_[i], sizes_[i]);
     }
+}
+
+bool CopyBatch::add_to(Stream& stream, CaptureListener& recording) {
+    check_pieces();
+    std::vector<RowsWork> rows;
+    for (size_t i = 0; i < count_; ++i) {
+        rows.push_back(row_of(destinations_[i], sources_[i], sizes_[i]));
+        if (!place_for_graph(context_, rows.back())) return false;
+    }
+    for (const RowsWork& row : rows) recording.add(stream, *this, row);
+    stream.submission().count_copies(count_, total_);
+    return true;
 }
 
 void CopyBatch::issue(Stream& stream) {

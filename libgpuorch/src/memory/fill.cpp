@@ -76,6 +76,14 @@ void Fill::issue(Stream& stream) {
     stream.submission().count(work_);
 }
 
+bool Fill::add_to(Stream& stream, CaptureListener& recording) {
+    if (empty()) return true;
+    if (!known_) return false;   // the driver finds out whether the memory can be filled
+    recording.add(stream, *this, work_);
+    stream.submission().count(work_);
+    return true;
+}
+
 std::unique_ptr<Operation> Fill::held_copy() const {
     if (!empty()) check_fully();
     return std::make_unique<Fill>(*this);

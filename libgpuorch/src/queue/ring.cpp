@@ -189,7 +189,7 @@ gpo_launch one_block(const char* label, uint64_t tasks) {
     return launch;
 }
 
-// Reads tasks from pinned memory that is reused, so can't be captured or learned.
+// Reads tasks from pinned memory that is reused, so can't be recorded or learned.
 class Push final : public LaunchKernel {
 public:
     using LaunchKernel::LaunchKernel;
@@ -197,6 +197,7 @@ public:
         stream.refuse_capture();
         LaunchKernel::issue(stream);
     }
+    bool add_to(Stream&, CaptureListener&) override { return false; }
     LearnableWork learnable() const noexcept override { return {}; }
 };
 

@@ -30,6 +30,7 @@ public:
         }
         return false;
     }
+    static void renumber(CaptureListener& listener, uint64_t capture) noexcept { listener.capture_ = capture; }
     template <class Visit>
     void visit(uint64_t capture, Visit visit) noexcept {
         std::lock_guard lock(lock_);
@@ -59,6 +60,7 @@ struct Point {
 // The captured stream's capture and last node. Inside a DriverScope.
 Point point_of(Stream& stream) noexcept {
     if (!stream.given_out() || stream.detached()) return {};
+    if (const uint64_t recording = stream.direct_recording()) return {recording};
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t number = 0;
     CUgraph graph = nullptr;
@@ -83,6 +85,19 @@ void remove(CaptureListener& listener) noexcept {
     if (g_listeners.remove(listener)) trace::remove_watcher();
 }
 
+uint64_t new_number() noexcept {
+    static constinit std::atomic<uint64_t> newest{uint64_t{1} << 62};
+    return newest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void renumber(CaptureListener& listener, uint64_t capture) noexcept { g_listeners.renumber(listener, capture); }
+
+Ref<CaptureListener> find(uint64_t capture) noexcept {
+    Ref<CaptureListener> found;
+    g_listeners.visit(capture, [&](CaptureListener& listener) { found = Ref<CaptureListener>(&listener); });
+    return found;
+}
+
 bool any() noexcept { return g_listeners.any(); }
 
 bool is_recording(uint64_t capture) noexcept {
@@ -92,6 +107,7 @@ bool is_recording(uint64_t capture) noexcept {
 }
 
 void note_captured(Stream& stream, const Operation& operation) noexcept {
+    if (stream.direct_recording()) return;   // the operation has added itself
     const Point point = point_of(stream);
     if (!point.capture) return;
     ErrorPtr unknown;   // the recording couldn't keep the operation's objects

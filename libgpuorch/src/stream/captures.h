@@ -1,19 +1,47 @@
-// Listeners that record the operations of captured streams: graph templates (graph/recording.h).
+// Recordings of streams' operations, in graph templates (graph/recording.h).
+//
+// A recording has two forms. At first operations add their records to it, and the driver isn't involved: the recording
+// is *direct*. Where only the driver can record an operation, the recording goes on in a capture of the driver, and
+// then listens to what is captured. Wrapped streams, and streams whose native handle was given out, are captured from
+// the start.
 #pragma once
 
 #include <cuda.h>
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "core/error.h"
+#include "stream/work.h"
 
 namespace gpo {
 
+class Event;
 class Operation;
 class Stream;
 
-class CaptureListener {
+class CaptureListener : public Counted {
 public:
+    // --- a direct recording. Under the submit lock of the stream, inside a DriverScope of its context. Throw Failure,
+    // std::bad_alloc, and then nothing was added ---
+
+    /// Add a node behind the stream's last nodes. The recording copies the arguments, whose sizes are `argument_bytes`.
+    virtual void add(Stream& stream, const Operation& operation, const KernelWork& work,
+                     std::vector<uint32_t> argument_bytes) = 0;
+    virtual void add(Stream& stream, const Operation& operation, const RowsWork& work) = 0;
+    virtual void add(Stream& stream, const Operation& operation, const FillWork& work) = 0;
+    virtual void add(Stream& stream, const Operation& operation, const EventWork& work) = 0;
+    /// The event names the stream's last nodes.
+    virtual void record(Stream& stream, Event& event) = 0;
+    /// The stream's next nodes come behind those that the event names, too. A stream that is in no recording joins this
+    /// one. False if the stream or the recording has to be captured: the recording is, and has recorded the event.
+    virtual bool wait(Stream& stream, Event& event) = 0;
+    /// Goes on in a capture of the driver, unless the recording is one already. Any thread; the calling thread may hold
+    /// submit locks.
+    virtual void enter_capture() = 0;
+
+    // --- a capture of the driver ---
     /// An operation was captured; the stream's later work comes after `node`, or after several nodes (NULL). Under the
     /// stream's submit lock and the lock of the list: makes no driver calls.
     virtual void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept = 0;
@@ -23,18 +51,26 @@ public:
     virtual bool on_this_thread() const noexcept = 0;
 
 protected:
-    ~CaptureListener() = default;
+    ~CaptureListener() override = default;
 
 private:
     friend class CaptureListeners;
     CaptureListener* next_ = nullptr;   // in the list
-    uint64_t capture_ = 0;
+    std::atomic<uint64_t> capture_{0};
 };
 
 namespace captures {
 
+/// A number for a direct recording. The driver gives its captures other numbers.
+uint64_t new_number() noexcept;
+/// Whether the number is that of a direct recording.
+constexpr bool is_direct(uint64_t capture) noexcept { return capture >> 62 == 1; }
 /// `capture`: its number (Stream::capture).
 void add(CaptureListener& listener, uint64_t capture) noexcept;
+/// A direct recording goes on in a capture with this number.
+void renumber(CaptureListener& listener, uint64_t capture) noexcept;
+/// The recording with this number, if it hasn't ended.
+Ref<CaptureListener> find(uint64_t capture) noexcept;
 /// After the return the listener isn't called any more.
 void remove(CaptureListener& listener) noexcept;
 

@@ -26,23 +26,17 @@ public:
 
     bool plain() const noexcept override { return true; }
     Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
+    bool add_to(Stream& stream, CaptureListener& recording) override {
+        if (!event_->recordable_directly(stream)) return false;
+        if (event_->external()) recording.add(stream, *this, EventWork{event_->native(), false});
+        else put_in_capture(stream, stream.capture(), &recording);
+        return true;
+    }
     void issue(Stream& stream) override {
         if (recording_) return issue_held(stream);
         const uint64_t capture = stream.capture();
         if (capture && event_->external()) return event_->add_node(stream, capture, false);
-        // Replaces the event's newest recording, which another thread may be copying (Event::snapshot). The copying
-        // thread sets watched_ before it copies, and holds native_lock_ until the copy is made. Hence either the copy
-        // has the new recording, or this thread sees watched_ and replaces newest_.
-        Ref<Recording> before, point;   // released after the locks
-        std::unique_lock native(event_->native_lock_, std::defer_lock);
-        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] native.lock();
-        record(stream, capture);
-        host::light_fence();
-        if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return;
-        if (!native.owns_lock()) native.lock();
-        if (!capture) point = own_point(stream);
-        std::lock_guard lock(event_->newest_lock_);
-        before = event_->set_newest(std::move(point));
+        put_in_capture(stream, capture, nullptr);
     }
     std::unique_ptr<Operation> held_copy() const override {
         auto held = std::make_unique<RecordEvent>(*this);
@@ -57,8 +51,26 @@ public:
     void afterwards(const ErrorPtr&) noexcept override { recording_->release_waiting(); }
 
 private:
-    void record(Stream& stream, uint64_t capture) {
-        if (event_->shared_) [[unlikely]] {
+    // `capture` 0: outside of any. `direct`: the direct recording with this number, or NULL.
+    void put_in_capture(Stream& stream, uint64_t capture, CaptureListener* direct) {
+        // Replaces the event's newest recording, which another thread may be copying (Event::snapshot). The copying
+        // thread sets watched_ before it copies, and holds native_lock_ until the copy is made. Hence either the copy
+        // has the new recording, or this thread sees watched_ and replaces newest_.
+        Ref<Recording> before, point;   // released after the locks
+        std::unique_lock native(event_->native_lock_, std::defer_lock);
+        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] native.lock();
+        record(stream, capture, direct);
+        host::light_fence();
+        if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return;
+        if (!native.owns_lock()) native.lock();
+        if (!capture) point = own_point(stream);
+        std::lock_guard lock(event_->newest_lock_);
+        before = event_->set_newest(std::move(point));
+    }
+    void record(Stream& stream, uint64_t capture, CaptureListener* direct) {
+        if (direct) {
+            direct->record(stream, *event_);
+        } else if (event_->shared_) [[unlikely]] {
             if (capture)
                 fail(GPO_CAPTURE_REFUSED, event_->describe(), " is of several processes: no capture can record it");
             event_->shared_->record(stream);
@@ -82,7 +94,7 @@ private:
         gpo::issue(stream, EventWork{recording_->point(), false});
         {
             std::lock_guard native(event_->native_lock_);
-            if (event_->newest() == recording_) record(stream, 0);
+            if (event_->newest() == recording_) record(stream, 0, nullptr);
         }
         recording_->end(nullptr);
     }
@@ -110,6 +122,13 @@ public:
 
     bool may_join_capture() const noexcept override {
         return !bound_ && (event_->capture_.load(std::memory_order_acquire) != 0 || event_->recorded_by_others());
+    }
+
+    bool add_to(Stream& stream, CaptureListener& recording) override {
+        if (bound_ || !event_->recordable_directly(stream)) return false;
+        if (event_->external()) recording.add(stream, *this, EventWork{event_->native(), true});
+        else issue(stream);
+        return true;
     }
 
     /// Determines the recording to wait for, however long the stream is held. Under no lock. Throws.
@@ -156,6 +175,7 @@ public:
         const bool others = event_->recorded_by_others();   // perhaps in an unknown capture
         if (of_stream && of_stream != of_event && !others)
             refuse_capture(stream, of_event);          // the driver would invalidate the whole capture
+        if (captures::is_direct(of_event) && wait_directly(stream, of_event)) return;
         if ((of_event || others) && !of_stream) stream.join_recording();   // the wait joins the stream to the capture
         wait(stream, newest.native);
         if (others && !of_stream && !stream.capturing()) stream.leave_recording();   // usually there is no capture
@@ -178,6 +198,12 @@ public:
     }
 
 private:
+    // False if the recording goes on in a capture of the driver, in which the event is recorded.
+    bool wait_directly(Stream& stream, uint64_t recording) {
+        const Ref<CaptureListener> found = captures::find(recording);
+        if (!found) event_->refuse_capture(true);
+        return found->wait(stream, *event_);
+    }
     void issue_bound(Stream& stream) {
         if (!recording_ && !itself_) return;   // the event had no recording
         if (const ErrorPtr dropped = recording_ ? recording_->dropped() : nullptr) throw NeverPossible(dropped);
@@ -552,6 +578,22 @@ void Event::copy_native_to(Recording& to) {
 
 Ref<const Counted> Event::owner_of_nodes() const noexcept {
     return external() ? Ref<const Counted>(this) : nullptr;
+}
+
+bool Event::recordable_directly(const Stream& stream) const noexcept {
+    return !shared_ && !recorded_by_others() && &stream.context() == &*context_;
+}
+
+void Event::move_recording(uint64_t from, uint64_t to, const Stream& on) noexcept {
+    if (!capture_.compare_exchange_strong(from, to, std::memory_order_acq_rel)) return;
+    captured_on_.store(&on, std::memory_order_relaxed);
+}
+
+void Event::expose() {
+    note_recorded_by_others();
+    const uint64_t capture = capture_.load(std::memory_order_acquire);
+    if (!captures::is_direct(capture)) return;
+    if (const Ref<CaptureListener> recording = captures::find(capture)) recording->enter_capture();
 }
 
 // Adds a node to the capture of a stream, inside a DriverScope: each launch of the graph records the event, or waits

@@ -38,6 +38,14 @@ public:
     /// Notes that from now on the event may be recorded without the library.
     void note_recorded_by_others() noexcept { recorded_by_others_.store(true, std::memory_order_release); }
 
+    /// Gives out the native handle: from now on the event may be recorded without the library, and a recording of it in
+    /// a template is part of a capture of the driver. Throws Failure.
+    void expose();
+    /// The number of the recording or the capture that has the newest recording; 0: none. Any thread.
+    uint64_t capture() const noexcept { return capture_.load(std::memory_order_acquire); }
+    /// The newest recording, if it lies in the direct recording `from`, lies in the capture `to` now, on a stream.
+    void move_recording(uint64_t from, uint64_t to, const Stream& on) noexcept;
+
     gpo_status record(Stream& stream);
     gpo_status query();
     gpo_status wait(uint64_t deadline);
@@ -85,6 +93,7 @@ private:
     void refuse_unusable();
     void refuse_captured_by_others();
     Ref<const Counted> owner_of_nodes() const noexcept;
+    bool recordable_directly(const Stream& stream) const noexcept;
     void add_node(Stream& stream, uint64_t capture, bool wait);
     bool recorded_by_others() const noexcept { return recorded_by_others_.load(std::memory_order_acquire); }
     bool never_recorded() const noexcept {

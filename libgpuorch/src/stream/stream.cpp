@@ -234,9 +234,44 @@ bool Stream::may_run() noexcept {
     }
 }
 
-CUstream Stream::expose() noexcept {
-    exposed_.store(Exposed::given_out, std::memory_order_release);
+CUstream Stream::expose() {
+    // First the flag: a recording that the stream joins from now on is a capture.
+    exposed_.store(Exposed::given_out);
+    leave_direct_recording();
     return native_;
+}
+
+// --- direct recordings ---
+
+void Stream::join_direct(CaptureListener& recording, uint64_t number) noexcept {
+    join_recording();
+    recording_ = Ref<CaptureListener>(&recording);
+    direct_.store(number);   // before private_handle() is asked again, as expose() does in the other order
+}
+
+void Stream::leave_direct(const CaptureListener& recording) noexcept {
+    if (recording_.get() != &recording) return;
+    if (direct_.exchange(0) != 0) leave_recording();
+    recording_ = nullptr;
+}
+
+void Stream::leave_direct_recording() {
+    if (!direct_recording()) return;
+    Ref<CaptureListener> recording;
+    {
+        const Submission::Lock lock(submission_);
+        recording = recording_;
+    }
+    if (recording) recording->enter_capture();
+}
+
+void Stream::issue_or_record(Operation& operation) {
+    // Marks aren't part of a recording.
+    if (direct_recording() && operation.numbered()) [[unlikely]] {
+        if (operation.add_to(*this, *recording_)) return;
+        recording_->enter_capture();
+    }
+    operation.issue(*this);
 }
 
 // --- putting operations on ---
@@ -311,7 +346,7 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
         traced_.hand_over(operation, number, *recorder);
     } else {
         const History::Attributing attributing(*this, operation, number);
-        operation.issue(*this);
+        issue_or_record(operation);
         attributing.issued();
     }
     // Marks aren't part of a recording, and any thread may put a mark on the stream meanwhile.
@@ -461,6 +496,7 @@ void Stream::push_failed(Mark mark, ErrorPtr error) {
 
 bool Stream::capturing() {
     if (!given_out() || detached()) return false;
+    if (direct_recording()) return true;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = table().cuStreamIsCapturing(native_, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
@@ -470,6 +506,7 @@ bool Stream::capturing() {
 
 uint64_t Stream::capture() {
     if (!given_out()) return 0;
+    if (const uint64_t recording = direct_recording()) return recording;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     context_->check(table().cuStreamIsCapturing(native_, &status), "cuStreamIsCapturing");
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;

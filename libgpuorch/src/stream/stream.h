@@ -11,6 +11,7 @@
 #include "completion/mark.h"
 #include "device/context.h"
 #include "gpuorch/completion.h"
+#include "stream/captures.h"
 #include "stream/held.h"
 #include "stream/history.h"
 #include "stream/learner.h"
@@ -46,13 +47,34 @@ public:
     Residence* residence() const noexcept { return residence_.get(); }
     /// True for blocking streams and the legacy stream: they wait for each other's work.
     bool legacy() const noexcept { return blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY; }
-    /// Gives out the native handle: from now on the program may capture the stream.
-    CUstream expose() noexcept;
-    /// True if the stream may be in a capture: the native handle was given out, or the stream is in a recording.
+    /// Gives out the native handle: from now on the program may capture the stream, and a recording of the stream is a
+    /// capture of the driver. Throws Failure.
+    CUstream expose();
+    /// True if the stream may be in a capture or a recording: the native handle was given out, or the stream is in a
+    /// recording.
     bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire) != Exposed::no; }
     /// Called when the stream joins a recording, and when it is in no recording any more. Under the submit lock.
     void join_recording() noexcept { expose_as(Exposed::no, Exposed::recorded); }
     void leave_recording() noexcept { expose_as(Exposed::recorded, Exposed::no); }
+    /// True if the program can't put work on the native stream without asking for its handle: the stream isn't wrapped,
+    /// and the handle wasn't given out.
+    bool private_handle() const noexcept { return exposed_.load() != Exposed::given_out; }
+
+    // --- direct recordings (stream/captures.h) ---
+    /// The number of the direct recording that the stream is in; 0: none. Any thread.
+    uint64_t direct_recording() const noexcept { return direct_.load(); }
+    bool recorded_directly() const noexcept override { return direct_recording() != 0; }
+    /// Joins a recording, and leaves it if the stream is in it. Under the submit lock.
+    void join_direct(CaptureListener& recording, uint64_t number) noexcept;
+    void leave_direct(const CaptureListener& recording) noexcept;
+    /// The recording goes on in a capture of the driver, which the stream is in.
+    void enter_capture() noexcept { direct_.store(0, std::memory_order_release); }
+    /// If the stream is in a direct recording, the recording goes on in a capture of the driver. With no lock of the
+    /// stream held. Throws Failure.
+    void leave_direct_recording();
+    /// Gives an operation to the driver, or adds it to the stream's recording. Under the submit lock, inside a
+    /// DriverScope.
+    void issue_or_record(Operation& operation);
     /// True for a wrapped stream whose handle was destroyed.
     bool detached() const noexcept override { return detached_.load(std::memory_order_acquire); }
 
@@ -262,8 +284,10 @@ private:
     // next wait for this operation reuses the handler.
     Ref<CompletionHandler> waiter_;
     uint64_t waiter_behind_ = 0, waiter_drops_ = 0;
+    Ref<CaptureListener> recording_;   // that the stream has joined directly. Under the submit lock
     host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
     std::atomic<bool> detached_{false};  // written under both locks
+    std::atomic<uint64_t> direct_{0};    // see direct_recording()
     // Fields that the scanner writes as well.
     StreamMarks marks_{*this};
     History history_;

@@ -25,7 +25,7 @@ void Traced::hand_over(Operation& operation, uint64_t number, trace::Recorder& r
     };
     {
         Open open(span_, &span);
-        operation.issue(stream_);
+        stream_.issue_or_record(operation);
     }
     attributing.issued();
     span.end(number);

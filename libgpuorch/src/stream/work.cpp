@@ -40,21 +40,6 @@ void set_rows(CUDA_MEMCPY3D& copy, const RowsWork& work) noexcept {
     copy.Depth = 1;
 }
 
-// Names the kinds of memory, since the driver accepts no other kind when the node is changed later.
-CUgraphNodeParams copy_node(const Context& context, const RowsWork& work) noexcept {
-    CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
-    node.memcpy.copyCtx = context.native();
-    CUDA_MEMCPY3D& copy = node.memcpy.copyParams;
-    copy.srcMemoryType = work.from_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    copy.dstMemoryType = work.to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    if (work.from_device) copy.srcDevice = work.source;
-    else copy.srcHost = reinterpret_cast<const void*>(work.source);
-    if (work.to_device) copy.dstDevice = work.destination;
-    else copy.dstHost = reinterpret_cast<void*>(work.destination);
-    set_rows(copy, work);
-    return node;
-}
-
 // A copy of a single row by unified addressing: the driver finds out the kinds of memory.
 CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexcept {
     CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
@@ -149,6 +134,33 @@ Issued issue(const Context& context, CUstream stream, const FillWork& work) noex
 
 // --- in a graph ---
 
+// Names the kinds of memory, since the driver accepts no other kind when the node is changed later.
+CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept {
+    CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
+    node.memcpy.copyCtx = context.native();
+    CUDA_MEMCPY3D& copy = node.memcpy.copyParams;
+    copy.srcMemoryType = work.from_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.dstMemoryType = work.to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    if (work.from_device) copy.srcDevice = work.source;
+    else copy.srcHost = reinterpret_cast<const void*>(work.source);
+    if (work.to_device) copy.dstDevice = work.destination;
+    else copy.dstHost = reinterpret_cast<void*>(work.destination);
+    set_rows(copy, work);
+    return node;
+}
+
+CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept {
+    CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMSET);
+    node.memset.dst = work.destination;
+    node.memset.pitch = work.pitch;
+    node.memset.value = element_of(work);
+    node.memset.elementSize = work.element_bytes;
+    node.memset.width = work.count;
+    node.memset.height = work.rows;
+    node.memset.ctx = context.native();
+    return node;
+}
+
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
            CUgraphNode* node) noexcept {
     CUgraphNodeParams params = node_of(CU_GRAPH_NODE_TYPE_KERNEL);
@@ -181,20 +193,13 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
 
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const RowsWork& work,
            CUgraphNode* node) noexcept {
-    CUgraphNodeParams params = copy_node(context, work);
+    CUgraphNodeParams params = params_of(context, work);
     return add_node(context, graph, dependencies, params, node);
 }
 
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const FillWork& work,
            CUgraphNode* node) noexcept {
-    CUgraphNodeParams params = node_of(CU_GRAPH_NODE_TYPE_MEMSET);
-    params.memset.dst = work.destination;
-    params.memset.pitch = work.pitch;
-    params.memset.value = element_of(work);
-    params.memset.elementSize = work.element_bytes;
-    params.memset.width = work.count;
-    params.memset.height = work.rows;
-    params.memset.ctx = context.native();
+    CUgraphNodeParams params = params_of(context, work);
     return add_node(context, graph, dependencies, params, node);
 }
 

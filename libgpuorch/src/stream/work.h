@@ -104,6 +104,10 @@ inline Issued issue(const Context& context, CUstream stream, const EventWork& wo
     return {table.cuEventRecord(work.event, stream), "cuEventRecord"};
 }
 
+/// A node with the work of the record, without dependencies.
+CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept;
+CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept;
+
 // Adds a node to the graph, after `dependencies`, and stores it in `*node`. Inside a DriverScope of the context.
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
            CUgraphNode* node) noexcept;

@@ -125,6 +125,7 @@ public:
         if (stream.residence()) stream.residence()->keep(Ref<const Counted>(assets_));
         Operation::issue(stream);
     }
+    bool add_to(Stream&, CaptureListener&) override { return false; }
     LearnableWork learnable() const noexcept override { return {}; }
 
 private:
