@@ -84,6 +84,7 @@ public:
                                         i == nodes_ / 2 ? arguments_ : of_others_, nullptr));
         CHECK_CU(cu_.cuStreamEndCapture(stream_, &captured_));
     }
+    void drop_capture() { CHECK_CU(cu_.cuGraphDestroy(std::exchange(captured_, nullptr))); }
     /// Replaces the graph by the captured graph, and the executable graph by a new one.
     void instantiate_anew() {
         CUgraphExec made = nullptr;
@@ -320,6 +321,166 @@ void recordings(Row& row) {
         });
 }
 
+/// Recordings alone.
+void only_recordings(Row& row) {
+    Gpu gpu;
+    Raw raw(gpu);
+    RawChain raw_chain(raw, gpu, kManyNodes);
+    Chain chain(gpu, kManyNodes);
+    const int count = row.size(20, 2);
+    const auto nothing = [] {};
+    row.pairs(
+        [&] {
+            return time_after(count, nothing, [&] {
+                raw_chain.capture();
+                raw_chain.drop_capture();
+            });
+        },
+        [&] { return time_after(count, nothing, [&] { chain.record(); }); });
+}
+
+// --- a diamond ---
+
+constexpr int kBranches = 4, kPerBranch = 2, kDiamond = 2 + kBranches * kPerBranch;
+
+/// One kernel, four branches of two on streams of their own, and one kernel behind all: recorded anew with another
+/// argument for every kernel, updated and launched. `Streams` puts the work on streams.
+template <class Streams>
+void put_diamond(Streams& streams) {
+    streams.launch(0);
+    streams.fork();
+    for (int branch = 0; branch < kBranches; ++branch)
+        for (int i = 0; i < kPerBranch; ++i) streams.launch(branch);
+    streams.join();
+    streams.launch(0);
+}
+
+class RawDiamond {
+public:
+    RawDiamond(Raw& raw, Gpu& gpu) : cu_(raw.cu), kernel_(raw.function(gpu, "empty")) {
+        for (CUstream& stream : streams_) stream = raw.stream();
+        for (CUevent& event : events_) CHECK_CU(cu_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+        capture();
+        CHECK_CU(cu_.cuGraphInstantiateWithFlags(&exec_, graph_, 0));
+    }
+    ~RawDiamond() {
+        cu_.cuStreamSynchronize(streams_[0]);
+        cu_.cuGraphExecDestroy(exec_);
+        cu_.cuGraphDestroy(graph_);
+        for (const CUevent event : events_) cu_.cuEventDestroy(event);
+    }
+    RawDiamond(const RawDiamond&) = delete;
+    RawDiamond& operator=(const RawDiamond&) = delete;
+
+    void run() {
+        CUgraph before = graph_;
+        capture();
+        CUgraphExecUpdateResultInfo info;
+        CHECK_CU(cu_.cuGraphExecUpdate(exec_, graph_, &info));
+        CHECK_CU(cu_.cuGraphDestroy(before));
+        CHECK_CU(cu_.cuGraphLaunch(exec_, streams_[0]));
+    }
+    void finish() const { CHECK_CU(cu_.cuStreamSynchronize(streams_[0])); }
+
+    void launch(int branch) {
+        CHECK_CU(cu_.cuLaunchKernel(kernel_, 1, 1, 1, 1, 1, 1, 0, streams_[branch], arguments_, nullptr));
+    }
+    void fork() {
+        CHECK_CU(cu_.cuEventRecord(events_[0], streams_[0]));
+        for (int i = 1; i < kBranches; ++i)
+            CHECK_CU(cu_.cuStreamWaitEvent(streams_[i], events_[0], CU_EVENT_WAIT_DEFAULT));
+    }
+    void join() {
+        for (int i = 1; i < kBranches; ++i) {
+            CHECK_CU(cu_.cuEventRecord(events_[i], streams_[i]));
+            CHECK_CU(cu_.cuStreamWaitEvent(streams_[0], events_[i], CU_EVENT_WAIT_DEFAULT));
+        }
+    }
+
+private:
+    void capture() {
+        ++value_;
+        CHECK_CU(cu_.cuStreamBeginCapture(streams_[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        put_diamond(*this);
+        CHECK_CU(cu_.cuStreamEndCapture(streams_[0], &graph_));
+    }
+
+    const gpo::driver::Table& cu_;
+    const CUfunction kernel_;
+    CUstream streams_[kBranches];
+    CUevent events_[kBranches];
+    CUgraph graph_ = nullptr;
+    CUgraphExec exec_ = nullptr;
+    unsigned* pointer_ = nullptr;
+    unsigned value_ = 0;
+    unsigned long long n_ = 0;
+    void* arguments_[3] = {&pointer_, &value_, &n_};
+};
+
+class Diamond {
+public:
+    explicit Diamond(Gpu& gpu) : kernel_(gpu.kernel("empty")) {
+        for (Stream& stream : streams_) stream = gpu.stream();
+        for (Event& event : events_) CHECK_GPO(gpo_event_create(gpu.device, nullptr, event.out()));
+        CHECK_GPO(gpo_template_create(gpu.device, nullptr, template_.out()));
+        record();
+        CHECK_GPO(gpo_graph_create(template_, nullptr, graph_.out()));
+    }
+
+    void run() {
+        record();
+        auto report = sized<gpo_graph_update_report>();
+        CHECK_GPO(gpo_graph_update(graph_, &report));
+        if (report.rebuilt) throw std::runtime_error(std::string("an update made the graph anew: ") + report.reason);
+        CHECK_GPO(gpo_graph_launch(graph_, streams_[0]));
+    }
+    void finish() const { gpo::bench::finish(streams_[0]); }
+
+    void launch(int branch) {
+        gpo::bench::launch(streams_[branch], kernel_, shape(1, 1), pointer_, value_, n_);
+    }
+    void fork() {
+        CHECK_GPO(gpo_event_record(events_[0], streams_[0]));
+        for (int i = 1; i < kBranches; ++i) CHECK_GPO(gpo_stream_wait_event(streams_[i], events_[0]));
+    }
+    void join() {
+        for (int i = 1; i < kBranches; ++i) {
+            CHECK_GPO(gpo_event_record(events_[i], streams_[i]));
+            CHECK_GPO(gpo_stream_wait_event(streams_[0], events_[i]));
+        }
+    }
+
+private:
+    void record() {
+        ++value_;
+        CHECK_GPO(gpo_template_begin(template_, streams_[0]));
+        put_diamond(*this);
+        CHECK_GPO(gpo_template_end(template_));
+    }
+
+    const Kernel kernel_;
+    Stream streams_[kBranches];
+    Event events_[kBranches];
+    Template template_;
+    Graph graph_;
+    unsigned* pointer_ = nullptr;
+    unsigned value_ = 0;
+    unsigned long long n_ = 0;
+};
+
+void diamonds(Row& row) {
+    Gpu gpu;
+    Raw raw(gpu);
+    RawDiamond raw_diamond(raw, gpu);
+    Diamond diamond(gpu);
+    const auto cost_of = [&](auto& each) {
+        return host_cost(
+                   row, [&] { each.run(); }, [&] { each.finish(); }) /
+               kDiamond;
+    };
+    row.pairs([&] { return cost_of(raw_diamond); }, [&] { return cost_of(diamond); });
+}
+
 // --- small kernels that compute something ---
 
 /// a → b → c → d, three kernels, 100 times. The base puts the kernels on a stream, and waits after each if `synced`.
@@ -492,8 +653,20 @@ int main(int argc, char** argv) {
               [](Row& row) { updates(row, &RawChain::update); });
     bench.row({.name = "graph_record_and_update",
                .what = "the same, and the recording",
-               .base = "capture, cuGraphInstantiate, and destroying the graphs before"},
+               .base = "capture, cuGraphInstantiate, and destroying the graphs before",
+               .target = ratio_at_most(1)},
               recordings);
+    bench.row({.name = "graph_record",
+               .what = "recording 100 kernels anew",
+               .base = "capture of 100 kernels, and destroying the graph",
+               .target = ratio_at_most(1)},
+              only_recordings);
+    bench.row({.name = "graph_diamond",
+               .what = "a diamond of 10 kernels on 4 streams, recorded with other arguments, updated and launched: the "
+                       "host's cost for each kernel",
+               .base = "capture, cuGraphExecUpdate, cuGraphDestroy and cuGraphLaunch",
+               .target = value_at_most(4000)},
+              diamonds);
     bench.row({.name = "graph_chain",
                .what = "three small kernels one after the other, 100 times, by graph launches",
                .unit = "M/s",

@@ -1,6 +1,7 @@
 // The fixture: a runtime, its device, and what tests make from them.
 #include "support/gpu.h"
 
+#include <cstdlib>
 #include <ctime>
 
 namespace gpo::test {
@@ -48,6 +49,9 @@ Stream Gpu::stream(const char* label, uint32_t flags, uint32_t max_held) {
     options.max_held = max_held;
     Stream stream;
     REQUIRE_OK(gpo_stream_create(device, &options, stream.out()));
+    // Recordings of such streams are captures of the driver.
+    if (void* native = nullptr; flags == 0 && std::getenv("GPUORCH_TEST_NATIVE"))
+        REQUIRE_OK(gpo_stream_get_native(stream, &native));
     return stream;
 }
 

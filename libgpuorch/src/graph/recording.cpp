@@ -36,16 +36,15 @@ void GraphRecording::begin() {
     if (const ErrorPtr failed = stream_->failure()) throw Failure(failed);
     if (!stream_->nothing_held())
         fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");
+    if (stream_->given_out()) stream_->refuse_capture();
     stream_->join_recording();
-    stream_->refuse_capture();
     if (!stream_->wrapped() && stream_->private_handle()) {
         number_ = captures::new_number();
         begun_ = true;
         direct_.store(true, std::memory_order_release);
         captures::add(*this, number_);
         stream_->join_direct(*this, number_);
-        if (stream_->private_handle()) return;
-        enter_capture();   // the handle was given out meanwhile
+        if (!stream_->private_handle()) enter_capture();   // the handle was given out meanwhile
         return;
     }
     begin_capture();

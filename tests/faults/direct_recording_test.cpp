@@ -1,0 +1,467 @@
+// Recordings without a capture of the driver: what the driver is called for, what comes out, and how a recording goes on
+// in a capture where only the driver can record.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/template_rig.h"
+#include "driver/driver.h"
+#include "driver/faults.h"
+#include "driver/recorder.h"
+#include "stream/stream.h"
+
+using namespace gpo::test;
+namespace driver_calls = gpo::driver::recorder;
+namespace driver_faults = gpo::driver::faults;
+using gpo::driver::Function;
+
+namespace {
+
+/// The driver's calls are counted, and fail on request.
+struct Interposed {
+    Interposed() {
+        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) {
+            return driver_calls::wrap(driver_faults::wrap(std::move(driver)));
+        });
+    }
+    ~Interposed() {
+        driver_faults::disarm();
+        gpo::driver::set_interposer(
+            [](std::shared_ptr<gpo::driver::Driver> driver) { return driver_faults::wrap(std::move(driver)); });
+    }
+};
+
+/// Two streams, and kernels whose order shows: `word = word * 3 + by`.
+struct DirectRig : Interposed, WordsRig {
+    explicit DirectRig(uint32_t flags = 0)
+        : side(stream("side", flags)), memory(WordsRig::memory(256)),
+          step(kernel("extern \"C\" __global__ void step(unsigned* word, unsigned by) { *word = *word * 3 + by; }\n",
+                      "step")) {}
+    void begin(gpo_template_t recorded) {
+        for (uint32_t i = 0; i < kWords; ++i) words[i] = 0;
+        driver_calls::clear();
+        REQUIRE_OK(gpo_template_begin(recorded, on));
+    }
+    void put_step(gpo_stream_t stream, uint32_t word, uint32_t by) {
+        CHECK_OK(launch(stream, step, 1, 1, at(word), by));
+    }
+    void fork() {
+        CHECK_OK(gpo_event_record(forked, on));
+        CHECK_OK(gpo_stream_wait_event(side, forked));
+    }
+    void join() {
+        CHECK_OK(gpo_event_record(joined, side));
+        CHECK_OK(gpo_stream_wait_event(on, joined));
+    }
+    CUstream native(gpo_stream_t of) {
+        void* handle = nullptr;
+        REQUIRE_OK(gpo_stream_get_native(of, &handle));
+        return static_cast<CUstream>(handle);
+    }
+    /// word 0: ((1) * 3 + 2) * 3 + 4; word 1: 3.
+    void put_diamond() {
+        put_step(on, 0, 1);
+        fork();
+        put_step(on, 0, 2);
+        put_step(side, 1, 3);
+        join();
+        put_step(on, 0, 4);
+    }
+    void check_diamond(gpo_template_t recorded) {
+        Graph graph = make_graph(recorded);
+        words[0] = words[1] = 0;
+        run(graph);
+        CHECK(word(0) == 19);
+        CHECK(word(1) == 3);
+    }
+    Stream side;
+    Memory memory;
+    Kernel step;
+    Event forked = event(), joined = event();
+};
+
+uint64_t captures() { return driver_calls::count(Function::cuStreamBeginCapture); }
+uint64_t added() { return driver_calls::count(Function::cuGraphAddNode); }
+
+}  // namespace
+
+TEST_CASE("direct: a recording calls the driver for nothing, and a graph gets all nodes with their order") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_diamond();
+    CHECK_OK(gpo_fill(rig.on, rig.memory, 7, 4, 4));
+    CHECK_OK(gpo_copy_on_device(rig.on, rig.memory + 64, rig.memory, 16));
+    CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[4], rig.memory + 64, 16));
+    CHECK_OK(gpo_copy_to_device(rig.on, rig.memory + 128, &rig.words[4], 16));
+    uint32_t last = 0;
+    CHECK_OK(gpo_template_get_last_node(recorded, rig.on, &last));
+    CHECK(last == 8);
+    CHECK_OK(gpo_template_get_last_node(recorded, rig.side, &last));
+    CHECK(last == 3);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(captures() == 0);
+    CHECK(added() == 0);
+    CHECK(driver_calls::count(Function::cuGraphCreate) == 0);
+    CHECK(driver_calls::count(Function::cuEventRecord) == 0);
+    CHECK(driver_calls::count(Function::cuStreamIsCapturing) == 0);
+    CHECK(driver_calls::count(Function::cuStreamGetCaptureInfo) == 0);
+    CHECK(figures_of(recorded).nodes == 8);
+    rig.check_diamond(recorded);
+    CHECK(added() == 8);
+    for (uint32_t i = 4; i < 8; ++i) CHECK(rig.word(i) == 7);
+    CHECK_OK(gpo_stream_query(rig.side));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_event_query(rig.forked));   // until it is recorded anew
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    CHECK_OK(gpo_event_wait(rig.forked, kPatience));
+}
+
+TEST_CASE("direct: an update to a recording in which every node differs needs no second graph of the driver's") {
+    DirectRig rig;
+    if (rig.too_old()) return;
+    Template recorded = make_template(rig);
+    const auto record = [&](uint32_t by) {
+        rig.begin(recorded);
+        for (uint32_t i = 0; i < 4; ++i) rig.put_step(rig.on, 0, by + i);
+        CHECK_OK(gpo_template_end(recorded));
+    };
+    record(1);
+    Graph graph = make_graph(recorded);
+    record(2);
+    CHECK_OK(gpo_graph_update(graph, nullptr));
+    CHECK(added() == 0);
+    CHECK(driver_calls::count(Function::cuGraphExecUpdate) == 0);
+    CHECK(driver_calls::count(Function::cuGraphExecKernelNodeSetParams) == 4);
+    rig.run(graph);
+    CHECK(rig.word(0) == ((2 * 3 + 3) * 3 + 4) * 3 + 5);
+}
+
+TEST_CASE("direct: launch attributes and the stream's priority are those of the nodes") {
+    DirectRig rig;
+    auto options = sized<gpo_stream_options>();
+    options.priority = -1;
+    Stream urgent;
+    REQUIRE_OK(gpo_stream_create(rig.device, &options, urgent.out()));
+    Kernel checks = rig.kernel(R"(
+#include <cooperative_groups.h>
+extern "C" __global__ void checks(unsigned* word) {
+    cooperative_groups::this_grid().sync();
+    if (threadIdx.x == 0) atomicAdd(word, 1);
+}
+)", "checks");
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = 2;
+    shape.block[0] = 32;
+    shape.flags = GPO_LAUNCH_COOPERATIVE;
+    const uint64_t word = rig.memory;
+    const void* arguments[] = {&word};
+    Template recorded = make_template(rig);
+    driver_calls::clear();
+    REQUIRE_OK(gpo_template_begin(recorded, urgent));
+    CHECK_OK(gpo_fill(urgent, rig.memory, 0, 4, 1));
+    CHECK_OK(gpo_stream_launch_kernel(urgent, checks, &shape, arguments, nullptr, 1));
+    CHECK_OK(gpo_copy_to_host(urgent, &rig.words[0], rig.memory, 4));
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(captures() == 0);
+    Graph graph = make_graph(recorded);
+    CHECK(driver_calls::count(Function::cuGraphKernelNodeSetAttribute) == 2);
+    rig.run(graph);
+    CHECK(rig.word(0) == 2);
+    // Another priority is another launch.
+    REQUIRE_OK(gpo_template_begin(recorded, rig.on));
+    CHECK_OK(gpo_fill(rig.on, rig.memory, 0, 4, 1));
+    CHECK_OK(gpo_stream_launch_kernel(rig.on, checks, &shape, arguments, nullptr, 1));
+    CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[0], rig.memory, 4));
+    CHECK_OK(gpo_template_end(recorded));
+    driver_calls::clear();
+    CHECK_OK(gpo_graph_update(graph, nullptr));
+    CHECK(driver_calls::count(Function::cuGraphExecUpdate) == 1);
+}
+
+TEST_CASE("direct: a stream whose native handle is asked for in a recording goes on in a capture") {
+    for (const bool of_joined : {false, true}) {
+        CAPTURE(of_joined);
+        DirectRig rig;
+        Template made = make_template(rig);
+        rig.begin(made);
+        rig.put_step(rig.on, 0, 1);
+        rig.fork();
+        rig.put_step(rig.side, 1, 3);
+        CHECK_OK(gpo_event_record(rig.joined, rig.side));
+        CHECK(captures() == 0);
+        const CUstream native = rig.native(of_joined ? rig.side : rig.on);
+        CHECK(captures() == 1);
+        // Work of others lies where the stream was, and an event recorded before names what it named.
+        {
+            const gpo::Pin<gpo::Stream> pin(rig.on.get());
+            const gpo::DriverScope scope(pin->context());
+            CHECK(pin->table().cuMemsetD32Async(rig.memory, 5, 1, native) == CUDA_SUCCESS);
+        }
+        rig.put_step(rig.on, 0, 2);
+        if (of_joined) CHECK_OK(gpo_stream_wait_stream(rig.on, rig.side));
+        CHECK_OK(gpo_stream_wait_event(rig.on, rig.joined));
+        rig.put_step(rig.on, 1, 4);
+        CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[2], rig.memory, 4));
+        CHECK_OK(gpo_template_end(made));
+        CHECK(figures_of(made).nodes == 6);
+        Graph graph = make_graph(made);
+        rig.run(graph);
+        CHECK(rig.word(0) == 5);
+        CHECK(rig.word(1) == 13);
+        CHECK(rig.word(2) == 5);
+    }
+}
+
+TEST_CASE("direct: an event whose native handle is asked for names its nodes in a capture") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    rig.put_step(rig.on, 1, 9);
+    CHECK(captures() == 0);
+    void* native = nullptr;
+    CHECK_OK(gpo_event_get_native(rig.forked, &native));
+    CHECK(captures() == 1);
+    CHECK_OK(gpo_stream_wait_event(rig.side, rig.forked));
+    rig.put_step(rig.side, 0, 2);
+    rig.join();
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 3);
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(0) == 5);
+    CHECK(rig.word(1) == 9);
+}
+
+TEST_CASE("direct: nodes added by themselves, and parameters named before them, are in one recording") {
+    DirectRig rig;
+    if (rig.too_old()) return;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    uint32_t node = 0;
+    CHECK_OK(gpo_template_get_last_node(recorded, rig.on, &node));
+    CHECK_OK(gpo_template_add_parameter(recorded, "by", node, GPO_PARAMETER_ARGUMENT, 1));
+    rig.put_step(rig.on, 0, 2);
+    CHECK(captures() == 0);
+    CHECK_OK(gpo_template_get_last_node(recorded, rig.on, &node));
+    CHECK(node == 2);
+    const uint32_t alone = rig.node(recorded, rig.step, rig.at(0), 3, {node});
+    CHECK(alone == 3);
+    CHECK(captures() == 1);
+    CHECK_OK(gpo_template_set_last_node(recorded, rig.on, alone));
+    rig.put_step(rig.on, 0, 4);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 4);
+    Graph graph = make_graph(recorded);
+    const uint32_t by = 2;
+    CHECK_OK(gpo_graph_set(graph, "by", &by, sizeof by));
+    rig.run(graph);
+    CHECK(rig.word(0) == ((2 * 3 + 2) * 3 + 3) * 3 + 4);
+}
+
+TEST_CASE("direct: a last node that is set is what comes before") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.put_step(rig.on, 1, 5);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_template_set_last_node(recorded, rig.on, 3));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_template_set_last_node(recorded, rig.side, 1));
+    uint32_t node = 7;
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_template_get_last_node(recorded, rig.side, &node));
+    CHECK_OK(gpo_template_cancel(recorded));
+
+    rig.begin(recorded);
+    CHECK_OK(gpo_template_get_last_node(recorded, rig.on, &node));
+    CHECK(node == 0);
+    rig.put_step(rig.on, 0, 1);
+    rig.put_step(rig.on, 1, 5);
+    CHECK_OK(gpo_template_set_last_node(recorded, rig.on, 1));
+    rig.put_step(rig.on, 0, 2);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(captures() == 0);
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(0) == 5);
+    CHECK(rig.word(1) == 5);
+}
+
+TEST_CASE("direct: a stream for whose work the first stream doesn't wait spoils a recording") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.fork();
+    rig.put_step(rig.side, 1, 2);
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+    CHECK(says(refusal(), "doesn't wait"));
+    CHECK(says(refusal(), "side"));
+    CHECK(captures() == 0);
+    // Both streams are as before.
+    rig.put_step(rig.side, 2, 3);
+    rig.put_step(rig.on, 3, 4);
+    CHECK_OK(gpo_stream_wait(rig.side, kPatience));
+    CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+    CHECK(rig.word(1) == 0);
+    CHECK(rig.word(2) == 3);
+    // A stream that joined and was given nothing spoils nothing.
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.fork();
+    CHECK_OK(gpo_template_end(recorded));
+}
+
+TEST_CASE("direct: the recording of a body is direct, and its nodes go into the body at once") {
+    DirectRig rig;
+    if (rig.too_old()) return;
+    Template outer = make_template(rig);
+    auto condition = sized<gpo_condition>();
+    condition.comparison = GPO_COMPARE_LESS;
+    condition.word = rig.at(2);
+    condition.constant = 3;
+    Template body;
+    uint32_t loop = 0;
+    REQUIRE_OK(gpo_template_add_while(outer, nullptr, 0, &condition, body.out(), &loop));
+    rig.begin(body);
+    rig.put_diamond();
+    CHECK_OK(launch(rig.on, rig.add, 1, 1, rig.at(2), 1u));
+    CHECK(added() == 0);
+    CHECK_OK(gpo_template_end(body));
+    CHECK(captures() == 0);
+    CHECK(added() == 5);
+    Graph graph = make_graph(outer);
+    rig.run(graph);
+    CHECK(rig.word(2) == 3);
+    CHECK(rig.word(1) == 3 * 9 + 3 * 3 + 3);
+}
+
+TEST_CASE("direct: two recordings of one thread don't mix, and an event of one isn't waited for in the other") {
+    DirectRig rig;
+    Template first = make_template(rig), second = make_template(rig);
+    rig.begin(first);
+    REQUIRE_OK(gpo_template_begin(second, rig.side));
+    rig.put_step(rig.on, 0, 1);
+    rig.put_step(rig.side, 1, 2);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(rig.side, rig.forked));
+    CHECK(says(refusal(), "another capture"));
+    CHECK_OK(gpo_template_end(first));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(second));
+    CHECK(captures() == 0);
+    // An event of a recording that has ended joins nobody to it.
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(rig.side, rig.forked));
+    CHECK(says(refusal(), "has ended"));
+    Graph graph = make_graph(first);
+    rig.run(graph);
+    CHECK(rig.word(0) == 1);
+    CHECK(rig.word(1) == 0);
+}
+
+TEST_CASE("direct: a recording of a blocking stream leaves the legacy stream alone") {
+    DirectRig rig(GPO_STREAM_BLOCKING);
+    Template recorded = make_template(rig);
+    gpo_stream_t legacy = nullptr;
+    REQUIRE_OK(gpo_stream_wrap(rig.device, nullptr, nullptr, &legacy));
+    REQUIRE_OK(gpo_template_begin(recorded, rig.side));
+    CHECK_OK(launch(rig.side, rig.put, 1, 1, rig.at(0), 6u));
+    CHECK_OK(launch(legacy, rig.put, 1, 1, rig.at(1), 7u));
+    CHECK_OK(gpo_stream_wait(legacy, kPatience));
+    CHECK(rig.word(1) == 7);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 1);
+    CHECK_OK(gpo_stream_destroy(legacy));
+}
+
+TEST_CASE("direct: a recording in which the driver refuses to begin the capture fails, and the streams go on") {
+    // Every call of the move into a capture, one at a time, until the move succeeds.
+    const Function functions[] = {Function::cuStreamBeginCapture, Function::cuStreamGetCaptureInfo,
+                                  Function::cuGraphAddNode,       Function::cuEventCreate,
+                                  Function::cuEventRecord,        Function::cuStreamWaitEvent,
+                                  Function::cuStreamUpdateCaptureDependencies};
+    for (const Function function : functions)
+        for (uint64_t kth = 1;; ++kth) {
+            CAPTURE(gpo::driver::function_name(function));
+            CAPTURE(kth);
+            DirectRig rig;
+            Template recorded = make_template(rig);
+            rig.begin(recorded);
+            rig.put_step(rig.on, 0, 1);
+            rig.fork();
+            rig.put_step(rig.side, 1, 2);
+            CHECK_OK(gpo_event_record(rig.joined, rig.side));
+            driver_faults::arm({function, kth, CUDA_ERROR_OUT_OF_MEMORY});
+            void* native = nullptr;
+            const gpo_status status = gpo_stream_get_native(rig.on, &native);
+            const bool refused = driver_faults::failed() != 0;
+            driver_faults::disarm();
+            CHECK(status == (refused ? GPO_OUT_OF_MEMORY : GPO_SUCCESS));
+            CHECK_OK(gpo_stream_wait_event(rig.on, rig.joined));
+            rig.put_step(rig.on, 0, 2);
+            CHECK_STATUS(refused ? GPO_OUT_OF_MEMORY : GPO_SUCCESS, gpo_template_end(recorded));
+            rig.put_step(rig.side, 2, 3);
+            CHECK_OK(gpo_stream_wait(rig.side, kPatience));
+            CHECK(rig.word(2) == 3);
+            rig.begin(recorded);
+            rig.put_diamond();
+            CHECK_OK(gpo_template_end(recorded));
+            rig.check_diamond(recorded);
+            if (!refused) break;
+        }
+}
+
+TEST_CASE("direct: a graph that the driver has no memory for is made by the next try") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_diamond();
+    CHECK_OK(gpo_template_end(recorded));
+    for (uint64_t kth = 1; kth <= 4; ++kth) {
+        driver_faults::arm({Function::cuGraphAddNode, kth, CUDA_ERROR_OUT_OF_MEMORY});
+        gpo_graph_t none = nullptr;
+        CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_graph_create(recorded, nullptr, &none));
+        CHECK(says(refusal(), "node " + std::to_string(kth) + ", kernel `step`"));
+        driver_faults::disarm();
+    }
+    rig.check_diamond(recorded);
+}
+
+TEST_CASE("direct: a recording that another thread cancels, or whose template is destroyed, frees the streams") {
+    DirectRig rig;
+    for (const bool destroyed : {false, true}) {
+        CAPTURE(destroyed);
+        Template recorded = make_template(rig);
+        rig.begin(recorded);
+        rig.put_step(rig.on, 0, 1);
+        rig.fork();
+        std::thread([&] {
+            if (destroyed) recorded = Template();
+            else CHECK_OK(gpo_template_cancel(recorded));
+        }).join();
+        rig.put_step(rig.side, 1, 3);
+        rig.put_step(rig.on, 2, 4);
+        CHECK_OK(gpo_stream_wait(rig.side, kPatience));
+        CHECK_OK(gpo_stream_wait(rig.on, kPatience));
+        CHECK(rig.word(0) == 0);
+        CHECK(rig.word(1) == 3);
+        CHECK(rig.word(2) == 4);
+        CHECK(captures() == 0);
+    }
+}
+
+TEST_CASE("direct: a stream that is destroyed in a recording stays until the end") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.fork();
+    rig.put_step(rig.side, 0, 2);
+    rig.join();
+    rig.side = Stream();
+    rig.put_step(rig.on, 0, 4);
+    CHECK_OK(gpo_template_end(recorded));
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(0) == 19);
+}
