@@ -1,8 +1,9 @@
 // Recordings while memory runs out: each failed call reports the shortage, and so does the end of a recording that
-// lacks that call's nodes.
+// lacks that call's nodes. And recordings that the driver captures, while it can't report which capture a stream is in.
 #include <doctest/doctest.h>
 
 #include <string>
+#include <thread>
 
 #include "driver/faults.h"
 #include "faults/allocations.h"
@@ -128,4 +129,105 @@ TEST_CASE("a driver that has no memory in a recording is told as that, whichever
                 gpu.record_well();
             }
     CHECK(failures > 10);
+}
+
+namespace {
+
+/// Lets the driver capture the stream's recordings: the program has its native handle.
+void give_out(gpo_stream_t stream) {
+    void* native = nullptr;
+    REQUIRE_OK(gpo_stream_get_native(stream, &native));
+}
+
+bool says(const std::string& part) {
+    auto error = sized<gpo_error>();
+    gpo_last_error(&error);
+    CAPTURE(std::string(error.message));
+    return std::string(error.message).find(part) != std::string::npos;
+}
+
+/// A recording that is begun on a stream.
+Template begun(gpo_device_t device, gpo_stream_t stream) {
+    Template recorded;
+    REQUIRE_OK(gpo_template_create(device, nullptr, recorded.out()));
+    REQUIRE_OK(gpo_template_begin(recorded, stream));
+    return recorded;
+}
+
+}  // namespace
+
+TEST_CASE("a recording isn't whole if the driver can't report the capture of a stream that was given work") {
+    Recorder gpu;
+    give_out(gpu.on);
+    give_out(gpu.beside);
+    for (const CUresult refusal : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_PERMITTED})
+        for (const bool joined : {false, true}) {
+            CAPTURE(refusal);
+            CAPTURE(joined);
+            const gpo_stream_t stream = joined ? gpu.beside : gpu.on;
+            Template recorded = begun(gpu.device, gpu.on);
+            if (joined) REQUIRE_OK(gpo_stream_wait_stream(stream, gpu.on));
+            faults::arm({Function::cuStreamGetCaptureInfo, 1, refusal, true});
+            const gpo_status put = launch(stream, gpu.put, 1, 1, uint64_t{gpu.words}, 1u);
+            faults::disarm();
+            CHECK_OK(put);
+            if (joined) CHECK_OK(gpo_stream_wait_stream(gpu.on, stream));
+            CHECK_STATUS(refusal == CUDA_ERROR_OUT_OF_MEMORY ? GPO_OUT_OF_MEMORY : GPO_CAPTURE_REFUSED,
+                         gpo_template_end(recorded));
+            CHECK(says(joined ? "kernel on stream `beside`" : "kernel on stream `on`"));
+            CHECK(says("which node the operation has become isn't known: "));
+            gpu.record_well();
+        }
+}
+
+TEST_CASE("a recording isn't whole if a call on its stream was refused while the driver couldn't report the capture") {
+    Recorder gpu;
+    give_out(gpu.on);
+    for (const Function function : {Function::cuStreamGetCaptureInfo, Function::cuCtxPushCurrent}) {
+        CAPTURE(std::string(gpo::driver::function_name(function)));
+        Template recorded = begun(gpu.device, gpu.on);
+        faults::arm({function, 1, CUDA_ERROR_NOT_PERMITTED, true});
+        const gpo_status refused = gpo_fill(gpu.on, gpu.words, 1, 3, 1);
+        faults::disarm();
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, refused);
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+        CHECK(says("gpo_fill on stream `on`"));
+        gpu.record_well();
+    }
+}
+
+TEST_CASE("no recording is whole if the driver can't report which one a stream is in") {
+    Recorder gpu;
+    give_out(gpu.on);
+    give_out(gpu.beside);
+    Stream third = gpu.stream("third");
+    give_out(third);
+    Template first = begun(gpu.device, gpu.on), second = begun(gpu.device, gpu.beside);
+    faults::arm({Function::cuStreamGetCaptureInfo, 1, CUDA_ERROR_OUT_OF_MEMORY, true});
+    const gpo_status put = launch(third, gpu.put, 1, 1, uint64_t{gpu.words}, 1u);
+    faults::disarm();
+    CHECK_OK(put);
+    for (const gpo_template_t recorded : {first.get(), second.get()}) {
+        CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_template_end(recorded));
+        CHECK(says("kernel on stream `third`"));
+    }
+    CHECK_OK(gpo_stream_wait(third, kPatience));
+    gpu.record_well();
+}
+
+TEST_CASE("work of another thread on a stream in no recording is done, though the driver can't say so at once") {
+    Recorder gpu;
+    give_out(gpu.on);
+    give_out(gpu.beside);
+    Template recorded = begun(gpu.device, gpu.on);
+    CHECK_OK(launch(gpu.on, gpu.put, 1, 1, uint64_t{gpu.words}, 1u));
+    std::thread([&] {
+        faults::arm({Function::cuStreamGetCaptureInfo, 1, CUDA_ERROR_OUT_OF_MEMORY});
+        const gpo_status put = launch(gpu.beside, gpu.put, 1, 1, uint64_t{gpu.words}, 2u);
+        CHECK(faults::failed() == 1);
+        faults::disarm();
+        CHECK_OK(put);
+    }).join();
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK_OK(gpo_stream_wait(gpu.beside, kPatience));
 }
