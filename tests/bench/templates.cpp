@@ -343,8 +343,8 @@ void only_recordings(Row& row) {
 
 constexpr int kBranches = 4, kPerBranch = 2, kDiamond = 2 + kBranches * kPerBranch;
 
-/// One kernel, four branches of two on streams of their own, and one kernel behind all: recorded anew with another
-/// argument for every kernel, updated and launched. `Streams` puts the work on streams.
+/// A kernel, four branches of two kernels on their own streams, and a kernel behind all. `Streams` puts the work on
+/// streams.
 template <class Streams>
 void put_diamond(Streams& streams) {
     streams.launch(0);
@@ -605,6 +605,33 @@ void requests(Row& row) {
     both.check();
 }
 
+void recording_rows(Bench& bench) {
+    bench.row({.name = "graph_update",
+               .what = "update of a graph of 100 kernels to a recording with another argument of one of them, without the "
+                       "recording",
+               .base = "cuGraphInstantiate, without the capture, and destroying the graphs before",
+               .target = ratio_at_most(0.05)},
+              [](Row& row) { updates(row, &RawChain::instantiate_anew); });
+    bench.row({.name = "graph_update_in_place", .what = "the same", .base = "cuGraphExecUpdate, cuGraphDestroy"},
+              [](Row& row) { updates(row, &RawChain::update); });
+    bench.row({.name = "graph_record_and_update",
+               .what = "the same, and the recording",
+               .base = "capture, cuGraphInstantiate, and destroying the graphs before",
+               .target = ratio_at_most(1)},
+              recordings);
+    bench.row({.name = "graph_record",
+               .what = "recording 100 kernels anew",
+               .base = "capture of 100 kernels, and destroying the graph",
+               .target = ratio_at_most(1)},
+              only_recordings);
+    bench.row({.name = "graph_diamond",
+               .what = "a diamond of 10 kernels on 4 streams, recorded with other arguments, updated and launched: the "
+                       "host's cost for each kernel",
+               .base = "capture, cuGraphExecUpdate, cuGraphDestroy and cuGraphLaunch",
+               .target = value_at_most(4000)},
+              diamonds);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -643,30 +670,7 @@ int main(int argc, char** argv) {
                .base = "the same on a plain stream",
                .target = ratio_at_most(0.5)},
               [](Row& row) { repeated(row, 2); });
-    bench.row({.name = "graph_update",
-               .what = "update of a graph of 100 kernels to a recording with another argument of one of them, without the "
-                       "recording",
-               .base = "cuGraphInstantiate, without the capture, and destroying the graphs before",
-               .target = ratio_at_most(0.05)},
-              [](Row& row) { updates(row, &RawChain::instantiate_anew); });
-    bench.row({.name = "graph_update_in_place", .what = "the same", .base = "cuGraphExecUpdate, cuGraphDestroy"},
-              [](Row& row) { updates(row, &RawChain::update); });
-    bench.row({.name = "graph_record_and_update",
-               .what = "the same, and the recording",
-               .base = "capture, cuGraphInstantiate, and destroying the graphs before",
-               .target = ratio_at_most(1)},
-              recordings);
-    bench.row({.name = "graph_record",
-               .what = "recording 100 kernels anew",
-               .base = "capture of 100 kernels, and destroying the graph",
-               .target = ratio_at_most(1)},
-              only_recordings);
-    bench.row({.name = "graph_diamond",
-               .what = "a diamond of 10 kernels on 4 streams, recorded with other arguments, updated and launched: the "
-                       "host's cost for each kernel",
-               .base = "capture, cuGraphExecUpdate, cuGraphDestroy and cuGraphLaunch",
-               .target = value_at_most(4000)},
-              diamonds);
+    recording_rows(bench);
     bench.row({.name = "graph_chain",
                .what = "three small kernels one after the other, 100 times, by graph launches",
                .unit = "M/s",

@@ -350,7 +350,7 @@ TEST_CASE("direct: two recordings of one thread don't mix, and an event of one i
     CHECK_OK(gpo_template_end(first));
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(second));
     CHECK(captures() == 0);
-    // An event of a recording that has ended joins nobody to it.
+    // The event can't join a stream to a recording that has ended.
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(rig.side, rig.forked));
     CHECK(says(refusal(), "has ended"));
     Graph graph = make_graph(first);

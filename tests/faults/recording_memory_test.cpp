@@ -1,5 +1,5 @@
 // Recordings while memory runs out: each failed call reports the shortage, and so does the end of a recording that
-// lacks that call's nodes. And recordings that the driver captures, while it can't report which capture a stream is in.
+// lacks that call's nodes. And captured recordings while the driver can't report the capture of a stream.
 #include <doctest/doctest.h>
 
 #include <string>

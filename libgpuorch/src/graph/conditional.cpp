@@ -41,7 +41,8 @@ KernelNode decision(const Kernel& kernel, const ConditionalNode& conditional, De
     params.blockDimX = params.blockDimY = params.blockDimZ = 1;
     params.kernelParams = arguments;
     params.ctx = kernel.context().native();
-    return KernelNode(params, {8, 8, 4, 4, 8, 4, 4}, true);
+    constexpr uint32_t kBytes[] = {8, 8, 4, 4, 8, 4, 4};   // of the arguments
+    return KernelNode(params, kBytes, true);
 }
 
 void check_condition(Context& context, const gpo_condition& condition, CUgraphConditionalNodeType type) {

@@ -59,7 +59,7 @@ NodeWork read_kernel(Context& context, CUgraphNode native, const Kernel* kernel)
     std::vector<uint32_t> bytes;
     const bool known = sizes_of(context, params, kernel, bytes) && (bytes.empty() || params.kernelParams);
     if (!known) bytes.clear();
-    return KernelNode(params, std::move(bytes), known);
+    return KernelNode(params, bytes, known);
 }
 
 NodeWork read_allocation(Context& context, CUgraphNode native) {
@@ -162,16 +162,20 @@ const char* name_of(CUgraphNodeType type) noexcept {
 
 }  // namespace
 
-KernelNode::KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t> argument_bytes,
+KernelNode::KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, Arguments arguments) noexcept
+    : arguments_(std::move(arguments)), params_(params), known_(true) {
+    params_.kernelParams = arguments_.pointers();
+}
+
+KernelNode::KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::span<const uint32_t> argument_bytes,
                        bool arguments_known)
-    : arguments_(std::move(argument_bytes)), params_(params), known_(arguments_known) {
+    : arguments_(argument_bytes), params_(params), known_(arguments_known) {
     for (uint32_t i = 0; i < arguments_.count(); ++i) arguments_.copy(i, params.kernelParams[i]);
     if (known_) params_.kernelParams = arguments_.pointers();
 }
 
 KernelNode::KernelNode(const KernelNode& other)
-    : KernelNode(other.params_, {other.arguments_.bytes(), other.arguments_.bytes() + other.arguments_.count()},
-                 other.known_) {}
+    : KernelNode(other.params_, {other.arguments_.bytes(), other.arguments_.count()}, other.known_) {}
 
 KernelNode& KernelNode::operator=(KernelNode other) noexcept {
     arguments_ = std::move(other.arguments_);   // what pointers() points to doesn't move
@@ -299,7 +303,7 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     }
 }
 
-NodeWork node_work(const KernelWork& work, std::vector<uint32_t> argument_bytes) {
+NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept {
     auto params = zeroed<CUDA_KERNEL_NODE_PARAMS>();
     params.func = work.function;
     params.gridDimX = work.grid[0];
@@ -309,8 +313,7 @@ NodeWork node_work(const KernelWork& work, std::vector<uint32_t> argument_bytes)
     params.blockDimY = work.block[1];
     params.blockDimZ = work.block[2];
     params.sharedMemBytes = work.dynamic_shared;
-    params.kernelParams = work.arguments;
-    return KernelNode(params, std::move(argument_bytes), true);
+    return KernelNode(params, std::move(arguments));
 }
 
 NodeWork node_work(Context& context, const RowsWork& work) noexcept {

@@ -29,7 +29,9 @@ struct RowsWork;
 /// A kernel with its arguments, which are ours. Copies have their own.
 class KernelNode {
 public:
-    KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t> argument_bytes, bool arguments_known);
+    /// Copies the arguments of `params`, unless their number and sizes aren't known.
+    KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::span<const uint32_t> argument_bytes, bool arguments_known);
+    KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, Arguments arguments) noexcept;
     KernelNode(const KernelNode& other);
     KernelNode(KernelNode&&) noexcept = default;
     KernelNode& operator=(KernelNode other) noexcept;
@@ -151,18 +153,18 @@ std::string native_name(Context& context, const KernelNode& kernel);
 std::string why_not_copied(const Node& node);
 /// Which end of a copy or fill goes beyond its memory, with sizes; "" if none does, or the memory isn't known.
 std::string reach_beyond_memory(Context& context, const NodeWork& work);
-/// A node's work, from a record. The kernel has its own copy of the arguments. Throw std::bad_alloc.
-NodeWork node_work(const KernelWork& work, std::vector<uint32_t> argument_bytes);
+/// A node's work, from a record.
+NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept;
 NodeWork node_work(Context& context, const RowsWork& work) noexcept;
 NodeWork node_work(Context& context, const FillWork& work) noexcept;
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
 /// `original` NULL: there are no attributes. Doesn't throw: returns the driver's result.
 CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept;
-/// Gives `to` the launch attributes of `node`: those of its native node, or if it has none those that are known. Throws.
+/// Gives `to` the launch attributes of `node`: those of the native node, or the known ones without a native node. Throws.
 void give_attributes(Context& context, const Node& node, CUgraphNode to);
-/// Adds one of the `nodes`, which were recorded without the driver, to `graph`: work, launch attributes, dependencies on
-/// those of `nodes` that were added before. Throws Failure with the node's description; then the graph may have it.
+/// Adds to `graph` a node that was recorded without the driver: work, launch attributes, dependencies. The nodes before
+/// it were added already. Throws Failure with the node's description; then the graph may have the node.
 CUgraphNode add_recorded(Context& context, std::span<const Node> nodes, uint32_t number, CUgraph graph);
 /// Adds a conditional node to `to`. The handle in `work` must be of `to`. `bodies` gets the graphs of the bodies, which
 /// the driver owns.

@@ -101,7 +101,9 @@ void Recipe::own(CUgraph graph, GraphRecording& recording) {
 }
 
 void Recipe::own(GraphRecording& recording) {
-    for (Node& node : recording.take_direct_nodes(direct_)) nodes_.push_back(std::move(node));
+    std::vector<Node> nodes = recording.take_direct_nodes(direct_);
+    if (nodes_.empty()) nodes_.swap(nodes);
+    else nodes_.insert(nodes_.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
     for (Node& node : nodes_)
         if (!*node.label) node.label = native_label(*context_, node.work);
 }

@@ -23,7 +23,9 @@ static LaunchAttributes attributes_of(const KernelWork& work, const Stream& stre
             work.has_priority ? work.priority : stream.priority()};
 }
 
-GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)), thread_(handle::thread_number()) {
+GraphRecording::GraphRecording(Ref<Stream> stream, size_t nodes)
+    : stream_(std::move(stream)), thread_(handle::thread_number()) {
+    nodes_.reserve(nodes);
     members_.push_back({stream_, {}});
 }
 
@@ -140,6 +142,10 @@ void GraphRecording::leave() noexcept {
 
 CUgraph GraphRecording::end() {
     captures::remove(*this);
+    struct Leaving {
+        ~Leaving() { recording.leave(); }
+        GraphRecording& recording;
+    } const leaving{*this};   // even if there is no memory for the rest
     CUgraph graph = nullptr;
     CUresult result = CUDA_SUCCESS;
     bool direct = false;
@@ -151,15 +157,10 @@ CUgraph GraphRecording::end() {
     }
     if (!direct) result = end_capture(&graph);
     const bool broken = result != CUDA_SUCCESS || (!direct && !graph);
-    if (!broken && !first_refusal_) {
-        leave();
-        return graph;
-    }
-    ErrorPtr error = why_not_recorded(broken, result);
-    leave();
+    if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
     if (broken && is_sticky(result)) throw Failure(stream_->context().loss());
-    throw Failure(std::move(error));
+    throw Failure(why_not_recorded(broken, result));
 }
 
 // After lack of memory the caller may try again; any other refused piece can't be recorded.
@@ -212,9 +213,8 @@ void GraphRecording::add(Stream& stream, const Operation& operation, NodeWork wo
     at.last.swap(next);
 }
 
-void GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work,
-                         std::vector<uint32_t> argument_bytes) {
-    add(stream, operation, node_work(work, std::move(argument_bytes)), attributes_of(work, stream));
+void GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) {
+    add(stream, operation, node_work(work, std::move(arguments)), attributes_of(work, stream));
 }
 
 void GraphRecording::add(Stream& stream, const Operation& operation, const RowsWork& work) {
@@ -251,7 +251,7 @@ bool GraphRecording::wait(Stream& stream, Event& event) {
     return false;
 }
 
-// Under lock_, so that the stream is in all that a capture takes over. False if the recording is captured by now.
+// Under lock_: a recording that enters the capture takes this stream over. False if the recording is captured by now.
 bool GraphRecording::join(Stream& stream, const Event& event) {
     std::lock_guard lock(lock_);
     if (!direct()) return false;

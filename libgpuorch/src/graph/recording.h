@@ -1,7 +1,7 @@
 // A recording of a stream and of all that join it, as a transaction.
 //
-// As long as a recording is direct, operations add nodes to it, each stream has its last nodes, and events name nodes.
-// Where only the driver can record an operation, the recording *enters the capture*: the nodes move into a capture of
+// While a recording is direct, operations add nodes to it, each stream has its last nodes, and events name nodes. Where
+// only the driver can record an operation, the recording *enters the capture*: the nodes move into a capture of
 // the driver, with the streams and events where they were. From then on streams report the operations that are captured
 // (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
 //
@@ -24,8 +24,8 @@ namespace gpo {
 
 class GraphRecording final : public CaptureListener {
 public:
-    /// Has no effect before begin().
-    explicit GraphRecording(Ref<Stream> stream);
+    /// `nodes`: about how many there will be. Has no effect before begin(). Throws std::bad_alloc.
+    GraphRecording(Ref<Stream> stream, size_t nodes);
     /// Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is unchanged.
     void begin();
     /// Ends the recording, unless it has ended: the streams can be used as before.
@@ -64,7 +64,8 @@ public:
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
     CUgraphNode last(Stream& stream) const;
     void set_last(Stream& stream, CUgraphNode node);
-    /// The same in a direct recording, with the node's number from 0; `none`: there is none or there are several.
+    /// Like last() and set_last(), in a direct recording: nodes are numbers from 0. `none`: there is none or there are
+    /// several.
     uint32_t direct_last(const Stream& stream, uint32_t none) const;
     void set_direct_last(const Stream& stream, uint32_t node);
     /// Ends. The caller owns the graph, which is NULL if the recording was direct. Throws Failure(GPO_CAPTURE_REFUSED)
@@ -86,8 +87,7 @@ private:
         std::vector<uint32_t> nodes;
     };
     ~GraphRecording() override;
-    void add(Stream& stream, const Operation& operation, const KernelWork& work,
-             std::vector<uint32_t> argument_bytes) override;
+    void add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) override;
     void add(Stream& stream, const Operation& operation, const RowsWork& work) override;
     void add(Stream& stream, const Operation& operation, const FillWork& work) override;
     void add(Stream& stream, const Operation& operation, const EventWork& work) override;

@@ -79,7 +79,7 @@ void Template::begin(Ref<Stream> stream) {
     Ref<Recipe> recipe;
     if (current_->body()) recipe = begin_body();
     else recipe = make<Recipe>(context_, current_.get());
-    auto recording = make<GraphRecording>(std::move(stream));
+    auto recording = make<GraphRecording>(std::move(stream), current_->nodes().size());
     try {
         recording->begin();
     } catch (...) {

@@ -184,7 +184,9 @@ bool LaunchKernel::add_to(Stream& stream, CaptureListener& recording) {
     const Function& function = kernel_.function();
     const uint32_t blocks = work_.cluster[0] * work_.cluster[1] * work_.cluster[2];
     if (!function.loaded || !function.parameters_known || blocks > kPortableCluster) return false;
-    recording.add(stream, *this, work_, argument_bytes());
+    Arguments arguments(count_, [&](uint32_t i) { return function.parameters[i].bytes; });
+    for (uint32_t i = 0; i < count_; ++i) arguments.copy(i, work_.arguments[i]);
+    recording.add(stream, *this, work_, std::move(arguments));
     stream.submission().count(work_);
     return true;
 }

@@ -19,16 +19,14 @@ public:
         listener.next_ = std::exchange(first_, &listener);
         count_.fetch_add(1, std::memory_order_relaxed);
     }
-    /// False if the listener isn't in the list.
-    bool remove(CaptureListener& listener) noexcept {
+    void remove(CaptureListener& listener) noexcept {
         std::lock_guard lock(lock_);
         for (CaptureListener** at = &first_; *at; at = &(*at)->next_) {
             if (*at != &listener) continue;
             *at = listener.next_;
             count_.fetch_sub(1, std::memory_order_relaxed);
-            return true;
+            return;
         }
-        return false;
     }
     static void renumber(CaptureListener& listener, uint64_t capture) noexcept { listener.capture_ = capture; }
     template <class Visit>
@@ -76,13 +74,17 @@ Point point_of(Stream& stream) noexcept {
 
 }  // namespace
 
+ErrorPtr of_other_thread(const Stream& stream) noexcept {
+    return make_error(GPO_INVALID_STATE, stream.describe(),
+                      " is in a recording, which only the thread that began it may add to");
+}
+
 void add(CaptureListener& listener, uint64_t capture) noexcept {
     g_listeners.add(listener, capture);
-    trace::add_watcher();   // so that streams look (Stream::hand_over)
 }
 
 void remove(CaptureListener& listener) noexcept {
-    if (g_listeners.remove(listener)) trace::remove_watcher();
+    g_listeners.remove(listener);
 }
 
 uint64_t new_number() noexcept {
@@ -117,6 +119,7 @@ void note_captured(Stream& stream, const Operation& operation) noexcept {
     }
     g_listeners.visit(point.capture, [&](CaptureListener& listener) {
         if (unknown) listener.refused(stream, operation.kind(), unknown);
+        else if (!listener.on_this_thread()) listener.refused(stream, operation.kind(), of_other_thread(stream));
         else listener.captured(stream, operation, point.node);
     });
 }
@@ -134,8 +137,7 @@ void refuse_other_thread(Stream& stream) {
     if (!point.capture || point.capture == kAnyCapture) return;
     bool other = false;
     g_listeners.visit(point.capture, [&](CaptureListener& listener) { other |= !listener.on_this_thread(); });
-    if (other)
-        fail(GPO_INVALID_STATE, stream.describe(), " is in a recording, which only the thread that began it may add to");
+    if (other) throw Failure(of_other_thread(stream));
 }
 
 }  // namespace captures

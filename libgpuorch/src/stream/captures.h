@@ -10,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "core/error.h"
+#include "stream/arguments.h"
 #include "stream/work.h"
 
 namespace gpo {
@@ -26,16 +26,15 @@ public:
     // --- a direct recording. Under the submit lock of the stream, inside a DriverScope of its context. Throw Failure,
     // std::bad_alloc, and then nothing was added ---
 
-    /// Add a node behind the stream's last nodes. The recording copies the arguments, whose sizes are `argument_bytes`.
-    virtual void add(Stream& stream, const Operation& operation, const KernelWork& work,
-                     std::vector<uint32_t> argument_bytes) = 0;
+    /// Add a node behind the stream's last nodes. `arguments`: in place of those in `work`.
+    virtual void add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) = 0;
     virtual void add(Stream& stream, const Operation& operation, const RowsWork& work) = 0;
     virtual void add(Stream& stream, const Operation& operation, const FillWork& work) = 0;
     virtual void add(Stream& stream, const Operation& operation, const EventWork& work) = 0;
     /// The event names the stream's last nodes.
     virtual void record(Stream& stream, Event& event) = 0;
-    /// The stream's next nodes come behind those that the event names, too. A stream that is in no recording joins this
-    /// one. False if the stream or the recording has to be captured: the recording is, and has recorded the event.
+    /// The stream's next nodes come behind those that the event names, too. A stream without a recording joins. False if
+    /// the stream can't join directly, or the recording is a capture: then the capture has recorded the event.
     virtual bool wait(Stream& stream, Event& event) = 0;
     /// Goes on in a capture of the driver, unless the recording is one already. Any thread; the calling thread may hold
     /// submit locks.
@@ -84,7 +83,9 @@ void note_captured(Stream& stream, const Operation& operation) noexcept;
 /// To be called for each refused call that named the stream (abi/call.h). `function`: the called function. Enters the
 /// context itself.
 void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept;
-/// Throws Failure(GPO_INVALID_STATE) if another thread records the stream. Inside a DriverScope.
+/// GPO_INVALID_STATE: another thread records the stream.
+ErrorPtr of_other_thread(const Stream& stream) noexcept;
+/// Throws it if another thread records the stream. Inside a DriverScope.
 void refuse_other_thread(Stream& stream);
 
 }  // namespace captures

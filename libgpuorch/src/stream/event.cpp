@@ -52,7 +52,7 @@ public:
 
 private:
     // `capture` 0: outside of any. `direct`: the direct recording with this number, or NULL.
-    void put_in_capture(Stream& stream, uint64_t capture, CaptureListener* direct) {
+    [[gnu::always_inline]] void put_in_capture(Stream& stream, uint64_t capture, CaptureListener* direct) {
         // Replaces the event's newest recording, which another thread may be copying (Event::snapshot). The copying
         // thread sets watched_ before it copies, and holds native_lock_ until the copy is made. Hence either the copy
         // has the new recording, or this thread sees watched_ and replaces newest_.

@@ -181,8 +181,8 @@ void Stream::leave_mark() noexcept {
         // business, unless a wait for all work expects a mark.
         const bool ours = load() != 0 || (wrapped_ ? marks_.expects_mark() : given_out());
         const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask();
-        if (answer == CUDA_ERROR_NOT_READY) mark(nullptr);
-        else if (answer != CUDA_SUCCESS) stay_unmarked();
+        const bool known = answer == CUDA_SUCCESS || (answer == CUDA_ERROR_NOT_READY && mark_behind_work(nullptr));
+        if (!known) stay_unmarked();
     } catch (const std::exception& error) {
         if (is_passing(error)) {
             const Submission::Lock lock(submission_);
@@ -354,12 +354,17 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
 }
 
 void Stream::refuse_recorded_elsewhere() {
-    if (captures::any()) captures::refuse_other_thread(*this);
+    if (!captures::any()) return;
+    if (!direct_recording()) return captures::refuse_other_thread(*this);
+    if (!recording_->on_this_thread()) throw Failure(captures::of_other_thread(*this));
 }
 
 // --- marks ---
 
-void Stream::mark(Ref<CompletionHandler> target) {
+void Stream::mark(Ref<CompletionHandler> target) { static_cast<void>(mark_behind_work(std::move(target))); }
+
+// False if the stream has failed and the driver has recorded no event: the mark may complete before the work.
+bool Stream::mark_behind_work(Ref<CompletionHandler> target) {
     Mark mark;
     mark.target = std::move(target);
     mark.submitted = host::ticks();
@@ -369,8 +374,9 @@ void Stream::mark(Ref<CompletionHandler> target) {
     } catch (const Failure& failed) {
         // On a failed stream or a lost device the mark still completes, in order.
         if (!context_->lost() && !failure()) throw;
-        push_failed(operation.take(), failed.error());
+        return push_failed(operation.take(), failed.error());
     }
+    return true;
 }
 
 gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin) {
@@ -475,21 +481,25 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
 }
 
 // Pushes a mark that completes with an error: after all submitted and held marks, and after all work that still runs.
-void Stream::push_failed(Mark mark, ErrorPtr error) {
+// Returns whether the driver has recorded an event for the mark.
+bool Stream::push_failed(Mark mark, ErrorPtr error) {
     // If the driver has just reported the loss of the device, the error says nothing yet about this stream's work.
     if (ErrorPtr known = failure()) error = std::move(known);
     else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
     const Releasing releasing(runtime());
     Held::Spent spent;
+    bool recorded = false;
     {
         const Submission::Lock lock(submission_);
         held_.reserve_marks();   // the held operations keep the room reserved for them
         if (!held_.empty()) held_.drop(error, spent);
         mark.set_error(error);
         marks_.record_failed(mark);
+        recorded = mark.event != nullptr;
         marks_.push(std::move(mark));
     }
     Held::conclude(spent);
+    return recorded;
 }
 
 // --- capture ---

@@ -243,7 +243,8 @@ private:
 
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
-    void push_failed(Mark mark, ErrorPtr error);
+    bool push_failed(Mark mark, ErrorPtr error);
+    bool mark_behind_work(Ref<CompletionHandler> target);
 
     bool see_idle();
     /// The driver's answer about the stream's work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or a refusal to answer. Throws.
@@ -293,11 +294,12 @@ private:
     History history_;
 };
 
-// Gives an operation to the driver, inside the scopes of tracing, attribution and residence.
+// Gives an operation to the driver or to the stream's recording, inside the scopes of tracing, attribution and
+// residence.
 template <class Any>
 inline void Stream::hand_over(Any& operation, uint64_t number) {
     marks_.set_newest(false);
-    if (trace::on() || history_.attributes() || residence_) [[unlikely]]
+    if (trace::on() || history_.attributes() || residence_ || given_out()) [[unlikely]]
         hand_over_watched(operation, number);
     else
         operation.issue(*this);

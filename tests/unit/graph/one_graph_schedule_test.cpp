@@ -1,5 +1,5 @@
-// A template with one graph at a time, because its nodes allocate memory: the next graph is made while another thread
-// destroys the one before. GPUORCH_TEST_SEED=n repeats one schedule.
+// The only graph of a template whose nodes allocate memory: the next graph is made while another thread destroys the
+// previous one. GPUORCH_TEST_SEED=n repeats one schedule.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ struct Interposed {
     }
 };
 
-/// A template that allocates memory, fills it and frees it.
+/// A template that allocates, fills and frees memory.
 struct World : Interposed, gpo::test::SoftRuntime {
     explicit World(uint64_t seed) : SoftRuntime(seed), on(stream()) {
         REQUIRE(gpo_template_create(device, nullptr, &made) == GPO_SUCCESS);
