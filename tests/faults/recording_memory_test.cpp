@@ -231,3 +231,18 @@ TEST_CASE("work of another thread on a stream in no recording is done, though th
     CHECK_OK(gpo_template_end(recorded));
     CHECK_OK(gpo_stream_wait(gpu.beside, kPatience));
 }
+
+TEST_CASE("work of another thread spoils a recording, though the driver can't say at once that the stream is in it") {
+    Recorder gpu;
+    give_out(gpu.on);
+    Template recorded = begun(gpu.device, gpu.on);
+    std::thread([&] {
+        faults::arm({Function::cuStreamGetCaptureInfo, 1, CUDA_ERROR_OUT_OF_MEMORY});
+        launch(gpu.on, gpu.put, 1, 1, uint64_t{gpu.words}, 2u);
+        CHECK(faults::failed() == 1);
+        faults::disarm();
+    }).join();
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+    CHECK(says("only the thread that began it"));
+    gpu.record_well();
+}

@@ -153,3 +153,27 @@ TEST_CASE("what waits for a stream waits for its work, though the driver refuses
             });
         }
 }
+
+TEST_CASE("a failed stream that is destroyed stays until its work is over, though the driver refuses to record its mark") {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
+        World world(seed);
+        const gpo_stream_t stream = world.stream(), other = world.stream();
+        world.fill(stream);
+        world.fail(stream);
+        const CUstream native = gpo::Pin<gpo::Stream>(stream)->native();
+        gpo::Context& context = gpo::Pin<gpo::Stream>(other)->context();
+        faults::arm({Function::cuEventRecord, 1, CUDA_ERROR_INVALID_HANDLE, true});
+        CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
+        std::atomic<bool> done{false};
+        CUresult answer = CUDA_ERROR_UNKNOWN;
+        gpo::Streams::of(context).when_all_pass([&](bool) {
+            answer = context.table().cuStreamQuery(native);
+            done = true;
+        });
+        const uint64_t deadline = gpo::host::deadline_after(kPatience);
+        while (!done && gpo::host::now() < deadline) gpo::host::sleep_until(gpo::host::now() + 100'000);
+        faults::disarm();
+        REQUIRE(done);
+        CHECK(answer == CUDA_SUCCESS);   // of a stream that was destroyed: CUDA_ERROR_INVALID_HANDLE
+    });
+}
