@@ -337,6 +337,104 @@ TEST_CASE("direct: the recording of a body is direct, and its nodes go into the 
     CHECK(rig.word(1) == 3 * 9 + 3 * 3 + 3);
 }
 
+TEST_CASE("direct: an event that was recorded elsewhere since stays as it is when the recording enters a capture") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    rig.put_step(rig.side, 1, 9);   // not in the recording
+    CHECK_OK(gpo_event_record(rig.forked, rig.side));
+    static_cast<void>(rig.native(rig.on));
+    CHECK(captures() == 1);
+    CHECK_OK(gpo_event_wait(rig.forked, kPatience));
+    CHECK(rig.word(1) == 9);
+    CHECK_OK(gpo_template_end(recorded));
+}
+
+TEST_CASE("direct: an event that is recorded again names the later nodes, and a wait adds to what a stream waits for") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    rig.put_step(rig.on, 0, 2);
+    rig.fork();                      // the same event
+    rig.put_step(rig.side, 0, 4);    // word 0: 19
+    rig.put_step(rig.on, 1, 5);
+    rig.join();
+    CHECK_OK(gpo_stream_wait_event(rig.on, rig.joined));   // twice
+    rig.put_step(rig.on, 1, 6);
+    rig.put_step(rig.on, 0, 7);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(captures() == 0);
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(0) == 64);
+    CHECK(rig.word(1) == 21);
+    // The same with the driver's capture in between.
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    rig.put_step(rig.on, 0, 2);
+    rig.fork();
+    static_cast<void>(rig.native(rig.on));
+    rig.put_step(rig.side, 0, 4);
+    rig.join();
+    rig.put_step(rig.on, 0, 7);
+    CHECK_OK(gpo_template_end(recorded));
+    Graph other = make_graph(recorded);
+    rig.run(other);
+    CHECK(rig.word(0) == 64);
+}
+
+TEST_CASE("direct: a copy beyond its memory, or the wrong way, is refused when it is recorded") {
+    DirectRig rig;
+    CUdeviceptr small = 0, large = 0;
+    const gpo::Pin<gpo::Stream> pin(rig.on.get());
+    const gpo::driver::Table& cu = pin->table();
+    {
+        const gpo::DriverScope scope(pin->context());
+        REQUIRE(cu.cuMemAlloc(&small, 64) == CUDA_SUCCESS);
+        REQUIRE(cu.cuMemAlloc(&large, 256) == CUDA_SUCCESS);
+    }
+    const auto refused = [&](const auto& copy) {
+        Template recorded = make_template(rig);
+        rig.begin(recorded);
+        rig.put_step(rig.on, 0, 1);
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, copy());
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+    };
+    refused([&] { return gpo_copy_on_device(rig.on, small, large, 128); });
+    refused([&] { return gpo_copy_on_device(rig.on, large, small, 128); });
+    refused([&] { return gpo_copy_to_host(rig.on, reinterpret_cast<void*>(small), large, 16); });
+    {
+        const gpo::DriverScope scope(pin->context());
+        CHECK(cu.cuMemFree(small) == CUDA_SUCCESS);
+        CHECK(cu.cuMemFree(large) == CUDA_SUCCESS);
+    }
+}
+
+TEST_CASE("direct: a kernel whose handle is destroyed stays with the recording") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    {
+        auto compile = sized<gpo_compile_options>();
+        compile.source = "extern \"C\" __global__ void gone(unsigned* word) { *word = 11; }\n";
+        Module module;
+        REQUIRE_OK(gpo_module_compile(rig.device, &compile, module.out()));
+        Kernel gone;
+        REQUIRE_OK(gpo_module_get_kernel(module, "gone", gone.out()));
+        CHECK_OK(launch(rig.on, gone, 1, 1, rig.at(5)));
+    }
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(driver_calls::count(Function::cuModuleUnload) == 0);
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(5) == 11);
+}
+
 TEST_CASE("direct: two recordings of one thread don't mix, and an event of one isn't waited for in the other") {
     DirectRig rig;
     Template first = make_template(rig), second = make_template(rig);

@@ -292,7 +292,6 @@ bool Scanner::any_to_see() const noexcept {
 
 // CUDA_ERROR_NOT_READY: the stream is being captured.
 CUresult Scanner::ask_for_capture(WatchedStream& stream) noexcept {
-    if (stream.recorded_directly()) return CUDA_ERROR_NOT_READY;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = context_.table().cuStreamIsCapturing(stream.native(), &capture);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)

@@ -51,8 +51,6 @@ public:
     virtual bool detached() const noexcept = 0;
     /// True if the program has the native handle, and may therefore capture the stream.
     virtual bool given_out() const noexcept = 0;
-    /// True if the stream's operations are added to a recording, and the driver doesn't have them. Any thread.
-    virtual bool recorded_directly() const noexcept = 0;
     /// The failure of this stream's work, made from the driver's answer.
     virtual ErrorPtr failure_of_work(CUresult result, const char* function) noexcept = 0;
     /// Marks the stream as failed.

@@ -63,7 +63,6 @@ public:
     // --- direct recordings (stream/captures.h) ---
     /// The number of the direct recording that the stream is in; 0: none. Any thread.
     uint64_t direct_recording() const noexcept { return direct_.load(); }
-    bool recorded_directly() const noexcept override { return direct_recording() != 0; }
     /// Joins a recording, and leaves it if the stream is in it. Under the submit lock.
     void join_direct(CaptureListener& recording, uint64_t number) noexcept;
     void leave_direct(const CaptureListener& recording) noexcept;
