@@ -6,13 +6,14 @@
 
 The names are C's without their prefix: functions gpo.stream_create, constants gpo.STREAM_BLOCKING, structs
 gpo.StreamOptions(priority=-1), whose size is set. What a function writes it returns: handles, numbers, structs, texts.
-A status that says "no" is an Error; gpo.stream_query and gpo.event_query return whether all is done. Handles close with close()
-or `with`. Waits can be interrupted: Ctrl-C ends each of them.
+A status that says "no" is an Error; gpo.stream_query and gpo.event_query return whether all is done. Waits can be interrupted: Ctrl-C ends each of them.
 
 Arguments may be named. Those that may be NULL may be left out. Memory is an object with the buffer protocol (bytearray, mmap, an
 array of numpy), a ctypes object, or an address; arrays are lists too. Then their lengths may be left out. A kernel's arguments
 are Python numbers, which get the size of the kernel's parameter, or objects that have a size: ctypes objects, numbers of numpy,
 and buffers, whose bytes are the value. An int is passed as an integer: write 2.0 for a float's 2.
+
+Handles close with close() or `with`, and when Python collects them: see help(gpuorch.Handle).
 
 Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called, which
 abi.json says of each ("called", "ended_by"). What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the
@@ -31,12 +32,18 @@ import json
 import operator
 import os
 import pathlib
+import queue
 import sys
+import _thread
 import threading
 import time
+import warnings
+import weakref
 
 SLICE_NS = 50_000_000  # a wait on the main thread looks for signals this often
 SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no callback meets an interpreter that is gone
+CLOSING_NS = 10_000_000  # one try of the closing thread at a runtime's shutdown
+PAUSES = (0.001, 0.1)  # seconds between two tries of the closing thread: at first, and at most
 INTEGERS = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
             "uint8_t": ctypes.c_uint8, "size_t": ctypes.c_size_t, "gpo_status": ctypes.c_int32}
 INTEGER_KINDS = frozenset(INTEGERS.values())
@@ -62,14 +69,131 @@ class Timeout(Error, TimeoutError):
     result = None
 
 
+class Closing:
+    """Jobs that finalisers put off. A finaliser runs on any thread, between any two steps of the program. Therefore a
+    finaliser neither waits nor takes a lock. A thread does the jobs: it starts with the first job, and ends when no job
+    is left."""
+
+    def __init__(self):
+        self.begin()
+
+    def begin(self):
+        self.process, self.jobs, self.ended = os.getpid(), queue.SimpleQueue(), False
+        self.running = _thread.allocate_lock()  # locked while the thread exists
+
+    def do(self, job):
+        """`job` is called until it returns true."""
+        if self.process != os.getpid():  # a forked child has no such thread
+            self.begin()
+        self.jobs.put(job)
+        self.start()
+
+    def start(self):
+        if not self.ended and self.running.acquire(False):
+            try:
+                _thread.start_new_thread(self.work, ())
+            except RuntimeError:  # the system has no thread to give: the next job tries again
+                self.running.release()
+
+    def work(self):
+        jobs, pause = [], PAUSES[0]
+        while not self.ended:
+            jobs += [self.jobs.get() for _ in range(self.jobs.qsize())]
+            before = len(jobs)
+            jobs = [job for job in jobs if self.ended or not self.done(job)]
+            if not jobs and self.jobs.empty():
+                break
+            pause = PAUSES[0] if len(jobs) < before else min(2 * pause, PAUSES[1])
+            try:
+                jobs.append(self.jobs.get(timeout=pause))
+            except queue.Empty:
+                pass
+        self.running.release()
+        if not self.jobs.empty():
+            self.start()
+
+    @staticmethod
+    def done(job):
+        try:
+            return job()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+            return True
+
+    def end(self):
+        """At exit. A job that is under way gets a second."""
+        if self.process == os.getpid():
+            self.ended = True
+            self.jobs.put(lambda: True)
+            if self.running.acquire(timeout=SHUTDOWN_NS / 1e9):
+                self.running.release()
+
+
+CLOSING = Closing()
+
+
+class Owned:
+    """What has to be given back for a handle.
+
+    runtime, root   the runtime's handle, which stays open meanwhile, and the Owned of that handle
+    pool            of a stream that was acquired from a pool: the pool
+    calls           callbacks that the object calls, with all that their calls need
+    owed, caller    of an executor that the program runs: the callbacks that wait there; and that it is such an executor
+    exposed         the program may have something that is valid only as long as the object exists
+    run_outlives    of a pipeline: it is closed during a run
+    Of a runtime:
+    children        weak references to the Owned of each object that is open
+    cq              gets an entry when the run of a closed pipeline has ended
+    log_executor    the executor that calls the log function
+    ended           the runtime has shut down"""
+    pool, caller, exposed, run_outlives, cq, log_executor, ended = None, False, False, False, None, None, False
+
+    def __init__(self, runtime, root):
+        self.runtime, self.root, self.process = runtime, root, os.getpid()
+        self.calls, self.children, self.owed = [], {}, {}
+
+
+class Owed:
+    """A callback that the library calls once. Until then the callback is in `home`, and keeps its executor."""
+    made, executor, called = None, None, False
+
+    def __init__(self, home):
+        self.home = home
+
+    def forget(self):
+        self.home.pop(id(self), None)
+        self.made = self.executor = None
+
+
 class Handle(ctypes.c_void_p):
-    """A handle. close() gives it back, and can be called again."""
-    library, released_by = None, ()
+    """A handle of an object. close() gives the object back, and may be called again. `with` calls close() at its end.
+
+    A handle that Python collects is closed. As after close(), work that was given to the object goes on. A runtime is
+    closed after everything that was made from the runtime. A pipeline isn't collected during a run, and an executor
+    isn't collected while a callback waits for work. If only the program can run the executor (EXECUTOR_CALLER), the
+    executor is collected with its callbacks: then they are called with the result, or with CANCELLED.
+
+    Collecting never waits. A thread of the module closes what may have to wait: runtimes, groups of peers, graphs,
+    templates, buckets, executors with waiting callbacks, and everything that is collected inside a callback.
+
+    Some objects stay open until their runtime is closed, because the module can't see when they are used last:
+    - objects that the program has asked for an address, a native object, a device handle or an export
+    - queues that were pushed to or reset, and schedulers that were started.
+    A deterministic runtime stays open until the program calls close() or ends.
+
+    After fork() nothing is closed in the child. In development mode (python3 -X dev) a ResourceWarning names each
+    handle that the program did not close.
+
+    Memory is a number and no handle: gpo.memory_free and other functions free it, or else the end of the runtime."""
+    library, released_by, owned = None, (), None
 
     def close(self):
-        """Of a runtime: waits until all is done."""
-        end = getattr(self.library, self.released_by[0].removeprefix("gpo_"))
-        end(self, *[-1] * (len(end.given) - 1))
+        """Gives the object back. Of a runtime: waits until all is done."""
+        if self.value and self.owned and self.owned.pool:
+            self.library.stream_pool_release(self.owned.pool, self)
+        else:
+            end = getattr(self.library, self.released_by[0].removeprefix("gpo_"))
+            end(self, *[-1] * (len(end.given) - 1))
         self.value = None
 
     def __enter__(self):
@@ -77,6 +201,12 @@ class Handle(ctypes.c_void_p):
 
     def __exit__(self, *_):
         self.close()
+
+    def __del__(self):
+        owned = self.owned
+        if owned and not self.library.exits:
+            self.owned = None
+            self.library.collected(self, owned)
 
     def __repr__(self):
         return f"<gpuorch {type(self).__name__} {self.value or 0:#x}>"
@@ -147,7 +277,7 @@ def array(kind, value, name):
             value = [checked(element, one) for one in value]
         elif element is ctypes.c_char_p:
             value = [os.fsencode(one) for one in value]
-        return Memory((element * len(value))(*value), len(value), value)
+        return Memory((element * len(value))(*value), len(value), tuple(value))
     if element not in (ctypes.c_float, *INTEGER_KINDS):
         raise TypeError(f"{name} takes a list of {element.__name__}, not {type(value).__name__}")
     view, address = viewed(value, name)
@@ -176,6 +306,10 @@ def number(value, size, name):
     return kind(value)
 
 
+# Calls after which the program, or the GPU, may use something of an object that the module can't see.
+EXPOSES = ("event_export", "queue_push", "queue_reset", "scheduler_start")
+
+
 class Struct(ctypes.Structure):
     """struct_size is set; texts may be str or paths, arrays lists, whose strides and counts are set; what a pointer leads to is
     kept alive."""
@@ -202,6 +336,8 @@ class Struct(ctypes.Structure):
             value = self._hold(name, self._stage_value(value) or memory(value, label, name in self.written))
         elif kind in self.library.callbacks and value is not None:
             value = self.library.callback(kind, value)
+        elif kind and issubclass(kind, Handle):
+            self.kept()[name] = Memory(None, None, value)
         elif kind and issubclass(kind, ctypes._Pointer):
             if name == "arguments" and isinstance(value, (list, tuple)):
                 value = self.library.arguments_of(self, value)
@@ -256,8 +392,11 @@ class Function:
         # Steps after a call (Library.keep).
         self.makes = [i for i, one in enumerate(self.parameters) if one["direction"] == "out" and one.get("owner") == "caller"]
         self.ended_by = {i: one["ended_by"] for i, one in enumerate(self.parameters) if one.get("called") == "often"}
-        self.takes_callbacks = bool(self.ended_by) or any(library.calls(one["type"]) for one in self.parameters)
-        self.ends = self.name in library.ends
+        self.takes_callbacks = any("called" in one or library.calls(one["type"]) for one in self.parameters)
+        self.ends, self.gives_back = self.name in library.ends, library.gives_back.get(self.name)
+        self.exposes = self.name in EXPOSES or self.name.endswith("_get_device_handle") or any(
+            one.get("owner") == "library" for one in self.parameters)
+        self.keeps = bool(self.makes or self.takes_callbacks or self.ends) or self.gives_back is not None
         self.timeout = self.words.index("timeout_ns") if "timeout_ns" in self.words else None
         self.is_text = "buffer" in self.words
         # The parameters that the caller gives; the others are written, and made here.
@@ -280,6 +419,8 @@ class Function:
             for i, convert, value in zip(self.given, self.converters, given):
                 values[i] = convert(value) if convert else value
             kept = self.measured(values)
+            if self.exposes:
+                self.library.expose(given[0])
             if self.is_text:
                 return self.text(values)
             if self.before:
@@ -299,7 +440,7 @@ class Function:
             return False
         if answer != self.library.SUCCESS:
             self.library.forget(values)
-        if self.makes or self.takes_callbacks or self.ends:
+        if self.keeps:
             self.library.keep(self, given, values, result, answer)
         del kept
         self.library.check(answer, result)
@@ -420,9 +561,13 @@ class Library:
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
         self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
-        self.callbacks, self.owed, self.returned, self.dropped, self.inside = set(), {}, [], [], []
-        # By the numbers of handles: what is called until they end, and pipelines' runs.
-        self.runtimes, self.kept, self.runs = set(), {}, {}
+        # The types of callbacks; callbacks that wait for their only call; callbacks after that call; the threads in callbacks.
+        self.callbacks, self.owed, self.returned, self.inside = set(), {}, [], []
+        # By the number of a handle: the object that owns the handle; the newest run of a pipeline; and what the last run
+        # of a closed pipeline needs. By run: the pipeline, and what the run needs.
+        self.handles, self.newest, self.outlived, self.runs = weakref.WeakValueDictionary(), {}, {}, {}
+        # The numbers of runtimes that are open; what is kept because its object isn't known; and whether the program ends.
+        self.runtimes, self.unknown, self.exits = set(), [], False
         self.before = {"pipeline_destroy": self.before_the_end}
         self.declare(abi)
         self.loaded_version = ctypes.c_uint32.from_address(table + 4).value
@@ -458,6 +603,10 @@ class Library:
                     for parameter in one["parameters"] if "released_by" in parameter and one["name"] != "gpo_stream_pool_acquire"}
         for name in abi["handles"]:
             self.add(name, type(camel(name), (Handle,), {"library": self, "released_by": released[name]}))
+        # The functions that give handles back, and which of their parameters is the handle.
+        self.gives_back = {name.removeprefix("gpo_"): 0 for kind in abi["handles"] for name in released[kind]}
+        self.gives_back["stream_pool_release"] = 1
+        self.blocking = self.Graph, self.Template, self.Buckets, self.Peers  # destroying one may wait
         for one in abi["structs"]:
             self.add(one["name"], type(camel(one["name"]), (Struct,), {"library": self}))
         for one in abi["callbacks"]:
@@ -521,11 +670,14 @@ class Library:
 
     def callback(self, kind, function, once=False):
         """`function` for C. One that is called once is kept until it has been."""
-        failed = self.CALLBACK_FAILED if kind._restype_ else None
+        failed, owed = self.CALLBACK_FAILED if kind._restype_ else None, Owed(self.owed) if once else None
+        holder = [function]  # what was called once is emptied, for the rest may have to stay
 
         def guarded(_, *arguments):
-            self.inside.append(made)
+            here = _thread.get_ident()
+            self.inside.append(here)
             try:
+                function = holder.pop() if once else holder[0]
                 answer = function(*(getattr(value, "contents", value) if value else None for value in arguments)
                                   if kind is not self.SourceFn else arguments)
                 return (answer or 0) if kind._restype_ else None
@@ -534,58 +686,115 @@ class Library:
             except BaseException:
                 sys.excepthook(*sys.exc_info())
             finally:
-                self.inside.remove(made)
+                function = arguments = None
                 if once:
-                    self.returned.append(made)
-                    del self.owed[id(made)]
+                    self.returned.append(owed.made)
+                    owed.called = True
+                    owed.forget()
+                self.inside.remove(here)
             return failed
 
+        del function
         self.returned.clear()  # not by themselves: they were still running
         made = kind(guarded)
         if once:
-            self.owed[id(made)] = made
+            made.owed, owed.made = owed, made
+            self.owed[id(owed)] = owed
         return made
 
     def forget(self, values):
         """Callbacks that weren't accepted aren't owed."""
         for value in values:
-            self.owed.pop(id(value), None)
+            owed = getattr(value, "owed", None)
+            if isinstance(owed, Owed):
+                owed.forget()
 
-    def keep(self, function, arguments, passed, result, answer):
+    def owner(self, handle):
+        """The object that owns what a handle stands for, which may be a copy of it. None: there is none."""
+        return handle if handle.owned else self.handles.get(handle.value)
+
+    def owners(self, arguments):
+        for one in arguments:
+            if isinstance(one, (list, tuple)) or isinstance(one, ctypes.Array) and issubclass(one._type_, Handle):
+                yield from self.owners(one)
+            elif isinstance(one, Handle) and self.owner(one):
+                yield self.owner(one)
+
+    def expose(self, handle):
+        owner = self.owner(handle) if isinstance(handle, Handle) else None
+        if owner:
+            owner.owned.exposed = True
+
+    def keep(self, function, given, passed, result, answer):
         """What has to stay after a call, and what hasn't any more."""
-        name = function.name
+        name, first = function.name, given[0] if given else None
         if answer != self.SUCCESS and (name != "pipeline_wait" or answer in (self.TIMEOUT, self.WOULD_DEADLOCK)):
             return
-        of = arguments[0] if arguments else None
-        first = getattr(of, "value", None)
-        runtime = first if isinstance(of, self.Runtime) else getattr(of, "runtime", None)
-        made = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, Handle)]
+        results = result if isinstance(result, tuple) else (result,)
+        made = [one for one in results if isinstance(one, Handle) and one.value]
         for handle in made:
-            handle.runtime = handle.value if isinstance(handle, self.Runtime) else runtime
-        if name == "runtime_create":
-            self.runtimes.add(result.value)
-        elif name == "pipeline_create":
-            self.drop_ended()
+            self.own(function, handle, given)
+        # The garbage collector doesn't look into what byref() makes.
+        needed = [getattr(passed[i], "_obj", passed[i]) for i in function.given if not isinstance(passed[i], Handle)]
         if name == "pipeline_start":  # the run before has ended
-            self.runs[first] = passed
+            self.end_run(first.value)
+            number, run = first.value, object()
+            self.runs[run], self.newest[number] = (self.owner(first), needed), run
+            CLOSING.do(lambda: self.run_has_ended(number, run))
+        elif name == "pipeline_create":  # with its executor
+            made[0].owned.calls.append(needed)
+        elif name == "runtime_set_log_executor" and self.owner(first):
+            self.owner(first).owned.log_executor = given[1]
         elif function.takes_callbacks:
+            self.keep_owed(given, needed)
             ended_by = [one for i, one in function.ended_by.items() if passed[i]]
-            for one in [*ended_by, *self.ended_by(arguments)]:
-                self.keep_until(one, [*made, *arguments], runtime, passed)
-        if name == "runtime_create" or name == "pipeline_create":  # drop_ended() wants to know of all
-            self.kept.setdefault(result.value, Kept(result.runtime))
-        elif name == "pipeline_wait":
-            self.runs.pop(first, None)
-        elif name == "pipeline_destroy":
-            if first in self.kept and not self.kept[first].outlived:
-                self.drop(first)
-            self.drop_ended()
-        elif function.ends:
-            if name == "runtime_shutdown":
-                self.runtimes.discard(first)
-                for number in [number for number, kept in self.kept.items() if kept.runtime == first]:
-                    self.drop(number)
-            self.drop(first)
+            for one in [*ended_by, *self.ended_by(given)]:
+                self.keep_until(one, [*made, *given], needed)
+        if name == "pipeline_wait":
+            self.end_run(first.value)
+        elif function.gives_back is not None:
+            handle = given[function.gives_back]
+            owner = self.owner(handle) if isinstance(handle, Handle) and handle.value else None
+            if name == "runtime_shutdown" and handle is not None:
+                self.runtimes.discard(handle.value)
+            if owner:
+                self.gone(owner, owner.owned, owner.value)
+
+    def own(self, function, handle, given):
+        """Makes the handle that a call has made close itself when Python collects it."""
+        parent = next(self.owners(given), None)
+        if isinstance(parent, self.Runtime):
+            runtime, root = parent, parent.owned
+        else:
+            runtime, root = (parent.owned.runtime, parent.owned.root) if parent else (None, None)
+        owned = Owned(runtime, root)
+        if isinstance(handle, self.Runtime):
+            self.runtimes.add(handle.value)
+        elif root:
+            root.children[id(owned)] = weakref.ref(owned)
+        if function.name == "stream_pool_acquire":
+            owned.pool = given[0]
+        elif function.name == "executor_create":
+            options = getattr(given[1], "_obj", given[1])
+            owned.caller = bool(getattr(options, "flags", 0) & self.EXECUTOR_CALLER)
+        handle.owned = owned
+        self.handles[handle.value] = handle
+
+    def keep_owed(self, given, values):
+        """A callback keeps its executor until the call. If only the program can run the executor, the executor keeps the
+        callback instead: once the program has lost the executor, both may be collected."""
+        for owed in [value.owed for value in values if isinstance(getattr(value, "owed", None), Owed)]:
+            executor = next((one for one in self.owners(given) if isinstance(one, self.Executor)), None)
+            if not executor:
+                continue
+            if executor.owned.caller:
+                owed.home.pop(id(owed), None)
+                owed.home = executor.owned.owed
+                owed.home[id(owed)] = owed
+            else:
+                owed.executor = executor
+            if owed.called:
+                owed.forget()
 
     def ended_by(self, value):
         """What ends the calls of the callbacks that structs lead to."""
@@ -598,50 +807,123 @@ class Library:
         elif isinstance(value, ctypes._Pointer) and value:
             yield from self.ended_by(value.contents)
 
-    def keep_until(self, ended_by, handles, runtime, passed):
-        """With the object that one of these functions takes: one of the call's, or else its runtime. What isn't known to be of a
-        runtime stays for good."""
-        kind = self.ended[ended_by[0]]
-        number = next((one.value for one in handles if isinstance(one, kind)), runtime)
-        kept = self.kept.setdefault(number, Kept(runtime))
-        if not any(one is passed for one in kept.calls):
-            kept.calls.append(passed)
+    def keep_until(self, ended_by, handles, needed):
+        """Until one of these functions is called: with the object that the function takes, if the call has that object, or
+        else with the runtime. If the runtime isn't known either, what is needed is never dropped."""
+        kind, owners = self.ended[ended_by[0]], list(self.owners(handles))
+        owned = next((one.owned for one in owners if isinstance(one, kind)), owners[0].owned.root if owners else None)
+        calls = owned.calls if owned else self.unknown
+        if not any(one is needed for one in calls):
+            calls.append(needed)
 
-    def drop(self, number):
-        kept = self.kept.pop(number, None)
-        if kept and kept.cq:
-            self.cq_destroy.call(kept.cq)
-        self.dropped.append((kept, self.runs.pop(number, None)))
-        if not self.inside:  # no thread is in one of them
-            self.dropped.clear()
+    def drop(self, *things):
+        """Drops what callbacks needed that have ended, as soon as no thread is inside a callback."""
+        if self.inside and any(things):
+            CLOSING.do(lambda: not (self.inside and things))
+
+    def collected(self, handle, owned):
+        """What the finaliser of a handle does, on any thread and at any time."""
+        if owned.process != os.getpid():
+            return
+        if isinstance(handle, self.Runtime):
+            CLOSING.do(lambda: self.shut_down(handle, owned))
+        elif self.went(handle, owned):
+            return
+        elif owned.exposed:
+            if owned.root:
+                owned.root.calls.append(owned.calls)
+                owned.root.children.pop(id(owned), None)
+        elif owned.owed or isinstance(handle, self.blocking) or _thread.get_ident() in self.inside:
+            CLOSING.do(lambda: self.give_back(handle, owned))
+        else:
+            self.give_back(handle, owned)
+        warnings.warn(f"unclosed {handle!r}", ResourceWarning, 3, handle)  # where the program dropped the handle
+
+    def went(self, handle, owned):
+        """Whether an object was closed with its runtime. Completion queues are not."""
+        return owned.root and owned.root.ended and not isinstance(handle, self.Cq)
+
+    def give_back(self, handle, owned):
+        if owned.pool:
+            self.stream_pool_release.call(owned.pool, handle)
+        else:
+            getattr(self, handle.released_by[0].removeprefix("gpo_")).call(handle)
+        self.gone(handle, owned, handle.value)
+        return True
+
+    def shut_down(self, handle, owned):
+        if owned.children:  # their finalisers come first
+            return False
+        answer = self.runtime_shutdown.call(handle, CLOSING_NS)
+        if answer == self.TIMEOUT:
+            return False
+        if answer == self.INVALID_STATE:  # deterministic: only the thread that made it may end it
+            self.unknown.append(owned)
+            return True
+        self.runtimes.discard(handle.value)
+        self.gone(handle, owned, handle.value)
+        return True
+
+    def gone(self, handle, owned, number):
+        """After an object was given back: drops what the object needed."""
+        handle.owned, (calls, owned.calls) = None, (owned.calls, [])
+        if owned.root:
+            owned.root.children.pop(id(owned), None)
+        if isinstance(handle, self.Runtime):
+            owned.ended = True
+            for child in filter(None, [reference() for reference in list(owned.children.values())]):
+                calls, child.calls = calls + child.calls, []
+            calls += [self.outlived.pop(one, None) for one, (root, _) in list(self.outlived.items()) if root is owned]
+            calls += [self.runs.pop(run, None) for run, (of, _) in list(self.runs.items())
+                      if of and of.owned and of.owned.root is owned]
+            if owned.cq:
+                self.cq_destroy.call(owned.cq)
+        elif isinstance(handle, self.Pipeline):
+            calls.append(self.runs.pop(self.newest.pop(number, None), None))
+            if owned.run_outlives and owned.root and owned.root.cq:
+                self.outlived[number] = owned.root, calls
+                CLOSING.do(lambda: self.drained(number, owned.root))
+            elif owned.run_outlives:
+                (owned.root.calls if owned.root else self.unknown).append(calls)
+        self.drop(*calls)
+
+    def end_run(self, number):
+        self.drop(self.runs.pop(self.newest.pop(number, None), None))
+
+    def run_has_ended(self, number, run):
+        """Drops what a run needed, and the pipeline, if the run has ended. The program may have waited for that before."""
+        if run not in self.runs:
+            return True
+        if self.pipeline_wait.call(self.Pipeline(number), 0, None) in (self.TIMEOUT, self.WOULD_DEADLOCK):
+            return False
+        self.drop(self.runs.pop(run, None))
+        return True
 
     def before_the_end(self, pipeline):
-        """A pipeline that is closed during its run calls, and uses memory, until the run has ended: an entry in a queue says
-        when. Where there can be no entry, all stays until the runtime has shut down."""
-        kept = self.kept.get(pipeline.value)
-        if not kept or self.pipeline_wait.call(pipeline, 0, None) not in (self.TIMEOUT, self.WOULD_DEADLOCK):
+        """A pipeline that is closed during a run goes on to call, and to use memory, until the run has ended. An entry in a
+        queue says when. If there can be no entry, everything stays until the runtime has shut down."""
+        owner = self.owner(pipeline) if isinstance(pipeline, Handle) else None
+        if not owner or self.pipeline_wait.call(pipeline, 0, None) not in (self.TIMEOUT, self.WOULD_DEADLOCK):
             return
-        kept.outlived, runtime = True, self.kept.get(kept.runtime)
-        if not runtime:
+        owner.owned.run_outlives, root = True, owner.owned.root
+        if not root:
             return
-        if not runtime.cq:
+        if not root.cq:
             cq = self.Cq()
-            self.cq_create.call(self.Runtime(kept.runtime), None, ctypes.byref(cq))
-            runtime.cq = cq if cq.value else None
-        if runtime.cq:
-            self.pipeline_notify.call(pipeline, runtime.cq, pipeline.value)
+            self.cq_create.call(owner.owned.runtime, None, ctypes.byref(cq))
+            root.cq = cq if cq.value else None
+        if root.cq:
+            self.pipeline_notify.call(pipeline, root.cq, pipeline.value)
 
-    def drop_ended(self):
-        """Of pipelines that were closed during a run that has ended since."""
-        for cq in [kept.cq for kept in self.kept.values() if kept.cq]:
-            try:
-                entries = self.drain(cq)
-            except Error as end:
-                if end.status != self.SHUT_DOWN:
-                    raise
-                continue  # a shutdown that has timed out: all of them have been taken
-            for entry in entries:
-                self.drop(entry.user_data)
+    def drained(self, number, root):
+        """Drops what the runs of closed pipelines needed, as far as the runs have ended."""
+        try:
+            entries = [] if root.ended else self.drain(root.cq)
+        except Error:  # a shutdown: it drops all of them
+            return True
+        for entry in entries:
+            self.drop(self.outlived.pop(entry.user_data, None))
+        return number not in self.outlived
 
     def arguments(self, kernel, values):
         """A kernel's arguments as ctypes objects. Numbers get the size of the parameter; buffers are copied."""
@@ -699,16 +981,14 @@ class Library:
         return entries[:self.cq_drain(cq, entries)]
 
     def at_exit(self):
+        for handle in list(self.handles.values()):
+            owned = handle.owned
+            if owned and owned.process == os.getpid() and not self.went(handle, owned):
+                warnings.warn(f"unclosed {handle!r}", ResourceWarning, source=handle)
+        CLOSING.end()
+        self.exits = True
         for runtime in list(self.runtimes):
             self.runtime_shutdown.call(runtime, SHUTDOWN_NS)
-
-
-class Kept:
-    """What is called until an object ends: the arguments of calls that gave it. `runtime`: the object's. `cq`, of a runtime:
-    where pipelines that were closed say that their run has ended."""
-
-    def __init__(self, runtime):
-        self.calls, self.runtime, self.cq, self.outlived = [], runtime, None, False
 
 
 class Prepared:
@@ -745,7 +1025,8 @@ class Completions:
     """
 
     def __init__(self, gpo, runtime, **options):
-        self.gpo, self.waiting, self.last, self.loop = gpo, {}, 0, asyncio.get_running_loop()
+        self.gpo, self.waiting, self.last, self.process = gpo, {}, 0, os.getpid()
+        self.loop = asyncio.get_running_loop()
         self.cq = gpo.cq_create(runtime, gpo.CqOptions(**options))
         self.descriptor = gpo.cq_get_fd(self.cq)
         self.loop.add_reader(self.descriptor, self.drain)
@@ -792,6 +1073,11 @@ class Completions:
             return self.gpo.cq_get_error(self.cq, entry.error_id)
         except Error:
             return None  # only the newest failures have details
+
+    def __del__(self):
+        if getattr(self, "descriptor", None) is not None and not self.gpo.exits and self.process == os.getpid():
+            os.close(self.descriptor)  # the loop was collected too
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, 2, self)
 
     def close(self):
         """Futures that wait are cancelled; the work goes on."""
