@@ -6,7 +6,8 @@
 
 The names are C's without their prefix: functions gpo.stream_create, constants gpo.STREAM_BLOCKING, structs
 gpo.StreamOptions(priority=-1), whose size is set. What a function writes it returns: handles, numbers, structs, texts.
-A status that says "no" is an Error; gpo.stream_query and gpo.event_query return whether all is done. Waits can be interrupted: Ctrl-C ends each of them.
+A status that says "no" is an Error; gpo.stream_query and gpo.event_query return whether all is done. Waits can be
+interrupted: Ctrl-C ends each of them.
 
 Arguments may be named. Those that may be NULL may be left out. Memory is an object with the buffer protocol (bytearray, mmap, an
 array of numpy), a ctypes object, or an address; arrays are lists too. Then their lengths may be left out. A kernel's arguments
@@ -28,12 +29,16 @@ import asyncio
 import atexit
 import collections
 import ctypes
+import inspect
 import json
+import keyword
 import operator
 import os
 import pathlib
 import queue
+import re
 import sys
+import textwrap
 import _thread
 import threading
 import time
@@ -48,7 +53,7 @@ INTEGERS = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": c
             "uint8_t": ctypes.c_uint8, "size_t": ctypes.c_size_t, "gpo_status": ctypes.c_int32}
 INTEGER_KINDS = frozenset(INTEGERS.values())
 CTYPES_OBJECT = ctypes.Structure.__base__  # of all that ctypes has
-BYREF = type(ctypes.byref(ctypes.c_int()))
+BYREF = type(ctypes.byref(ctypes.c_int()))  # has no documentation, and is no class of this module
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer, ctypes._CFuncPtr)
 # A pointer for C, the number of bytes or elements there (None: not known), and the object that keeps the memory.
 Memory = collections.namedtuple("Memory", "passed count kept")
@@ -56,7 +61,18 @@ NULL = Memory(None, None, None)
 
 
 class Error(Exception):
-    """A call that failed, or work that did: `status` is the number, `name` its name without GPO_."""
+    """A call that failed, or work that did.
+
+    status        the number: error.status == gpo.NOT_FOUND
+    name          its name: "NOT_FOUND"; help(gpo) has all names and their meanings
+    message       one sentence that says what was wrong
+    function      the function of C's that failed
+    object        the object that is to blame, with its label: "stream `upload`"
+    native_code   the number of the driver's or the system's error, or 0
+
+    Any call may raise INVALID_ARGUMENT, INVALID_HANDLE and STALE_HANDLE (a handle of another type, or of an object that
+    was destroyed), OUT_OF_MEMORY, DEVICE_LOST, FORKED (after a fork) and SHUT_DOWN. A wait whose time has passed raises
+    Timeout. Arguments that Python can't pass raise TypeError, ValueError or OverflowError."""
 
     def __init__(self, name, status, message="", function="", object="", native_code=0):
         super().__init__(f"{name}: {message}" if message else name)
@@ -65,7 +81,7 @@ class Error(Exception):
 
 
 class Timeout(Error, TimeoutError):
-    """The time passed first; `result` is what the call wrote all the same."""
+    """The timeout passed before the result was there. `result` is what the call wrote until then."""
     result = None
 
 
@@ -78,6 +94,7 @@ class Closing:
         self.begin()
 
     def begin(self):
+        """No thread, and no jobs."""
         self.process, self.jobs, self.ended = os.getpid(), queue.SimpleQueue(), False
         self.running = _thread.allocate_lock()  # locked while the thread exists
 
@@ -89,6 +106,7 @@ class Closing:
         self.start()
 
     def start(self):
+        """Starts the thread, if it doesn't exist."""
         if not self.ended and self.running.acquire(False):
             try:
                 _thread.start_new_thread(self.work, ())
@@ -96,6 +114,7 @@ class Closing:
                 self.running.release()
 
     def work(self):
+        """What the thread does."""
         jobs, pause = [], PAUSES[0]
         while not self.ended:
             jobs += [self.jobs.get() for _ in range(self.jobs.qsize())]
@@ -114,6 +133,7 @@ class Closing:
 
     @staticmethod
     def done(job):
+        """Whether a job is done now. A job that fails is done too."""
         try:
             return job()
         except Exception:
@@ -161,11 +181,43 @@ class Owed:
         self.home = home
 
     def forget(self):
+        """The library won't call the callback again."""
         self.home.pop(id(self), None)
         self.made = self.executor = None
 
 
-class Handle(ctypes.c_void_p):
+class Documented:
+    """`__doc__` of a class whose objects have a documentation each. It is made from abi.json when help() asks for it.
+
+    own    the documentation of the class itself"""
+
+    def __init__(self, own):
+        self.own = own
+
+    def __get__(self, one, kind=None):
+        return self.own if one is None else one.documentation()
+
+    def __set__(self, one, value):
+        raise AttributeError("the documentation is made from abi.json")
+
+
+class HandleKind(type(ctypes.c_void_p)):
+    __doc__ = Documented("""The type of the classes of handles.""")
+
+    def documentation(cls):
+        """What help(gpo.Stream) shows."""
+        return cls.__dict__["__doc__"] or cls._library and Manual(cls._library).handle(cls)
+
+
+class StructKind(type(ctypes.Structure)):
+    __doc__ = Documented("""The type of the classes of structs.""")
+
+    def documentation(cls):
+        """What help(gpo.StreamOptions) shows."""
+        return cls.__dict__["__doc__"] or cls._library and Manual(cls._library).struct(cls)
+
+
+class Handle(ctypes.c_void_p, metaclass=HandleKind):
     """A handle of an object. close() gives the object back, and may be called again. `with` calls close() at its end.
 
     A handle that Python collects is closed. As after close(), work that was given to the object goes on. A runtime is
@@ -185,28 +237,34 @@ class Handle(ctypes.c_void_p):
     handle that the program did not close.
 
     Memory is a number and no handle: gpo.memory_free and other functions free it, or else the end of the runtime."""
-    library, released_by, owned = None, (), None
+    _library, released_by, owned = None, (), None
 
     def close(self):
-        """Gives the object back. Of a runtime: waits until all is done."""
+        """Gives the object back, and may be called again. The work of the object goes on, but close() of a runtime waits for
+        all work.
+
+        Raises Error: INVALID_HANDLE, if the runtime of the object was closed before; WOULD_DEADLOCK, if a callback
+        closes its own runtime."""
         if self.value and self.owned and self.owned.pool:
-            self.library.stream_pool_release(self.owned.pool, self)
+            self._library.stream_pool_release(self.owned.pool, self)
         else:
-            end = getattr(self.library, self.released_by[0].removeprefix("gpo_"))
+            end = getattr(self._library, self.released_by[0].removeprefix("gpo_"))
             end(self, *[-1] * (len(end.given) - 1))
         self.value = None
 
     def __enter__(self):
+        """The handle itself: `with` closes it."""
         return self
 
     def __exit__(self, *_):
+        """Calls close()."""
         self.close()
 
     def __del__(self):
         owned = self.owned
-        if owned and not self.library.exits:
+        if owned and not self._library.exits:
             self.owned = None
-            self.library.collected(self, owned)
+            self._library.collected(self, owned)
 
     def __repr__(self):
         return f"<gpuorch {type(self).__name__} {self.value or 0:#x}>"
@@ -310,9 +368,11 @@ def number(value, size, name):
 EXPOSES = ("event_export", "queue_push", "queue_reset", "scheduler_start")
 
 
-class Struct(ctypes.Structure):
-    """struct_size is set; texts may be str or paths, arrays lists, whose strides and counts are set; what a pointer leads to is
-    kept alive."""
+class Struct(ctypes.Structure, metaclass=StructKind):
+    """A struct. Fields may be given by name: gpo.StreamOptions(priority=-1). Fields that aren't given are 0, which selects
+    the defaults. struct_size is set; texts may be str or paths, arrays lists, whose strides and counts are set; what a
+    pointer leads to is kept alive."""
+    _library = None
 
     def __init__(self, **fields):
         super().__init__(struct_size=ctypes.sizeof(self))
@@ -334,20 +394,20 @@ class Struct(ctypes.Structure):
         elif kind is ctypes.c_void_p:
             label = f"{type(self).__name__}.{name}"
             value = self._hold(name, self._stage_value(value) or memory(value, label, name in self.written))
-        elif kind in self.library.callbacks and value is not None:
-            value = self.library.callback(kind, value)
+        elif kind in self._library.callbacks and value is not None:
+            value = self._library.callback(kind, value)
         elif kind and issubclass(kind, Handle):
             self.kept()[name] = Memory(None, None, value)
         elif kind and issubclass(kind, ctypes._Pointer):
             if name == "arguments" and isinstance(value, (list, tuple)):
-                value = self.library.arguments_of(self, value)
+                value = self._library.arguments_of(self, value)
             value = self._hold(name, array(kind, value, f"{type(self).__name__}.{name}"))
         super().__setattr__(name, value)
 
     def _stage_value(self, value):
         """Of a stage's argument, if it is no address: a number, whose size the kernel says later, or any ctypes object, be it a
         pointer's."""
-        if not isinstance(self, self.library.StageArgument):
+        if not isinstance(self, self._library.StageArgument):
             return None
         self.__dict__["number"] = value if is_number(value) else None
         if isinstance(value, CTYPES_OBJECT):
@@ -373,13 +433,18 @@ class Struct(ctypes.Structure):
                 raise ValueError(f"{type(self).__name__}.{name} is {value}, and {pointer} has {count}")
 
     def kept(self):
+        """By field: what the field's pointer leads to."""
         return self.__dict__.setdefault("_kept", {})
 
 
 class Function:
-    """One function of the table, with what Python's callers needn't say."""
+    __doc__ = Documented("""One function of the library: gpo.stream_wait(stream, timeout_ns).
+
+    Arguments may be named, and arguments that may be None may be left out. What the function writes is returned. Each
+    function has a documentation of its own: help(gpo.stream_wait).""")
 
     def __init__(self, library, described, pointer):
+        self.described = described
         self.library, self.name = library, described["name"].removeprefix("gpo_")
         self.parameters = described["parameters"]
         self.words = [one["name"] for one in self.parameters]
@@ -446,6 +511,19 @@ class Function:
         self.library.check(answer, result)
         return True if self.name.endswith("_query") else result
 
+    __name__ = property(lambda self: self.name)
+
+    @property
+    def __signature__(self):
+        return Manual(self.library).signature(self)
+
+    def documentation(self):
+        """What help() shows, made from abi.json."""
+        return Manual(self.library).function(self)
+
+    def __repr__(self):
+        return f"<gpuorch function {self.name}>"
+
     def completed(self, arguments, named):
         """The given parameters' values, None for what was left out."""
         names = ", ".join(self.words[i] for i in self.given)
@@ -507,6 +585,7 @@ class Function:
         return kept
 
     def arguments_of_kernel(self, values):
+        """Puts a kernel's arguments, and their sizes, in the place of the list that was given."""
         objects = self.library.arguments(values[self.words.index("kernel")], values[self.arguments])
         count, sizes = len(objects), self.arguments + 1
         values[self.arguments] = Memory((ctypes.c_void_p * count)(*map(ctypes.addressof, objects)), count, objects)
@@ -544,8 +623,25 @@ class Function:
                 return room.raw if self.kinds[buffer] is ctypes.c_void_p else room.value.decode()
 
 
+class Forever(Function):
+    """gpo.executor_run: C's function has no timeout. The call is made of short calls, so that Ctrl-C ends it."""
+    __doc__ = Documented(__doc__)
+
+    def __call__(self, executor):
+        return self.library.executor_run_for(executor, -1)
+
+
 class Library:
-    """libgpuorch, loaded with dlopen, as the table of gpo_get_api gives it."""
+    __doc__ = Documented("""libgpuorch, loaded with dlopen, as the table of gpo_get_api gives it.
+
+    path: the library's file; None: the file that GPUORCH_LIBRARY names, else libgpuorch.so.0
+    abi: the file abi.json; None: the module looks beside itself, in the source tree, and where the library is installed
+
+    The library's functions, structs, handles and constants are attributes, with C's names without their prefix.
+    Programs also use launch(), prepare() and drain(). help(gpo) lists all functions and statuses, help(gpo.stream_wait)
+    explains one function, help(gpo.Stream) a handle with its functions, help(gpo.StreamOptions) a struct.
+
+    ImportError: there is no such library, or it can't serve this version of the ABI""")
 
     def __init__(self, path=None, abi=None):
         trusted = os.getuid() == os.geteuid() and os.getgid() == os.getegid()
@@ -561,12 +657,12 @@ class Library:
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
         self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
-        # The types of callbacks; callbacks that wait for their only call; callbacks after that call; the threads in callbacks.
+        # The types of callbacks; callbacks that wait for their only call; callbacks after that call; threads in callbacks.
         self.callbacks, self.owed, self.returned, self.inside = set(), {}, [], []
-        # By the number of a handle: the object that owns the handle; the newest run of a pipeline; and what the last run
-        # of a closed pipeline needs. By run: the pipeline, and what the run needs.
+        # By the number of a handle: the object that owns the handle; the newest run of a pipeline; and what the last
+        # run of a closed pipeline needs. By run: the pipeline, and what the run needs.
         self.handles, self.newest, self.outlived, self.runs = weakref.WeakValueDictionary(), {}, {}, {}
-        # The numbers of runtimes that are open; what is kept because its object isn't known; and whether the program ends.
+        # The numbers of open runtimes; what is kept because its object isn't known; and whether the program ends.
         self.runtimes, self.unknown, self.exits = set(), [], False
         self.before = {"pipeline_destroy": self.before_the_end}
         self.declare(abi)
@@ -575,9 +671,8 @@ class Library:
         for one in abi["functions"]:  # an older library has fewer
             if one["offset"] + abi["pointer_bytes"] <= size:
                 pointer = ctypes.c_void_p.from_address(table + one["offset"]).value
-                setattr(self, one["name"].removeprefix("gpo_"), Function(self, one, pointer))
-        # The only wait without a timeout; run_for has slices.
-        self.executor_run = lambda executor: self.executor_run_for(executor, -1)
+                kind = Forever if one["name"] == "gpo_executor_run" else Function
+                setattr(self, one["name"].removeprefix("gpo_"), kind(self, one, pointer))
         atexit.register(self.at_exit)
 
     def __getattr__(self, name):
@@ -595,23 +690,31 @@ class Library:
                 return place
         raise ImportError(f"abi.json is in none of {', '.join(map(str, places))}")
 
+    def documentation(self):
+        """What help(gpo) shows."""
+        return Manual(self).library_text()
+
     def declare(self, abi):
+        """Makes the constants, and the classes of handles, structs and callbacks."""
+        self.abi = abi
         self.statuses = {one["value"]: one["name"].removeprefix("GPO_") for one in abi["statuses"]}
         for one in abi["statuses"] + abi["constants"]:
             setattr(self, one["name"].removeprefix("GPO_"), one["value"])
         released = {parameter["type"].removesuffix(" *"): parameter["released_by"] for one in abi["functions"]
                     for parameter in one["parameters"] if "released_by" in parameter and one["name"] != "gpo_stream_pool_acquire"}
         for name in abi["handles"]:
-            self.add(name, type(camel(name), (Handle,), {"library": self, "released_by": released[name]}))
+            self.add(name, type(camel(name), (Handle,), {"_library": self, "released_by": released[name]}))
         # The functions that give handles back, and which of their parameters is the handle.
         self.gives_back = {name.removeprefix("gpo_"): 0 for kind in abi["handles"] for name in released[kind]}
         self.gives_back["stream_pool_release"] = 1
         self.blocking = self.Graph, self.Template, self.Buckets, self.Peers  # destroying one may wait
         for one in abi["structs"]:
-            self.add(one["name"], type(camel(one["name"]), (Struct,), {"library": self}))
+            self.add(one["name"], type(camel(one["name"]), (Struct,), {"_library": self}))
         for one in abi["callbacks"]:
             kinds = [self.kind(parameter["type"]) for parameter in one["parameters"]]
-            self.add(one["name"], ctypes.CFUNCTYPE(self.kind(one["returns"]), *kinds))
+            self.add(one["name"], type(camel(one["name"]), (ctypes._CFuncPtr,), {
+                "_restype_": self.kind(one["returns"]), "_argtypes_": kinds, "_flags_": ctypes.CFUNCTYPE(None)._flags_,
+                "__doc__": Manual(self).words(" ".join(one.get("says", ())))}))
             self.callbacks.add(self.types[one["name"]])
         self.ends = {name.removeprefix("gpo_") for one in abi["functions"] + abi["structs"]
                      for each in one.get("parameters", one.get("fields")) for name in each.get("ended_by", ())}
@@ -633,10 +736,12 @@ class Library:
         self.StageArgument.lengths = {"value": "bytes"}  # abi.json doesn't say so, since a DEVICE_VALUE has several
 
     def add(self, name, kind):
+        """The class for a type of C's."""
         self.types[name] = kind
         setattr(self, camel(name), kind)
 
     def kind(self, c_type):
+        """The type of ctypes for a type of C's."""
         base = c_type.replace("const", "").replace("*", "").strip()
         stars = c_type.count("*")
         kind = self.types[base]
@@ -662,6 +767,7 @@ class Library:
             raise self.error(status, error if error.status == status else None, result)
 
     def error(self, status, details=None, result=None):
+        """The Error for a status, with the details of a struct gpo.Error."""
         texts = [getattr(details, word).decode(errors="replace") for word in ("message", "function", "object")] if details else []
         error = (Timeout if status == self.TIMEOUT else Error)(
             self.statuses.get(status, str(status)), status, *texts, **{"native_code": details.native_code} if details else {})
@@ -714,6 +820,7 @@ class Library:
         return handle if handle.owned else self.handles.get(handle.value)
 
     def owners(self, arguments):
+        """The same of all handles among arguments."""
         for one in arguments:
             if isinstance(one, (list, tuple)) or isinstance(one, ctypes.Array) and issubclass(one._type_, Handle):
                 yield from self.owners(one)
@@ -721,6 +828,7 @@ class Library:
                 yield self.owner(one)
 
     def expose(self, handle):
+        """Notes that the program has something that is valid only as long as the object exists."""
         owner = self.owner(handle) if isinstance(handle, Handle) else None
         if owner:
             owner.owned.exposed = True
@@ -781,8 +889,8 @@ class Library:
         self.handles[handle.value] = handle
 
     def keep_owed(self, given, values):
-        """A callback keeps its executor until the call. If only the program can run the executor, the executor keeps the
-        callback instead: once the program has lost the executor, both may be collected."""
+        """A callback keeps its executor until the call. If only the program can run the executor, the executor keeps
+        the callback instead: once the program has lost the executor, both may be collected."""
         for owed in [value.owed for value in values if isinstance(getattr(value, "owed", None), Owed)]:
             executor = next((one for one in self.owners(given) if isinstance(one, self.Executor)), None)
             if not executor:
@@ -808,8 +916,8 @@ class Library:
             yield from self.ended_by(value.contents)
 
     def keep_until(self, ended_by, handles, needed):
-        """Until one of these functions is called: with the object that the function takes, if the call has that object, or
-        else with the runtime. If the runtime isn't known either, what is needed is never dropped."""
+        """Until one of these functions is called: with the object that the function takes, if the call has that object,
+        or else with the runtime. If the runtime isn't known either, what is needed is never dropped."""
         kind, owners = self.ended[ended_by[0]], list(self.owners(handles))
         owned = next((one.owned for one in owners if isinstance(one, kind)), owners[0].owned.root if owners else None)
         calls = owned.calls if owned else self.unknown
@@ -844,6 +952,7 @@ class Library:
         return owned.root and owned.root.ended and not isinstance(handle, self.Cq)
 
     def give_back(self, handle, owned):
+        """Destroys an object whose handle was collected."""
         if owned.pool:
             self.stream_pool_release.call(owned.pool, handle)
         else:
@@ -852,6 +961,7 @@ class Library:
         return True
 
     def shut_down(self, handle, owned):
+        """Tries to shut down a runtime whose handle was collected. Returns whether that is done."""
         if owned.children:  # their finalisers come first
             return False
         answer = self.runtime_shutdown.call(handle, CLOSING_NS)
@@ -888,10 +998,11 @@ class Library:
         self.drop(*calls)
 
     def end_run(self, number):
+        """Drops what a pipeline's newest run needed."""
         self.drop(self.runs.pop(self.newest.pop(number, None), None))
 
     def run_has_ended(self, number, run):
-        """Drops what a run needed, and the pipeline, if the run has ended. The program may have waited for that before."""
+        """Drops what a run needed, and the pipeline, if the run has ended. The program may have waited for the end."""
         if run not in self.runs:
             return True
         if self.pipeline_wait.call(self.Pipeline(number), 0, None) in (self.TIMEOUT, self.WOULD_DEADLOCK):
@@ -900,8 +1011,8 @@ class Library:
         return True
 
     def before_the_end(self, pipeline):
-        """A pipeline that is closed during a run goes on to call, and to use memory, until the run has ended. An entry in a
-        queue says when. If there can be no entry, everything stays until the runtime has shut down."""
+        """A pipeline that is closed during a run goes on to call, and to use memory, until the run has ended. An entry in
+        a queue says when. If there can be no entry, everything stays until the runtime has shut down."""
         owner = self.owner(pipeline) if isinstance(pipeline, Handle) else None
         if not owner or self.pipeline_wait.call(pipeline, 0, None) not in (self.TIMEOUT, self.WOULD_DEADLOCK):
             return
@@ -930,6 +1041,7 @@ class Library:
         return [self.argument(kernel, i, value) for i, value in enumerate(values)]
 
     def argument(self, kernel, i, value):
+        """One of them."""
         if isinstance(value, CTYPES_OBJECT):
             return value
         if is_number(value):
@@ -941,6 +1053,7 @@ class Library:
         return (ctypes.c_char * view.nbytes).from_buffer_copy(view)
 
     def parameter_bytes(self, kernel, i):
+        """The size of a kernel's parameter."""
         if not isinstance(kernel, self.Kernel):
             raise TypeError(f"a kernel expected, not {kernel!r}")
         known = kernel.__dict__.setdefault("parameter_bytes", {})
@@ -981,6 +1094,7 @@ class Library:
         return entries[:self.cq_drain(cq, entries)]
 
     def at_exit(self):
+        """Shuts down all runtimes, so that no callback meets an interpreter that has ended."""
         for handle in list(self.handles.values()):
             owned = handle.owned
             if owned and owned.process == os.getpid() and not self.went(handle, owned):
@@ -1017,6 +1131,161 @@ def camel(name):
     return "".join(word.capitalize() for word in name.removeprefix("gpo_").removesuffix("_t").split("_"))
 
 
+class Manual:
+    """Documentation from abi.json, in Python's words."""
+    UNITS = {"ns": "nanoseconds", "bytes": "bytes"}
+
+    def __init__(self, library):
+        self.library, self.abi = library, library.abi
+
+    def words(self, text):
+        """The names of C's in a text of the headers as Python has them."""
+        types = {*self.abi["handles"], *(one["name"] for one in self.abi["structs"] + self.abi["callbacks"])}
+        text = re.sub(r"\bgpo_\w+", lambda name: "gpo." + (camel(name[0]) if name[0] in types else name[0][4:]), text)
+        return re.sub(r"\bGPO_(?=\w)", "", re.sub(r"\bNULL\b", "None", text))
+
+    def first_sentence(self, described):
+        """The first sentence of what the headers say."""
+        says = described.get("says") or [""]
+        return self.words(re.match(r"(.*?)(?:[.:](?= [A-Z`])|\.?$|\. )", says[0])[1] + "." if says[0] else "")
+
+    @staticmethod
+    def filled(text, indent="", hanging=""):
+        """A paragraph in lines of 100 columns."""
+        return textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent + hanging,
+                             break_long_words=False, break_on_hyphens=False)
+
+    def type_of(self, one):
+        """What a parameter, a field or a result is for Python."""
+        c_type, base = one["type"], one["type"].replace("const", "").replace("*", "").strip()
+        kind, several = self.library.types[base], "length" in one
+        if base in ("void", "char") and c_type.count("*") == 1:
+            what = "str" if base == "char" else "memory"
+        elif kind in INTEGER_KINDS:
+            what = "int"
+        elif base in ("float", "char", "void"):
+            what = {"float": "float", "char": "str", "void": "value"}[base]
+        else:
+            what = f"gpo.{camel(base)}" if kind not in self.library.callbacks else self.callback(base)
+        unit = next((words for word, words in self.UNITS.items() if re.search(f"(^|_){word}$", one["name"])), None)
+        if what == "int" and unit and not several:
+            what += f", {unit}" + (", below 0: no limit" if one["name"] == "timeout_ns" else "")
+        return f"list of {what}" if several and what != "memory" else what
+
+    def callback(self, name):
+        """The parameters of a callback."""
+        one = next(one for one in self.abi["callbacks"] if one["name"] == name)
+        return f"function({', '.join(each['name'] for each in one['parameters'][1:])}), see gpo.{camel(name)}"
+
+    @staticmethod
+    def shown(function):
+        """The parameters that Python's callers give: not C's `user`."""
+        return [i for i in function.given if function.words[i] != "user"]
+
+    def signature(self, function):
+        """Parameters have a default where all that follow may be left out too."""
+        parameters, default = [], None
+        for i in reversed(self.shown(function)):
+            default = None if default is None and i in function.optional else inspect.Parameter.empty
+            word = function.words[i] + ("_" if keyword.iskeyword(function.words[i]) else "")
+            parameters.insert(0, inspect.Parameter(word, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
+        return inspect.Signature(parameters)
+
+    def function(self, function):
+        """The documentation of a function."""
+        statuses = re.compile(r"(GPO_\w+(?:, GPO_\w+)*)((?: \([^)]*\))?: )|Any other status\b")
+        says = function.described.get("says", ())
+        text = [self.filled(self.words(one), hanging="   " if re.match(r"- |\d+\. ", one) else "")
+                for one in says if not statuses.match(one)]
+        name = function.described["name"]
+        blocks = ["\n\n".join(text) or f"See {name} in {function.described['header']}."]
+        given = [self.parameter(function, i) for i in self.shown(function)]
+        if given:
+            blocks.append("Parameters:\n" + "\n".join(given))
+        blocks.append("Returns: " + self.returned(function))
+        raised = [self.filled(self.words(one), "    ", "    ") for one in says
+                  if statuses.match(one) and not re.match(r"GPO_(SUCCESS|NOT_READY):", one)]
+        if function.returns_status:
+            blocks.append("\n".join(["Raises gpuorch.Error with a status: see help(gpuorch.Error)" +
+                                     (". Here these mean" if raised else ""), *raised]))
+        return "\n\n".join(blocks)
+
+    def parameter(self, function, i):
+        """A parameter: its type, its unit, and how long what is given has to stay."""
+        one = function.parameters[i]
+        text = f"{function.words[i]}: {'a handle' if 'handle' in one else self.type_of(one)}"
+        if one["direction"] == "out":
+            text += ", written to"
+        if i in function.lengths.values() or i in function.strides:
+            text += ". Is taken from the memory or list if left out"
+        elif i in function.optional:
+            text += ", or None"
+        if "stays_until" in one:
+            by_module = "called" in one
+            text += f". {'The module keeps it' if by_module else 'Has to stay'} until {self.words(one['stays_until'])}"
+        return self.filled(text, "    ", "    ")
+
+    def returned(self, function):
+        """What a function returns."""
+        if function.name.endswith("_query"):
+            return "True if all is done, else False"
+        if function.is_text:
+            return "bytes" if function.kinds[function.words.index("buffer")] is ctypes.c_void_p else "str"
+        if not function.returns_status:
+            return self.type_of({"name": "", "type": function.described["returns"]})
+        results = [f"{function.words[i]} ({self.type_of(function.parameters[i])})" for i in function.written]
+        return ", ".join(results) or "None"
+
+    def call(self, function):
+        """A function with its parameters."""
+        return f"gpo.{function.name}{self.signature(function)}"
+
+    def listed(self, functions):
+        """Functions, each with a sentence."""
+        return "\n".join(f"    {self.call(one)}\n" + self.filled(self.first_sentence(one.described), "        ")
+                         for one in functions)
+
+    def functions(self):
+        """All functions of the library."""
+        return [one for one in vars(self.library).values() if isinstance(one, Function)]
+
+    def handle(self, kind):
+        """The documentation of a class of handles."""
+        name = next(name for name in self.abi["handles"] if self.library.types[name] is kind)
+        made = [one for one in self.functions() if any(i in one.makes and one.parameters[i]["type"] == f"{name} *"
+                                                       for i in range(len(one.words)))]
+        used = [one for one in self.functions()
+                if one not in made and name in {each["type"] for each in one.parameters}]
+        noun = name[4:-2].replace("_", " ")
+        return (f"A handle of {'an' if noun[0] in 'aeiou' else 'a'} {noun}. "
+                f"close() calls gpo.{kind.released_by[0][4:]}; see help(gpuorch.Handle).\n\n"
+                f"Made by:\n{self.listed(made)}\n\nUsed by:\n{self.listed(used)}")
+
+    def struct(self, kind):
+        """The documentation of a class of structs."""
+        one = next(one for one in self.abi["structs"] if self.library.types[one["name"]] is kind)
+        text = [self.filled(self.words(each)) for each in one.get("says", [f"A struct of {one['header']}."])]
+        fields = [self.field(each) for each in one["fields"]
+                  if each["name"] not in ("struct_size", "reserved") and not each["name"].endswith("user")]
+        return "\n\n".join([*text, "Fields:\n" + "\n".join(fields)])
+
+    def field(self, one):
+        """A field of a struct."""
+        count = f"[{one['count']}]" if "count" in one else ""
+        says = f". {self.words(one['says'])}" if "says" in one else ""
+        return self.filled(f"{one['name']}: {self.type_of(one)}{count}{says}", "    ", "    ")
+
+    def library_text(self):
+        """The documentation of the library: all functions and statuses."""
+        headers = {}
+        for one in self.functions():
+            headers.setdefault(one.described["header"], []).append(one)
+        statuses = [f"    {one['name'][4:]}: {self.words(one['meaning'])}" for one in self.abi["statuses"]]
+        return (f"libgpuorch {self.library.loaded_version}. help(gpo.stream_wait) explains one function.\n\n" +
+                "\n\n".join(f"{header}\n{self.listed(some)}" for header, some in headers.items()) +
+                "\n\nStatuses (gpuorch.Error.name)\n" + "\n".join(statuses))
+
+
 class Completions:
     """Futures of asyncio for GPU work: a completion queue whose descriptor the running loop watches.
 
@@ -1032,15 +1301,19 @@ class Completions:
         self.loop.add_reader(self.descriptor, self.drain)
 
     def stream(self, stream):
+        """A future of all work that is on a stream now (gpo.stream_notify)."""
         return self.marked(self.gpo.stream_notify, stream)
 
     def event(self, event):
+        """A future of the newest recording of an event (gpo.event_notify)."""
         return self.marked(self.gpo.event_notify, event)
 
     def timeline(self, timeline, value):
+        """A future of the moment when a timeline reaches a value (gpo.timeline_notify)."""
         return self.marked(self.gpo.timeline_notify, timeline, value)
 
     def pipeline(self, pipeline):
+        """A future of the end of a pipeline's run (gpo.pipeline_notify)."""
         return self.marked(self.gpo.pipeline_notify, pipeline)
 
     def marked(self, notify, *what):
@@ -1052,6 +1325,7 @@ class Completions:
         return future
 
     def drain(self):
+        """Takes entries out of the queue, and ends their futures. The loop calls this."""
         try:
             entries = self.gpo.drain(self.cq)
         except Error as end:
@@ -1069,6 +1343,7 @@ class Completions:
                 future.set_exception(self.gpo.error(entry.status, self.details(entry)))
 
     def details(self, entry):
+        """The details of a failure, a struct gpo.Error. None: the queue has forgotten them."""
         try:
             return self.gpo.cq_get_error(self.cq, entry.error_id)
         except Error:

@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import pathlib
+import pydoc
 import re
 import struct
 import subprocess
@@ -874,6 +875,64 @@ def handles_and_memory_may_be_collected_in_any_order():
         del stream, arena, queue, executor, handle
         del w, made
         gc.collect()
+
+
+def shown(thing):
+    """What help() shows."""
+    return pydoc.render_doc(thing, renderer=pydoc.plaintext)
+
+
+def every_public_name_has_documentation():
+    def missing(owner, names):
+        return [f"{owner} {name}" for name, one in names.items() if not name.startswith("_") and one is not gpuorch.BYREF and
+                (inspect.isclass(one) or inspect.isroutine(one) or isinstance(one, (property, gpuorch.Function, staticmethod))) and
+                not inspect.getdoc(one)]
+
+    wrong = missing("gpuorch", {name: one for name, one in vars(gpuorch).items() if getattr(one, "__module__", "") == "gpuorch"})
+    for name, one in vars(gpuorch).items():
+        if inspect.isclass(one) and one.__module__ == "gpuorch":
+            wrong += missing(name, vars(one))
+    wrong += missing("gpo", vars(gpo))
+    assert not wrong, wrong
+    abi = json.loads(pathlib.Path(gpuorch.Library.find_abi(LIBRARY)).read_text())
+    kinds = [getattr(gpo, gpuorch.camel(name)) for name in
+             [*abi["handles"], *(one["name"] for one in abi["structs"] + abi["callbacks"])]]
+    texts = [shown(kind) for kind in kinds]
+    for one in abi["functions"]:
+        function = getattr(gpo, one["name"].removeprefix("gpo_"))
+        text = shown(function)
+        texts.append(text)
+        assert all(f"    {word}: " in text for word in inspect.signature(function).parameters if word != "from_"), text
+        assert one.get("says", ["See "])[0][:20].partition("gpo_")[0].partition("NULL")[0] in text, (one["name"], text)
+    assert len(texts) > 300
+    left = [re.search(r"\b(GPO_[A-Z]\w*|NULL)\b.*", text)[0] for text in texts if re.search(r"\b(GPO_[A-Z]\w*|NULL)\b", text)]
+    assert not left, left  # names of C's
+
+
+def help_shows_parameters_with_units_and_what_is_raised():
+    text = shown(gpo.stream_wait)
+    for words in ("Waits for all work", "    stream: gpo.Stream\n", "timeout_ns: int, nanoseconds, below 0: no limit\n",
+                  "Returns: None", "Raises gpuorch.Error", "    TIMEOUT: the timeout passed", "    CAPTURE_REFUSED: "):
+        assert words in text, (words, text)
+    assert str(inspect.signature(gpo.stream_wait)) == "(stream, timeout_ns)"
+    assert str(inspect.signature(gpo.copy_to_host)) == "(stream, destination, source, bytes=None)"
+    assert str(inspect.signature(gpo.stream_then)) == "(stream, executor, callback)"  # without C's `user`
+    assert str(inspect.signature(gpo.runtime_describe_peer)) == "(runtime, from_, to)"
+    for function, words in ((gpo.copy_to_host, "destination: memory, written to. Has to stay until the stream has got past"),
+                            (gpo.stream_query, "Returns: True if all is done, else False"),
+                            (gpo.object_get_label, "Returns: str"), (gpo.module_get_image, "Returns: bytes"),
+                            (gpo.stream_create, "Returns: stream (gpo.Stream)"), (gpo.stream_then, "function(completion, error)"),
+                            (gpo.device_get_priority_range, "Returns: least (int), greatest (int)"),
+                            (gpo.template_add_empty, "after: list of int, or None"), (gpo.executor_run, "Returns: count (int)")):
+        assert words in shown(function), (words, shown(function))
+    text = shown(gpo.Stream)
+    for words in ("A handle of a stream. close() calls gpo.stream_destroy", "Made by:", "gpo.stream_create(device, options=None)",
+                  "Used by:", "gpo.stream_wait(stream, timeout_ns)\n |          Waits for all work", "close(self)"):
+        assert words in text, (words, text)
+    text = shown(gpo.StreamOptions)
+    assert "priority: int. 0 is the default; lower numbers run first" in text and "struct_size: " not in text, text
+    text = shown(gpo)
+    assert "gpo.fill(" in text and "NOT_FOUND: there is no kernel, symbol or file of that name" in text, text
 
 
 def other_libraries(report):
