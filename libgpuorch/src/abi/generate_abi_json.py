@@ -14,6 +14,8 @@ What is in it
   functions           in the order of the table of get_api; `offset` is the member's there
 Of a callback, struct or function
   header              the header that declares and explains it: "stream.h" for <gpuorch/stream.h>
+  says                the header's comment: a list of paragraphs and items. An item that begins with statuses and ": " says when the
+                      function returns them. Of a field: its comment, as one text. There may be none
 Of a parameter
   direction           in; out: written by the call; inout: a struct whose struct_size is to be set before
   nullable            whether NULL may be given
@@ -49,7 +51,7 @@ def size_of(kind, handles, callbacks):
     return POINTER if kind.endswith("*") or kind in handles or kind in callbacks else SIZES[kind]
 
 
-def layout(name, fields, constants, handles, callbacks):
+def layout(name, fields, constants, handles, callbacks, said):
     """Every member at the next multiple of its size, as all ABIs for which this is have it."""
     at, align, placed = 0, 1, []
     for kind, field in fields:
@@ -65,6 +67,8 @@ def layout(name, fields, constants, handles, callbacks):
             placed[-1]["stays_until"] = stays
         if kind in callbacks:
             placed[-1] |= called(name, field)
+        if (name, field) in said:
+            placed[-1]["says"] = said[name, field]
         at, align = at + size * count, max(align, size)
     return {"size": -(-at // align) * align, "align": align, "fields": placed}
 
@@ -105,7 +109,10 @@ def parameter(function, kind, word, structs, handles, callbacks):
 def described():
     functions, structs, callbacks = headers.functions(), headers.structs(), headers.callbacks()
     constants, handles, statuses, places = headers.constants(), headers.handles(), headers.statuses(), headers.places()
-    order = (HERE / "functions.txt").read_text().split()
+    order, said = (HERE / "functions.txt").read_text().split(), headers.said()
+
+    def declared(name):
+        return {"name": name, "header": places[name]} | ({"says": said[name]} if name in said else {})
 
     def parameters(name):
         return [parameter(name, kind, word, structs, handles, callbacks) for kind, word in functions[name][1]]
@@ -115,12 +122,12 @@ def described():
         "statuses": [{"name": name, "value": value, "meaning": meaning} for name, (value, meaning) in statuses.items()],
         "constants": [{"name": name, "value": value} for name, value in constants.items() if name not in statuses],
         "handles": handles,
-        "callbacks": [{"name": name, "header": places[name], "returns": result,
+        "callbacks": [{**declared(name), "returns": result,
                        "parameters": [{"name": word, "type": kind} for kind, word in pairs]}
                       for name, (result, pairs) in callbacks.items()],
-        "structs": [{"name": name, "header": places[name], **layout(name, fields, constants, handles, callbacks)}
+        "structs": [{**declared(name), **layout(name, fields, constants, handles, callbacks, said)}
                     for name, fields in structs.items()],
-        "functions": [{"name": name, "header": places[name], "offset": 2 * 4 + POINTER * number, "returns": functions[name][0],
+        "functions": [{**declared(name), "offset": 2 * 4 + POINTER * number, "returns": functions[name][0],
                        "parameters": parameters(name)} for number, name in enumerate(order)],
     }
 

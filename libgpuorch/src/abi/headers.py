@@ -55,6 +55,40 @@ def places():
     return {"".join(names): header for header, text in _texts() for names in declared.findall(text)}
 
 
+def _items(comment):
+    """The paragraphs and list items of a comment, each unwrapped to one line. Lines of code stay as they are."""
+    status = re.compile(r"GPO_\w+(, GPO_\w+)*( \([^)]*\))?: |Any other status\b")
+    items, before = [], ""
+    for line in re.sub(r"\n *\*(?: |(?=\n|$))", "\n", comment).strip().split("\n"):
+        line = line.rstrip()
+        begins = not before or status.match(line) or re.match(r"- |\d+\. ", line) or items[-1].startswith(" ")
+        # What stands at the margin behind an item that is indented, or behind a status, isn't of the item.
+        at_margin = before and not line.startswith(" ") and (before.startswith(" ") or status.match(items[-1]))
+        if line and (begins or at_margin):
+            items.append(line)
+        elif line:
+            items[-1] += " " + line.strip()
+        before = line
+    return items
+
+
+def said():
+    """{name: the items of the comment in front} of functions, callbacks and structs; {(struct, field): text}."""
+    found = {}
+    declared = re.compile(r"/\*((?:(?!\*/).)*)\*/\n(?:GPO_API [^;/]*?\b(gpo_\w+)\([^;]*?\);|"
+                          r"typedef [^;()]+\(\*(gpo_\w+)\)\(|typedef struct (gpo_\w+) \{)", flags=re.S)
+    for path in sorted(INCLUDE.glob("*.h")):
+        if path.name in ("api.h", "gpuorch.h"):
+            continue
+        text = path.read_text()
+        for comment, *names in declared.findall(text):
+            found["".join(names)] = _items(comment)
+        for struct, body in re.findall(r"typedef struct (\w+) \{(.*?)\} \w+;", text, flags=re.S):
+            for field, comment in re.findall(r"(\w+)(?:\[\w+\])?;\s*/\*(.*?)\*/", body, flags=re.S):
+                found[struct, field] = _one_line(comment)
+    return found
+
+
 def handles():
     """The types of handles."""
     return [name for _, text in _texts() for name in re.findall(r"typedef struct gpo_\w+_s \*(gpo_\w+_t);", text)]
