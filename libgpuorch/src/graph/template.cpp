@@ -79,11 +79,12 @@ void Template::begin(Ref<Stream> stream) {
     Ref<Recipe> recipe;
     if (current_->body()) recipe = begin_body();
     else recipe = make<Recipe>(context_, current_.get());
-    auto recording = make<GraphRecording>(std::move(stream), current_->nodes().size());
+    Ref<GraphRecording> recording;
     try {
+        recording = make<GraphRecording>(std::move(stream), current_->nodes().size());
         recording->begin();
     } catch (...) {
-        recording->discard();
+        if (recording) recording->discard();
         leave(*recipe);
         throw;
     }
