@@ -1,5 +1,6 @@
 // Recordings without a capture of the driver: what the driver is called for, what comes out, and how a recording goes on
 // in a capture where only the driver can record.
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -234,6 +235,39 @@ TEST_CASE("direct: an event whose native handle is asked for names its nodes in 
     CHECK(rig.word(1) == 9);
 }
 
+TEST_CASE("direct: a stream or an event whose native handle is out brings a recording into a capture") {
+    DirectRig rig;
+    Template recorded = make_template(rig);
+    const CUstream native = rig.native(rig.side);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK_OK(gpo_event_record(rig.forked, rig.on));
+    CHECK(captures() == 0);
+    CHECK_OK(gpo_stream_wait_event(rig.side, rig.forked));
+    CHECK(captures() == 1);
+    {
+        const gpo::Pin<gpo::Stream> pin(rig.on.get());
+        const gpo::DriverScope scope(pin->context());
+        CHECK(pin->table().cuMemsetD32Async(rig.memory, 5, 1, native) == CUDA_SUCCESS);
+    }
+    rig.join();
+    CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[2], rig.memory, 4));
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 3);
+    Graph graph = make_graph(recorded);
+    rig.run(graph);
+    CHECK(rig.word(2) == 5);
+
+    void* event = nullptr;
+    REQUIRE_OK(gpo_event_get_native(rig.joined, &event));
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK(captures() == 0);
+    CHECK_OK(gpo_event_record(rig.joined, rig.on));
+    CHECK(captures() == 1);
+    CHECK_OK(gpo_template_end(recorded));
+}
+
 TEST_CASE("direct: nodes added by themselves, and parameters named before them, are in one recording") {
     DirectRig rig;
     if (rig.too_old()) return;
@@ -429,6 +463,10 @@ TEST_CASE("direct: a kernel whose handle is destroyed stays with the recording")
         CHECK_OK(launch(rig.on, gone, 1, 1, rig.at(5)));
     }
     CHECK_OK(gpo_template_end(recorded));
+    CHECK_OK(gpo_device_wait(rig.device, kPatience));
+    // Without the recording the library would unload the module by now.
+    for (int i = 0; i < 100 && driver_calls::count(Function::cuModuleUnload) == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(driver_calls::count(Function::cuModuleUnload) == 0);
     Graph graph = make_graph(recorded);
     rig.run(graph);

@@ -89,7 +89,7 @@ public:
     }
 
 private:
-    static constexpr uint32_t kChunk = 64, kChunks = 4096, kGenerations = (1u << 28) - 1;
+    static constexpr uint32_t kChunk = 64, kChunks = 16384, kGenerations = (1u << 28) - 1;
     using Chunk = std::array<T, kChunk>;
 
     T* at(const void* handle) const noexcept {

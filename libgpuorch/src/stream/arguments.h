@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace gpo {
 
@@ -33,6 +34,14 @@ public:
             new (sizes() + i) uint32_t(bytes);
             at += rounded(bytes);
         }
+    }
+
+    Arguments(Arguments&& other) noexcept
+        : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
+    Arguments& operator=(Arguments&& other) noexcept {
+        block_ = std::move(other.block_);
+        count_ = std::exchange(other.count_, 0);
+        return *this;
     }
 
     /// Copies a parameter's value. Not allowed after refer() for the same parameter.
