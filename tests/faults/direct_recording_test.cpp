@@ -9,6 +9,7 @@
 #include "driver/driver.h"
 #include "driver/faults.h"
 #include "driver/recorder.h"
+#include "stream/captures.h"
 #include "stream/stream.h"
 
 using namespace gpo::test;
@@ -584,6 +585,48 @@ TEST_CASE("direct: a recording that another thread cancels, or whose template is
         CHECK(rig.word(2) == 4);
         CHECK(captures() == 0);
     }
+}
+
+TEST_CASE("direct: a recording of a device that is lost is given up, however it ends") {
+    for (const bool captured : {false, true})
+        for (int way = 0; way < 3; ++way) {
+            CAPTURE(captured);
+            CAPTURE(way);
+            // Not of the fixture, which can't be shut down well with a lost device.
+            Interposed interposed;
+            auto options = sized<gpo_runtime_options>();
+            options.device = "soft";
+            gpo_runtime_t runtime = nullptr;
+            gpo_device_t device = nullptr;
+            gpo_stream_t on = nullptr, side = nullptr;
+            gpo_template_t recorded = nullptr;
+            uint64_t memory = 0;
+            REQUIRE_OK(gpo_runtime_create(&options, &runtime));
+            REQUIRE_OK(gpo_device_open(runtime, nullptr, &device));
+            for (gpo_stream_t* each : {&on, &side}) REQUIRE_OK(gpo_stream_create(device, nullptr, each));
+            REQUIRE_OK(gpo_memory_allocate(device, 64, nullptr, &memory));
+            REQUIRE_OK(gpo_template_create(device, nullptr, &recorded));
+            REQUIRE_OK(gpo_template_begin(recorded, on));
+            CHECK_OK(gpo_fill(on, memory, 1, 4, 1));
+            CHECK_OK(gpo_stream_wait_stream(side, on));
+            void* native = nullptr;
+            if (captured) CHECK_OK(gpo_stream_get_native(on, &native));
+            driver_faults::arm({std::nullopt, 1, CUDA_ERROR_ILLEGAL_ADDRESS, true});
+            gpo_stream_t probe = nullptr;
+            CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_create(device, nullptr, &probe));
+            if (way == 0) CHECK_STATUS(GPO_DEVICE_LOST, gpo_template_end(recorded));
+            if (way == 1) CHECK_OK(gpo_template_cancel(recorded));
+            CHECK_OK(gpo_template_destroy(recorded));
+            CHECK(!gpo::captures::any());
+            for (const gpo_stream_t each : {on, side}) {
+                const gpo::Pin<gpo::Stream> pin(each);
+                CHECK(pin->direct_recording() == 0);
+                const gpo::Submission::Lock lock(pin->submission());
+                CHECK(!pin->in_recording());
+            }
+            for (const gpo_stream_t each : {on, side}) CHECK_OK(gpo_stream_destroy(each));
+            gpo_runtime_shutdown(runtime, kPatience);
+        }
 }
 
 TEST_CASE("direct: a stream that is destroyed in a recording stays until the end") {

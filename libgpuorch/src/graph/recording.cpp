@@ -98,11 +98,12 @@ void GraphRecording::discard() noexcept {
             DriverScope scope(stream_->context());
             CUgraph graph = nullptr;
             if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
-            leave();
+            return leave();
         } catch (const std::exception&) {
             // Usually the device is lost, and the recording with it.
         }
     }
+    leave();   // streams and recording refer to each other
 }
 
 bool GraphRecording::on_this_thread() const noexcept { return thread_ == handle::thread_number(); }

@@ -135,6 +135,7 @@ void Template::end() {
             current_->take_over(*recorded);
         }
     } catch (...) {
+        recording->discard();   // the device may have been lost before the recording ended
         leave(*recorded);
         throw;
     }

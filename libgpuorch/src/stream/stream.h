@@ -66,6 +66,8 @@ public:
     /// Joins a recording, and leaves it if the stream is in it. Under the submit lock.
     void join_direct(CaptureListener& recording, uint64_t number) noexcept;
     void leave_direct(const CaptureListener& recording) noexcept;
+    /// True if the stream has joined a recording directly, and the recording hasn't ended. Under the submit lock.
+    bool in_recording() const noexcept { return static_cast<bool>(recording_); }
     /// The recording goes on in a capture of the driver, which the stream is in.
     void enter_capture() noexcept { direct_.store(0, std::memory_order_release); }
     /// If the stream is in a direct recording, the recording goes on in a capture of the driver. With no lock of the
