@@ -17,13 +17,16 @@ constexpr int kDepth = 64;
 constexpr uint64_t kCommon = 1;   // bit of a place
 
 std::array<std::atomic<uint64_t>, kMost> noted;
-thread_local int common_depth = 0;   // of the stack where Common is alive; 0: nowhere
+thread_local int common_depth = 0;   // frames from the function with the Common down to the stack's end; 0: nowhere
 
 }  // namespace
 
-Common::Common() noexcept {
+[[gnu::noinline]] Common::Common() noexcept {
     void* stack[kDepth];
-    common_depth = backtrace(stack, kDepth);
+    const int depth = backtrace(stack, kDepth);
+    // Sanitizers put frames of their own above the constructor's.
+    const auto caller = std::find(stack, stack + depth, __builtin_return_address(0)) - stack;
+    common_depth = depth - (caller < depth ? static_cast<int>(caller) : 1);
 }
 
 Common::~Common() { common_depth = 0; }
@@ -39,8 +42,8 @@ void note(uint32_t what, uint64_t number) noexcept {
     void* stack[kDepth];
     const int depth = backtrace(stack, kDepth);
     uint64_t hash = 0xcbf29ce484222325 ^ what;   // FNV-1a, by words
-    // Up to the function that has the Common, whose constructor is one frame more: the frames of scenarios differ.
-    const int end = common_depth ? depth - common_depth + 2 : depth;
+    // Up to the function that has the Common: the frames of scenarios differ.
+    const int end = common_depth ? depth - common_depth + 1 : depth;
     for (int i = 1; i < end; ++i) hash = (hash ^ reinterpret_cast<uint64_t>(stack[i])) * 0x100000001b3;
     hash = (hash | 2) & ~kCommon;   // not 0
     noted[number - 1].store(common_depth ? hash | kCommon : hash, std::memory_order_relaxed);
