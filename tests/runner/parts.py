@@ -125,7 +125,9 @@ class Plan:
 
     def sanitized(self, sanitizer):
         for suite in SUITES:
-            self.suite(suite, sanitizer, f"{sanitizer} ", SANITIZER_SETTINGS[sanitizer] | NOT_FULL, 2)
+            # The plain suite and TSan's record without the driver's capture, ASan's with it.
+            captured = {"GPUORCH_TEST_NATIVE": "1"} if (sanitizer, suite) == ("asan", "conformance") else {}
+            self.suite(suite, sanitizer, f"{sanitizer} ", SANITIZER_SETTINGS[sanitizer] | captured | NOT_FULL, 2)
 
     def asan(self):
         self.sanitized("asan")
