@@ -14,8 +14,8 @@ What is in it
   functions           in the order of the table of get_api; `offset` is the member's there
 Of a callback, struct or function
   header              the header that declares and explains it: "stream.h" for <gpuorch/stream.h>
-  says                the header's comment: a list of paragraphs and items. An item that begins with statuses and ": " says when the
-                      function returns them. Of a field: its comment, as one text. There may be none
+  says                the header's comment: a list of paragraphs and items. An item that begins with statuses and ": "
+                      says when the function returns them. Of a field: its comment, as one text. There may be none
 Of a parameter
   direction           in; out: written by the call; inout: a struct whose struct_size is to be set before
   nullable            whether NULL may be given
