@@ -298,8 +298,8 @@ void updates(Row& row, void (RawChain::*update)()) {
     if (chain.statistics().rebuilds != 0) throw std::runtime_error("a graph was made anew");
 }
 
-/// Updates and recordings together.
-void recordings(Row& row) {
+/// Recordings, alone or with the update to each.
+void recordings(Row& row, bool with_update) {
     Gpu gpu;
     Raw raw(gpu);
     RawChain raw_chain(raw, gpu, kManyNodes);
@@ -310,33 +310,16 @@ void recordings(Row& row) {
         [&] {
             return time_after(count, nothing, [&] {
                 raw_chain.capture();
-                raw_chain.instantiate_anew();
+                if (with_update) raw_chain.instantiate_anew();
+                else raw_chain.drop_capture();
             });
         },
         [&] {
             return time_after(count, nothing, [&] {
                 chain.record();
-                chain.update();
+                if (with_update) chain.update();
             });
         });
-}
-
-/// Recordings alone.
-void only_recordings(Row& row) {
-    Gpu gpu;
-    Raw raw(gpu);
-    RawChain raw_chain(raw, gpu, kManyNodes);
-    Chain chain(gpu, kManyNodes);
-    const int count = row.size(20, 2);
-    const auto nothing = [] {};
-    row.pairs(
-        [&] {
-            return time_after(count, nothing, [&] {
-                raw_chain.capture();
-                raw_chain.drop_capture();
-            });
-        },
-        [&] { return time_after(count, nothing, [&] { chain.record(); }); });
 }
 
 // --- a diamond ---
@@ -618,12 +601,12 @@ void recording_rows(Bench& bench) {
                .what = "the same, and the recording",
                .base = "capture, cuGraphInstantiate, and destroying the graphs before",
                .target = ratio_at_most(1)},
-              recordings);
+              [](Row& row) { recordings(row, true); });
     bench.row({.name = "graph_record",
                .what = "recording 100 kernels anew",
                .base = "capture of 100 kernels, and destroying the graph",
                .target = ratio_at_most(1)},
-              only_recordings);
+              [](Row& row) { recordings(row, false); });
     bench.row({.name = "graph_diamond",
                .what = "a diamond of 10 kernels on 4 streams, recorded with other arguments, updated and launched: the "
                        "host's cost for each kernel",
