@@ -1,5 +1,6 @@
 // Recordings without a capture of the driver: what the driver is called for, what comes out, and how a recording goes on
 // in a capture where only the driver can record.
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -59,6 +60,24 @@ struct DirectRig : Interposed, WordsRig {
         void* handle = nullptr;
         REQUIRE_OK(gpo_stream_get_native(of, &handle));
         return static_cast<CUstream>(handle);
+    }
+    /// A kernel that puts 11 into a word. Its module has no other user.
+    Kernel kernel_that_goes(const char* name) {
+        const std::string source =
+            "extern \"C\" __global__ void " + std::string(name) + "(unsigned* word) { *word = 11; }\n";
+        auto compile = sized<gpo_compile_options>();
+        compile.source = source.c_str();
+        Module module;
+        REQUIRE_OK(gpo_module_compile(device, &compile, module.out()));
+        Kernel made;
+        REQUIRE_OK(gpo_module_get_kernel(module, name, made.out()));
+        return made;
+    }
+    /// Fills the first word of `memory`, as another library would.
+    void fill_natively(CUstream on_native, uint32_t value) {
+        const gpo::Pin<gpo::Stream> pin(on.get());
+        const gpo::DriverScope scope(pin->context());
+        CHECK(pin->table().cuMemsetD32Async(memory, value, 1, on_native) == CUDA_SUCCESS);
     }
     /// word 0: ((1) * 3 + 2) * 3 + 4; word 1: 3.
     void put_diamond() {
@@ -194,11 +213,7 @@ TEST_CASE("direct: a stream whose native handle is asked for in a recording goes
         const CUstream native = rig.native(of_joined ? rig.side : rig.on);
         CHECK(captures() == 1);
         // Work of others lies where the stream was, and an event recorded before names what it named.
-        {
-            const gpo::Pin<gpo::Stream> pin(rig.on.get());
-            const gpo::DriverScope scope(pin->context());
-            CHECK(pin->table().cuMemsetD32Async(rig.memory, 5, 1, native) == CUDA_SUCCESS);
-        }
+        rig.fill_natively(native, 5);
         rig.put_step(rig.on, 0, 2);
         if (of_joined) CHECK_OK(gpo_stream_wait_stream(rig.on, rig.side));
         CHECK_OK(gpo_stream_wait_event(rig.on, rig.joined));
@@ -246,11 +261,7 @@ TEST_CASE("direct: a stream or an event whose native handle is out brings a reco
     CHECK(captures() == 0);
     CHECK_OK(gpo_stream_wait_event(rig.side, rig.forked));
     CHECK(captures() == 1);
-    {
-        const gpo::Pin<gpo::Stream> pin(rig.on.get());
-        const gpo::DriverScope scope(pin->context());
-        CHECK(pin->table().cuMemsetD32Async(rig.memory, 5, 1, native) == CUDA_SUCCESS);
-    }
+    rig.fill_natively(native, 5);
     rig.join();
     CHECK_OK(gpo_copy_to_host(rig.on, &rig.words[2], rig.memory, 4));
     CHECK_OK(gpo_template_end(recorded));
@@ -267,6 +278,26 @@ TEST_CASE("direct: a stream or an event whose native handle is out brings a reco
     CHECK_OK(gpo_event_record(rig.joined, rig.on));
     CHECK(captures() == 1);
     CHECK_OK(gpo_template_end(recorded));
+}
+
+TEST_CASE("direct: no node is lost while another thread asks for the native handle") {
+    DirectRig rig;
+    constexpr uint32_t kNodes = 50;
+    for (int round = 0; round < 20; ++round) {
+        CAPTURE(round);
+        rig.side = rig.stream("round");
+        Template recorded = make_template(rig);
+        REQUIRE_OK(gpo_template_begin(recorded, rig.side));
+        std::atomic<uint32_t> put{0};
+        std::thread asks([&] {
+            while (put.load() < static_cast<uint32_t>(round)) std::this_thread::yield();
+            static_cast<void>(rig.native(rig.side));
+        });
+        for (uint32_t i = 0; i < kNodes; ++i, ++put) rig.put_step(rig.side, 0, 1);
+        asks.join();
+        CHECK_OK(gpo_template_end(recorded));
+        CHECK(figures_of(recorded).nodes == kNodes);
+    }
 }
 
 TEST_CASE("direct: nodes added by themselves, and parameters named before them, are in one recording") {
@@ -454,21 +485,13 @@ TEST_CASE("direct: a kernel whose handle is destroyed stays with the recording")
     DirectRig rig;
     Template recorded = make_template(rig);
     rig.begin(recorded);
-    {
-        auto compile = sized<gpo_compile_options>();
-        compile.source = "extern \"C\" __global__ void gone(unsigned* word) { *word = 11; }\n";
-        Module module;
-        REQUIRE_OK(gpo_module_compile(rig.device, &compile, module.out()));
-        Kernel gone;
-        REQUIRE_OK(gpo_module_get_kernel(module, "gone", gone.out()));
-        CHECK_OK(launch(rig.on, gone, 1, 1, rig.at(5)));
-    }
+    CHECK_OK(launch(rig.on, rig.kernel_that_goes("gone"), 1, 1, rig.at(5)));
     CHECK_OK(gpo_template_end(recorded));
-    CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    // Without the recording the library would unload the module by now.
-    for (int i = 0; i < 100 && driver_calls::count(Function::cuModuleUnload) == 0; ++i)
+    // A module that nobody uses is unloaded, and only that one.
+    rig.kernel_that_goes("later");
+    for (int64_t waited = 0; driver_calls::count(Function::cuModuleUnload) == 0 && waited < kPatience; waited += 1'000'000)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(driver_calls::count(Function::cuModuleUnload) == 0);
+    CHECK(driver_calls::count(Function::cuModuleUnload) == 1);
     Graph graph = make_graph(recorded);
     rig.run(graph);
     CHECK(rig.word(5) == 11);

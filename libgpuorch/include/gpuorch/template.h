@@ -29,7 +29,7 @@
  *   undisturbed, and the driver gets the nodes with the first graph. The recording becomes a capture of the driver, in
  *   relaxed mode, where the driver has to record: a stream is wrapped, or is of another device; the program has or gets
  *   the native handle of one of its streams or events (so that other libraries can be recorded); a node is added by
- *   itself; a collective, or a copy of memory that isn't plain device memory or pinned memory, is recorded.
+ *   itself; a collective is recorded, or a copy or fill whose memory the driver has to judge.
  *   No recording lacks a piece: if a call is refused that names a stream of the recording, or that adds a node to a
  *   template in recording, then gpo_template_end fails and names the first such call. The reason for the refusal and
  *   the thread don't matter. gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls that

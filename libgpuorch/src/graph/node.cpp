@@ -304,16 +304,7 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
 }
 
 NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept {
-    auto params = zeroed<CUDA_KERNEL_NODE_PARAMS>();
-    params.func = work.function;
-    params.gridDimX = work.grid[0];
-    params.gridDimY = work.grid[1];
-    params.gridDimZ = work.grid[2];
-    params.blockDimX = work.block[0];
-    params.blockDimY = work.block[1];
-    params.blockDimZ = work.block[2];
-    params.sharedMemBytes = work.dynamic_shared;
-    return KernelNode(params, std::move(arguments));
+    return KernelNode(params_of(work), std::move(arguments));
 }
 
 NodeWork node_work(Context& context, const RowsWork& work) noexcept {
@@ -390,38 +381,22 @@ CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode ori
                                                       : CUDA_SUCCESS;
 }
 
-static CUresult set_attributes(Context& context, const LaunchAttributes& attributes, CUgraphNode to) noexcept {
-    const auto set = context.table().cuGraphKernelNodeSetAttribute;
-    auto value = zeroed<CUlaunchAttributeValue>();
-    CUresult result = CUDA_SUCCESS;
-    if (attributes.cluster[0]) {
-        value.clusterDim.x = attributes.cluster[0];
-        value.clusterDim.y = attributes.cluster[1];
-        value.clusterDim.z = attributes.cluster[2];
-        result = set(to, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
-    }
-    if (attributes.cooperative && result == CUDA_SUCCESS) {
-        value = zeroed<CUlaunchAttributeValue>();
-        value.cooperative = 1;
-        result = set(to, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
-    }
-    if (attributes.priority && result == CUDA_SUCCESS) {
-        value = zeroed<CUlaunchAttributeValue>();
-        value.priority = attributes.priority;
-        result = set(to, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value);
-    }
-    return result;
-}
-
 void give_attributes(Context& context, const Node& node, CUgraphNode to) {
     const bool known = !node.native && node.attributes && std::get_if<KernelNode>(&node.work);
-    const auto give = [&] {
-        return known ? set_attributes(context, *node.attributes, to)
-                     : copy_attributes(context, node.work, node.native, to);
+    KernelWork work;
+    if (known) {
+        std::copy(node.attributes->cluster.begin(), node.attributes->cluster.end(), work.cluster);
+        work.cooperative = node.attributes->cooperative;
+        work.priority = node.attributes->priority;
+        work.has_priority = work.priority != 0;
+    }
+    const auto give = [&]() -> Issued {
+        if (known) return set_attributes(context, to, work);
+        return {copy_attributes(context, node.work, node.native, to), "cuGraphKernelNodeCopyAttributes"};
     };
-    CUresult result = give();
-    if (result != CUDA_SUCCESS) result = give();   // one more try: a graph with memory nodes keeps the node
-    context.check(result, known ? "cuGraphKernelNodeSetAttribute" : "cuGraphKernelNodeCopyAttributes");
+    Issued given = give();
+    if (given.result != CUDA_SUCCESS) given = give();   // one more try: a graph with memory nodes keeps the node
+    context.check(given.result, given.function);
 }
 
 CUgraphNode add_recorded(Context& context, std::span<const Node> nodes, uint32_t number, CUgraph graph) {

@@ -202,41 +202,54 @@ GraphRecording::Member& GraphRecording::member(const Stream& stream) {
     return const_cast<Member&>(*found);
 }
 
-void GraphRecording::add(Stream& stream, const Operation& operation, NodeWork work,
+// Under lock_.
+void GraphRecording::put(Stream& stream, const Operation& operation, NodeWork work,
                          std::optional<LaunchAttributes> attributes) {
-    Ref<const Counted> owner = operation.owner();
-    std::lock_guard lock(lock_);
     Member& at = member(stream);
     std::vector<uint32_t> next{static_cast<uint32_t>(nodes_.size())};
-    Node& node = nodes_.emplace_back(Node{std::move(work), nullptr, {}, operation.label(), std::move(owner)});
+    Node& node = nodes_.emplace_back(Node{std::move(work), nullptr, {}, operation.label(), operation.owner()});
     node.attributes = attributes;
     node.after.swap(at.last);
     at.last.swap(next);
 }
 
-void GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) {
-    add(stream, operation, node_work(work, std::move(arguments)), attributes_of(work, stream));
-}
-
-void GraphRecording::add(Stream& stream, const Operation& operation, const RowsWork& work) {
-    add(stream, operation, node_work(stream.context(), work), std::nullopt);
-}
-
-void GraphRecording::add(Stream& stream, const Operation& operation, const FillWork& work) {
-    add(stream, operation, node_work(stream.context(), work), std::nullopt);
-}
-
-void GraphRecording::add(Stream& stream, const Operation& operation, const EventWork& work) {
-    add(stream, operation, EventNode{work.event, work.wait}, std::nullopt);
-}
-
-void GraphRecording::record(Stream& stream, Event& event) {
+bool GraphRecording::add_one(Stream& stream, const Operation& operation, NodeWork work,
+                             std::optional<LaunchAttributes> attributes) {
     std::lock_guard lock(lock_);
+    if (!direct()) return false;
+    put(stream, operation, std::move(work), attributes);
+    return true;
+}
+
+bool GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) {
+    return add_one(stream, operation, node_work(work, std::move(arguments)), attributes_of(work, stream));
+}
+
+bool GraphRecording::add(Stream& stream, const Operation& operation, std::span<const RowsWork> works) {
+    std::lock_guard lock(lock_);
+    if (!direct()) return false;
+    for (const RowsWork& work : works)
+        put(stream, operation, node_work(stream.context(), work), std::nullopt);
+    return true;
+}
+
+bool GraphRecording::add(Stream& stream, const Operation& operation, const FillWork& work) {
+    return add_one(stream, operation, node_work(stream.context(), work));
+}
+
+bool GraphRecording::add(Stream& stream, const Operation& operation, const EventWork& work) {
+    return add_one(stream, operation, EventNode{work.event, work.wait});
+}
+
+bool GraphRecording::record(Stream& stream, Event& event) {
+    std::lock_guard lock(lock_);
+    if (!direct()) return false;
     std::vector<uint32_t> nodes = member(stream).last;
     const auto known = std::find_if(points_.begin(), points_.end(),
                                     [&](const Point& point) { return &*point.event == &event; });
     if (known != points_.end()) known->nodes.swap(nodes);
     else points_.push_back({Ref<Event>(&event), std::move(nodes)});
+    return true;
 }
 
 bool GraphRecording::wait(Stream& stream, Event& event) {
@@ -330,7 +343,7 @@ void GraphRecording::enter_capture() {
     }
     for (const Point& point : points_) point.event->move_recording(before, number_, *stream_);
     captures::renumber(*this, number_);
-    for (const Member& member : members_) member.stream->enter_capture();
+    for (const Member& member : members_) member.stream->set_captured();
     direct_.store(false, std::memory_order_release);
 }
 

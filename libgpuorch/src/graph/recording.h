@@ -22,7 +22,7 @@
 
 namespace gpo {
 
-class GraphRecording final : public CaptureListener {
+class GraphRecording final : public StreamRecording {
 public:
     /// `nodes`: about how many there will be. Has no effect before begin(). Throws std::bad_alloc.
     GraphRecording(Ref<Stream> stream, size_t nodes);
@@ -87,12 +87,14 @@ private:
         std::vector<uint32_t> nodes;
     };
     ~GraphRecording() override;
-    void add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) override;
-    void add(Stream& stream, const Operation& operation, const RowsWork& work) override;
-    void add(Stream& stream, const Operation& operation, const FillWork& work) override;
-    void add(Stream& stream, const Operation& operation, const EventWork& work) override;
-    void add(Stream& stream, const Operation& operation, NodeWork work, std::optional<LaunchAttributes> attributes);
-    void record(Stream& stream, Event& event) override;
+    bool add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) override;
+    bool add(Stream& stream, const Operation& operation, std::span<const RowsWork> works) override;
+    bool add(Stream& stream, const Operation& operation, const FillWork& work) override;
+    bool add(Stream& stream, const Operation& operation, const EventWork& work) override;
+    bool add_one(Stream& stream, const Operation& operation, NodeWork work,
+                 std::optional<LaunchAttributes> attributes = std::nullopt);
+    void put(Stream& stream, const Operation& operation, NodeWork work, std::optional<LaunchAttributes> attributes);
+    bool record(Stream& stream, Event& event) override;
     bool wait(Stream& stream, Event& event) override;
     bool join(Stream& stream, const Event& event);
     const Member* find(const Stream& stream) const noexcept;

@@ -180,13 +180,13 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
 
 // The driver alone knows the sizes of some functions' arguments, loads some with their first launch, and decides
 // whether a cluster of more than 8 blocks fits.
-bool LaunchKernel::add_to(Stream& stream, CaptureListener& recording) {
+bool LaunchKernel::add_to(Stream& stream, StreamRecording& recording) {
     const Function& function = kernel_.function();
     const uint32_t blocks = work_.cluster[0] * work_.cluster[1] * work_.cluster[2];
     if (!function.loaded || !function.parameters_known || blocks > kPortableCluster) return false;
     Arguments arguments(count_, [&](uint32_t i) { return function.parameters[i].bytes; });
     for (uint32_t i = 0; i < count_; ++i) arguments.copy(i, work_.arguments[i]);
-    recording.add(stream, *this, work_, std::move(arguments));
+    if (!recording.add(stream, *this, work_, std::move(arguments))) return false;
     stream.submission().count(work_);
     return true;
 }

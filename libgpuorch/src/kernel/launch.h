@@ -27,7 +27,7 @@ public:
     /// False for a launch that has to load its function first.
     bool plain() const noexcept override { return kernel_.function().loaded; }
     void issue(Stream& stream) override;
-    bool add_to(Stream& stream, CaptureListener& recording) override;
+    bool add_to(Stream& stream, StreamRecording& recording) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
     Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&kernel_); }

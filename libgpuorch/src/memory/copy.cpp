@@ -186,7 +186,7 @@ void Copy::issue_unknown(Stream& stream) {
     if (pageable) count_pageable(context_, work_.bytes);
 }
 
-bool Copy::add_to(Stream& stream, CaptureListener& recording) {
+bool Copy::add_to(Stream& stream, StreamRecording& recording) {
     if (work_.bytes == 0) return true;
     RowsWork row = row_of(work_.destination, work_.source, work_.bytes);
     if (both_known_ && work_.way != Way::between && work_.way != Way::peer) {
@@ -194,11 +194,11 @@ bool Copy::add_to(Stream& stream, CaptureListener& recording) {
         row.from_device = work_.way != Way::to_device;
     } else {
         if (work_.way == Way::peer || !place_for_graph(context_, row)) return false;
-        const bool as_said = (work_.way == Way::between || row.to_device == (work_.way != Way::to_host)) &&
-                             (work_.way == Way::between || row.from_device == (work_.way != Way::to_device));
-        if (!as_said) return false;
+        const bool as_said = row.to_device == (work_.way != Way::to_host) &&
+                             row.from_device == (work_.way != Way::to_device);
+        if (!as_said && work_.way != Way::between) return false;
     }
-    recording.add(stream, *this, row);
+    if (!recording.add(stream, *this, {&row, 1})) return false;
     stream.submission().count(work_);
     return true;
 }
@@ -290,10 +290,9 @@ void CopyRows::issue(Stream& stream) {
     if (to.pageable() || from.pageable()) count_pageable(context_, bytes_of(work_));
 }
 
-bool CopyRows::add_to(Stream& stream, CaptureListener& recording) {
+bool CopyRows::add_to(Stream& stream, StreamRecording& recording) {
     if (work_.height == 0) return true;
-    if (!place_for_graph(context_, work_)) return false;
-    recording.add(stream, *this, work_);
+    if (!place_for_graph(context_, work_) || !recording.add(stream, *this, {&work_, 1})) return false;
     stream.submission().count(work_);
     return true;
 }
@@ -443,14 +442,14 @@ void CopyBatch::check_pinned(size_t first, size_t last) const {
     }
 }
 
-bool CopyBatch::add_to(Stream& stream, CaptureListener& recording) {
+bool CopyBatch::add_to(Stream& stream, StreamRecording& recording) {
     check_pieces();
     std::vector<RowsWork> rows;
     for (size_t i = 0; i < count_; ++i) {
         rows.push_back(row_of(destinations_[i], sources_[i], sizes_[i]));
         if (!place_for_graph(context_, rows.back())) return false;
     }
-    for (const RowsWork& row : rows) recording.add(stream, *this, row);
+    if (!recording.add(stream, *this, rows)) return false;
     stream.submission().count_copies(count_, total_);
     return true;
 }

@@ -49,7 +49,7 @@ public:
         if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
         stream.submission().count(work_);
     }
-    bool add_to(Stream& stream, CaptureListener& recording) override;
+    bool add_to(Stream& stream, StreamRecording& recording) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
     LearnableWork learnable() const noexcept override;
@@ -76,7 +76,7 @@ class CopyRows final : public Operation {
 public:
     CopyRows(Context& context, const gpo_copy_2d& copy);
     void issue(Stream& stream) override;
-    bool add_to(Stream& stream, CaptureListener& recording) override;
+    bool add_to(Stream& stream, StreamRecording& recording) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
 
@@ -96,7 +96,7 @@ public:
     /// Reads the caller's array. Throws Failure(GPO_INVALID_ARGUMENT), std::bad_alloc.
     CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count);
     void issue(Stream& stream) override;
-    bool add_to(Stream& stream, CaptureListener& recording) override;
+    bool add_to(Stream& stream, StreamRecording& recording) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
 

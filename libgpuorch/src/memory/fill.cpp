@@ -76,10 +76,10 @@ void Fill::issue(Stream& stream) {
     stream.submission().count(work_);
 }
 
-bool Fill::add_to(Stream& stream, CaptureListener& recording) {
+bool Fill::add_to(Stream& stream, StreamRecording& recording) {
     if (empty()) return true;
-    if (!known_) return false;   // the driver finds out whether the memory can be filled
-    recording.add(stream, *this, work_);
+    // The driver finds out whether memory that isn't ours can be filled.
+    if (!known_ || !recording.add(stream, *this, work_)) return false;
     stream.submission().count(work_);
     return true;
 }

@@ -17,7 +17,7 @@ public:
     const FillWork& record() const noexcept { return work_; }
 
     void issue(Stream& stream) override;
-    bool add_to(Stream& stream, CaptureListener& recording) override;
+    bool add_to(Stream& stream, StreamRecording& recording) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_of(work_)}; }
     LearnableWork learnable() const noexcept override;

@@ -33,7 +33,7 @@ private:
 
 gpo_status StreamEngine::submit(const Collective& collective, std::span<const Part> parts, const char* label) {
     bool captured = false;
-    for (const Part& part : parts) part.stream->leave_direct_recording();
+    for (const Part& part : parts) part.stream->enter_capture();
     {
         const DriverScope scope(parts[0].stream->context());
         captured = parts[0].stream->captured();

@@ -197,7 +197,7 @@ public:
         stream.refuse_capture();
         LaunchKernel::issue(stream);
     }
-    bool add_to(Stream&, CaptureListener&) override { return false; }
+    bool add_to(Stream&, StreamRecording&) override { return false; }
     LearnableWork learnable() const noexcept override { return {}; }
 };
 

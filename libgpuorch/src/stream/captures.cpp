@@ -11,35 +11,35 @@ namespace gpo {
 static constexpr uint64_t kAnyCapture = UINT64_MAX;
 
 /// All listeners of the process.
-class CaptureListeners {
+class StreamRecordings {
 public:
-    void add(CaptureListener& listener, uint64_t capture) noexcept {
+    void add(StreamRecording& listener, uint64_t capture) noexcept {
         std::lock_guard lock(lock_);
         listener.capture_ = capture;
         listener.next_ = std::exchange(first_, &listener);
         count_.fetch_add(1, std::memory_order_relaxed);
     }
-    void remove(CaptureListener& listener) noexcept {
+    void remove(StreamRecording& listener) noexcept {
         std::lock_guard lock(lock_);
-        for (CaptureListener** at = &first_; *at; at = &(*at)->next_) {
+        for (StreamRecording** at = &first_; *at; at = &(*at)->next_) {
             if (*at != &listener) continue;
             *at = listener.next_;
             count_.fetch_sub(1, std::memory_order_relaxed);
             return;
         }
     }
-    static void renumber(CaptureListener& listener, uint64_t capture) noexcept { listener.capture_ = capture; }
+    static void renumber(StreamRecording& listener, uint64_t capture) noexcept { listener.capture_ = capture; }
     template <class Visit>
     void visit(uint64_t capture, Visit visit) noexcept {
         std::lock_guard lock(lock_);
-        for (CaptureListener* each = first_; each; each = each->next_)
+        for (StreamRecording* each = first_; each; each = each->next_)
             if (each->capture_ == capture || capture == kAnyCapture) visit(*each);
     }
     bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
 
 private:
     host::Mutex lock_;
-    CaptureListener* first_ = nullptr;   // under lock_
+    StreamRecording* first_ = nullptr;   // under lock_
     std::atomic<uint32_t> count_{0};
 };
 
@@ -47,7 +47,7 @@ namespace captures {
 
 namespace {
 
-constinit CaptureListeners g_listeners;
+constinit StreamRecordings g_listeners;
 
 struct Point {
     uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver can't report it, for `why`
@@ -79,11 +79,11 @@ ErrorPtr of_other_thread(const Stream& stream) noexcept {
                       " is in a recording, which only the thread that began it may add to");
 }
 
-void add(CaptureListener& listener, uint64_t capture) noexcept {
+void add(StreamRecording& listener, uint64_t capture) noexcept {
     g_listeners.add(listener, capture);
 }
 
-void remove(CaptureListener& listener) noexcept {
+void remove(StreamRecording& listener) noexcept {
     g_listeners.remove(listener);
 }
 
@@ -92,11 +92,11 @@ uint64_t new_number() noexcept {
     return newest.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void renumber(CaptureListener& listener, uint64_t capture) noexcept { g_listeners.renumber(listener, capture); }
+void renumber(StreamRecording& listener, uint64_t capture) noexcept { g_listeners.renumber(listener, capture); }
 
-Ref<CaptureListener> find(uint64_t capture) noexcept {
-    Ref<CaptureListener> found;
-    g_listeners.visit(capture, [&](CaptureListener& listener) { found = Ref<CaptureListener>(&listener); });
+Ref<StreamRecording> find(uint64_t capture) noexcept {
+    Ref<StreamRecording> found;
+    g_listeners.visit(capture, [&](StreamRecording& listener) { found = Ref<StreamRecording>(&listener); });
     return found;
 }
 
@@ -104,7 +104,7 @@ bool any() noexcept { return g_listeners.any(); }
 
 bool is_recording(uint64_t capture) noexcept {
     bool found = false;
-    g_listeners.visit(capture, [&](CaptureListener&) { found = true; });
+    g_listeners.visit(capture, [&](StreamRecording&) { found = true; });
     return found;
 }
 
@@ -117,7 +117,7 @@ void note_captured(Stream& stream, const Operation& operation) noexcept {
         const ErrorPtr why = stream.context().error_of(point.why, "cuStreamGetCaptureInfo");
         unknown = make_error(why->status, "which node the operation has become isn't known: ", why->sentence());
     }
-    g_listeners.visit(point.capture, [&](CaptureListener& listener) {
+    g_listeners.visit(point.capture, [&](StreamRecording& listener) {
         if (unknown) listener.refused(stream, operation.kind(), unknown);
         else if (!listener.on_this_thread()) listener.refused(stream, operation.kind(), of_other_thread(stream));
         else listener.captured(stream, operation, point.node);
@@ -129,14 +129,14 @@ void note_refused(Stream& stream, const char* function, const ErrorPtr& error) n
     const DriverTry scope(stream.context());
     const Point point = scope.entered() ? point_of(stream) : Point{kAnyCapture};
     if (!point.capture) return;
-    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, function, error); });
+    g_listeners.visit(point.capture, [&](StreamRecording& listener) { listener.refused(stream, function, error); });
 }
 
 void refuse_other_thread(Stream& stream) {
     const Point point = point_of(stream);
     if (!point.capture || point.capture == kAnyCapture) return;
     bool other = false;
-    g_listeners.visit(point.capture, [&](CaptureListener& listener) { other |= !listener.on_this_thread(); });
+    g_listeners.visit(point.capture, [&](StreamRecording& listener) { other |= !listener.on_this_thread(); });
     if (other) throw Failure(of_other_thread(stream));
 }
 

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "core/error.h"
 #include "stream/arguments.h"
@@ -21,18 +22,19 @@ class Event;
 class Operation;
 class Stream;
 
-class CaptureListener : public Counted {
+class StreamRecording : public Counted {
 public:
     // --- a direct recording. Under the submit lock of the stream, inside a DriverScope of its context. Throw Failure,
-    // std::bad_alloc, and then nothing was added ---
+    // std::bad_alloc, and then nothing was added. False if the recording is a capture by now: the driver has to record ---
 
     /// Add a node behind the stream's last nodes. `arguments`: in place of those in `work`.
-    virtual void add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) = 0;
-    virtual void add(Stream& stream, const Operation& operation, const RowsWork& work) = 0;
-    virtual void add(Stream& stream, const Operation& operation, const FillWork& work) = 0;
-    virtual void add(Stream& stream, const Operation& operation, const EventWork& work) = 0;
+    virtual bool add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) = 0;
+    /// One node for each of the copies, one behind the other.
+    virtual bool add(Stream& stream, const Operation& operation, std::span<const RowsWork> works) = 0;
+    virtual bool add(Stream& stream, const Operation& operation, const FillWork& work) = 0;
+    virtual bool add(Stream& stream, const Operation& operation, const EventWork& work) = 0;
     /// The event names the stream's last nodes.
-    virtual void record(Stream& stream, Event& event) = 0;
+    virtual bool record(Stream& stream, Event& event) = 0;
     /// The stream's next nodes come behind those that the event names, too. A stream without a recording joins. False if
     /// the stream can't join directly, or the recording is a capture: then the capture has recorded the event.
     virtual bool wait(Stream& stream, Event& event) = 0;
@@ -50,11 +52,11 @@ public:
     virtual bool on_this_thread() const noexcept = 0;
 
 protected:
-    ~CaptureListener() override = default;
+    ~StreamRecording() override = default;
 
 private:
-    friend class CaptureListeners;
-    CaptureListener* next_ = nullptr;   // in the list
+    friend class StreamRecordings;
+    StreamRecording* next_ = nullptr;   // in the list
     std::atomic<uint64_t> capture_{0};
 };
 
@@ -65,13 +67,13 @@ uint64_t new_number() noexcept;
 /// Whether the number is that of a direct recording.
 constexpr bool is_direct(uint64_t capture) noexcept { return capture >> 62 == 1; }
 /// `capture`: its number (Stream::capture).
-void add(CaptureListener& listener, uint64_t capture) noexcept;
+void add(StreamRecording& listener, uint64_t capture) noexcept;
 /// A direct recording goes on in a capture with this number.
-void renumber(CaptureListener& listener, uint64_t capture) noexcept;
+void renumber(StreamRecording& listener, uint64_t capture) noexcept;
 /// The recording with this number, if it hasn't ended.
-Ref<CaptureListener> find(uint64_t capture) noexcept;
+Ref<StreamRecording> find(uint64_t capture) noexcept;
 /// After the return the listener isn't called any more.
-void remove(CaptureListener& listener) noexcept;
+void remove(StreamRecording& listener) noexcept;
 
 /// Whether there is any listener. Relaxed.
 bool any() noexcept;

@@ -26,10 +26,10 @@ public:
 
     bool plain() const noexcept override { return true; }
     Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
-    bool add_to(Stream& stream, CaptureListener& recording) override {
+    bool add_to(Stream& stream, StreamRecording& recording) override {
         if (!event_->recordable_directly(stream)) return false;
-        if (event_->external()) recording.add(stream, *this, EventWork{event_->native(), false});
-        else put_in_capture(stream, stream.capture(), &recording);
+        if (event_->external()) return recording.add(stream, *this, EventWork{event_->native(), false});
+        put_in_capture(stream, stream.capture(), &recording);
         return true;
     }
     void issue(Stream& stream) override {
@@ -52,7 +52,7 @@ public:
 
 private:
     // `capture` 0: outside of any. `direct`: the direct recording with this number, or NULL.
-    [[gnu::always_inline]] void put_in_capture(Stream& stream, uint64_t capture, CaptureListener* direct) {
+    [[gnu::always_inline]] void put_in_capture(Stream& stream, uint64_t capture, StreamRecording* direct) {
         // Replaces the event's newest recording, which another thread may be copying (Event::snapshot). The copying
         // thread sets watched_ before it copies, and holds native_lock_ until the copy is made. Hence either the copy
         // has the new recording, or this thread sees watched_ and replaces newest_.
@@ -67,9 +67,11 @@ private:
         std::lock_guard lock(event_->newest_lock_);
         before = event_->set_newest(std::move(point));
     }
-    void record(Stream& stream, uint64_t capture, CaptureListener* direct) {
-        if (direct) {
-            direct->record(stream, *event_);
+    void record(Stream& stream, uint64_t capture, StreamRecording* direct) {
+        const bool recorded = direct && direct->record(stream, *event_);
+        if (direct && !recorded) capture = stream.capture();   // the driver's: the recording has entered it meanwhile
+        if (recorded) {
+            // The event names nodes of the recording.
         } else if (event_->shared_) [[unlikely]] {
             if (capture)
                 fail(GPO_CAPTURE_REFUSED, event_->describe(), " is of several processes: no capture can record it");
@@ -124,10 +126,10 @@ public:
         return !bound_ && (event_->capture_.load(std::memory_order_acquire) != 0 || event_->recorded_by_others());
     }
 
-    bool add_to(Stream& stream, CaptureListener& recording) override {
+    bool add_to(Stream& stream, StreamRecording& recording) override {
         if (bound_ || !event_->recordable_directly(stream)) return false;
-        if (event_->external()) recording.add(stream, *this, EventWork{event_->native(), true});
-        else issue(stream);
+        if (event_->external()) return recording.add(stream, *this, EventWork{event_->native(), true});
+        issue(stream);
         return true;
     }
 
@@ -200,7 +202,7 @@ public:
 private:
     // False if the recording goes on in a capture of the driver, in which the event is recorded.
     bool wait_directly(Stream& stream, uint64_t recording) {
-        const Ref<CaptureListener> found = captures::find(recording);
+        const Ref<StreamRecording> found = captures::find(recording);
         if (!found) event_->refuse_capture(true);
         return found->wait(stream, *event_);
     }
@@ -593,7 +595,7 @@ void Event::expose() {
     note_recorded_by_others();
     const uint64_t capture = capture_.load(std::memory_order_acquire);
     if (!captures::is_direct(capture)) return;
-    if (const Ref<CaptureListener> recording = captures::find(capture)) recording->enter_capture();
+    if (const Ref<StreamRecording> recording = captures::find(capture)) recording->enter_capture();
 }
 
 // Adds a node to the capture of a stream, inside a DriverScope: each launch of the graph records the event, or waits

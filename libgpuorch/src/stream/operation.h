@@ -14,7 +14,7 @@
 
 namespace gpo {
 
-class CaptureListener;
+class StreamRecording;
 class Stream;
 
 /// The operation can never be issued, because its wait has failed.
@@ -82,7 +82,7 @@ public:
     /// Adds the operation to the direct recording in which the stream is (stream/captures.h). False if only the driver's
     /// capture can record the operation, or refuse it. Under the stream's submit lock, inside a DriverScope. Throws
     /// Failure.
-    virtual bool add_to(Stream&, CaptureListener&) { return false; }
+    virtual bool add_to(Stream&, StreamRecording&) { return false; }
 
     /// A copy for a held stream that owns all objects it refers to. Throws std::bad_alloc.
     virtual std::unique_ptr<Operation> held_copy() const = 0;

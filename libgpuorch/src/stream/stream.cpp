@@ -237,27 +237,27 @@ bool Stream::may_run() noexcept {
 CUstream Stream::expose() {
     // First the flag: a recording that the stream joins from now on is a capture.
     exposed_.store(Exposed::given_out);
-    leave_direct_recording();
+    enter_capture();
     return native_;
 }
 
 // --- direct recordings ---
 
-void Stream::join_direct(CaptureListener& recording, uint64_t number) noexcept {
+void Stream::join_direct(StreamRecording& recording, uint64_t number) noexcept {
     join_recording();
-    recording_ = Ref<CaptureListener>(&recording);
+    recording_ = Ref<StreamRecording>(&recording);
     direct_.store(number);   // before private_handle() is asked again, as expose() does in the other order
 }
 
-void Stream::leave_direct(const CaptureListener& recording) noexcept {
+void Stream::leave_direct(const StreamRecording& recording) noexcept {
     if (recording_.get() != &recording) return;
     if (direct_.exchange(0) != 0) leave_recording();
     recording_ = nullptr;
 }
 
-void Stream::leave_direct_recording() {
+void Stream::enter_capture() {
     if (!direct_recording()) return;
-    Ref<CaptureListener> recording;
+    Ref<StreamRecording> recording;
     {
         const Submission::Lock lock(submission_);
         recording = recording_;

@@ -64,15 +64,15 @@ public:
     /// The number of the direct recording that the stream is in; 0: none. Any thread.
     uint64_t direct_recording() const noexcept { return direct_.load(); }
     /// Joins a recording, and leaves it if the stream is in it. Under the submit lock.
-    void join_direct(CaptureListener& recording, uint64_t number) noexcept;
-    void leave_direct(const CaptureListener& recording) noexcept;
+    void join_direct(StreamRecording& recording, uint64_t number) noexcept;
+    void leave_direct(const StreamRecording& recording) noexcept;
     /// True if the stream has joined a recording directly, and the recording hasn't ended. Under the submit lock.
     bool in_recording() const noexcept { return static_cast<bool>(recording_); }
-    /// The recording goes on in a capture of the driver, which the stream is in.
-    void enter_capture() noexcept { direct_.store(0, std::memory_order_release); }
+    /// The stream's recording has become a capture of the driver, which the stream is in.
+    void set_captured() noexcept { direct_.store(0, std::memory_order_release); }
     /// If the stream is in a direct recording, the recording goes on in a capture of the driver. With no lock of the
     /// stream held. Throws Failure.
-    void leave_direct_recording();
+    void enter_capture();
     /// Gives an operation to the driver, or adds it to the stream's recording. Under the submit lock, inside a
     /// DriverScope.
     void issue_or_record(Operation& operation);
@@ -286,7 +286,7 @@ private:
     // next wait for this operation reuses the handler.
     Ref<CompletionHandler> waiter_;
     uint64_t waiter_behind_ = 0, waiter_drops_ = 0;
-    Ref<CaptureListener> recording_;   // that the stream has joined directly. Under the submit lock
+    Ref<StreamRecording> recording_;   // that the stream has joined directly. Under the submit lock
     host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
     std::atomic<bool> detached_{false};  // written under both locks
     std::atomic<uint64_t> direct_{0};    // see direct_recording()
@@ -300,7 +300,8 @@ private:
 template <class Any>
 inline void Stream::hand_over(Any& operation, uint64_t number) {
     marks_.set_newest(false);
-    if (trace::on() || history_.attributes() || residence_ || given_out()) [[unlikely]]
+    const bool recorded = given_out() && captures::any();
+    if (trace::on() || history_.attributes() || residence_ || recorded) [[unlikely]]
         hand_over_watched(operation, number);
     else
         operation.issue(*this);

@@ -134,6 +134,30 @@ Issued issue(const Context& context, CUstream stream, const FillWork& work) noex
 
 // --- in a graph ---
 
+CUDA_KERNEL_NODE_PARAMS params_of(const KernelWork& work) noexcept {
+    CUDA_KERNEL_NODE_PARAMS params;
+    std::memset(&params, 0, sizeof params);
+    params.func = work.function;
+    params.gridDimX = work.grid[0];
+    params.gridDimY = work.grid[1];
+    params.gridDimZ = work.grid[2];
+    params.blockDimX = work.block[0];
+    params.blockDimY = work.block[1];
+    params.blockDimZ = work.block[2];
+    params.sharedMemBytes = work.dynamic_shared;
+    params.kernelParams = work.arguments;
+    return params;
+}
+
+Issued set_attributes(const Context& context, CUgraphNode node, const KernelWork& work) noexcept {
+    const Attributes attributes(work);
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; i < attributes.count && result == CUDA_SUCCESS; ++i)
+        result =
+            context.table().cuGraphKernelNodeSetAttribute(node, attributes.values[i].id, &attributes.values[i].value);
+    return {result, "cuGraphKernelNodeSetAttribute"};
+}
+
 // Names the kinds of memory, since the driver accepts no other kind when the node is changed later.
 CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept {
     CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
@@ -175,11 +199,7 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
     params.kernel.kernelParams = work.arguments;
     CUgraphNode made = nullptr;
     Issued added = add_node(context, graph, dependencies, params, &made);
-    const Attributes attributes(work);
-    for (unsigned i = 0; i < attributes.count && added.result == CUDA_SUCCESS; ++i)
-        added = {
-            context.table().cuGraphKernelNodeSetAttribute(made, attributes.values[i].id, &attributes.values[i].value),
-            "cuGraphKernelNodeSetAttribute"};
+    if (added.result == CUDA_SUCCESS) added = set_attributes(context, made, work);
     if (added.result == CUDA_SUCCESS) *node = made;
     else if (made) context.table().cuGraphDestroyNode(made);
     return added;
@@ -211,17 +231,7 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
 }
 
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const KernelWork& work) noexcept {
-    CUDA_KERNEL_NODE_PARAMS params;
-    std::memset(&params, 0, sizeof params);
-    params.func = work.function;
-    params.gridDimX = work.grid[0];
-    params.gridDimY = work.grid[1];
-    params.gridDimZ = work.grid[2];
-    params.blockDimX = work.block[0];
-    params.blockDimY = work.block[1];
-    params.blockDimZ = work.block[2];
-    params.sharedMemBytes = work.dynamic_shared;
-    params.kernelParams = work.arguments;
+    const CUDA_KERNEL_NODE_PARAMS params = params_of(work);
     return {context.table().cuGraphExecKernelNodeSetParams(exec, node, &params), "cuGraphExecKernelNodeSetParams"};
 }
 

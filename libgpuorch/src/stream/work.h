@@ -104,6 +104,10 @@ inline Issued issue(const Context& context, CUstream stream, const EventWork& wo
     return {table.cuEventRecord(work.event, stream), "cuEventRecord"};
 }
 
+/// The kernel of a node, without launch attributes.
+CUDA_KERNEL_NODE_PARAMS params_of(const KernelWork& work) noexcept;
+/// Gives a kernel's node the launch attributes of the record. Inside a DriverScope of the context.
+Issued set_attributes(const Context& context, CUgraphNode node, const KernelWork& work) noexcept;
 /// A node with the work of the record, without dependencies.
 CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept;
 CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept;

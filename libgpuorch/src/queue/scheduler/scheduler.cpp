@@ -125,7 +125,7 @@ public:
         if (stream.residence()) stream.residence()->keep(Ref<const Counted>(assets_));
         Operation::issue(stream);
     }
-    bool add_to(Stream&, CaptureListener&) override { return false; }
+    bool add_to(Stream&, StreamRecording&) override { return false; }
     LearnableWork learnable() const noexcept override { return {}; }
 
 private:
