@@ -203,7 +203,7 @@ GraphRecording::Member& GraphRecording::member(const Stream& stream) {
 }
 
 // Under lock_.
-void GraphRecording::put(Stream& stream, const Operation& operation, NodeWork work,
+void GraphRecording::put(Stream& stream, const Operation& operation, NodeWork&& work,
                          std::optional<LaunchAttributes> attributes) {
     Member& at = member(stream);
     std::vector<uint32_t> next{static_cast<uint32_t>(nodes_.size())};
@@ -213,7 +213,7 @@ void GraphRecording::put(Stream& stream, const Operation& operation, NodeWork wo
     at.last.swap(next);
 }
 
-bool GraphRecording::add_one(Stream& stream, const Operation& operation, NodeWork work,
+bool GraphRecording::add_one(Stream& stream, const Operation& operation, NodeWork&& work,
                              std::optional<LaunchAttributes> attributes) {
     std::lock_guard lock(lock_);
     if (!direct()) return false;

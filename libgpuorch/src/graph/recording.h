@@ -91,9 +91,9 @@ private:
     bool add(Stream& stream, const Operation& operation, std::span<const RowsWork> works) override;
     bool add(Stream& stream, const Operation& operation, const FillWork& work) override;
     bool add(Stream& stream, const Operation& operation, const EventWork& work) override;
-    bool add_one(Stream& stream, const Operation& operation, NodeWork work,
+    bool add_one(Stream& stream, const Operation& operation, NodeWork&& work,
                  std::optional<LaunchAttributes> attributes = std::nullopt);
-    void put(Stream& stream, const Operation& operation, NodeWork work, std::optional<LaunchAttributes> attributes);
+    void put(Stream& stream, const Operation& operation, NodeWork&& work, std::optional<LaunchAttributes> attributes);
     bool record(Stream& stream, Event& event) override;
     bool wait(Stream& stream, Event& event) override;
     bool join(Stream& stream, const Event& event);
