@@ -12,18 +12,27 @@ typedef struct bucket_call {
 
 static int is_recording(const bucket_call *c) { return c->slot == BUCKETS_RECORD && c->work->graph_template; }
 
-/* Pushes the caller's stream object, so that uses of arrays are noted on it; for another stream, a handle for the time
- * of the call. The buckets are at 1, the request at 2. */
+/* Pushes the caller's stream object, so that uses of arrays are noted on it; for another stream an object that is open
+ * for the time of the call. That is always the same for a stream: arrays that a warm-up has used on it may be collected
+ * while it is recorded. The buckets are at 1, the request at 2. */
 static stream_object *push_stream(lua_State *L, state *s, const bucket_call *c) {
     if (c->stream == c->of->request->stream) {
         lua_rawgeti(L, 2, REQUEST_STREAM);
         return lua_touserdata(L, -1);
     }
-    push_kept(L, 1, 1);
-    stream_object *stream = new_object(L, s, CLASS_STREAM, lua_gettop(L));
-    lua_remove(L, -2);
+    push_kept(L, 1, BUCKETS_STREAM);
+    stream_object *stream = lua_touserdata(L, -1);
+    const int other = !stream || (stream->base.handle && stream->base.handle != c->stream);
+    if (other) {
+        lua_pop(L, 1);
+        push_kept(L, 1, 1);
+        stream = new_object(L, s, CLASS_STREAM, lua_gettop(L));
+        lua_remove(L, -2);
+    }
     stream->base.handle = c->stream;
     stream->base.borrowed = 1;
+    stream->base.closed = 0;
+    if (other) keep(L, 1, BUCKETS_STREAM, lua_gettop(L));
     return stream;
 }
 
@@ -55,25 +64,28 @@ static void push_work(lua_State *L, const bucket_call *c) {
     lua_setfield(L, -2, "settings");
 }
 
-/* Pushes the bucket's template, into which the stream is being recorded. */
+/* Pushes the bucket's template, into which the stream at 3 is being recorded, or nil. Until the template knows of the
+ * recording, nothing takes memory. */
 static void push_recorded(lua_State *L, state *s, const bucket_call *c, stream_object *stream) {
+    if (is_recording(c)) {
+        push_kept(L, 1, BUCKETS_NEXT);
+        begin_recording(s, lua_touserdata(L, -1), stream);
+    } else {
+        lua_pushnil(L);
+    }
+}
+
+/* The template at 4 is that of the bucket that is recorded. */
+static void settle_next(lua_State *L, state *s, const bucket_call *c) {
     bucket_request *r = c->of->request;
-    push_first_recipe(L);
-    template_object *t = new_template(L, s, lua_gettop(L));
-    lua_remove(L, -2);
+    template_object *t = lua_touserdata(L, 4);
     t->base.handle = c->work->graph_template;
-    t->base.borrowed = 1;
-    const int index = lua_gettop(L);
-    push_next_recipe(L, index);
-    share_recipe(L, index + 1); /* with the bucket */
-    keep(L, index, TEMPLATE_RECORDING, index + 1);
-    lua_settop(L, index);
-    lua_pushvalue(L, index);
+    lua_pushvalue(L, 4);
     lua_rawseti(L, 2, REQUEST_TEMPLATE);
     r->pending = bucket_for(c->of, c->work->shape);
     r->recorded = c->work->graph_template;
     r->kept = count_buckets(s, c->of).kept;
-    begin_recording(s, t, stream);
+    make_next_template(L, s);
 }
 
 /* (call, function, stream, work, request, template or nil): calls the function. The recording then determines the types
@@ -98,22 +110,22 @@ static void run_call(lua_State *L, state *s, request *base) {
     base->answer = GPO_CANCELLED;
     if (!push_known(L, s, b->number)) return; /* 1 */
     base->answer = GPO_CALLBACK_FAILED;
-    settle_recording(L, s, 1, b, b->request); /* C has ended what was recorded before */
-    push_kept(L, 1, BUCKETS_REQUEST);         /* 2 */
+    push_kept(L, 1, BUCKETS_REQUEST);             /* 2 */
     stream_object *stream = push_stream(L, s, c); /* 3 */
-    push_work(L, c);                              /* 4 */
-    if (is_recording(c)) push_recorded(L, s, c, stream);
-    else lua_pushnil(L); /* 5 */
-    lua_pushvalue(L, 5);
-    lua_setfield(L, 4, "template");
+    push_recorded(L, s, c, stream);               /* 4 */
+    settle_recording(L, s, 1, b, b->request);     /* C has ended what was recorded before */
+    if (is_recording(c)) settle_next(L, s, c);
+    push_work(L, c); /* 5 */
+    lua_pushvalue(L, 4);
+    lua_setfield(L, 5, "template");
     lua_pushlightuserdata(L, s);
     lua_pushcclosure(L, call_function, 1);
     lua_pushlightuserdata(L, c);
     push_kept(L, 1, c->slot);
     lua_pushvalue(L, 3);
-    lua_pushvalue(L, 4);
-    lua_pushvalue(L, 2);
     lua_pushvalue(L, 5);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 4);
     const int failed = lua_pcall(L, 6, 0, 0);
     if (stream->base.borrowed) close_object(L, s, 3, 1);
     if (failed) lua_rawseti(L, 2, REQUEST_ERROR);

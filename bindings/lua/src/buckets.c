@@ -245,6 +245,39 @@ static void use_bucket(lua_State *L, state *s, int index, bucket *one, int strea
     one->marked = stream;
 }
 
+void make_next_template(lua_State *L, state *s) {
+    push_first_recipe(L);
+    template_object *t = new_template(L, s, lua_gettop(L));
+    t->base.borrowed = 1;
+    const int index = lua_gettop(L);
+    push_next_recipe(L, index);
+    share_recipe(L, index + 1); /* with the bucket */
+    keep(L, index, TEMPLATE_RECORDING, index + 1);
+    keep(L, 1, BUCKETS_NEXT, index);
+    lua_settop(L, index - 2);
+}
+
+/* The buckets at 1 get a next template if they have none. */
+static void have_next_template(lua_State *L, state *s) {
+    push_kept(L, 1, BUCKETS_NEXT);
+    const int missing = !lua_isuserdata(L, -1);
+    lua_pop(L, 1);
+    if (missing) make_next_template(L, s);
+}
+
+/* A call for lack of memory may not have come to the point where its recording is the bucket's. */
+static void stop_next_template(lua_State *L, state *s) {
+    push_kept(L, 1, BUCKETS_NEXT);
+    template_object *t = lua_touserdata(L, -1);
+    if (t && t->recording) {
+        stop_recording(L, s, t, lua_gettop(L), 0);
+        lua_pushboolean(L, 0);
+        keep(L, 1, BUCKETS_NEXT, lua_gettop(L));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 /* C doesn't keep a bucket larger than the whole budget, but the launch runs. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r) {
     bucket *one = r->pending;
@@ -287,6 +320,7 @@ static gpo_status call_prepare(state *s, const buckets_object *b, bucket_request
 static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket_request *r, int settings,
                                library_call *call) {
     bucket_request *outer = b->request;
+    have_next_template(L, s);
     push_kept(L, 1, BUCKETS_REQUEST);
     lua_createtable(L, REQUEST_ERROR, 0);
     const int before = lua_gettop(L) - 1, mine = before + 1;
@@ -305,6 +339,7 @@ static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket
     leave(s, callers);
     const int recorded = r->recorded != NULL;
     settle_recording(L, s, 1, b, r);
+    stop_next_template(L, s);
     keep(L, 1, BUCKETS_REQUEST, before);
     if (!b->base.handle) drop_recipes(L, s, 1); /* it was closed meanwhile */
     /* Not after a failure: C's errors for evicted buckets would replace the failure's error. */

@@ -7,9 +7,11 @@
 #pragma GCC visibility push(hidden)
 
 enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_ARRAYS, BUCKETS_TABLE, BUCKETS_RECIPES, BUCKETS_STREAMS,
-       BUCKETS_REQUEST };
+       BUCKETS_REQUEST, BUCKETS_NEXT, BUCKETS_STREAM };
 
-/* BUCKETS_ARRAYS is a list of the arrays that are padded with zeros or restored. */
+/* BUCKETS_ARRAYS is a list of the arrays that are padded with zeros or restored. BUCKETS_NEXT is the template object of
+ * the next bucket that C records: C calls when its recording has begun, and to make an object then could start Lua's
+ * collector, whose finalizers may use the stream. BUCKETS_STREAM is the object of the stream on which C warms up and records. */
 
 /* The bucket of a shape. At the bucket's index, BUCKETS_RECIPES keeps the recipe, which counts the bucket as a user,
  * and BUCKETS_STREAMS keeps `marked`, a stream known to use the recipe's arrays. */
@@ -47,6 +49,8 @@ typedef struct bucket_counts {
     uint64_t kept, evictions;
 } bucket_counts;
 bucket_counts count_buckets(const state *s, const buckets_object *b);
+/* Makes BUCKETS_NEXT of the buckets at 1. */
+void make_next_template(lua_State *L, state *s);
 /* Ends a recording that was begun: the bucket gets the recipe, if C has kept the bucket. The buckets are at `index`. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r);
 

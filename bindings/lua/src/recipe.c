@@ -152,6 +152,8 @@ void use_arrays(lua_State *L, state *s, int arrays, int keys, int stream_index, 
 
 /* --- recordings --- */
 
+enum { MOST_INNER = 100 }; /* recordings that were begun inside one another, of which each is left in any order */
+
 void begin_recording(state *s, template_object *t, stream_object *stream) {
     t->recording = 1;
     t->outer = s->recorder;
@@ -168,10 +170,24 @@ static void add_to_whole(lua_State *L, state *s, int index, int recorded) {
     lua_pop(L, 1);
 }
 
+/* Recordings may end in another order than that of their beginnings. */
+static void leave_recording(lua_State *L, state *s, const template_object *t) {
+    int *last = &s->recorder;
+    luaL_checkstack(L, 10, NULL);
+    for (int inner = 0; *last != t->number; ++inner) {
+        push_known(L, s, *last);
+        template_object *later = test_object(L, s, lua_gettop(L), CLASS_TEMPLATE);
+        lua_pop(L, 1);
+        if (!later || inner == MOST_INNER) break;
+        last = &later->outer;
+    }
+    if (*last == t->number) *last = t->outer;
+}
+
 void stop_recording(lua_State *L, state *s, template_object *t, int index, int taken) {
     if (!t->recording) return;
     t->recording = 0;
-    if (s->recorder == t->number) s->recorder = t->outer;
+    leave_recording(L, s, t);
     push_kept(L, index, TEMPLATE_RECORDING);
     const int recipe = lua_gettop(L);
     if (taken && !t->body) replace_recipe(L, s, index, TEMPLATE_RECIPE, recipe);

@@ -53,14 +53,14 @@ end
 test("a request runs in the smallest bucket that it fits into, or eagerly", function()
     local w = work{max_buckets = 1}
     same(#w.calls, 0)
-    same(w.buckets:launch(w.stream, 3), 4)
+    same(assert(w.buckets:launch(w.stream, 3)), 4)
     same(w.written(31), 4)
     same(table.concat(w.calls, ", "), "4, 4 recorded")
-    same(w.buckets:launch(w.stream, 4), 4)
+    same(assert(w.buckets:launch(w.stream, 4)), 4)
     same(w.written(31), 4)
-    same(w.buckets:launch(w.stream, 99, {factor = 2}), 0)
+    same(assert(w.buckets:launch(w.stream, 99, {factor = 2})), 0)
     same(w.written(21), MOST)
-    same(w.buckets:launch(w.stream, 5), 16)
+    same(assert(w.buckets:launch(w.stream, 5)), 16)
     same(w.written(31), 16)
     same(table.concat(w.calls, ", "), "4, 4 recorded, 99 eagerly, 16, 16 recorded")
     same(w.counts("hits", "misses", "eager", "evictions", "buckets"), "1 2 1 1 1")
@@ -71,16 +71,16 @@ test("the settings of a request hold for that request alone, also for the first 
     local w = work()
     local other = assert(w.device:memory_allocate("u32", MOST))
     local back = gpuorch.array("u32", MOST)
-    same(w.buckets:launch(w.stream, 4, {factor = 7}), 4)
+    same(assert(w.buckets:launch(w.stream, 4, {factor = 7})), 4)
     same(w.written(71), 4)
-    same(w.buckets:launch(w.stream, 4), 4)
+    same(assert(w.buckets:launch(w.stream, 4)), 4)
     same(w.written(31), 4)
     assert(w.stream:fill(other, 0))
-    same(w.buckets:launch(w.stream, 9, {to = other, factor = 5}), 16)
+    same(assert(w.buckets:launch(w.stream, 9, {to = other, factor = 5})), 16)
     assert(w.stream:copy_to_host(back, other))
     same(w.written(51, back), 16)
     assert(w.stream:fill(other, 0))
-    same(w.buckets:launch(w.stream, 99, {to = other, factor = 2}), 0)
+    same(assert(w.buckets:launch(w.stream, 99, {to = other, factor = 2})), 0)
     assert(w.stream:copy_to_host(back, other))
     same(w.written(21, back), MOST)
 end)
@@ -117,8 +117,8 @@ end
 
 test("record is told why it is called, and a warm-up leaves the arrays as they were that are restored", function()
     local w = steps{restored = true}
-    for digit = 1, 3 do same(w.buckets:launch(w.stream, 1, {digit = digit}), 1) end
-    same(w.buckets:launch(w.stream, 3, {digit = 4}), 0)
+    for digit = 1, 3 do same(assert(w.buckets:launch(w.stream, 1, {digit = digit})), 1) end
+    same(assert(w.buckets:launch(w.stream, 3, {digit = 4})), 0)
     same(w.number(), 1234)
     same(table.concat(w.phases, " "), "warm_up recording eager")
     local back = gpuorch.array("u32", 4)
@@ -131,7 +131,7 @@ test("arrays that are restored stay for as long as their buckets", function()
     local w = steps{restored = true}
     local before = w.arena:statistics().in_use
     w.extra:close()
-    same(w.buckets:launch(w.stream, 1), 1)
+    same(assert(w.buckets:launch(w.stream, 1)), 1)
     assert(w.stream:await(30))
     same(w.arena:statistics().in_use, before)
     w.buckets:close()
@@ -141,7 +141,7 @@ end)
 
 test("a warm-up can be left out, and what is given with that or isn't an array is refused", function()
     local w = steps{no_warm_up = true}
-    same(w.buckets:launch(w.stream, 1, {digit = 7}), 1)
+    same(assert(w.buckets:launch(w.stream, 1, {digit = 7})), 1)
     same(w.number(), 7)
     same(table.concat(w.phases, " "), "recording")
     local function record() end
@@ -155,7 +155,7 @@ end)
 test("a bucket that can't be recorded runs eagerly where that is asked for, and the reason can be read", function()
     local w = steps{restored = true, eager_fallback = true}
     w.fails = true
-    for digit = 1, 2 do same(w.buckets:launch(w.stream, 1, {digit = digit}), 0) end
+    for digit = 1, 2 do same(assert(w.buckets:launch(w.stream, 1, {digit = digit})), 0) end
     same(w.number(), 12)
     same(table.concat(w.phases, " "), "warm_up recording eager eager")
     local statistics = w.buckets:statistics()
@@ -163,7 +163,7 @@ test("a bucket that can't be recorded runs eagerly where that is asked for, and 
     same(statistics.last_failure:find("bucket 1 of", 1, true) ~= nil, true, statistics.last_failure)
     w.fails = false
     assert(w.buckets:prepare(w.stream))
-    same(w.buckets:launch(w.stream, 1, {digit = 3}), 1)
+    same(assert(w.buckets:launch(w.stream, 1, {digit = 3})), 1)
     same(w.number(), 123)
 end)
 
@@ -178,7 +178,7 @@ test("a setting that a bucket doesn't have is refused by name, and one of anothe
     same(w.counts("buckets", "requested"), "1 0")
     w.written(31) -- of warm-ups
     fails("GPO_INVALID_ARGUMENT", w.buckets.launch, w.buckets, w.stream, 0)
-    same(w.buckets:launch(w.stream, 16, {factor = 1}), 16)
+    same(assert(w.buckets:launch(w.stream, 16, {factor = 1})), 16)
     same(w.written(11), 16)
 end)
 
@@ -191,7 +191,7 @@ test("what was prepared is not recorded again", function()
     same(w.written(31), MOST)
     for size = 1, MOST do
         local stream = size % 2 == 0 and w.stream or other
-        same(w.buckets:launch(stream, size, {factor = size}), size <= 4 and 4 or size <= 16 and 16 or 64)
+        same(assert(w.buckets:launch(stream, size, {factor = size})), size <= 4 and 4 or size <= 16 and 16 or 64)
     end
     assert(other:await(30))
     assert(w.stream:await(30))
@@ -206,7 +206,7 @@ test("elements between the size and the shape are padded with zeros", function()
     local buckets = assert(w.device:buckets{shapes = {16}, record = w.record, pad_address = w.from})
     assert(buckets:prepare(w.stream))
     same(w.written(31), 16)
-    same(buckets:launch(w.stream, 10, {factor = 2}), 16)
+    same(assert(buckets:launch(w.stream, 10, {factor = 2})), 16)
     assert(w.stream:await(30))
     same(table.concat({w.to:unpack(10, 17)}, " "), "21 1 1 1 1 1 1 0")
     same(table.concat({w.from:unpack(10, 17)}, " "), "10 0 0 0 0 0 0 10")
@@ -228,9 +228,9 @@ test("a function pads on the caller's stream, and only where there is something 
         pads[#pads + 1] = piece.size .. " of " .. piece.shape .. " by " .. piece.settings.factor
         assert(stream:fill(w.from:slice(piece.size + 1, piece.shape), 100))
     end}
-    same(w.buckets:launch(w.stream, 16, {factor = 2}), 16)
+    same(assert(w.buckets:launch(w.stream, 16, {factor = 2})), 16)
     same(w.written(21), 16)
-    same(w.buckets:launch(w.stream, 14, {factor = 2}), 16)
+    same(assert(w.buckets:launch(w.stream, 14, {factor = 2})), 16)
     assert(w.stream:await(30))
     same(table.concat({w.to:unpack(13, 17)}, " "), "21 21 201 201 0")
     same(table.concat(pads, ", "), "14 of 16 by 2")
@@ -252,7 +252,7 @@ test("an error of a function is raised again, and the next request for the bucke
     w.also = nil
     same(w.counts("buckets", "misses", "eager", "requested"), "0 0 0 0")
     w.written(31) -- of warm-ups
-    same(w.buckets:launch(w.stream, 4), 4)
+    same(assert(w.buckets:launch(w.stream, 4)), 4)
     same(w.written(31), 4)
     raises("no padding", w.buckets.launch, w.buckets, w.stream, 3)
     same(w.written(31), 0)
@@ -266,7 +266,7 @@ test("what can't be recorded is refused with the bucket's name", function()
     local _, message = w.buckets:launch(w.stream, 16)
     same(message:find("bucket 16 of buckets `scaler`", 1, true) ~= nil, true, message)
     w.also = nil
-    same(w.buckets:launch(w.stream, 16), 16)
+    same(assert(w.buckets:launch(w.stream, 16)), 16)
 end)
 
 test("bad options are mistakes, and bad tables are refused", function()
@@ -311,7 +311,7 @@ test("a request inside a function runs eagerly, and one of other buckets as ever
         seen[2] = plain:launch(stream, 5)
         assert(stream:await(30))
     end
-    same(w.buckets:launch(w.stream, 16, {factor = 2}), 16)
+    same(assert(w.buckets:launch(w.stream, 16, {factor = 2})), 16)
     same(table.concat(seen, " "), "0 8")
     same(w.written(21), 16)
     same(w.counts("misses", "eager"), "1 1")
@@ -321,13 +321,13 @@ test("the stream of a recording is closed behind it, and a bucket's template is 
     local w = work{max_buckets = 1}
     local stream, template
     w.also = function(on, piece) stream, template = on, piece.template or template end
-    same(w.buckets:launch(w.stream, 4), 4)
+    same(assert(w.buckets:launch(w.stream, 4)), 4)
     raises("the stream is closed", function() stream:query() end)
     same(template:statistics().nodes, 1)
     same(tostring(template):match "scaler 4", "scaler 4")
-    same(w.buckets:launch(w.stream, 16), 16)
+    same(assert(w.buckets:launch(w.stream, 16)), 16)
     local of_16 = template
-    same(w.buckets:launch(w.stream, 4), 4)
+    same(assert(w.buckets:launch(w.stream, 4)), 4)
     fails("GPO_STALE_HANDLE", of_16.statistics, of_16)
     of_16:close()
     of_16:close()
@@ -337,7 +337,7 @@ end)
 test("buckets that are closed in their own function finish the request", function()
     local w = work()
     w.also = function() w.buckets:close() end
-    same(w.buckets:launch(w.stream, 4, {factor = 2}), 4)
+    same(assert(w.buckets:launch(w.stream, 4, {factor = 2})), 4)
     same(w.written(21), 4)
     raises("the buckets is closed", w.buckets.launch, w.buckets, w.stream, 4)
 end)
@@ -361,15 +361,15 @@ test("arrays that a bucket uses stay with it, though they were closed, and go wh
     local w = work()
     local before = w.arena:statistics().in_use
     local buckets = with_own_arrays(w, {shapes = {64, 16}, max_buckets = 1})
-    same(buckets:launch(w.stream, 64), 64)
+    same(assert(buckets:launch(w.stream, 64)), 64)
     collect()
     same(w.arena:statistics().in_use > before, true)
     same(w.written(65), 64)
-    same(buckets:launch(w.stream, 60), 64)
+    same(assert(buckets:launch(w.stream, 60)), 64)
     collect()
     same(w.written(65), 64)
     local largest = w.arena:statistics().in_use
-    same(buckets:launch(w.stream, 16), 16)
+    same(assert(buckets:launch(w.stream, 16)), 16)
     same(w.written(17), 16)
     collect()
     assert(w.device:wait(30))
@@ -385,12 +385,75 @@ test("buckets that are collected let go of everything", function()
     local live = w.runtime:statistics().live_objects
     do
         local buckets = with_own_arrays(w, {shapes = {8}, pad_address = assert(w.arena:allocate("u8", 8))})
-        same(buckets:launch(w.stream, 8), 8)
+        same(assert(buckets:launch(w.stream, 8)), 8)
         same(w.written(9), 8)
-        same(buckets:launch(w.stream, 7), 8)
+        same(assert(buckets:launch(w.stream, 7)), 8)
     end
     assert(w.stream:await(30))
     collect()
     assert(w.device:wait(30))
     same(w.runtime:statistics().live_objects, live)
+end)
+
+local function used_array(w, stream)
+    local array = assert(w.arena:allocate("u32", MOST))
+    assert(stream:fill(array, 1))
+    return array
+end
+
+test("an array that is collected while a bucket's recording begins doesn't spoil it", function()
+    local w = work()
+    local pause, multiplier = collectgarbage("setpause", 1), collectgarbage("setstepmul", 10000)
+    local collected = setmetatable({}, {__mode = "v"})
+    local function record(stream, piece)
+        assert(stream:launch_kernel(w.kernel, {grid = 1, block = MOST}, w.to, w.from, piece.shape, 3))
+        if piece.phase ~= "warm_up" then return end
+        collect()
+        collectgarbage("stop")
+        collected[piece.shape] = used_array(w, stream)
+        collectgarbage("restart") -- with the next object that is made, which is one for the recording
+    end
+    local buckets = assert(w.device:buckets{shapes = {8, 16, 32}, record = record})
+    for _, shape in ipairs{8, 16, 32} do
+        same(assert(buckets:launch(w.stream, shape)), shape)
+        same(collected[shape], nil)
+        same(w.written(31), shape)
+    end
+    collectgarbage("setpause", pause)
+    collectgarbage("setstepmul", multiplier)
+end)
+
+test("an array that a warm-up has used may be collected in the recording", function()
+    local w = work()
+    local collected = setmetatable({}, {__mode = "v"})
+    local function record(stream, piece)
+        if piece.phase == "warm_up" then collected[piece.shape] = used_array(w, stream)
+        else collect() end
+        assert(stream:launch_kernel(w.kernel, {grid = 1, block = MOST}, w.to, w.from, piece.shape, 3))
+    end
+    local buckets = assert(w.device:buckets{shapes = {8, 16}, record = record})
+    for _, shape in ipairs{8, 16} do
+        same(assert(buckets:launch(w.stream, shape)), shape)
+        same(collected[shape], nil)
+        same(w.written(31), shape)
+    end
+end)
+
+test("an array that is closed in the recording of one bucket doesn't spoil the next one's", function()
+    local w = work()
+    local arrays = {}
+    for _, shape in ipairs{8, 16, 32} do arrays[shape] = used_array(w, w.stream) end
+    local before = w.arena:statistics().in_use
+    local function record(stream, piece)
+        arrays[piece.shape]:close()
+        assert(stream:launch_kernel(w.kernel, {grid = 1, block = MOST}, w.to, w.from, piece.shape, 3))
+    end
+    local buckets = assert(w.device:buckets{shapes = {8, 16, 32}, record = record, no_warm_up = true})
+    assert(buckets:prepare(w.stream))
+    for _, shape in ipairs{8, 16, 32} do
+        same(assert(buckets:launch(w.stream, shape)), shape)
+        same(w.written(31), shape)
+    end
+    assert(w.device:wait(30))
+    same(w.arena:statistics().in_use < before, true)
 end)
