@@ -321,7 +321,12 @@ TEST_CASE("pinned memory that the driver won't let go of costs addresses, but no
     REQUIRE(refused > 0);
     const uint64_t before = resident();
     for (int turn = 0; turn < 10; ++turn) attempt(*tuned, trouble);
-    CHECK(resident() < before + (16 << 20));   // ten times as much was pinned
+#if defined(__SANITIZE_ADDRESS__)
+    const uint64_t freed = 48 << 20;   // memory that was freed and that AddressSanitizer keeps
+#else
+    const uint64_t freed = 0;
+#endif
+    CHECK(resident() < before + freed + (16 << 20));   // ten times as much was pinned
 }
 
 TEST_CASE(
