@@ -645,7 +645,7 @@ TEST_CASE("direct: a recording of a device that is lost is given up, however it 
                 const gpo::Pin<gpo::Stream> pin(each);
                 CHECK(pin->direct_recording() == 0);
                 const gpo::Submission::Lock lock(pin->submission());
-                CHECK(!pin->in_recording());
+                CHECK(pin->recording() == nullptr);
             }
             for (const gpo_stream_t each : {on, side}) CHECK_OK(gpo_stream_destroy(each));
             gpo_runtime_shutdown(runtime, kPatience);

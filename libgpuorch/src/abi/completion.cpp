@@ -15,7 +15,11 @@ constexpr uint32_t kDefaultEntries = 4096, kMostEntries = 1u << 24;
     Pin<CompletionQueue> queue(cq, pinned);
     if (&pinned->runtime() != &queue->runtime())
         fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
-    return abi::blame(*pinned, [&] { return pinned->notify(*queue, user_data, since); });
+    return abi::blame(*pinned, [&] {
+        if (!since) return pinned->notify(*queue, user_data);
+        const Stream::Since beginning = since->beginning_on(*pinned);
+        return pinned->notify(*queue, user_data, &beginning);
+    });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace gpo {
 
 // Takes the stream out of the recording, if the driver says that it isn't captured. Under its submit lock.
-static void leave_if_ended(Stream& stream) noexcept {
+static void leave_if_ended(DriverStream& stream) noexcept {
     if (stream.direct_recording()) return;   // a later recording
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (stream.table().cuStreamIsCapturing(stream.native(), &status) != CUDA_SUCCESS) return;
@@ -17,7 +17,7 @@ static void leave_if_ended(Stream& stream) noexcept {
 }
 
 // A kernel that is recorded has the priority of its stream.
-static LaunchAttributes attributes_of(const KernelWork& work, const Stream& stream) noexcept {
+static LaunchAttributes attributes_of(const KernelWork& work, const DriverStream& stream) noexcept {
     return {{work.cluster[0], work.cluster[1], work.cluster[2]},
             work.cooperative,
             work.has_priority ? work.priority : stream.priority()};
@@ -190,13 +190,13 @@ std::string GraphRecording::why_broken(CUresult result) const {
 
 // --- a direct recording ---
 
-const GraphRecording::Member* GraphRecording::find(const Stream& stream) const noexcept {
+const GraphRecording::Member* GraphRecording::find(const DriverStream& stream) const noexcept {
     for (const Member& member : members_)
         if (&*member.stream == &stream) return &member;
     return nullptr;
 }
 
-GraphRecording::Member& GraphRecording::member(const Stream& stream) {
+GraphRecording::Member& GraphRecording::member(const DriverStream& stream) {
     const Member* const found = ended_ ? nullptr : find(stream);
     if (!found) fail(GPO_INVALID_STATE, stream.describe(), " is not in this recording");
     return const_cast<Member&>(*found);
@@ -273,7 +273,7 @@ bool GraphRecording::join(Stream& stream, const Event& event) {
                                     [&](const Point& each) { return &*each.event == &event; });
     if (ended_ || point == points_.end()) fail(GPO_INVALID_STATE, event.describe(), " is not in this recording");
     if (!find(stream)) {
-        members_.push_back({Ref<Stream>(&stream), point->nodes});
+        members_.push_back({Ref<DriverStream>(&stream), point->nodes});
         stream.join_direct(*this, number_);
         return true;
     }
@@ -301,13 +301,13 @@ std::vector<Node> GraphRecording::take_direct_nodes(size_t first) {
     return std::move(nodes_);
 }
 
-uint32_t GraphRecording::direct_last(const Stream& stream, uint32_t none) const {
+uint32_t GraphRecording::direct_last(const DriverStream& stream, uint32_t none) const {
     std::lock_guard lock(lock_);
     const std::vector<uint32_t>& last = const_cast<GraphRecording*>(this)->member(stream).last;
     return last.size() == 1 ? last[0] : none;
 }
 
-void GraphRecording::set_direct_last(const Stream& stream, uint32_t node) {
+void GraphRecording::set_direct_last(const DriverStream& stream, uint32_t node) {
     std::vector<uint32_t> last{node};
     std::lock_guard lock(lock_);
     member(stream).last.swap(last);
@@ -364,7 +364,7 @@ void GraphRecording::move_into_capture(uint64_t before) {
     } joint(context);
     context.check(table.cuEventRecord(joint.event, stream_->native()), "cuEventRecord");
     for (size_t i = 1; i < members_.size(); ++i) {
-        Stream& stream = *members_[i].stream;
+        DriverStream& stream = *members_[i].stream;
         context.check(table.cuStreamWaitEvent(stream.native(), joint.event, CU_EVENT_WAIT_DEFAULT),
                       "cuStreamWaitEvent");
         set_dependencies(stream, members_[i].last);
@@ -377,7 +377,7 @@ void GraphRecording::move_into_capture(uint64_t before) {
     set_dependencies(*stream_, members_[0].last);
 }
 
-void GraphRecording::set_dependencies(Stream& stream, const std::vector<uint32_t>& nodes) {
+void GraphRecording::set_dependencies(DriverStream& stream, const std::vector<uint32_t>& nodes) {
     std::vector<CUgraphNode> natives;
     for (const uint32_t node : nodes) natives.push_back(nodes_[node].native);
     stream.context().check(stream.table().cuStreamUpdateCaptureDependencies(
@@ -387,15 +387,15 @@ void GraphRecording::set_dependencies(Stream& stream, const std::vector<uint32_t
 
 // --- what streams report ---
 
-static std::optional<LaunchAttributes> attributes_of(const Operation& operation, const Stream& stream) noexcept {
+static std::optional<LaunchAttributes> attributes_of(const Operation& operation, const DriverStream& stream) noexcept {
     const auto* launch = dynamic_cast<const LaunchKernel*>(&operation);
     return launch ? std::optional(attributes_of(launch->record(), stream)) : std::nullopt;
 }
 
-void GraphRecording::captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept {
+void GraphRecording::captured(DriverStream& stream, const Operation& operation, CUgraphNode node) noexcept {
     std::lock_guard lock(lock_);
     try {
-        if (!find(stream)) members_.push_back({Ref<Stream>(&stream), {}});
+        if (!find(stream)) members_.push_back({Ref<DriverStream>(&stream), {}});
         const Operation& what = operation.content(stream);
         Ref<const Counted> owner = what.owner();
         if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // the operation made no node
@@ -405,7 +405,7 @@ void GraphRecording::captured(Stream& stream, const Operation& operation, CUgrap
     }
 }
 
-void GraphRecording::refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept {
+void GraphRecording::refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept {
     refused(function, stream.describe().c_str(), error);
 }
 

@@ -66,8 +66,8 @@ public:
     void set_last(Stream& stream, CUgraphNode node);
     /// Like last() and set_last(), in a direct recording: nodes are numbers from 0. `none`: there is none or there are
     /// several.
-    uint32_t direct_last(const Stream& stream, uint32_t none) const;
-    void set_direct_last(const Stream& stream, uint32_t node);
+    uint32_t direct_last(const DriverStream& stream, uint32_t none) const;
+    void set_direct_last(const DriverStream& stream, uint32_t node);
     /// Ends. The caller owns the graph, which is NULL if the recording was direct. Throws Failure(GPO_CAPTURE_REFUSED)
     /// with the first reason, or Failure(GPO_OUT_OF_MEMORY) if the reason was lack of memory; the recording has ended
     /// then too.
@@ -78,7 +78,7 @@ public:
 private:
     // A stream in the recording. `last`: nodes that its next node comes behind, while the recording is direct.
     struct Member {
-        Ref<Stream> stream;
+        Ref<DriverStream> stream;
         std::vector<uint32_t> last;
     };
     // The nodes that an event names.
@@ -97,16 +97,16 @@ private:
     bool record(Stream& stream, Event& event) override;
     bool wait(Stream& stream, Event& event) override;
     bool join(Stream& stream, const Event& event);
-    const Member* find(const Stream& stream) const noexcept;
-    Member& member(const Stream& stream);
+    const Member* find(const DriverStream& stream) const noexcept;
+    Member& member(const DriverStream& stream);
     void begin_capture();
     void move_into_capture(uint64_t before);
-    void set_dependencies(Stream& stream, const std::vector<uint32_t>& nodes);
+    void set_dependencies(DriverStream& stream, const std::vector<uint32_t>& nodes);
     void give_up_capture() noexcept;
     bool all_joined() const;
     ErrorPtr why_not_recorded(bool broken, CUresult result) const;
-    void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept override;
-    void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept override;
+    void captured(DriverStream& stream, const Operation& operation, CUgraphNode node) noexcept override;
+    void refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept override;
     CUresult end_capture(CUgraph* graph) noexcept;
     void leave() noexcept;
     std::string why_broken(CUresult result) const;

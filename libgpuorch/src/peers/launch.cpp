@@ -22,7 +22,7 @@ private:
             launches_[rank]->issue(*streams_[rank]);
         }
     }
-    const Operation* content(const Stream& stream) const noexcept override {
+    const Operation* content(const DriverStream& stream) const noexcept override {
         for (size_t rank = 0; rank < streams_.size(); ++rank)
             if (streams_[rank] == &stream) return launches_[rank].get();
         return nullptr;

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "stream/streams.h"
+#include "stream/services.h"
 #include "trace/serialising.h"
 
 namespace gpo {
@@ -56,7 +56,7 @@ void HostMemoryFree::call(bool ok) noexcept {
 
 void BlockingCall::run() noexcept {
     const Ref<Context> context = context_;
-    BlockingCalls& calls = Streams::of(*context).blocking_calls();
+    BlockingCalls& calls = StreamServices::of(*context).blocking_calls();
     DriverTry scope(*context);
     const bool ok = scope.entered(), was_put_off = put_off_;
     if (ok && !calls.begin()) return calls.put_off(*this);
@@ -65,13 +65,13 @@ void BlockingCall::run() noexcept {
     if (was_put_off) calls.waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void BlockingCall::make_elsewhere() noexcept { Streams::of(*context_).blocking_calls().make_behind_all(*this); }
+void BlockingCall::make_elsewhere() noexcept { StreamServices::of(*context_).blocking_calls().make_behind_all(*this); }
 
 // --- resident work ---
 
 void BlockingCalls::expect_resident_work() {
     if (!make_stream_for_frees()) fail(GPO_OUT_OF_MEMORY, "no stream is left for frees beside resident work");
-    streams_.room().expect_resident_work();
+    services_.room().expect_resident_work();
     expected_.store(true, std::memory_order_release);
 }
 
@@ -109,7 +109,7 @@ bool BlockingCalls::begin() noexcept {
         resident = beginning_ != 0;
     }
     host::crossing();
-    if (!resident) resident = expected_.load(std::memory_order_acquire) && streams_.resident_work();
+    if (!resident) resident = expected_.load(std::memory_order_acquire) && services_.resident_work();
     if (resident) end();
     return !resident;
 }
@@ -122,9 +122,9 @@ void BlockingCalls::end() noexcept {
     context_.runtime().blocking_calls().end_long();
 }
 
-BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of(context).blocking_calls()) {
+BlockingCalls::Now::Now(Context& context, const char* what) : calls_(StreamServices::of(context).blocking_calls()) {
     if (calls_.begin()) return;
-    const Ref<Stream> stream = calls_.streams_.resident_work();
+    const Ref<Object> stream = calls_.services_.resident_work();
     fail(GPO_INVALID_STATE, what, " waits for all kernels on the device, and one may stay: ",
          stream ? stream->describe() : fixed_text<96>("a resident stream"), " has work, which has to end first");
 }
@@ -170,7 +170,7 @@ void BlockingCalls::put_off(BlockingCall& call) noexcept {
         logged = std::exchange(logged_, true);
     }
     if (!logged) {
-        const Ref<Stream> stream = streams_.resident_work();
+        const Ref<Object> stream = services_.resident_work();
         context_.runtime().log(GPO_LOG_INFO, "pinned memory and modules are given back to the driver when ",
                                stream ? stream->describe() : fixed_text<96>("a resident stream"),
                                " has done its work: the driver would wait for that");
@@ -183,7 +183,7 @@ void BlockingCalls::put_off(BlockingCall& call) noexcept {
 void BlockingCalls::Watch::run() noexcept {
     BlockingCalls& calls = calls_;
     try {
-        calls.streams_.when_residents_pass([&calls](bool) {
+        calls.services_.when_residents_pass([&calls](bool) {
             calls.make_all();
             calls.context_.release();   // the action has a reference of its own
         });
@@ -219,7 +219,7 @@ void BlockingCalls::Gather::run() noexcept {
         }
     };
     try {
-        calls.streams_.when_all_pass([make_each](bool) { make_each(); });
+        calls.services_.when_all_pass([make_each](bool) { make_each(); });
     } catch (...) {
         make_each();   // the device is lost, or there is no memory to wait with
     }

@@ -25,8 +25,7 @@
 
 namespace gpo {
 
-class Stream;
-class Streams;
+class StreamServices;
 
 /// A blocking call that may be put off. The object is on the heap and owns everything the call needs: putting it off
 /// takes no memory.
@@ -73,7 +72,7 @@ private:
 /// The blocking calls of a context, and its resident work.
 class BlockingCalls {
 public:
-    explicit BlockingCalls(Streams& streams, Context& context) noexcept : streams_(streams), context_(context) {}
+    BlockingCalls(StreamServices& services, Context& context) noexcept : services_(services), context_(context) {}
     BlockingCalls(const BlockingCalls&) = delete;
     BlockingCalls& operator=(const BlockingCalls&) = delete;
 
@@ -155,7 +154,7 @@ private:
         BlockingCalls& calls_;   // as in Watch
     } gather_{*this};
 
-    Streams& streams_;
+    StreamServices& services_;
     Context& context_;
     std::atomic<CUstream> frees_{nullptr};    // made under making_, as long as there may be one
     std::atomic<bool> expected_{false};       // there may be resident work

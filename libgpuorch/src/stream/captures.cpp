@@ -3,7 +3,8 @@
 #include <mutex>
 #include <utility>
 
-#include "stream/stream.h"
+#include "stream/driver_stream.h"
+#include "stream/operation.h"
 
 namespace gpo {
 
@@ -56,7 +57,7 @@ struct Point {
 };
 
 // The captured stream's capture and last node. Inside a DriverScope.
-Point point_of(Stream& stream) noexcept {
+Point point_of(DriverStream& stream) noexcept {
     if (!stream.given_out() || stream.detached()) return {};
     if (const uint64_t recording = stream.direct_recording()) return {recording};
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -74,7 +75,7 @@ Point point_of(Stream& stream) noexcept {
 
 }  // namespace
 
-ErrorPtr of_other_thread(const Stream& stream) noexcept {
+ErrorPtr of_other_thread(const DriverStream& stream) noexcept {
     return make_error(GPO_INVALID_STATE, stream.describe(),
                       " is in a recording, which only the thread that began it may add to");
 }
@@ -108,7 +109,7 @@ bool is_recording(uint64_t capture) noexcept {
     return found;
 }
 
-void note_captured(Stream& stream, const Operation& operation) noexcept {
+void note_captured(DriverStream& stream, const Operation& operation) noexcept {
     if (stream.direct_recording()) return;   // the operation has added itself
     const Point point = point_of(stream);
     if (!point.capture) return;
@@ -124,7 +125,7 @@ void note_captured(Stream& stream, const Operation& operation) noexcept {
     });
 }
 
-void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept {
+void note_refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept {
     if (!stream.given_out()) return;
     const DriverTry scope(stream.context());
     const Point point = scope.entered() ? point_of(stream) : Point{kAnyCapture};
@@ -132,7 +133,7 @@ void note_refused(Stream& stream, const char* function, const ErrorPtr& error) n
     g_listeners.visit(point.capture, [&](StreamRecording& listener) { listener.refused(stream, function, error); });
 }
 
-void refuse_other_thread(Stream& stream) {
+void refuse_other_thread(DriverStream& stream) {
     const Point point = point_of(stream);
     if (!point.capture || point.capture == kAnyCapture) return;
     bool other = false;

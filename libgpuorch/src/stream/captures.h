@@ -18,6 +18,7 @@
 
 namespace gpo {
 
+class DriverStream;
 class Event;
 class Operation;
 class Stream;
@@ -45,9 +46,9 @@ public:
     // --- a capture of the driver ---
     /// An operation was captured; the stream's later work comes after `node`, or after several nodes (NULL). Under the
     /// stream's submit lock and the lock of the list: makes no driver calls.
-    virtual void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept = 0;
+    virtual void captured(DriverStream& stream, const Operation& operation, CUgraphNode node) noexcept = 0;
     /// A call that named the stream was refused. Under the lock of the list.
-    virtual void refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept = 0;
+    virtual void refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept = 0;
     /// Whether the calling thread may put work on streams of the capture. Under the lock of the list.
     virtual bool on_this_thread() const noexcept = 0;
 
@@ -81,14 +82,14 @@ bool any() noexcept;
 bool is_recording(uint64_t capture) noexcept;
 /// To be called for each operation put on a stream, while there is any listener. Inside a DriverScope. If the driver
 /// can't report the stream's capture, all captures have an operation refused, so that none counts as complete.
-void note_captured(Stream& stream, const Operation& operation) noexcept;
+void note_captured(DriverStream& stream, const Operation& operation) noexcept;
 /// To be called for each refused call that named the stream (abi/call.h). `function`: the called function. Enters the
 /// context itself.
-void note_refused(Stream& stream, const char* function, const ErrorPtr& error) noexcept;
+void note_refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept;
 /// GPO_INVALID_STATE: another thread records the stream.
-ErrorPtr of_other_thread(const Stream& stream) noexcept;
+ErrorPtr of_other_thread(const DriverStream& stream) noexcept;
 /// Throws it if another thread records the stream. Inside a DriverScope.
-void refuse_other_thread(Stream& stream);
+void refuse_other_thread(DriverStream& stream);
 
 }  // namespace captures
 

@@ -650,6 +650,15 @@ uint64_t Event::newest_recording() {
     return begun;   // if the recording has failed, holds() is never true for its number
 }
 
+Stream::Since Event::beginning_on(Stream& stream) {
+    if (&runtime() != &stream.runtime())
+        fail(GPO_INVALID_HANDLE, "since: ", describe(), " is of another runtime than ", stream.describe());
+    if (&stream.context() != &*context_ || !timing())
+        fail(GPO_INVALID_ARGUMENT, "since: ", describe(), " has no timing, or is of another device");
+    stream.refuse_captured();
+    return {Ref<Beginning>(this), newest_recording()};
+}
+
 // True if the driver's event was never recorded. For events with timing, inside a DriverScope.
 bool Event::driver_has_no_recording() const noexcept {
     float none = 0;

@@ -56,6 +56,9 @@ public:
     /// The number of the newest recording, even if the recording is held or has failed. Throws Failure if there is no
     /// recording, or if the newest was made in a capture.
     uint64_t newest_recording();
+    /// The newest recording as the beginning of a stream's GPU time. Throws Failure: as newest_recording() does, or for
+    /// an event of another device or runtime, one without timing, or a stream that is being captured.
+    Stream::Since beginning_on(Stream& stream);
     bool holds(uint64_t recording) const noexcept override {
         return issued_.load(std::memory_order_acquire) == recording &&
                begun_.load(std::memory_order_acquire) == recording;

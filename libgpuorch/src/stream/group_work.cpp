@@ -44,7 +44,7 @@ public:
     }
     trace::Work work() const noexcept override { return work_->work(); }
     Ref<const Counted> owner() const noexcept override { return work_->owner(); }
-    const Operation& content(const Stream& stream) const noexcept override {
+    const Operation& content(const DriverStream& stream) const noexcept override {
         const Operation* const single = work_->content(stream);
         return single ? *single : *this;
     }

@@ -38,7 +38,7 @@ protected:
     /// The GPU's work of a part, for traces.
     virtual trace::Work work() const noexcept { return {trace::Engine::kernel}; }
     /// The stream's own operation, if its part is a single operation; otherwise NULL.
-    virtual const Operation* content(const Stream&) const noexcept { return nullptr; }
+    virtual const Operation* content(const DriverStream&) const noexcept { return nullptr; }
 
 private:
     class StreamPart;

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "stream/releasing.h"
-#include "stream/streams.h"
+#include "stream/services.h"
+#include "stream/stream.h"
 
 namespace gpo {
 
@@ -105,7 +106,7 @@ void Held::watch_work() {
     const Operation& next = *operations_.front().operation;
     const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
     StreamMarks& marks = stream_.marks();
-    if (marks.newest() || stream_.completed() >= before || stream_.detached()) return;
+    if (marks.newest() || marks.completed() >= before || stream_.detached()) return;
     reserve_marks();  // the held operations keep the room reserved for them
     Mark mark;
     mark.operation = before;
@@ -219,7 +220,7 @@ void Held::flush_now() noexcept {
     }
     conclude(spent);
     // The handle may have been destroyed long ago, and the next operation may wait for work that is held behind it.
-    if (stream_.orphaned() && any()) Streams::of(context).look_for_cycles();
+    if (stream_.orphaned() && any()) StreamServices::of(context).look_for_cycles();
 }
 
 void Held::settle_withheld() noexcept {

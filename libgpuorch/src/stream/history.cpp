@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "stream/stream.h"
+#include "stream/driver_stream.h"
 
 namespace gpo {
 
-History::History(Stream& stream, Context& context) noexcept
-    : stream_(stream), context_(context), counts_(context.driver().tells_faults) {}
+History::History(DriverStream& stream) noexcept
+    : stream_(stream), context_(stream.context()), counts_(context_.driver().tells_faults) {}
 
 History::~History() { context_.give_attribution(attribution_); }
 
@@ -42,24 +42,25 @@ void History::note_replayed(size_t count) noexcept {
         recent_[number % kRecent].driver_number.store(graph, std::memory_order_relaxed);
 }
 
-History::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
-    : stream_(stream), number_(static_cast<cuuint32_t>(number)),
-      on_(stream.history().attributes() && operation.numbered() && !operation.may_join_capture() &&
-          !stream.capturing()) {
-    if (on_) write(stream_.history().attribution_.address);
+History::Attributing::Attributing(History& history, const Operation& operation, uint64_t number)
+    : history_(history), number_(static_cast<cuuint32_t>(number)),
+      on_(history.attributes() && operation.numbered() && !operation.may_join_capture() &&
+          !history.stream_.capturing()) {
+    if (on_) write(history_.attribution_.address);
 }
 
 void History::Attributing::write_end() const noexcept {
     try {
-        if (stream_.capturing()) return;   // the program has begun a capture meanwhile
+        if (history_.stream_.capturing()) return;   // the program has begun a capture meanwhile
     } catch (...) {
         return;
     }
-    write(stream_.history().attribution_.address + 4);
+    write(history_.attribution_.address + 4);
 }
 
 void History::Attributing::write(CUdeviceptr address) const noexcept {
-    stream_.table().cuStreamWriteValue32(stream_.native(), address, number_, 0);
+    const DriverStream& stream = history_.stream_;
+    stream.table().cuStreamWriteValue32(stream.native(), address, number_, 0);
 }
 
 // --- what a failure says ---
@@ -89,7 +90,7 @@ std::string History::name_of(uint64_t number) const {
 }
 
 std::string History::suspects() const {
-    uint64_t first = stream_.completed() + 1, last = stream_.submission().accepted();
+    uint64_t first = stream_.watched().completed.load(std::memory_order_relaxed) + 1, last = stream_.submission().accepted();
     if (attribution_.words) {
         // A stream runs a single operation at a time: at most one has begun and not ended.
         const uint32_t begun = attribution_.words[0], ended = attribution_.words[1];

@@ -14,11 +14,11 @@
 
 namespace gpo {
 
-class Stream;
+class DriverStream;
 
 class History {
 public:
-    History(Stream& stream, Context& context) noexcept;
+    explicit History(DriverStream& stream) noexcept;
     ~History();
     History(const History&) = delete;
     History& operator=(const History&) = delete;
@@ -48,7 +48,7 @@ public:
     /// library, and may be launched after the numbers' memory was freed.
     class Attributing {
     public:
-        Attributing(Stream& stream, const Operation& operation, uint64_t number);
+        Attributing(History& history, const Operation& operation, uint64_t number);
         void issued() const noexcept {
             if (on_) write_end();
         }
@@ -56,7 +56,7 @@ public:
     private:
         void write(CUdeviceptr address) const noexcept;
         void write_end() const noexcept;
-        Stream& stream_;
+        History& history_;
         const cuuint32_t number_;
         const bool on_;
     };
@@ -78,7 +78,7 @@ private:
     std::string names_of(uint64_t first, uint64_t last) const;
     std::string suspects() const;
 
-    Stream& stream_;
+    DriverStream& stream_;
     Context& context_;
     const bool counts_;                           // the driver counts operations: the software GPU
     Context::Attribution attribution_;

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "host/fence.h"
-#include "stream/streams.h"
+#include "stream/services.h"
+#include "stream/stream.h"
 
 namespace gpo {
 
@@ -35,7 +36,7 @@ bool Learner::resting() const noexcept {
 
 // False while operations are refused, traced, attributed or perhaps captured: the usual path takes them.
 bool Learner::may_learn() noexcept {
-    return !stream_.failed_.load(std::memory_order_relaxed) && !stream_.context().lost() &&
+    return !stream_.failed() && !stream_.context().lost() &&
            !stream_.runtime().shutting_down() && !stream_.given_out() && !trace::on() &&
            !stream_.history().attributes();
 }
@@ -131,7 +132,7 @@ void Learner::rest() noexcept {
 bool Learner::replay(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) noexcept {
     if (next_ != 0 && (separated || !replay_->step(next_).can_do(work))) {
         issue_withheld();
-        if (!stream_.held().empty() || stream_.failed_.load(std::memory_order_relaxed)) return false;
+        if (!stream_.held().empty() || stream_.failed()) return false;
         note_broken();
     }
     if (next_ == 0) {
@@ -225,7 +226,7 @@ void Learner::Watch::begin() noexcept {
 }
 
 void Learner::Watch::post() noexcept {
-    Streams::of(learner_.stream_.context()).prompts().post(*this, host::now() + kPatience);
+    StreamServices::of(learner_.stream_.context()).prompts().post(*this, host::now() + kPatience);
 }
 
 void Learner::Watch::run() noexcept {
@@ -235,7 +236,7 @@ void Learner::Watch::run() noexcept {
     const bool orphaned = stream.orphaned();
     const Ref<Context> context(&stream.context());
     stream.release();
-    if (orphaned) Streams::of(*context).scanner().wake();  // the scanner may have the last reference
+    if (orphaned) StreamServices::of(*context).scanner().wake();  // the scanner may have the last reference
 }
 
 void Learner::Watch::look() noexcept {

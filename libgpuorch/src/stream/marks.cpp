@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "stream/streams.h"
+#include "stream/driver_stream.h"
+#include "stream/services.h"
+#include "stream/traced.h"
 
 namespace gpo {
 
@@ -25,7 +27,7 @@ bool StreamMarks::drain(uint64_t deadline) noexcept {
 }
 
 void StreamMarks::make_known() {
-    Streams::of(stream_.context()).scanner().add(stream_);
+    StreamServices::of(stream_.context()).scanner().add(stream_);
     scanned_.store(true, std::memory_order_release);
 }
 
@@ -87,11 +89,11 @@ void StreamMarks::push(Mark&& mark) noexcept {
     if (mark.deferred) watched_.deferring.store(true, std::memory_order_release);
     if (mark.origin != 0) {
         stream_.submission().count_notify();
-        if (trace::on()) [[unlikely]] stream_.traced().note_notify(mark);
+        if (trace::on()) [[unlikely]] traced_.note_notify(mark);
     }
     watched_.marks.next() = std::move(mark);
     watched_.marks.push();
-    Streams::of(stream_.context()).scanner().wake(&watched_.marks);
+    StreamServices::of(stream_.context()).scanner().wake(&watched_.marks);
 }
 
 // The library doesn't see the program's work on the legacy stream, which blocking streams wait for, nor on native

@@ -7,13 +7,14 @@
 
 namespace gpo {
 
-class Stream;
+class DriverStream;
+class Traced;
 
 /// Functions are called under the stream's submit lock unless their comment says otherwise.
 class StreamMarks {
 public:
     /// Throws std::bad_alloc.
-    explicit StreamMarks(Stream& stream) : stream_(stream) {}
+    StreamMarks(DriverStream& stream, Traced& traced) : stream_(stream), traced_(traced) {}
     /// Gives the events back to the context.
     void give_events() noexcept;
 
@@ -68,7 +69,8 @@ private:
     CUevent take_spare(bool timing);
     void take_spares(bool timing);
 
-    Stream& stream_;
+    DriverStream& stream_;
+    Traced& traced_;
     std::atomic<bool> scanned_{false};
     std::atomic<bool> newest_{false};      // changed under the submit lock
     std::atomic<uint32_t> expected_{0};

@@ -14,8 +14,9 @@
 
 namespace gpo {
 
-class StreamRecording;
+class DriverStream;
 class Stream;
+class StreamRecording;
 
 /// The operation can never be issued, because its wait has failed.
 class NeverPossible final : public Failure {
@@ -49,7 +50,7 @@ public:
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
 
     /// This stream's own operation: differs from *this only in a part of group work (stream/group_work.h).
-    virtual const Operation& content(const Stream&) const noexcept { return *this; }
+    virtual const Operation& content(const DriverStream&) const noexcept { return *this; }
 
     /// The operation's work, if a stream may learn it. The work was checked in full, so that the driver has nothing to
     /// refuse. Its pointers stay valid during the call that puts the operation on the stream.

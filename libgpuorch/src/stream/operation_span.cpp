@@ -1,11 +1,15 @@
 #include "stream/operation_span.h"
 
+#include "stream/driver_stream.h"
+#include "stream/marks.h"
+#include "stream/traced.h"
+
 namespace gpo::trace {
 
 namespace {
 
 // If the driver can't report the capture state, nothing is timed: the operation itself will find out why.
-bool captured(Stream& stream) noexcept {
+bool captured(DriverStream& stream) noexcept {
     try {
         return stream.capturing();
     } catch (const std::exception&) {
@@ -15,8 +19,9 @@ bool captured(Stream& stream) noexcept {
 
 }  // namespace
 
-OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept
-    : stream_(stream) {
+OperationSpan::OperationSpan(DriverStream& stream, StreamMarks& marks, Traced& traced, Recorder& recorder,
+                             const gpo::Operation& operation) noexcept
+    : stream_(stream), marks_(marks) {
     // The room includes the calls around the operation: no arrow may begin in a call that is missing.
     Buffer* buffer = buffer_of(stream.runtime().tag());
     if (!buffer) return;
@@ -35,14 +40,14 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     record_.name = operation.kind();
     record_.label = operation.label();
     record_.inside_call = CallSpan::open();
-    const uint32_t lane = stream.traced().lane(recorder);
+    const uint32_t lane = traced.lane(recorder);
     record_.lane = lane & ~Recorder::kUntimed;
     record_.begin = host::now();
     if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() ||
         captured(stream))
         return;
-    if (!(record_.gpu_begin = stream.traced().event())) return;
-    if (!(record_.gpu_end = stream.traced().event())) return;
+    if (!(record_.gpu_begin = take_event())) return;
+    if (!(record_.gpu_end = take_event())) return;
     timed_ = true;
     time_ = Ref<NewestTime>(work.time);
     if (!work.begins_itself) begin_work();
@@ -50,7 +55,16 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
 
 OperationSpan::~OperationSpan() {
     for (const CUevent event : {record_.gpu_begin, record_.gpu_end})
-        if (event) stream_.marks().return_event(true, event);
+        if (event) marks_.return_event(true, event);
+}
+
+// NULL: the operation goes on without its times.
+CUevent OperationSpan::take_event() noexcept {
+    try {
+        return marks_.event(true);
+    } catch (...) {
+        return nullptr;
+    }
 }
 
 void OperationSpan::begin_work() noexcept {

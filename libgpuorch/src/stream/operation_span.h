@@ -1,8 +1,14 @@
 // An operation's way through its stream, as the trace sees it.
 #pragma once
 
-#include "stream/stream.h"
+#include "stream/operation.h"
 #include "trace/recorder/recorder.h"
+
+namespace gpo {
+class DriverStream;
+class StreamMarks;
+class Traced;
+}
 
 namespace gpo::trace {
 
@@ -10,7 +16,8 @@ namespace gpo::trace {
 /// notes the operation.
 class OperationSpan {
 public:
-    OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept;
+    OperationSpan(DriverStream& stream, StreamMarks& marks, Traced& traced, Recorder& recorder,
+                  const gpo::Operation& operation) noexcept;
     /// An operation without end(), because issuing threw, leaves no trace.
     ~OperationSpan();
     OperationSpan(const OperationSpan&) = delete;
@@ -20,8 +27,10 @@ public:
     void end(uint64_t number) noexcept;
 
 private:
-    void return_event(CUevent event) noexcept;
-    Stream& stream_;
+    CUevent take_event() noexcept;
+
+    DriverStream& stream_;
+    StreamMarks& marks_;
     Buffer* buffer_ = nullptr;
     Record record_;
     Ref<NewestTime> time_;

@@ -3,7 +3,8 @@
 #include <cstring>
 #include <optional>
 
-#include "stream/streams.h"
+#include "stream/services.h"
+#include "stream/stream.h"
 
 namespace gpo {
 
@@ -151,7 +152,7 @@ void Replay::add(const Operation& operation, const LearnableWork& work) {
 }
 
 CUresult Replay::build() noexcept {
-    std::optional<Room::Share> room = Streams::of(context_).room().try_take({1, static_cast<int64_t>(size())});
+    std::optional<Room::Share> room = StreamServices::of(context_).room().try_take({1, static_cast<int64_t>(size())});
     if (!room) return CUDA_ERROR_NOT_READY;
     room_ = std::move(*room);
     const driver::Table& table = context_.table();

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "stream/stream.h"
+#include "completion/watched.h"
+#include "stream/operation.h"
 
 namespace gpo {
 
@@ -13,7 +14,7 @@ Residence::~Residence() {
 
 void Residence::begin(const Operation& operation, uint64_t number) {
     operation_ = number;
-    release_done(stream_.marks().completed());
+    release_done(stream_.watched().completed.load(std::memory_order_relaxed));
     keep(operation.owner());
 }
 

@@ -18,12 +18,12 @@
 namespace gpo {
 
 class Operation;
-class Stream;
+class WatchedStream;
 
 class Residence final : private Errand {
 public:
     /// Throws std::bad_alloc.
-    explicit Residence(Stream& stream) : stream_(stream), rest_(std::make_unique<Rest>()) {}
+    explicit Residence(WatchedStream& stream) : stream_(stream), rest_(std::make_unique<Rest>()) {}
     /// Destroyed with the stream, after all work is done.
     ~Residence() override;
 
@@ -49,7 +49,7 @@ private:
     };
     void run() noexcept override;
 
-    Stream& stream_;
+    WatchedStream& stream_;
     uint64_t operation_ = 0;       // number of the operation being issued; under the submit lock
     host::Mutex lock_;             // a leaf
     std::list<Kept> kept_, done_;  // under lock_, as:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "stream/streams.h"
+#include "stream/services.h"
 #include "stream/work.h"
 #include "trace/serialising.h"
 
@@ -43,7 +43,7 @@ public:
         context.check_allocation(context.table().cuMemAlloc(&address, 2), "cuMemAlloc",
                                  {Context::Wanted::Where::device, 2, {}});
     }
-    ~ScratchMemory() { Streams::of(context_).blocking_calls().free_memory(address); }
+    ~ScratchMemory() { StreamServices::of(context_).blocking_calls().free_memory(address); }
     ScratchMemory(const ScratchMemory&) = delete;
     ScratchMemory& operator=(const ScratchMemory&) = delete;
 
@@ -94,7 +94,7 @@ bool Room::low() noexcept {
 // Under making_. Without effect beside resident work.
 void Room::replenish(Need room) {
     if (!low()) return;
-    BlockingCalls& calls = Streams::of(context_).blocking_calls();
+    BlockingCalls& calls = StreamServices::of(context_).blocking_calls();
     if (!calls.begin()) return;
     const struct End {
         ~End() { calls.end(); }

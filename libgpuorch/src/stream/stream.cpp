@@ -6,9 +6,9 @@
 #include "completion/pace.h"
 #include "completion/queue.h"
 #include "stream/captures.h"
-#include "stream/event.h"
+#include "stream/operation_span.h"
 #include "stream/releasing.h"
-#include "stream/streams.h"
+#include "stream/services.h"
 #include "trace/nvtx.h"
 #include "trace/recorder/recorder.h"
 
@@ -96,80 +96,59 @@ private:
 }  // namespace
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options)
-    : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)),
-      exposed_(Exposed::no), wrapped_(false), blocking_(options.flags & GPO_STREAM_BLOCKING), device_(device),
+    : DriverStream(std::move(context), options.flags & GPO_STREAM_BLOCKING, options.label),
       learner_(options.flags & GPO_STREAM_LEARNS ? std::make_unique<Learner>(*this) : nullptr),
-      residence_(options.flags & GPO_STREAM_RESIDENT ? std::make_unique<Residence>(*this) : nullptr),
-      held_(*this, options.max_held ? options.max_held : kDefaultMaxHeld), history_(*this, *context_) {
-    if (learner_ && blocking_)
+      residence_(options.flags & GPO_STREAM_RESIDENT ? std::make_unique<Residence>(*this) : nullptr), device_(device),
+      held_(*this, options.max_held ? options.max_held : kDefaultMaxHeld), history_(*this) {
+    if (learner_ && blocking())
         gpo::fail(GPO_NOT_SUPPORTED,
                   "a blocking stream can't learn: the legacy stream would wait for work that the driver doesn't have");
-    if (residence_ && (blocking_ || learner_))
+    if (residence_ && (blocking() || learner_))
         gpo::fail(GPO_NOT_SUPPORTED, "a resident stream can't be ",
-                  blocking_ ? "a blocking one: the legacy stream would wait for work that stays"
-                            : "one that learns: work that stays doesn't come again and again");
-    if (learner_) Streams::of(*context_).start_prompts();
-    DriverScope scope(*context_);
-    Streams& streams = Streams::of(*context_);
-    if (residence_) streams.blocking_calls().expect_resident_work();
-    room_ = device ? streams.room().take(Room::kStream, "making a stream") : streams.room().take_hidden();
-    context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
-                                                       options.priority),
-                    "cuStreamCreateWithPriority");
-    table().cuStreamGetPriority(native_, &priority_);
+                  blocking() ? "a blocking one: the legacy stream would wait for work that stays"
+                             : "one that learns: work that stays doesn't come again and again");
+    StreamServices& services = StreamServices::of(this->context());
+    if (learner_) services.start_prompts();
+    DriverScope scope(this->context());
+    if (residence_) services.blocking_calls().expect_resident_work();
+    room_ = device ? services.room().take(Room::kStream, "making a stream") : services.room().take_hidden();
+    make_native(options.priority);
     try {
         history_.attribute();
     } catch (...) {
-        table().cuStreamDestroy(native_);
+        destroy_native();
         throw;
     }
 }
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
-    : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
-      exposed_(Exposed::given_out), wrapped_(true), blocking_(false), device_(device), held_(*this, 0),
-      history_(*this, *context_) {
-    // The per-thread default stream is another stream in each thread, and the driver doesn't report which. The
-    // library's threads would record marks on other streams than the program's.
-    if (foreign == CU_STREAM_PER_THREAD)
-        gpo::fail(GPO_NOT_SUPPORTED,
-                  "the per-thread default stream (2) is another one in each thread, and the library's threads "
-                  "can't follow it: use a stream of gpo_stream_create, or wrap one that the program has created");
-    DriverScope scope(*context_);
-    // The legacy default stream belongs to the current context. Any other stream must belong to this context.
-    if (foreign != nullptr && foreign != CU_STREAM_LEGACY) {
-        CUcontext owner = nullptr;
-        context_->check(table().cuStreamGetCtx(foreign, &owner), "cuStreamGetCtx");
-        if (owner != context_->native())
-            gpo::fail(GPO_INVALID_ARGUMENT, "the stream is of another context than the device");
-    }
-    table().cuStreamGetPriority(native_, &priority_);
+    : DriverStream(std::move(context), foreign, options.label), device_(device), held_(*this, 0), history_(*this) {
+    DriverScope scope(this->context());
+    check_wrapped();
     history_.attribute();
 }
 
 void Stream::announce() {
-    Streams::of(*context_).add(*this);
+    StreamServices::of(context()).add(*this);
     announced_.store(true, std::memory_order_release);
-    if (!wrapped_) trace::nvtx::name_stream(native_, label());
+    if (!wrapped()) trace::nvtx::name_stream(native(), label());
 }
 
 Stream::~Stream() {
-    if (announced_.load(std::memory_order_acquire)) Streams::of(*context_).remove(*this);
+    if (announced_.load(std::memory_order_acquire)) StreamServices::of(context()).remove(*this);
     marks_.give_events();
-    if (wrapped_ || !native_) return;
-    DriverTry scope(*context_);
-    if (scope.entered()) table().cuStreamDestroy(native_);  // the driver lets pending work finish
+    destroy_native();
 }
 
 void Stream::release_handle() noexcept {
-    const Ref<Context> context = context_;
+    const Ref<Context> context(&this->context());
     orphaned_.store(true, std::memory_order_release);
-    if (wrapped_) show_frees();   // for other streams, the destruction makes the driver notice
+    if (wrapped()) show_frees();   // for other streams, the destruction makes the driver notice
     leave_mark();
-    if (held_.any()) Streams::of(*context).look_for_cycles();
+    if (held_.any()) StreamServices::of(*context).look_for_cycles();
     const bool scanned = marks_.scanned();
     release();
-    if (scanned) Streams::of(*context).scanner().wake();
+    if (scanned) StreamServices::of(*context).scanner().wake();
 }
 
 // Without its handle, a stream would be destroyed at once, even if its work still runs. Memory that the work uses would
@@ -179,24 +158,24 @@ void Stream::leave_mark() noexcept {
     try {
         // Without work of the library no mark is needed. The program's own work on a wrapped stream is the program's
         // business, unless a wait for all work expects a mark.
-        const bool ours = load() != 0 || (wrapped_ ? marks_.expects_mark() : given_out());
-        const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask();
+        const bool ours = load() != 0 || (wrapped() ? marks_.expects_mark() : given_out());
+        const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask(marks_.any());
         const bool known = answer == CUDA_SUCCESS || (answer == CUDA_ERROR_NOT_READY && mark_behind_work(nullptr));
         if (!known) stay_unmarked();
     } catch (const std::exception& error) {
         if (is_passing(error)) {
-            const Submission::Lock lock(submission_);
+            const Submission::Lock lock(submission());
             held_.try_again(true);
             return;
         }
         stay_unmarked();
     }
-    if (wrapped_) detach();
+    if (wrapped()) detach();
 }
 
 // The driver refuses to report whether the stream is idle, or to record a mark. The shutdown asks again.
 void Stream::stay_unmarked() noexcept {
-    if (wrapped_ || context_->lost() || context_->ending()) return;
+    if (wrapped() || context().lost() || context().ending()) return;
     retain();   // first: a shutdown that sees the flag releases this reference
     if (unmarked_.exchange(true)) release();
 }
@@ -217,59 +196,11 @@ bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     return true;
 }
 
-void Stream::detach() noexcept {
-    const Submission::Lock lock(submission_);
-    const auto staying = stay();
-    detached_.store(true, std::memory_order_release);
-}
-
-// For a stream with pending marks: false if the work is done, and only the scanner hasn't looked yet.
-bool Stream::may_run() noexcept {
-    if (wrapped_) return true;   // once the marks were reached, the program may have destroyed the native stream
-    try {
-        DriverScope scope(*context_);
-        return capturing() || table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
-    } catch (...) {
-        return false;
-    }
-}
-
-CUstream Stream::expose() {
-    // First the flag: a recording that the stream joins from now on is a capture.
-    exposed_.store(Exposed::given_out);
-    enter_capture();
-    return native_;
-}
-
-// --- direct recordings ---
-
-void Stream::join_direct(StreamRecording& recording, uint64_t number) noexcept {
-    join_recording();
-    recording_ = Ref<StreamRecording>(&recording);
-    direct_.store(number);   // before private_handle() is asked again, as expose() does in the other order
-}
-
-void Stream::leave_direct(const StreamRecording& recording) noexcept {
-    if (recording_.get() != &recording) return;
-    if (direct_.exchange(0) != 0) leave_recording();
-    recording_ = nullptr;
-}
-
-void Stream::enter_capture() {
-    if (!direct_recording()) return;
-    Ref<StreamRecording> recording;
-    {
-        const Submission::Lock lock(submission_);
-        recording = recording_;
-    }
-    if (recording) recording->enter_capture();
-}
-
 void Stream::issue_or_record(Operation& operation) {
     // Marks aren't part of a recording.
     if (direct_recording() && operation.numbered()) [[unlikely]] {
-        if (operation.add_to(*this, *recording_)) return;
-        recording_->enter_capture();
+        if (operation.add_to(*this, *recording())) return;
+        recording()->enter_capture();
     }
     operation.issue(*this);
 }
@@ -287,12 +218,12 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     Held::Spent spent;
     std::optional<Releasing> releasing;
     {
-        DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
-        const Submission::Lock lock(submission_);
-        if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
+        DriverScope scope(context(), operation.plain() ? Calls::plain : Calls::any);
+        const Submission::Lock lock(submission());
+        if (failed()) [[unlikely]] throw Failure(failure());
         if (!internal) refuse_other_thread();
         if (nothing_held() && operation.ready(*this)) {
-            hand_over(operation, submission_.next());
+            hand_over(operation, submission().next());
             note(operation);
         } else {
             if (!internal) {
@@ -301,7 +232,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
                 refuse_shut_down();
                 // A held operation would run at its release, and would be missing in the capture.
                 refuse_capture();
-                if (wrapped_)
+                if (wrapped())
                     gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
                               operation.kind(), "` would have to be");
                 if (held_.full()) return GPO_WOULD_BLOCK;
@@ -333,19 +264,19 @@ bool Stream::issue_only_withheld() {
     RelaxedCapture relaxed(table());
     Held::Spent none;  // stays empty: withheld operations return to their home list
     held_.issue_ready(none);
-    if (failed_.load(std::memory_order_relaxed)) throw Failure(failure());
+    if (failed()) throw Failure(failure());
     return held_.empty();
 }
 
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
     std::optional<BlockingCalls::Beginning> beginning;
-    if (residence_ && operation.numbered()) beginning.emplace(Streams::of(*context_).blocking_calls());
+    if (residence_ && operation.numbered()) beginning.emplace(StreamServices::of(context()).blocking_calls());
     if (residence_ && operation.numbered()) residence_->begin(operation, number);
     trace::Recorder* recorder = trace::on() && operation.numbered() ? trace::Recorder::of(runtime()) : nullptr;
     if (recorder && recorder->running()) {
-        traced_.hand_over(operation, number, *recorder);
+        hand_over_traced(operation, number, *recorder);
     } else {
-        const History::Attributing attributing(*this, operation, number);
+        const History::Attributing attributing(history_, operation, number);
         issue_or_record(operation);
         attributing.issued();
     }
@@ -353,10 +284,16 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
     if (operation.numbered() && captures::any()) captures::note_captured(*this, operation);
 }
 
-void Stream::refuse_recorded_elsewhere() {
-    if (!captures::any()) return;
-    if (!direct_recording()) return captures::refuse_other_thread(*this);
-    if (!recording_->on_this_thread()) throw Failure(captures::of_other_thread(*this));
+void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Recorder& recorder) {
+    trace::OperationSpan span(*this, marks_, traced_, recorder, operation);
+    if (legacy()) trace::serialising(runtime(), "work on a blocking or legacy stream");
+    const History::Attributing attributing(history_, operation, number);
+    {
+        const Traced::Current current(traced_, span);
+        issue_or_record(operation);
+    }
+    attributing.issued();
+    span.end(number);
 }
 
 // --- marks ---
@@ -373,21 +310,13 @@ bool Stream::mark_behind_work(Ref<CompletionHandler> target) {
         hold(operation, true);
     } catch (const Failure& failed) {
         // On a failed stream or a lost device the mark still completes, in order.
-        if (!context_->lost() && !failure()) throw;
+        if (!context().lost() && !failure()) throw;
         return push_failed(operation.take(), failed.error());
     }
     return true;
 }
 
-gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin) {
-    if (since) {
-        if (&since->runtime() != &runtime())
-            gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
-        if (&since->context() != &*context_ || !since->timing())
-            gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
-        refuse_captured();
-    }
-    const uint64_t recording = since ? since->newest_recording() : 0;
+gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, const Since* since, uint32_t origin) {
     const uint64_t ticks = host::ticks();   // taken first: behind locked instructions the read would wait for them
     if (!queue.reserve()) {
         refuse_captured();   // a retry wouldn't be possible, either
@@ -404,7 +333,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         mark.queue = &queue;
         mark.user_data = user_data;
         mark.origin = origin;
-        if (since) mark.set_since(Ref<Event>(since), recording);
+        if (since) mark.set_since(since->event, since->recording);
         const gpo_status status = put_notify(std::move(mark));
         if (status != GPO_SUCCESS) queue.unreserve();
         return status;
@@ -430,7 +359,7 @@ gpo_status Stream::put_notify(Mark mark) {
         return put(operation);
     } catch (const Failure& failed) {
         // On a failed stream or a lost device the mark still completes, in order.
-        if (!context_->lost() && !failure()) throw;
+        if (!context().lost() && !failure()) throw;
         push_failed(operation.take(), failed.error());
         return GPO_SUCCESS;
     }
@@ -439,19 +368,19 @@ gpo_status Stream::put_notify(Mark mark) {
 // The common case, without the detour through an operation: nothing is held, nothing has failed, and the stream can't
 // be in a capture. False in other cases, and if the driver refuses: an operation then finds out why.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks) {
-    if (given_out() || context_->lost()) return false;
+    if (given_out() || context().lost()) return false;
     // If no work was put on the stream since the newest mark, the new mark is reached together with the newest, without
     // a driver call. Blocking streams are excluded: the legacy stream may have delayed them by work that the library
     // doesn't see.
     MarkQueue& queued = marks_.queue();
-    const bool follows = marks_.newest() && !blocking_;
+    const bool follows = marks_.newest() && !blocking();
     queued.fetch_ahead();   // fetches lines that the scanner has read, while the driver records
     // The driver records an event in any current context. If a driver refuses, the operation makes this context
     // current.
-    if (!follows && !context_->alive()) return false;
-    const Submission::Lock lock(submission_);
+    if (!follows && !context().alive()) return false;
+    const Submission::Lock lock(submission());
     queued.fetch_next();
-    if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
+    if (!held_.empty() || failed()) return false;
     if (follows && !marks_.newest()) return false;  // work was put on the stream meanwhile
     marks_.reserve();
     CUevent event = nullptr;
@@ -459,10 +388,10 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
         event = queued.next_event();
         if (!event) [[unlikely]] {
             std::optional<DriverScope> scope;
-            if (!marks_.has_spare()) scope.emplace(*context_, Calls::plain);
+            if (!marks_.has_spare()) scope.emplace(context(), Calls::plain);
             event = marks_.event(false);
         }
-        if (table().cuEventRecord(event, native_) != CUDA_SUCCESS) [[unlikely]] return false;
+        if (table().cuEventRecord(event, native()) != CUDA_SUCCESS) [[unlikely]] return false;
         marks_.set_newest(true);
     }
     Mark& mark = queued.next();
@@ -471,12 +400,12 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
     mark.queue = &queue;
     mark.user_data = user_data;
     mark.origin = origin;
-    mark.operation = submission_.accepted();
+    mark.operation = submission().accepted();
     mark.submitted = ticks;
-    submission_.count_notify();
+    submission().count_notify();
     if (trace::on()) [[unlikely]] traced_.note_notify(mark);
     queued.push();
-    Streams::of(*context_).scanner().wake(&queued);
+    StreamServices::of(context()).scanner().wake(&queued);
     return true;
 }
 
@@ -485,12 +414,12 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
 bool Stream::push_failed(Mark mark, ErrorPtr error) {
     // If the driver has just reported the loss of the device, the error says nothing yet about this stream's work.
     if (ErrorPtr known = failure()) error = std::move(known);
-    else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
+    else if (context().lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
     const Releasing releasing(runtime());
     Held::Spent spent;
     bool recorded = false;
     {
-        const Submission::Lock lock(submission_);
+        const Submission::Lock lock(submission());
         held_.reserve_marks();   // the held operations keep the room reserved for them
         if (!held_.empty()) held_.drop(error, spent);
         mark.set_error(error);
@@ -502,66 +431,25 @@ bool Stream::push_failed(Mark mark, ErrorPtr error) {
     return recorded;
 }
 
-// --- capture ---
-
-bool Stream::capturing() {
-    if (!given_out() || detached()) return false;
-    if (direct_recording()) return true;
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult result = table().cuStreamIsCapturing(native_, &status);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
-    context_->check(result, "cuStreamIsCapturing");
-    return status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-uint64_t Stream::capture() {
-    if (!given_out()) return 0;
-    if (const uint64_t recording = direct_recording()) return recording;
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    context_->check(table().cuStreamIsCapturing(native_, &status), "cuStreamIsCapturing");
-    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
-    // An invalidated capture has no number. Even so, the stream leaves the capture only when the capture is ended.
-    cuuint64_t number = 0;
-    const CUresult result = table().cuStreamGetCaptureInfo(native_, &status, &number, nullptr, nullptr, nullptr);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) context_->check(result, "cuStreamGetCaptureInfo");
-    return result == CUDA_SUCCESS && number != 0 ? number : UINT64_MAX;
-}
-
-bool Stream::is_in(uint64_t number) {
-    const auto staying = stay();
-    if (detached()) return false;
-    const uint64_t now = capture();
-    return now == number || now == UINT64_MAX;
-}
-
-void Stream::refuse_capture() {
-    if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, describe(), " is being captured");
-}
-
-void Stream::refuse_capture_now() {
-    DriverScope scope(*context_);
-    refuse_capture();
-}
-
 // --- asking and waiting ---
 
 gpo_status Stream::query() {
     issue_withheld();
     refuse_lost();
-    if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
-    const uint64_t accepted = submission_.accepted();   // read first: the next line sees those that are held
+    if (failed()) throw Failure(failure());
+    const uint64_t accepted = submission().accepted();   // read first: the next line sees those that are held
     if (held_.any()) return GPO_NOT_READY;
-    DriverScope scope(*context_);
+    DriverScope scope(context());
     CUresult result;
     {
         const auto staying = stay();
         refuse_capture();
-        result = !detached() ? table().cuStreamQuery(native_) : !marks_.any() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+        result = !detached() ? table().cuStreamQuery(native()) : !marks_.any() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     }
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
     if (result != CUDA_SUCCESS) {
         const ErrorPtr error = failure_of_work(result, "cuStreamQuery");
-        if (context_->lost()) fail(error);
+        if (context().lost()) fail(error);
         throw Failure(error);
     }
     seen_done(accepted);
@@ -573,19 +461,10 @@ void Stream::seen_done(uint64_t operation) noexcept {
     if (residence_) residence_->release_done(operation);
 }
 
-CUresult Stream::ask() {
-    DriverScope scope(*context_);
-    const auto staying = stay();
-    if (detached()) return marks_.any() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-    return capturing() ? CUDA_SUCCESS : table().cuStreamQuery(native_);
-}
-
-bool Stream::running() { return ask() == CUDA_ERROR_NOT_READY; }
-
 void Stream::show_frees() noexcept {
     if (!unseen_frees_.exchange(false)) return;
     try {
-        DriverScope scope(*context_);
+        DriverScope scope(context());
         if (see_idle()) return;
     } catch (const std::exception&) {
         // The context is lost, or the driver refuses: a pool keeps the memory for allocations.
@@ -601,16 +480,16 @@ void Stream::show_frees() noexcept {
 bool Stream::see_idle() {
     if (load() > kFewOperations) return false;
     CUevent event = nullptr;
-    context_->take_event(false, &event);
+    context().take_event(false, &event);
     CUresult reached = CUDA_ERROR_NOT_READY;
     try {
         const auto staying = stay();
-        if (!detached() && !capturing() && table().cuEventRecord(event, native_) == CUDA_SUCCESS && !capturing())
+        if (!detached() && !capturing() && table().cuEventRecord(event, native()) == CUDA_SUCCESS && !capturing())
             reached = table().cuEventQuery(event);
         else
             reached = CUDA_ERROR_INVALID_HANDLE;
     } catch (...) {
-        context_->give_events(false, &event, 1);
+        context().give_events(false, &event, 1);
         throw;
     }
     const uint64_t deadline = host::now() + kReach;
@@ -619,14 +498,14 @@ bool Stream::see_idle() {
         reached = table().cuEventQuery(event);
     }
     const bool seen = reached == CUDA_SUCCESS && table().cuEventSynchronize(event) == CUDA_SUCCESS;
-    context_->give_events(false, &event, 1);
+    context().give_events(false, &event, 1);
     return seen;
 }
 
 bool Stream::may_be_at_work() noexcept {
     try {
-        DriverScope scope(*context_);
-        return capturing() ? load() != 0 : table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+        DriverScope scope(context());
+        return capturing() ? load() != 0 : table().cuStreamQuery(native()) == CUDA_ERROR_NOT_READY;
     } catch (...) {
         return false;   // the context is lost
     }
@@ -637,12 +516,12 @@ bool Stream::may_be_at_work() noexcept {
 // already looks all the time, this thread can't look, or the mark is held.
 template <class Waiter>
 bool Stream::look_for(Waiter& waiter, uint64_t deadline) noexcept {
-    Scanner& scanner = Streams::of(*context_).scanner();
+    Scanner& scanner = StreamServices::of(context()).scanner();
     const uint64_t since = host::now();
     {
         const Scanner::Spinning spinning(scanner);
         if (!spinning.granted()) return false;
-        const DriverTry scope(*context_);
+        const DriverTry scope(context());
         if (!scope.entered()) return false;
         for (uint64_t now = since; pace::rest_of_blocked(now - since, true) == 0; now = host::now()) {
             if (waiter.done() || now >= deadline) return true;
@@ -653,7 +532,7 @@ bool Stream::look_for(Waiter& waiter, uint64_t deadline) noexcept {
     }
     for (uint64_t now = host::now(); !waiter.done() && now < deadline; now = host::now()) {
         if (waiter.wait(std::min(deadline, now + pace::rest_of_blocked(now - since, true)))) break;
-        const DriverTry scope(*context_);
+        const DriverTry scope(context());
         if (!scope.entered()) return false;
         scanner.look(*this);
     }
@@ -665,11 +544,11 @@ gpo_status Stream::wait(uint64_t deadline) {
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
     issue_withheld();
     // A failed stream may still run earlier work: the wait includes this work.
-    const bool runs_out = failed_.load(std::memory_order_acquire) && !context_->lost();
+    const bool runs_out = failed() && !context().lost();
     if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
-    const uint64_t behind = submission_.accepted(), drops = held_.drops();
+    const uint64_t behind = submission().accepted(), drops = held_.drops();
     Ref<CompletionHandler> target = newest_waiter(behind);
     if (!target) {
         target = make<Waiter>();
@@ -691,14 +570,14 @@ gpo_status Stream::wait(uint64_t deadline) {
 // then leave a single mark.
 Ref<CompletionHandler> Stream::newest_waiter(uint64_t behind) noexcept {
     if (given_out()) return nullptr;   // the program's own work on the stream isn't known
-    const Submission::Lock lock(submission_);
+    const Submission::Lock lock(submission());
     const bool same = waiter_ && waiter_behind_ == behind && waiter_drops_ == held_.drops();
     return same && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
 }
 
 void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept {
-    if (blocking_) return;   // the program's work on the legacy stream isn't known, either
-    const Submission::Lock lock(submission_);
+    if (blocking()) return;   // the program's work on the legacy stream isn't known, either
+    const Submission::Lock lock(submission());
     waiter_.swap(waiter);
     waiter_behind_ = behind;
     waiter_drops_ = drops;   // from before the wait: a drop since then may include the waiter
@@ -706,12 +585,12 @@ void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_
 
 gpo_stream_info Stream::info() {
     gpo_stream_info out{};
-    out.flags = (blocking_ ? GPO_STREAM_BLOCKING : 0) | (learner_ ? GPO_STREAM_LEARNS : 0) |
+    out.flags = (blocking() ? GPO_STREAM_BLOCKING : 0) | (learner_ ? GPO_STREAM_LEARNS : 0) |
                 (residence_ ? GPO_STREAM_RESIDENT : 0);
-    out.priority = priority_;
-    out.wrapped = wrapped_;
-    out.accepted = submission_.accepted();
-    out.completed = completed();
+    out.priority = priority();
+    out.wrapped = wrapped();
+    out.accepted = submission().accepted();
+    out.completed = marks_.completed();
     out.held = held_.users();
     out.device = device_;
     if (!learner_) return out;
@@ -722,9 +601,9 @@ gpo_stream_info Stream::info() {
 
 bool Stream::drain(uint64_t deadline) noexcept {
     try {
-        if (context_->lost()) return true;
+        if (context().lost()) return true;
         {
-            DriverScope scope(*context_);
+            DriverScope scope(context());
             if (capturing()) return true;  // nothing that is captured runs
         }
         return wait(deadline) == GPO_SUCCESS;
@@ -734,36 +613,30 @@ bool Stream::drain(uint64_t deadline) noexcept {
 }
 
 bool Stream::claim_unused() noexcept {
-    return only() && Streams::of(*context_).claim_unused(*this);
+    return only() && StreamServices::of(context()).claim_unused(*this);
 }
 
 uint64_t Stream::load() noexcept {
-    const uint64_t done = completed(), accepted = submission_.accepted();
+    const uint64_t done = marks_.completed(), accepted = submission().accepted();
     return accepted > done ? accepted - done : 0;
 }
 
 void Stream::add_counters(gpo_statistics& statistics) const noexcept {
-    submission_.add_to(statistics);
-    if (legacy()) statistics.legacy_stream_uses += submission_.accepted();
+    submission().add_to(statistics);
+    if (legacy()) statistics.legacy_stream_uses += submission().accepted();
 }
 
 bool Stream::claim_if_idle() noexcept {
     if (claimed_.exchange(true, std::memory_order_acq_rel)) return false;
-    if (!held_.any() && !marks_.any() && !failed_.load(std::memory_order_acquire)) return true;
+    if (!held_.any() && !marks_.any() && !failed()) return true;
     claimed_.store(false, std::memory_order_release);
     return false;
 }
 
 // --- failure ---
 
-void Stream::set_failed(const ErrorPtr& error) noexcept {
-    note_sticky_error(error);
-    failed_.store(true, std::memory_order_release);
-}
-
 void Stream::fail(const ErrorPtr& error) noexcept {
-    note_sticky_error(error);
-    if (!failed_.exchange(true, std::memory_order_acq_rel)) held_.drop_later();
+    if (set_failed(error)) held_.drop_later();
 }
 
 void Stream::fail_work(const ErrorPtr& error) noexcept {
@@ -774,7 +647,7 @@ void Stream::fail_work(const ErrorPtr& error) noexcept {
 
 // On a lost device every stream has failed, each with an error about its own work.
 void Stream::fail_lost() {
-    if (!failed_.load(std::memory_order_acquire)) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));
+    if (!failed()) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));
     throw Failure(failure());
 }
 

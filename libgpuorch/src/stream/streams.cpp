@@ -86,13 +86,13 @@ private:
 }  // namespace
 
 void Streams::finish() noexcept {
-    prompts_.finish();
+    prompts().finish();
     {
         std::lock_guard lock(idle_lock_);
         hidden_streams_.clear();
     }
-    scanner_.stop();
-    blocking_calls_.finish();
+    scanner().stop();
+    blocking_calls().finish();
 }
 
 Ref<Stream> Streams::idle() {
@@ -115,7 +115,7 @@ Ref<Stream> Streams::idle() {
 // --- loss, and streams that hold each other up ---
 
 void Streams::context_lost(bool crashed) noexcept {
-    scanner_.wake();
+    scanner().wake();
     // The aftermath takes submit locks and calls the driver, so the errands run it.
     aftermath_.crashed = crashed;
     context_.retain();
@@ -219,7 +219,7 @@ void Streams::cancel_held() noexcept {
 }
 
 void Streams::settle_withheld() noexcept {
-    if (!learns_.load(std::memory_order_acquire)) return;
+    if (!learns()) return;
     each([](Stream& stream) { return stream.held().withheld() != 0; },
          [](Stream& stream) {
              stream.held().settle_withheld();
@@ -270,7 +270,7 @@ void Streams::add_counters(gpo_statistics& statistics) const {
     statistics.notifies += past_.notifies;
     statistics.legacy_stream_uses += past_.legacy_stream_uses;
     for (const Stream* stream : streams_) stream->add_counters(statistics);
-    statistics.put_off += blocking_calls_.waiting();
+    statistics.put_off += waiting_calls();
 }
 
 // A failed stream's mark completes after its work too, unless the driver couldn't record or query the mark's event.
@@ -308,11 +308,11 @@ void Streams::when_residents_pass(std::function<void(bool)> action) {
     make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
 }
 
-Ref<Stream> Streams::resident_work() noexcept {
-    Ref<Stream> found;
+Ref<Object> Streams::resident_work() noexcept {
+    Ref<Object> found;
     each([](Stream& stream) { return stream.residence() != nullptr; },
          [&](Stream& stream) {
-             if (stream.may_be_at_work()) found = Ref<Stream>(&stream);
+             if (stream.may_be_at_work()) found = Ref<Object>(&stream);
              return !found;
          });
     return found;

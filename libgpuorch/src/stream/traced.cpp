@@ -7,29 +7,12 @@ namespace gpo {
 namespace {
 
 // The recorder, if a session of it runs.
-trace::Recorder* running(Stream& stream) noexcept {
+trace::Recorder* running(DriverStream& stream) noexcept {
     trace::Recorder* recorder = trace::Recorder::of(stream.runtime());
     return recorder && recorder->running() ? recorder : nullptr;
 }
 
 }  // namespace
-
-void Traced::hand_over(Operation& operation, uint64_t number, trace::Recorder& recorder) {
-    trace::OperationSpan span(stream_, recorder, operation);
-    if (stream_.legacy()) trace::serialising(stream_.runtime(), "work on a blocking or legacy stream");
-    const History::Attributing attributing(stream_, operation, number);
-    struct Open {
-        Open(trace::OperationSpan*& place, trace::OperationSpan* span) : place(place) { place = span; }
-        ~Open() { place = nullptr; }
-        trace::OperationSpan*& place;
-    };
-    {
-        Open open(span_, &span);
-        stream_.issue_or_record(operation);
-    }
-    attributing.issued();
-    span.end(number);
-}
 
 void Traced::begin_work() noexcept {
     if (span_) [[unlikely]]
@@ -48,14 +31,6 @@ uint32_t Traced::lane(trace::Recorder& recorder) noexcept {
     const uint32_t lane = recorder.add_lane(stream_.context(), stream_.label());
     lane_.store(session << 32 | lane, std::memory_order_release);
     return lane;
-}
-
-CUevent Traced::event() noexcept {
-    try {
-        return stream_.marks().event(true);
-    } catch (...) {
-        return nullptr;  // the operation goes on without its times
-    }
 }
 
 void Traced::note_notify(const Mark& mark) noexcept {
