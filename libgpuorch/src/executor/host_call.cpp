@@ -6,10 +6,10 @@
 
 namespace gpo {
 
-class HostCallOperation final : public Operation {
+class HostCallOperation final : public HookedOperation {
 public:
-    explicit HostCallOperation(Ref<HostCall> call) : Operation("host call", nullptr), call_(std::move(call)) {}
-    HostCallOperation(const HostCallOperation& other) : Operation(other), call_(other.call_), held_(true) {}
+    explicit HostCallOperation(Ref<HostCall> call) : HookedOperation("host call", nullptr), call_(std::move(call)) {}
+    HostCallOperation(const HostCallOperation& other) : HookedOperation(other), call_(other.call_), held_(true) {}
 
     // Only the held copy begins: the stream can't refuse it any more.
     bool ready(Stream& stream) override {

@@ -560,10 +560,10 @@ std::string Graph::changed_text(uint32_t in) const {
 // --- the operation ---
 
 LaunchGraph::LaunchGraph(Graph& graph, Stream& stream)
-    : Operation("graph", graph.label()), graph_(graph), stream_(stream) {}
+    : HookedOperation("graph", graph.label()), graph_(graph), stream_(stream) {}
 
 LaunchGraph::LaunchGraph(Graph& graph, Stream& stream, Graph::Snapshot values)
-    : Operation("graph", graph.label()), graph_(graph), stream_(stream), values_(std::move(values)) {}
+    : HookedOperation("graph", graph.label()), graph_(graph), stream_(stream), values_(std::move(values)) {}
 
 gpo_status LaunchGraph::put() {
     const gpo_status waits = graph_.put_waits(stream_);

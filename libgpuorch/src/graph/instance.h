@@ -181,7 +181,7 @@ private:
 };
 
 /// The launch of a graph, as an operation.
-class LaunchGraph : public Operation {
+class LaunchGraph : public HookedOperation {
 public:
     /// With the graph's own values, on this stream. Refers to both, which must outlive it.
     LaunchGraph(Graph& graph, Stream& stream);

@@ -43,11 +43,11 @@ private:
     uint64_t address_ = 0;
 };
 
-class PoolFree final : public Operation {
+class PoolFree final : public HookedOperation {
 public:
     /// `waited`: the free waited for a graph (memory/holds.h), and has been reported to the program as done.
     PoolFree(Pool& pool, uint64_t address, uint64_t bytes, bool waited = false) noexcept
-        : Operation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes), waited_(waited) {}
+        : HookedOperation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes), waited_(waited) {}
 
     void issue(Stream& stream) override {
         if (stream.detached()) fail(GPO_INVALID_STATE, stream.describe(), " was destroyed");

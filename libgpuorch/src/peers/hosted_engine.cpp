@@ -56,11 +56,11 @@ private:
     const Ref<Stream> stream_;
 };
 
-class HostedEngine::PartOperation final : public Operation {
+class HostedEngine::PartOperation final : public HookedOperation {
 public:
     explicit PartOperation(Ref<Work> work)
-        : Operation(kind_name(work->collective.kind), work->label), work_(std::move(work)) {}
-    PartOperation(const PartOperation& other) : Operation(other), work_(other.work_), held_(true) {}
+        : HookedOperation(kind_name(work->collective.kind), work->label), work_(std::move(work)) {}
+    PartOperation(const PartOperation& other) : HookedOperation(other), work_(other.work_), held_(true) {}
 
     // Only held operations begin: nothing can refuse them any more.
     bool ready(Stream& stream) override {

@@ -20,10 +20,10 @@ unsigned __int128 aligned(uint64_t bytes, uint64_t to) noexcept {
 }
 
 // A part of a chunk: several driver calls in order, as a single operation of a stream.
-class ChunkOperation : public Operation {
+class ChunkOperation : public HookedOperation {
 public:
     ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk) noexcept
-        : Operation(kind, stream.label()), chunk_(&chunk) {}
+        : HookedOperation(kind, stream.label()), chunk_(&chunk) {}
 
 protected:
     static void wait(Stream& stream, CUevent event) { gpo::issue(stream, EventWork{event, true}); }

@@ -16,12 +16,12 @@ namespace gpo {
 // Interval for checking that the recording process is alive.
 static constexpr uint64_t kLooksEvery = 20'000'000;   // ns
 
-class RecordEvent final : public Operation {
+class RecordEvent final : public HookedOperation {
 public:
     RecordEvent(Event& event, Stream& stream)
-        : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
+        : HookedOperation("record event", event.label()), event_(&event), stream_(&stream) {}
     RecordEvent(const RecordEvent& other)
-        : Operation(other), event_(other.event_), stream_(other.stream_), event_reference_(Ref<Event>(other.event_)),
+        : HookedOperation(other), event_(other.event_), stream_(other.stream_), event_reference_(Ref<Event>(other.event_)),
           recording_(make<Recording>(stream_->context(), stream_, event_->timing())) {}
 
     bool plain() const noexcept override { return true; }
@@ -110,14 +110,14 @@ private:
 /// Thrown if a held stream would wait for the event itself: bind() must first determine the recording to wait for.
 struct Unbound {};
 
-class WaitEvent final : public Operation {
+class WaitEvent final : public HookedOperation {
 public:
     /// `ticket`: the recording to wait for, if several processes share the event. Made under no lock.
     explicit WaitEvent(Event& event, SharedRecordings::Ticket ticket = 0)
-        : Operation("wait for event", event.label()), event_(&event), ticket_(ticket),
+        : HookedOperation("wait for event", event.label()), event_(&event), ticket_(ticket),
           of_ended_capture_(event.of_ended_capture()) {}
     WaitEvent(const WaitEvent& other)
-        : Operation(other), event_(other.event_), ticket_(other.ticket_), of_ended_capture_(other.of_ended_capture_),
+        : HookedOperation(other), event_(other.event_), ticket_(other.ticket_), of_ended_capture_(other.of_ended_capture_),
           recording_(other.recording_), bound_(other.bound_), itself_(other.itself_), held_(true) {}
     bool plain() const noexcept override { return true; }
     Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
@@ -230,10 +230,10 @@ private:
 };
 
 // Copies the newest recording of the program's event to an event of the library. Both complete together.
-class CopyRecording final : public Operation {
+class CopyRecording final : public HookedOperation {
 public:
     CopyRecording(Event& event, Recording& to)
-        : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
+        : HookedOperation("wait for event", event.label(), false), event_(&event), to_(&to) {}
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         gpo::issue(stream, EventWork{event_->native(), true});

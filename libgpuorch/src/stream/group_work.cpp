@@ -10,10 +10,10 @@
 namespace gpo {
 
 // The operation that a single stream has of the work.
-class GroupWork::StreamPart final : public Operation {
+class GroupWork::StreamPart final : public HookedOperation {
 public:
     StreamPart(GroupWork& work, size_t place) noexcept
-        : Operation(work.kind_, work.label_), work_(&work), place_(place) {
+        : HookedOperation(work.kind_, work.label_), work_(&work), place_(place) {
         has_consequences();
     }
 

@@ -10,7 +10,8 @@
 namespace gpo {
 
 void Held::conclude(Spent& spent) noexcept {
-    for (; !spent.empty(); spent.pop_front()) spent.front().operation->afterwards(spent.front().dropped);
+    for (; !spent.empty(); spent.pop_front())
+        if (Hooks* const hooks = spent.front().operation->hooks()) hooks->afterwards(spent.front().dropped);
 }
 
 // --- holding and issuing ---
@@ -28,7 +29,7 @@ Held::Spent Held::prepare(const Operation& operation, bool internal) {
 void Held::add(Spent& prepared) noexcept {
     HeldOperation& held = prepared.front();
     operations_.splice(operations_.end(), prepared);
-    held.operation->held_behind(stream_.submission().accepted());
+    if (Hooks* const hooks = held.operation->hooks()) hooks->held_behind(stream_.submission().accepted());
     count_.store(operations_.size(), std::memory_order_release);  // before it is counted as accepted: see Stream::query
     stream_.note(*held.operation);
     held.operation->set_number(stream_.submission().accepted());
@@ -51,7 +52,7 @@ void Held::issue_ready(Spent& spent) noexcept {
                 break;
             }
             Operation& operation = *operations_.front().operation;
-            if (!operation.ready(stream_)) {
+            if (Hooks* const hooks = operation.hooks(); hooks && !hooks->ready(stream_)) {
                 watch_work();
                 break;
             }
@@ -243,8 +244,9 @@ void Held::settle_withheld() noexcept {
 Held::For Held::what_for() {
     const Submission::Lock lock(stream_.submission());
     if (operations_.empty()) return {};
-    const Operation& next = *operations_.front().operation;
-    return {next.number(), next.awaits()};
+    Operation& next = *operations_.front().operation;
+    const Hooks* const hooks = next.hooks();
+    return {next.number(), hooks ? hooks->awaits() : Awaits()};
 }
 
 // --- dropping ---
@@ -270,7 +272,7 @@ uint64_t Held::drop_from(Spent::iterator first, const ErrorPtr& error, Spent& sp
     while (first != operations_.end()) {
         const auto dropped = first++;
         if (!dropped->home) dropped->dropped = error;
-        dropped->operation->drop(stream_, error);
+        if (Hooks* const hooks = dropped->operation->hooks()) hooks->drop(stream_, error);
         put_away(dropped, spent);
     }
     count_.store(operations_.size(), std::memory_order_release);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "core/error.h"
@@ -30,6 +31,38 @@ struct Awaits {
     bool handle = false;                   // the program has a handle that can end the wait
     std::vector<const Stream*> streams;    // any one's held work would end the wait. Compare, don't dereference
     std::string text;  // "waits for timeline `frames` to reach 5, whose signal is", and then "held on …"
+};
+
+/// What only operations have that wait for something, or have consequences. All other operations are their records.
+class Hooks {
+public:
+    /// False: the operation can't be issued yet. A held operation has then arranged for a call of
+    /// `stream.held().flush()` when it can be. An operation that isn't held has arranged nothing, since the stream may
+    /// refuse to hold it.
+    virtual bool ready(Stream&) { return true; }
+
+    /// The waits of a held operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
+    virtual Awaits awaits() const { return {}; }
+
+    /// The operation is held after operation number `operation`. Under the submit lock.
+    virtual void held_behind(uint64_t operation) noexcept { static_cast<void>(operation); }
+
+    /// The held operation will never be issued. Under the stream's submit lock.
+    virtual void drop(Stream&, const ErrorPtr&) noexcept {}
+
+    /// Consequences on other streams after the operation was issued (`dropped` NULL) or dropped. Called with no lock
+    /// held, for every held operation, and for others if `consequences()`.
+    virtual void afterwards(const ErrorPtr& dropped) noexcept { static_cast<void>(dropped); }
+    bool consequences() const noexcept { return consequences_; }
+
+protected:
+    Hooks() noexcept = default;
+    Hooks(const Hooks&) noexcept = default;
+    ~Hooks() = default;
+    void has_consequences() noexcept { consequences_ = true; }
+
+private:
+    bool consequences_ = false;
 };
 
 class Operation {
@@ -68,14 +101,6 @@ public:
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: the operation can't be issued yet. A held operation has then arranged for a call of
-    /// `stream.held().flush()` when it can be. An operation that isn't held has arranged nothing, since the stream may
-    /// refuse to hold it.
-    virtual bool ready(Stream&) { return true; }
-
-    /// The waits of a held operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
-    virtual Awaits awaits() const { return {}; }
-
     /// Submits the operation to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, with
     /// no effect that a retry wouldn't repeat: after a lack of memory a held operation is issued again.
     virtual void issue(Stream& stream) = 0;
@@ -88,19 +113,10 @@ public:
     /// A copy for a held stream that owns all objects it refers to. Throws std::bad_alloc.
     virtual std::unique_ptr<Operation> held_copy() const = 0;
 
-    /// The operation is held after operation number `operation`. Under the submit lock.
-    virtual void held_behind(uint64_t operation) noexcept { static_cast<void>(operation); }
-
-    /// The held operation will never be issued. Under the stream's submit lock.
-    virtual void drop(Stream&, const ErrorPtr&) noexcept {}
-
-    /// Consequences on other streams after the operation was issued (`dropped` NULL) or dropped. Called with no lock
-    /// held, for every held operation, and for others if `consequences()`.
-    virtual void afterwards(const ErrorPtr& dropped) noexcept { static_cast<void>(dropped); }
-    bool consequences() const noexcept { return consequences_; }
+    /// NULL: the operation waits for nothing and has no consequences.
+    virtual Hooks* hooks() noexcept { return nullptr; }
 
 protected:
-    void has_consequences() noexcept { consequences_ = true; }
     /// `label`: interned.
     void set_label(const char* label) noexcept { label_ = label; }
 
@@ -108,8 +124,20 @@ private:
     const char* kind_;
     const char* label_;
     bool numbered_;
-    bool consequences_ = false;
     uint64_t number_ = 0;
 };
+
+class HookedOperation : public Operation, public Hooks {
+public:
+    using Operation::Operation;
+    Hooks* hooks() noexcept final { return this; }
+};
+
+/// The hooks of an operation, of which the type is known as far as `Any` says.
+template <class Any>
+Hooks* hooks_of(Any& operation) noexcept {
+    if constexpr (std::is_base_of_v<Hooks, Any>) return &operation;
+    else return operation.hooks();
+}
 
 }  // namespace gpo

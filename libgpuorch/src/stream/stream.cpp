@@ -23,9 +23,9 @@ constexpr uint64_t kFewOperations = 64;   // the driver takes more operations on
 }  // namespace
 
 // A mark in the form of an operation, so that the mark keeps its place on a held stream.
-class MarkOperation final : public Operation {
+class MarkOperation final : public HookedOperation {
 public:
-    explicit MarkOperation(Mark mark) noexcept : Operation("notify", nullptr, false), mark_(std::move(mark)) {}
+    explicit MarkOperation(Mark mark) noexcept : HookedOperation("notify", nullptr, false), mark_(std::move(mark)) {}
     bool plain() const noexcept override { return true; }
 
     bool ready(Stream& stream) override {
@@ -214,6 +214,7 @@ void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shuttin
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     host::crossing();   // a shutdown may begin, and cancel held operations
+    Hooks* const hooks = operation.hooks();
     bool held = false;
     Held::Spent spent;
     std::optional<Releasing> releasing;
@@ -222,7 +223,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
         const Submission::Lock lock(submission());
         if (failed()) [[unlikely]] throw Failure(failure());
         if (!internal) refuse_other_thread();
-        if (nothing_held() && operation.ready(*this)) {
+        if (nothing_held() && (!hooks || hooks->ready(*this))) {
             hand_over(operation, submission().next());
             note(operation);
         } else {
@@ -249,8 +250,8 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     }
     if (held)
         Held::conclude(spent);
-    else if (operation.consequences())
-        operation.afterwards(nullptr);
+    else if (hooks && hooks->consequences())
+        hooks->afterwards(nullptr);
     return GPO_SUCCESS;
 }
 

@@ -223,7 +223,8 @@ inline bool Stream::issue(Any& operation) {
     const Submission::Lock lock(submission());
     if (failed()) [[unlikely]] throw Failure(failure());
     refuse_other_thread();
-    if (!nothing_held() || !operation.ready(*this)) [[unlikely]] return false;
+    if (!nothing_held()) [[unlikely]] return false;
+    if (Hooks* const hooks = hooks_of(operation); hooks && !hooks->ready(*this)) [[unlikely]] return false;
     hand_over(operation, submission().next());
     note(operation);
     return true;
@@ -233,7 +234,7 @@ template <class Any>
 inline gpo_status Stream::put(Any& operation) {
     if (learner_ && learner_->withhold(operation)) [[unlikely]] return GPO_SUCCESS;
     if (!issue(operation)) [[unlikely]] return hold(operation, false);
-    if (operation.consequences()) [[unlikely]] operation.afterwards(nullptr);
+    if (Hooks* const hooks = hooks_of(operation); hooks && hooks->consequences()) [[unlikely]] hooks->afterwards(nullptr);
     return GPO_SUCCESS;
 }
 

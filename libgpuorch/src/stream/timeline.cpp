@@ -11,12 +11,12 @@ namespace {
 constexpr uint64_t kLooksEvery = 10'000'000;  // ns
 }  // namespace
 
-class WaitTimeline final : public Operation {
+class WaitTimeline final : public HookedOperation {
 public:
     WaitTimeline(Timeline& timeline, uint64_t value)
-        : Operation("wait for timeline", timeline.label()), timeline_(&timeline), value_(value) {}
+        : HookedOperation("wait for timeline", timeline.label()), timeline_(&timeline), value_(value) {}
     WaitTimeline(const WaitTimeline& other)
-        : Operation(other), timeline_(other.timeline_), value_(other.value_), held_(true) {}
+        : HookedOperation(other), timeline_(other.timeline_), value_(other.value_), held_(true) {}
 
     bool ready(Stream& stream) override {
         std::lock_guard lock(timeline_->lock_);
@@ -96,10 +96,10 @@ private:
     ErrorPtr error_;
 };
 
-class SignalTimeline final : public Operation {
+class SignalTimeline final : public HookedOperation {
 public:
     SignalTimeline(Timeline& timeline, uint64_t value)
-        : Operation("signal timeline", timeline.label()), timeline_(&timeline), value_(value) {
+        : HookedOperation("signal timeline", timeline.label()), timeline_(&timeline), value_(value) {
         has_consequences();
     }
 

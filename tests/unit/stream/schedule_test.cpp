@@ -109,12 +109,12 @@ TEST_CASE(
 namespace {
 
 /// Never ready. Sleeps between the call's look at the runtime and the stream's lock.
-class Slow final : public gpo::Operation {
+class Slow final : public gpo::HookedOperation {
 public:
     struct Counts {
         int held = 0, dropped = 0;
     };
-    explicit Slow(Counts& counts) : Operation("slow", nullptr), counts_(counts) {}
+    explicit Slow(Counts& counts) : HookedOperation("slow", nullptr), counts_(counts) {}
     bool plain() const noexcept override {
         if (!slept_) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
         slept_ = true;
