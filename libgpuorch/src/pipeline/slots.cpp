@@ -2,6 +2,7 @@
 #include "pipeline/slots.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/handles.h"
 #include "stream/streams.h"
@@ -19,64 +20,77 @@ unsigned __int128 aligned(uint64_t bytes, uint64_t to) noexcept {
     return (static_cast<unsigned __int128>(bytes) + to - 1) / to * to;
 }
 
-// A part of a chunk: several driver calls in order, as a single operation of a stream.
+// A part of a chunk: records in order, as a single operation of a stream. First come the waits for the chunk's other
+// parts, then the work, and last an event behind it.
 class ChunkOperation : public HookedOperation {
 public:
-    ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk) noexcept
-        : HookedOperation(kind, stream.label()), chunk_(&chunk) {}
+    void issue(Stream& stream) override {
+        size_t next = 0;
+        while (next < waits_) gpo::issue(stream, records_[next++]);
+        if (waits_ < works_) stream.traced().begin_work();
+        while (next < count_) gpo::issue(stream, records_[next++]);
+    }
+    trace::Work work() const noexcept override { return {bytes_ ? engine_ : trace::Engine::none, bytes_, true}; }
 
 protected:
-    static void wait(Stream& stream, CUevent event) { gpo::issue(stream, EventWork{event, true}); }
-    static void record(Stream& stream, CUevent event) { gpo::issue(stream, EventWork{event, false}); }
+    ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk, trace::Engine engine) noexcept
+        : HookedOperation(kind, stream.label()), chunk_(&chunk), engine_(engine) {}
     Chunk& chunk() const noexcept { return *chunk_; }
 
+    // In this order.
+    void wait(CUevent event) noexcept { waits_ = works_ = put(EventWork{event, true}); }
+    template <class Work>
+    void put_work(const Work& work) noexcept {
+        works_ = put(work);
+        bytes_ += bytes_of(work);
+    }
+    void record(CUevent event) noexcept { put(EventWork{event, false}); }
+
 private:
+    size_t put(AnyWork work) noexcept {
+        records_[count_++] = work;
+        return count_;
+    }
+
     Chunk* chunk_;  // lives until the run has ended, as do held operations
+    const trace::Engine engine_;
+    std::array<AnyWork, 4> records_;
+    size_t waits_ = 0, works_ = 0, count_ = 0;   // ends of the waits, the work and the whole
+    uint64_t bytes_ = 0;
 };
 
 class CopyIn final : public ChunkOperation {
 public:
-    CopyIn(const Stream& stream, Chunk& chunk) noexcept : ChunkOperation("copy in", stream, chunk) {}
-    void issue(Stream& stream) override {
-        Chunk& c = chunk();
-        if (c.before) wait(stream, c.before->stages_end);
-        stream.traced().begin_work();
-        gpo::issue(stream, CopyWork{CopyWork::Way::to_device, c.input, reinterpret_cast<uint64_t>(c.from), c.bytes});
-        record(stream, c.in_end);
+    CopyIn(const Stream& stream, Chunk& chunk) noexcept
+        : ChunkOperation("copy in", stream, chunk, trace::Engine::copy_in) {
+        if (chunk.before) wait(chunk.before->stages_end);
+        put_work(CopyWork{CopyWork::Way::to_device, chunk.input, reinterpret_cast<uint64_t>(chunk.from), chunk.bytes});
+        record(chunk.in_end);
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyIn>(*this); }
-    trace::Work work() const noexcept override { return {trace::Engine::copy_in, chunk().bytes, true}; }
 };
 
 class BeginStages final : public ChunkOperation {
 public:
     BeginStages(const Stream& stream, Chunk& chunk, uint64_t result_bytes) noexcept
-        : ChunkOperation("begin of the stages", stream, chunk), result_bytes_(result_bytes) {}
-    void issue(Stream& stream) override {
-        Chunk& c = chunk();
-        wait(stream, c.in_end);
-        if (c.before) wait(stream, c.before->out_end);
-        if (result_bytes_ == 0) return;
-        stream.traced().begin_work();
-        gpo::issue(stream, FillWork{c.result, result_bytes_});
+        : ChunkOperation("begin of the stages", stream, chunk, trace::Engine::fill) {
+        wait(chunk.in_end);
+        if (chunk.before) wait(chunk.before->out_end);
+        if (result_bytes != 0) put_work(FillWork{chunk.result, result_bytes});
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<BeginStages>(*this); }
     // The stages to come would run before their input is there: fail the stream.
     void drop(Stream& stream, const ErrorPtr& error) noexcept override { stream.fail(error); }
-    trace::Work work() const noexcept override {
-        return {result_bytes_ ? trace::Engine::fill : trace::Engine::none, result_bytes_, true};
-    }
-
-private:
-    uint64_t result_bytes_;
 };
 
 class EndStages final : public ChunkOperation {
 public:
     EndStages(const Stream& stream, Chunk& chunk, Ref<Stream> out) noexcept
-        : ChunkOperation("end of the stages", stream, chunk), out_(std::move(out)) {}
+        : ChunkOperation("end of the stages", stream, chunk, trace::Engine::none), out_(std::move(out)) {
+        record(chunk.stages_end);
+    }
     void issue(Stream& stream) override {
-        record(stream, chunk().stages_end);
+        ChunkOperation::issue(stream);
         chunk().stages.store(Chunk::kIssued, std::memory_order_release);
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<EndStages>(*this); }
@@ -94,33 +108,26 @@ private:
 class CopyOut final : public ChunkOperation {
 public:
     CopyOut(const Stream& stream, Chunk& chunk, uint64_t result_bytes) noexcept
-        : ChunkOperation("copy out", stream, chunk), result_bytes_(result_bytes) {}
+        : ChunkOperation("copy out", stream, chunk, trace::Engine::copy_out) {
+        wait(chunk.stages_end);
+        if (chunk.to && chunk.output_bytes != 0) put_copy(chunk.to, chunk.output, chunk.output_bytes);
+        if (chunk.result_to) put_copy(chunk.result_to, chunk.result, result_bytes);
+        record(chunk.out_end);
+    }
 
     // Not before stages_end is recorded, which waits while the stages are held.
     bool ready(Stream&) override { return chunk().stages.load(std::memory_order_acquire) != Chunk::kPending; }
-
     void issue(Stream& stream) override {
-        Chunk& c = chunk();
-        if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return;
-        wait(stream, c.stages_end);
-        stream.traced().begin_work();
-        if (c.to && c.output_bytes != 0) copy(stream, c.to, c.output, c.output_bytes);
-        if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
-        record(stream, c.out_end);
+        if (!dropped()) ChunkOperation::issue(stream);
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyOut>(*this); }
-    trace::Work work() const noexcept override {
-        const Chunk& c = chunk();
-        if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return {};
-        const uint64_t bytes = (c.to ? c.output_bytes : 0) + (c.result_to ? result_bytes_ : 0);
-        return {bytes ? trace::Engine::copy_out : trace::Engine::none, bytes, true};
-    }
+    trace::Work work() const noexcept override { return dropped() ? trace::Work() : ChunkOperation::work(); }
 
 private:
-    static void copy(Stream& stream, void* to, CUdeviceptr from, uint64_t bytes) {
-        gpo::issue(stream, CopyWork{CopyWork::Way::to_host, reinterpret_cast<uint64_t>(to), from, bytes});
+    bool dropped() const noexcept { return chunk().stages.load(std::memory_order_acquire) == Chunk::kDropped; }
+    void put_copy(void* to, CUdeviceptr from, uint64_t bytes) noexcept {
+        put_work(CopyWork{CopyWork::Way::to_host, reinterpret_cast<uint64_t>(to), from, bytes});
     }
-    uint64_t result_bytes_;
 };
 
 class RecordBase final : public Operation {

@@ -153,4 +153,9 @@ void issue(DriverStream& stream, const Record& work) {
     stream.submission().count(work);
 }
 
+/// The same for any record.
+inline void issue(DriverStream& stream, const AnyWork& work) {
+    std::visit([&](const auto& record) { issue(stream, record); }, work);
+}
+
 }  // namespace gpo

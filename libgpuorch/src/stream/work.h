@@ -130,6 +130,9 @@ Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const 
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const CopyWork& work) noexcept;
 Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const FillWork& work) noexcept;
 
+/// Any work that is a record.
+using AnyWork = std::variant<KernelWork, CopyWork, RowsWork, FillWork, EventWork>;
+
 /// Work that streams may learn (stream/learner.h): `change` covers everything that may differ from one time to the
 /// next.
 using LearnableWork = std::variant<std::monostate, KernelWork, CopyWork, FillWork>;
