@@ -18,6 +18,7 @@ namespace {
 uint64_t captures_to_graph() { return driver_calls::count(Function::cuStreamBeginCaptureToGraph); }
 
 struct NodesRig : DirectRig {
+    explicit NodesRig(bool old = false) : DirectRig(0, old) {}
     uint32_t last(gpo_template_t recorded, gpo_stream_t of) {
         uint32_t node = 0;
         CHECK_OK(gpo_template_get_last_node(recorded, of, &node));
@@ -143,6 +144,11 @@ TEST_CASE("direct: a graph with conditionals is updated in place to a new record
     }
     rig.check_both(graph, false, 5);
     rig.check_both(kept, false, 6);
+    for (const gpo_graph_t each : {graph.get(), kept.get()}) {
+        uint64_t iterations = 0;
+        CHECK_OK(gpo_graph_get_loop(each, recorded, rig.loop, &iterations, nullptr));
+        CHECK(iterations == 3);
+    }
     CHECK(captures() == 0);
     CHECK(captures_to_graph() == 0);
 }
@@ -428,6 +434,24 @@ TEST_CASE("direct: a recording with conditionals goes on in a capture, with thei
     }
 }
 
+TEST_CASE("direct: a node that is added brings a recording into a capture if the driver captures into no graph") {
+    NodesRig rig(true);
+    if (rig.too_old()) return;
+    Template recorded = make_template(rig), then;
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    CHECK(captures() == 0);
+    rig.put_if(recorded, rig.on, rig.compare(GPO_COMPARE_EQUAL, 0, 1), then);
+    CHECK(captures() == 1);
+    rig.node(then, rig.step, rig.at(0), 2);
+    rig.put_step(rig.on, 0, 4);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 4);
+    Graph graph = make_graph(recorded);
+    rig.run_again(graph);
+    CHECK(rig.word(0) == 19);
+}
+
 TEST_CASE("direct: a refused addition fails the recording, writes no handle, and the next recording is whole") {
     const Function functions[] = {Function::cuGraphCreate, Function::cuGraphConditionalHandleCreate,
                                   Function::cuGraphAddNode, Function::cuGraphKernelNodeSetAttribute};
@@ -563,18 +587,22 @@ TEST_CASE("direct: no node is lost where nodes are added while another thread as
             while (put.load() < 2 * static_cast<uint32_t>(round)) std::this_thread::yield();
             static_cast<void>(rig.native(rig.side));
         });
-        uint32_t alone = 0;
+        // One behind the other.
+        uint32_t expected = 0;
         for (uint32_t i = 0; i < kNodes; ++i, ++put) {
-            if (i % 2) rig.put_add(rig.side, 0, 1);
-            else if (alone) alone = rig.node(recorded, rig.add, rig.at(1), 1, {alone});
-            else alone = rig.node(recorded, rig.add, rig.at(1), 1);
+            expected = expected * 3 + i;
+            if (i % 2 == 0) {
+                rig.put_step(rig.side, 0, i);
+                continue;
+            }
+            const uint32_t alone = rig.node(recorded, rig.step, rig.at(0), i, {rig.last(recorded, rig.side)});
+            CHECK_OK(gpo_template_set_last_node(recorded, rig.side, alone));
         }
         asks.join();
         CHECK_OK(gpo_template_end(recorded));
         CHECK(figures_of(recorded).nodes == kNodes);
         Graph graph = make_graph(recorded);
         rig.run(graph);
-        CHECK(rig.word(0) == kNodes / 2);
-        CHECK(rig.word(1) == kNodes / 2);
+        CHECK(rig.word(0) == expected);
     }
 }

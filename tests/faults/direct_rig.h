@@ -14,9 +14,12 @@ namespace gpo::test {
 
 /// The driver's calls are counted, and fail on request.
 struct Interposed {
-    Interposed() {
-        driver::set_interposer([](std::shared_ptr<driver::Driver> driver) {
-            return driver::recorder::wrap(driver::faults::wrap(std::move(driver)));
+    /// `old`: the driver captures into no graph of the caller's, as before CUDA 12.3.
+    explicit Interposed(bool old = false) {
+        driver::set_interposer([old](std::shared_ptr<driver::Driver> driver) {
+            auto wrapped = driver::recorder::wrap(driver::faults::wrap(std::move(driver)));
+            if (old) wrapped->table.cuStreamBeginCaptureToGraph = nullptr;
+            return wrapped;
         });
     }
     ~Interposed() {
@@ -28,8 +31,8 @@ struct Interposed {
 
 /// Two streams, and kernels whose order shows: `word = word * 3 + by`.
 struct DirectRig : Interposed, WordsRig {
-    explicit DirectRig(uint32_t flags = 0)
-        : side(stream("side", flags)), memory(WordsRig::memory(256)),
+    explicit DirectRig(uint32_t flags = 0, bool old = false)
+        : Interposed(old), side(stream("side", flags)), memory(WordsRig::memory(256)),
           step(kernel("extern \"C\" __global__ void step(unsigned* word, unsigned by) { *word = *word * 3 + by; }\n",
                       "step")) {}
     void begin(gpo_template_t recorded) {

@@ -342,10 +342,12 @@ uint32_t GraphRecording::direct_last(const Stream& stream, uint32_t none) const 
     return last.size() == 1 ? last[0] : none;
 }
 
-void GraphRecording::set_direct_last(const Stream& stream, uint32_t node) {
+bool GraphRecording::set_direct_last(const Stream& stream, uint32_t node) {
     std::vector<uint32_t> last{node};
     std::lock_guard lock(lock_);
+    if (!direct()) return false;
     member(stream).last.swap(last);
+    return true;
 }
 
 // Whether the first stream waits for all that the others were given. Under lock_.

@@ -93,7 +93,8 @@ public:
     /// Like last() and set_last(), in a direct recording: nodes are numbers from 0. `none`: there is none or there are
     /// several.
     uint32_t direct_last(const Stream& stream, uint32_t none) const;
-    void set_direct_last(const Stream& stream, uint32_t node);
+    /// False if the recording is a capture by now.
+    bool set_direct_last(const Stream& stream, uint32_t node);
     /// Ends. The caller owns the graph. After a direct recording the graph is NULL, or has the nodes that have a native
     /// node. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or Failure(GPO_OUT_OF_MEMORY) if the reason was
     /// lack of memory; the recording has ended then too.

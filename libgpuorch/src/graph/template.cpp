@@ -168,10 +168,11 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     GraphRecording& recording = required_recording("the last node");
     DriverScope scope(stream.context());
     std::lock_guard building(recorded_->scope().building);
-    recorded_->read_made(*recording_);
+    recorded_->read_made(recording);
     const uint32_t number = recorded_->checked(node, "node");
-    if (recording.direct()) recording.set_direct_last(stream, number);
-    else recording.set_last(stream, recorded_->nodes()[number].native);
+    if (recording.set_direct_last(stream, number)) return;
+    recorded_->read_made(recording);   // the native nodes of what was recorded without the driver
+    recording.set_last(stream, recorded_->nodes()[number].native);
 }
 
 void Template::clear() {
