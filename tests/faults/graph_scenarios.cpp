@@ -202,6 +202,8 @@ gpo_status put_on_streams(Parts& parts, gpo_template_t recorded, uint32_t value,
         step(gpo_template_get_last_node(recorded, parts.other, &node));
         step(gpo_template_add_parameter(recorded, "beside", node, GPO_PARAMETER_VALUE, 0));
         step(gpo_event_record(parts.joined, parts.other));
+        void* native = nullptr;
+        if (twice) step(gpo_event_get_native(parts.joined, &native));   // the recording goes on in a capture
         step(gpo_stream_wait_event(parts.stream, parts.joined));
         step(gpo_copy_to_host(parts.stream, parts.words, parts.memory, 4 * kWords * sizeof(uint32_t)));
         return GPO_SUCCESS;
@@ -606,6 +608,56 @@ gpo_status record_body(Parts& parts, gpo_template_t body, gpo_template_t child, 
     }
 }
 
+/// Records a fill, a while whose body fills once and is recorded in turn, and a copy; in a capture from the middle on,
+/// if `captured`. The first word is 6 at last, and the second `value`.
+gpo_status record_loop(Parts& parts, gpo_template_t recorded, uint32_t value, bool captured) {
+    const auto step = [&](gpo_status status) {
+        if (status != GPO_SUCCESS) throw status;
+    };
+    if (const gpo_status status = gpo_template_begin(recorded, parts.stream); status != GPO_SUCCESS) return status;
+    try {
+        Template body;
+        auto decides = sized<gpo_condition>();
+        decides.comparison = GPO_COMPARE_EQUAL;
+        decides.word = parts.group(0);
+        decides.constant = 3;
+        uint32_t node = 0;
+        void* native = nullptr;
+        step(gpo_fill(parts.stream, parts.group(0), 3, 4, kWords));
+        step(gpo_template_get_last_node(recorded, parts.stream, &node));
+        step(gpo_template_add_while(recorded, &node, 1, &decides, body.out(), &node));
+        step(gpo_template_set_last_node(recorded, parts.stream, node));
+        step(gpo_template_begin(body, parts.other));
+        step(gpo_fill(parts.other, parts.group(0), 6, 4, kWords));
+        step(gpo_fill(parts.other, parts.group(1), value, 4, kWords));
+        step(gpo_template_end(body));
+        step(gpo_event_record(parts.forked, parts.stream));
+        if (captured) step(gpo_event_get_native(parts.forked, &native));
+        step(gpo_copy_to_host(parts.stream, parts.words, parts.memory, 4 * kWords * sizeof(uint32_t)));
+        return gpo_template_end(recorded);
+    } catch (gpo_status status) {
+        gpo_template_cancel(recorded);
+        return status;
+    }
+}
+
+/// A graph of a recording with a loop, updated to another one.
+void recorded_loops(Parts& parts) {
+    Attempt& a = parts.a;
+    Template recorded;
+    Graph graph;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, recorded.out()))) return;
+    bool captured = false;
+    for (const uint32_t value : {8u, 9u, 10u}) {
+        if (!TWICE(a, record_loop(parts, recorded, value, captured))) return;
+        const bool ready = graph ? TWICE(a, gpo_graph_update(graph, nullptr))
+                                 : TWICE(a, gpo_graph_create(recorded, nullptr, graph.out()));
+        if (ready && TWICE(a, gpo_graph_launch(graph, parts.stream)) && wait(parts))
+            CHECK(parts.seen() == std::array<uint32_t, 2>{6, value});
+        captured = value == 9;
+    }
+}
+
 void composed(Parts& parts, gpo_template_t child) {
     Attempt& a = parts.a;
     Template outer, body, within, again;
@@ -714,6 +766,7 @@ void conditional_templates(Attempt& a) {
     // All of it as a child, in the body of an if that was recorded with an if inside.
     composed(parts, made);
     bind_to_kernels(parts, deciding);
+    recorded_loops(parts);
 }
 
 namespace {

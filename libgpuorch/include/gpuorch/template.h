@@ -26,10 +26,11 @@
  *   libraries put on these streams is recorded too. A call that can't be recorded is refused with GPO_CAPTURE_REFUSED:
  *   waits, queries, notifications, host calls, copies with pageable memory, allocations of a pool.
  *   The library records without a capture of the driver: other captures of the process, and the legacy stream, go on
- *   undisturbed, and the driver gets the nodes with the first graph. The recording becomes a capture of the driver, in
- *   relaxed mode, where the driver has to record: a stream is wrapped, or is of another device; the program has or gets
- *   the native handle of one of its streams or events (so that other libraries can be recorded); a node is added by
- *   itself; a collective is recorded, or a copy or fill whose memory the driver has to judge.
+ *   undisturbed, and the driver gets the nodes with the first graph, or when a node is added by itself (a conditional,
+ *   say). The recording becomes a capture of the driver, in relaxed mode, where the driver has to record: a stream is
+ *   wrapped, or is of another device; the program has or gets the native handle of one of its streams or events (so
+ *   that other libraries can be recorded); a collective is recorded, or a copy or fill whose memory the driver has to
+ *   judge; or a node is added by itself and the driver is older than CUDA 12.3.
  *   No recording lacks a piece: if a call is refused that names a stream of the recording, or that adds a node to a
  *   template in recording, then gpo_template_end fails and names the first such call. The reason for the refusal and
  *   the thread don't matter. gpo_template_get_last_node and gpo_template_set_last_node don't count; nor do calls that

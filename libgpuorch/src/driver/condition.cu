@@ -6,15 +6,18 @@
 // `limit` ended the loop; may be NULL. `when`: 0: an if or a switch, 1: before a while, 2: at the end of its body.
 extern "C" __global__ void gpo_decide(cudaGraphConditionalHandle handle, const unsigned* word, unsigned comparison,
                                       unsigned constant, unsigned* state, unsigned limit, unsigned when) {
-    unsigned value = 0;
+    const bool begins = when == 1 && state, counts = when == 2 && state;
+    unsigned value = 0, runs = 0;
+    // Both loads come before any use: at the end of each iteration the GPU waits for one latency, not for two.
     if (comparison != 0) value = *(const volatile unsigned*)word;
+    if (counts) runs = state[0];
     if (comparison == 1) value = value == constant;
     if (comparison == 2) value = value != constant;
     if (comparison == 3) value = value < constant;
     if (comparison == 4) value = value >= constant;
-    if (when == 1 && state) state[0] = state[1] = 0;
-    if (when == 2 && state) {
-        const unsigned runs = state[0] + 1;
+    if (begins) state[0] = state[1] = 0;
+    if (counts) {
+        ++runs;
         const bool ends = runs >= limit;
         state[0] = runs;
         if (ends && (comparison == 0 || value != 0)) state[1] = 1;

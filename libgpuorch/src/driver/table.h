@@ -87,6 +87,7 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuStreamGetCtx, 12020, required)                    \
     X(cuStreamIsCapturing, 12020, required)               \
     X(cuStreamBeginCapture, 12020, required)              \
+    X(cuStreamBeginCaptureToGraph, 12030, optional)       \
     X(cuStreamEndCapture, 12020, required)                \
     Y(cuStreamGetCaptureInfo, 12020, required)            \
     Y(cuStreamUpdateCaptureDependencies, 12020, required) \

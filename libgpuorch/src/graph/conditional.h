@@ -18,6 +18,11 @@ namespace gpo {
 
 class Recipe;
 
+/// Whether gpo_decide runs before the node.
+constexpr bool has_decision(const gpo_condition& condition, CUgraphConditionalNodeType type) noexcept {
+    return condition.comparison != GPO_COMPARE_KERNEL || type == CU_GRAPH_COND_TYPE_WHILE;
+}
+
 /// When gpo_decide (driver/condition.cu) runs.
 enum class Decision : uint32_t { once, before_loop, end_of_body };
 

@@ -1,6 +1,7 @@
 #include "graph/difference.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace gpo {
@@ -56,7 +57,15 @@ Difference compare(const EventNode& was, const EventNode& is) noexcept {
 
 Difference compare(const EmptyNode&, const EmptyNode&) noexcept { return Difference::none; }
 
-// Conditional nodes and those that aren't understood, or nodes of two kinds.
+// The rest of the condition is arguments of a kernel before the node.
+Difference compare(const ConditionalNode& was, const ConditionalNode& is) noexcept {
+    return was.type == is.type && was.bodies == is.bodies && was.condition.initial == is.condition.initial &&
+                   was.loop == is.loop
+               ? Difference::none
+               : Difference::other;
+}
+
+// Nodes that aren't understood, or nodes of two kinds.
 template <class One, class Other>
 Difference compare(const One&, const Other&) noexcept {
     return Difference::other;
@@ -68,16 +77,50 @@ bool same_attributes(const Node& a, const Node& b) noexcept {
     return !std::get_if<KernelNode>(&b.work) || (a.attributes && b.attributes && *a.attributes == *b.attributes);
 }
 
+// Whether the same kernels set the same conditions, and bodies are of the same nodes.
+bool same_conditions(const Recipe& a, const Recipe& b) {
+    const auto bound_of = [](const Recipe& recipe) {
+        std::vector<std::array<uint32_t, 3>> out;
+        for (const NodeTree::Bound& bound : recipe.bound())
+            out.push_back({bound.kernel, bound.argument, bound.conditional});
+        std::sort(out.begin(), out.end());
+        return out;
+    };
+    return bound_of(a) == bound_of(b) &&
+           std::equal(a.sections().begin(), a.sections().end(), b.sections().begin(), b.sections().end(),
+                      [](const auto& one, const auto& other) {
+                          return one.node == other.node && one.index == other.index;
+                      });
+}
+
 }  // namespace
 
+Works::Works(const Recipe& recipe, const Recipe& built) : recipe_(recipe) {
+    if (&recipe == &built || !same_conditions(recipe, built)) return;
+    for (const NodeTree::Bound& bound : recipe.bound()) {
+        const auto* from = std::get_if<KernelNode>(&built.nodes()[bound.kernel].work);
+        if (!from || bound.argument >= from->arguments() ||
+            from->argument_bytes(bound.argument) != sizeof(CUgraphConditionalHandle))
+            continue;   // another kernel: the graph can't be patched
+        NodeWork& to = changed_.try_emplace(bound.kernel, recipe.nodes()[bound.kernel].work).first->second;
+        std::memcpy(std::get<KernelNode>(to).argument(bound.argument), from->argument(bound.argument),
+                    sizeof(CUgraphConditionalHandle));
+    }
+}
+
+const NodeWork& Works::operator[](uint32_t node) const noexcept {
+    const auto changed = changed_.find(node);
+    return changed == changed_.end() ? recipe_.nodes()[node].work : changed->second;
+}
+
 std::optional<std::vector<uint32_t>> patchable_differences(const Recipe& was, const Recipe& is,
-                                                           std::span<const NodeWork* const> now) {
-    if (was.nodes().size() != is.nodes().size()) return std::nullopt;
+                                                           std::span<const NodeWork* const> now, const Works& next) {
+    if (was.nodes().size() != is.nodes().size() || !same_conditions(was, is)) return std::nullopt;
     std::vector<uint32_t> out;
     for (uint32_t i = 0; i < is.nodes().size(); ++i) {
         const Node &one = was.nodes()[i], &other = is.nodes()[i];
         if (!same_place(one, other) || !same_attributes(one, other)) return std::nullopt;
-        switch (std::visit([](const auto& a, const auto& b) { return compare(a, b); }, *now[i], other.work)) {
+        switch (std::visit([](const auto& a, const auto& b) { return compare(a, b); }, *now[i], next[i])) {
             case Difference::none: break;
             case Difference::patchable: out.push_back(i); break;
             case Difference::other: return std::nullopt;

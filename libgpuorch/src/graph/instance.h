@@ -24,6 +24,8 @@
 
 namespace gpo {
 
+class Works;
+
 class Graph final : public Object {
 public:
     /// Throws Failure.
@@ -153,7 +155,7 @@ private:
     ErrorPtr error_of_refused(uint32_t refused, CUresult result) const noexcept;
     std::string changed_text(uint32_t in) const;
     bool update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report);
-    bool patch_differences(const Recipe& recipe);
+    bool patch_differences(const Recipe& recipe, const Works& works);
     void enable_all();
     void rebuild(const Ref<Recipe>& recipe);
     void note_launches_before();

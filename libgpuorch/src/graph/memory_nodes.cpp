@@ -125,11 +125,10 @@ void Recipe::know_memory(const Node& node) noexcept {
     }
 }
 
-void Recipe::forget_memory() noexcept {
-    for (const Node& node : nodes_)
-        if (const AllocationNode* allocation = allocation_of(node))
-            if (Registry* registry = context_->runtime().find_annex<Registry>())
-                registry->device.erase(allocation->address, this);
+void Recipe::forget_memory(const Node& node) noexcept {
+    if (const AllocationNode* allocation = allocation_of(node))
+        if (Registry* registry = context_->runtime().find_annex<Registry>())
+            registry->device.erase(allocation->address, this);
 }
 
 void Recipe::check_frees() {

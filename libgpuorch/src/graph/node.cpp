@@ -303,6 +303,12 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     }
 }
 
+std::optional<LaunchAttributes> attributes_of(const KernelWork& work, int32_t priority) noexcept {
+    return LaunchAttributes{{work.cluster[0], work.cluster[1], work.cluster[2]},
+                            work.cooperative,
+                            work.has_priority ? work.priority : priority};
+}
+
 NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept {
     return KernelNode(params_of(work), std::move(arguments));
 }
@@ -382,7 +388,8 @@ CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode ori
 }
 
 void give_attributes(Context& context, const Node& node, CUgraphNode to) {
-    const bool known = !node.native && node.attributes && std::get_if<KernelNode>(&node.work);
+    const bool in_native = node.native && !node.attributes_due;
+    const bool known = !in_native && node.attributes && std::get_if<KernelNode>(&node.work);
     KernelWork work;
     if (known) {
         std::copy(node.attributes->cluster.begin(), node.attributes->cluster.end(), work.cluster);
@@ -399,18 +406,22 @@ void give_attributes(Context& context, const Node& node, CUgraphNode to) {
     context.check(given.result, given.function);
 }
 
-CUgraphNode add_recorded(Context& context, std::span<const Node> nodes, uint32_t number, CUgraph graph) {
-    const Node& node = nodes[number];
-    std::vector<CUgraphNode> after;
-    for (const uint32_t before : node.after) after.push_back(nodes[before].native);
-    try {
-        const CUgraphNode made = copy_node(context, node.work, graph, after);
-        give_attributes(context, node, made);
-        return made;
-    } catch (const Failure& failure) {
-        auto error = std::make_shared<Error>(*failure.error());
-        error->message = text(describe_node(node, number), ": ", error->message);
-        throw Failure(std::move(error));
+void add_recorded(Context& context, std::span<Node> nodes, size_t first, CUgraph graph) {
+    for (size_t i = first; i < nodes.size(); ++i) {
+        Node& node = nodes[i];
+        if (node.native && !node.attributes_due) continue;
+        std::vector<CUgraphNode> after;
+        for (const uint32_t before : node.after) after.push_back(nodes[before].native);
+        try {
+            if (!node.native) node.native = copy_node(context, node.work, graph, after);
+            node.attributes_due = true;
+            give_attributes(context, node, node.native);
+            node.attributes_due = false;
+        } catch (const Failure& failure) {
+            auto error = std::make_shared<Error>(*failure.error());
+            error->message = text(describe_node(node, static_cast<uint32_t>(i)), ": ", error->message);
+            throw Failure(std::move(error));
+        }
     }
 }
 

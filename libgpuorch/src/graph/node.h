@@ -124,6 +124,7 @@ struct Node {
     uint32_t section = 0;                  // 0: the graph itself; else a body (graph/recipe.h)
     std::optional<LaunchAttributes> attributes{};   // of a kernel; nullopt: unknown
     bool order_known = true;               // false: `after` is incomplete
+    bool attributes_due = false;           // the native node lacks its launch attributes
 };
 
 /// Whether the driver's graph with such a node can't be copied, has one executable at a time, and keeps all its nodes.
@@ -153,6 +154,12 @@ std::string native_name(Context& context, const KernelNode& kernel);
 std::string why_not_copied(const Node& node);
 /// Which end of a copy or fill goes beyond its memory, with sizes; "" if none does, or the memory isn't known.
 std::string reach_beyond_memory(Context& context, const NodeWork& work);
+/// How a kernel is launched where nothing else says so. nullopt: the record is no kernel's.
+template <class Work>
+std::optional<LaunchAttributes> attributes_of(const Work&) noexcept {
+    return std::nullopt;
+}
+std::optional<LaunchAttributes> attributes_of(const KernelWork& work, int32_t priority = 0) noexcept;
 /// A node's work, from a record.
 NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept;
 NodeWork node_work(Context& context, const RowsWork& work) noexcept;
@@ -161,11 +168,13 @@ NodeWork node_work(Context& context, const FillWork& work) noexcept;
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
 /// `original` NULL: there are no attributes. Doesn't throw: returns the driver's result.
 CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept;
-/// Gives `to` the launch attributes of `node`: those of the native node, or the known ones without a native node. Throws.
+/// Gives `to` the launch attributes of `node`: those of the native node, or the known ones if no native node has them.
+/// Throws.
 void give_attributes(Context& context, const Node& node, CUgraphNode to);
-/// Adds to `graph` a node that was recorded without the driver: work, launch attributes, dependencies. The nodes before
-/// it were added already. Throws Failure with the node's description; then the graph may have the node.
-CUgraphNode add_recorded(Context& context, std::span<const Node> nodes, uint32_t number, CUgraph graph);
+/// Adds to `graph` all nodes from `first` on that have no native node: nodes that were recorded without the driver,
+/// with work, launch attributes and dependencies. Throws Failure with the description of a node. The graph has the
+/// nodes before that one then, and the next call goes on there.
+void add_recorded(Context& context, std::span<Node> nodes, size_t first, CUgraph graph);
 /// Adds a conditional node to `to`. The handle in `work` must be of `to`. `bodies` gets the graphs of the bodies, which
 /// the driver owns.
 CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,

@@ -48,7 +48,7 @@ Recipe::~Recipe() {
         std::lock_guard lock(scope_->building);
         scope_->gone = true;
     }
-    forget_memory();
+    for (const Node& node : nodes_) forget_memory(node);
     if (!graph_ || !owned_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuGraphDestroy(graph_);
@@ -64,43 +64,72 @@ void Recipe::make_graph() {
         CUgraph made = nullptr;
         context_->check(context_->table().cuGraphCreate(&made, 0), "cuGraphCreate");
         try {
-            for (uint32_t i = 0; i < nodes_.size(); ++i)
-                nodes_[i].native = add_recorded(*context_, nodes_, i, made);
+            add_recorded(*context_, nodes_, 0, made);
         } catch (...) {
-            for (Node& node : nodes_) node.native = nullptr;
+            for (Node& node : nodes_) {
+                node.native = nullptr;
+                node.attributes_due = false;
+            }
             context_->table().cuGraphDestroy(made);
             throw;
         }
         graph_ = made;
         owned_ = true;
+    } else {
+        add_recorded(*context_, nodes_, placed_, graph_);
     }
     made_.store(true, std::memory_order_release);
 }
 
 void Recipe::read_made(GraphRecording& recording) {
-    const size_t before = direct_;
-    for (Node& node : recording.direct_nodes(before)) {
+    for (Node& node : recording.direct_nodes(direct_)) {
         nodes_.push_back(std::move(node));
         ++direct_;
     }
-    if (before && !recording.direct() && !nodes_[0].native)
-        for (uint32_t i = 0; i < before; ++i) nodes_[i].native = recording.direct_native(i);
+    place_direct(recording);
     while (auto made = recording.next_made()) {
         see(made->node, made->label, std::move(made->owner), made->attributes);
         recording.passed();
     }
 }
 
+// Nodes of a direct recording get native nodes in their order.
+void Recipe::place_direct(const GraphRecording& recording) {
+    while (placed_ < direct_ && recording.place(static_cast<uint32_t>(placed_), nodes_[placed_])) ++placed_;
+}
+
+void Recipe::borrow(const GraphRecording::Addition& addition) noexcept {
+    graph_ = addition.graph();
+    lost_ = addition.lost();
+    for (; placed_ < direct_; ++placed_) {
+        nodes_[placed_].native = addition.nodes()[placed_].native;
+        nodes_[placed_].attributes_due = false;
+    }
+}
+
+void Recipe::tell(GraphRecording::Addition& addition) {
+    if (!addition.direct()) return;
+    try {
+        addition.note({nodes_.begin() + static_cast<ptrdiff_t>(direct_), nodes_.end()});
+    } catch (...) {
+        remove_from(static_cast<uint32_t>(direct_));
+        throw;
+    }
+    direct_ = placed_ = nodes_.size();
+}
+
 void Recipe::own(CUgraph graph, GraphRecording& recording) {
     graph_ = graph;
-    owned_ = true;
+    owned_ = graph != nullptr;
+    if (recording.direct()) return own_direct(recording);
     made_.store(true, std::memory_order_release);
     read_made(recording);
     for (const CUgraphNode native : native_nodes(*context_, graph_)) see_unlabelled(native);
     read_dependencies();
 }
 
-void Recipe::own(GraphRecording& recording) {
+void Recipe::own_direct(GraphRecording& recording) {
+    place_direct(recording);
     std::vector<Node> nodes = recording.take_direct_nodes(direct_);
     if (nodes_.empty()) nodes_.swap(nodes);
     else nodes_.insert(nodes_.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
@@ -195,9 +224,10 @@ void Recipe::take_strays_out() {
     strays_ = false;
 }
 
-uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after) {
+uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                     std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after) {
     try {
-        const uint32_t number = see(native, label, std::move(owner));
+        const uint32_t number = see(native, label, std::move(owner), attributes);
         nodes_[number].after = std::move(after);
         return number;
     } catch (...) {
@@ -207,11 +237,12 @@ uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> o
 }
 
 uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
-                          std::vector<uint32_t> after) {
+                          std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after) {
     const NodeWork work = read_node(*context_, scratch, dynamic_cast<const Kernel*>(owner.get()));
     const uint32_t number = add_copy(work, scratch, after);
     nodes_[number].label = label;
     nodes_[number].owner = std::move(owner);
+    nodes_[number].attributes = attributes;
     return number;
 }
 
@@ -299,6 +330,7 @@ void Recipe::put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const R
     for (size_t i = 1; i < recipes.size(); ++i) {
         const NodeTree::Section& section = child.sections_[i];
         recipes[i]->graph_ = copy.graphs[i];
+        recipes[i]->lost_ = lost_;
         in(section.node)->bodies_.push_back({places.of(section.node), section.index, recipes[i], true});
     }
     for (const NodeTree::Bound& bound : child.bound_)
@@ -440,7 +472,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
     try {
         std::vector<uint32_t> behind(after.begin(), after.end());
         const bool loop = type == CU_GRAPH_COND_TYPE_WHILE;
-        if (condition.comparison != GPO_COMPARE_KERNEL || loop)
+        if (has_decision(condition, type))
             behind = {add_decision(node, kNone, *this, loop ? Decision::before_loop : Decision::once, after)};
         std::vector<CUgraphNode> before;
         for (const uint32_t number : behind) before.push_back(nodes_[number].native);
@@ -453,6 +485,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
             if (binding.conditional_in == this && binding.conditional == kNone) binding.conditional = number;
         for (uint32_t i = 0; i < bodies; ++i) {
             made.push_back(make<Recipe>(context_, scope_, graphs[i]));
+            made.back()->lost_ = lost_;
             bodies_.push_back({number, i, made.back()});
         }
         scope_->loops += loop;
@@ -472,6 +505,7 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
     const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);
     nodes_[made].label = kernel->label();
     nodes_[made].owner = Ref<const Counted>(kernel.get());
+    nodes_[made].attributes = LaunchAttributes{};
     scope_->bindings.push_back({this, made, kDecisionHandle, &in, number});
     if (when == Decision::once) return made;
     try {
@@ -529,6 +563,7 @@ void Recipe::remove_from(uint32_t number) noexcept {
             std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
             if (parameter.fields.empty()) parameter.forget();
         }
+        forget_memory(nodes_.back());
         take_out(nodes_.back().native);
         nodes_.pop_back();
     }
@@ -586,6 +621,7 @@ void Recipe::take_over(Recipe& recorded) {
         if (i == 0) continue;
         recipe.graph_ = copy.graphs[i];
         recipe.strays_ = recipe.unused_handles_ = false;
+        recipe.lost_ = nullptr;
     }
     nodes_.swap(recorded.nodes_);
     parameters_.swap(recorded.parameters_);

@@ -35,7 +35,7 @@ public:
     Scope& scope() const noexcept { return *scope_; }
     bool body() const noexcept { return body_; }
     /// Whether the recording is over or was discarded, or the body's conditional node wasn't made.
-    bool abandoned() const noexcept { return abandoned_; }
+    bool abandoned() const noexcept { return abandoned_ || (lost_ && lost_->load(std::memory_order_acquire)); }
     const std::vector<Node>& nodes() const noexcept { return nodes_; }
     const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
     /// The recorded values of all parameters.
@@ -47,15 +47,18 @@ public:
     /// Gives the driver a graph with all nodes, unless the recipe has one. Once the recipe is sealed, any thread may call
     /// this, and has to before it looks at the graph or at native nodes.
     void make_graph();
-    /// A graph that is being captured: it isn't ours before own().
-    void borrow(CUgraph capturing) noexcept { graph_ = capturing; }
+    /// Nodes are added to a recording's graph, which isn't ours before own(). All recorded nodes were read.
+    void borrow(const GraphRecording::Addition& addition) noexcept;
+    /// All nodes were added. In a direct recording, tells the recording of those that it doesn't know. If there is no
+    /// memory, takes these nodes out and throws std::bad_alloc.
+    void tell(GraphRecording::Addition& addition);
     /// Reads the nodes that our operations have made since the last call, in order. After a failure the next call
     /// continues there.
     void read_made(GraphRecording& recording);
-    /// Takes over the graph, even if this throws. Reads all nodes that aren't known yet, and all dependencies.
+    /// Takes over the graph, even if this throws, and the nodes. Of a recording that was direct to its end, the driver
+    /// gets the nodes that it doesn't have when it needs them. Of a capture, reads all nodes that aren't known yet, and
+    /// all dependencies.
     void own(CUgraph graph, GraphRecording& recording);
-    /// Takes over the nodes of a recording that was direct to its end. The driver gets a graph when it needs one.
-    void own(GraphRecording& recording);
     /// Copies a graph of the caller's or of another library's, and keeps the node numbers. Throws
     /// Failure(GPO_NOT_SUPPORTED) with the node that can't be copied.
     void copy(CUgraph original);
@@ -69,9 +72,11 @@ public:
     /// Checks the caller's node numbers, from 1, and turns them into numbers from 0.
     std::vector<uint32_t> numbers_of(std::span<const uint32_t> nodes) const;
     /// Notes a node that the driver's graph just got, behind `after`. On failure takes the node out again.
-    uint32_t add(CUgraphNode native, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after);
+    uint32_t add(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                 std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
     /// Adds a copy of a node of a temporary graph (ScratchGraph).
-    uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after);
+    uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
+                      std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
     /// Add the two nodes between which device memory exists; its address doesn't change. Throw
     /// Failure(GPO_NOT_SUPPORTED, GPO_INVALID_ARGUMENT).
     uint32_t add_allocation(uint64_t bytes, std::span<const uint32_t> after, uint64_t& address);
@@ -156,6 +161,8 @@ private:
     ~Recipe() override;
     Parameter& named(std::string_view name);
     void forget_names_from(size_t number) noexcept;
+    void own_direct(GraphRecording& recording);
+    void place_direct(const GraphRecording& recording);
     void see_unlabelled(CUgraphNode native);
     void read_dependencies();
     void put(Node node);
@@ -164,7 +171,7 @@ private:
     uint32_t free_of(uint64_t address) const noexcept;
     bool is_behind(uint32_t number, std::span<const uint32_t> after) const;
     void know_memory(const Node& node) noexcept;
-    void forget_memory() noexcept;
+    void forget_memory(const Node& node) noexcept;
     void check_frees();
     std::vector<uint32_t> ends() const;
     void take_out(CUgraphNode native) noexcept;
@@ -198,7 +205,9 @@ private:
     CUgraph graph_ = nullptr;
     bool owned_ = false;
     std::vector<Node> nodes_;
-    size_t direct_ = 0;                     // of nodes_: recorded without the driver
+    size_t direct_ = 0;                     // so many of nodes_ are those of a direct recording
+    size_t placed_ = 0;                     // and so many of these have a native node
+    std::shared_ptr<const std::atomic<bool>> lost_;   // whether the graph of the recording was destroyed; may be NULL
     std::vector<Parameter> parameters_;
     Values values_;
     std::map<std::string, uint32_t, std::less<>> numbers_;   // of parameters_, by name

@@ -16,20 +16,13 @@ static void leave_if_ended(DriverStream& stream) noexcept {
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) stream.leave_recording();
 }
 
-// A kernel that is recorded has the priority of its stream.
-static LaunchAttributes attributes_of(const KernelWork& work, const DriverStream& stream) noexcept {
-    return {{work.cluster[0], work.cluster[1], work.cluster[2]},
-            work.cooperative,
-            work.has_priority ? work.priority : stream.priority()};
-}
-
 GraphRecording::GraphRecording(Ref<Stream> stream, size_t nodes)
-    : stream_(std::move(stream)), thread_(handle::thread_number()) {
+    : stream_(std::move(stream)), thread_(handle::thread_number()), lost_(std::make_shared<std::atomic<bool>>(false)) {
     nodes_.reserve(nodes);
     members_.push_back({stream_, {}});
 }
 
-GraphRecording::~GraphRecording() = default;
+GraphRecording::~GraphRecording() = default;   // leave() was called
 
 void GraphRecording::begin() {
     Context& context = stream_->context();
@@ -54,19 +47,22 @@ void GraphRecording::begin() {
     captures::add(*this, number_);
 }
 
-// Begins a capture of the first stream. If this throws, there is none.
+// Begins a capture of the first stream, into the recording's graph if there is one. If this throws, there is none.
 void GraphRecording::begin_capture() {
     const driver::Table& table = stream_->table();
     Context& context = stream_->context();
-    CUresult result = table.cuStreamBeginCapture(stream_->native(), CU_STREAM_CAPTURE_MODE_RELAXED);
+    constexpr CUstreamCaptureMode kMode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult result =
+        graph_ ? table.cuStreamBeginCaptureToGraph(stream_->native(), graph_, nullptr, nullptr, 0, kMode)
+               : table.cuStreamBeginCapture(stream_->native(), kMode);
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         fail(GPO_CAPTURE_REFUSED, stream_->describe(), " is the legacy default stream, which can't be captured");
-    context.check(result, "cuStreamBeginCapture");
+    context.check(result, graph_ ? "cuStreamBeginCaptureToGraph" : "cuStreamBeginCapture");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t number = 0;
     const CUgraphNode* after = nullptr;
     size_t count = 0;
-    result = table.cuStreamGetCaptureInfo(stream_->native(), &status, &number, &graph_, &after, &count);
+    result = table.cuStreamGetCaptureInfo(stream_->native(), &status, &number, &capturing_, &after, &count);
     try {
         context.check(result, "cuStreamGetCaptureInfo");
     } catch (...) {
@@ -77,11 +73,34 @@ void GraphRecording::begin_capture() {
     number_ = number;
 }
 
+// The recording keeps its own graph and its nodes, unless the capture was broken: then the driver destroys the graph.
 void GraphRecording::give_up_capture() noexcept {
     const driver::Table& table = stream_->table();
     CUgraph graph = nullptr;
-    if (table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS && graph) table.cuGraphDestroy(graph);
-    graph_ = nullptr;
+    // A capture ends well only if nothing on streams that have joined is left to be waited for.
+    for (size_t i = 1; graph_ && i < members_.size(); ++i)
+        table.cuStreamUpdateCaptureDependencies(members_[i].stream->native(), nullptr, 0,
+                                                CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    const bool ended = table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS;
+    capturing_ = nullptr;
+    if (graph_ && ended) return;
+    if (graph_) {
+        graph_ = nullptr;
+        lost_->store(true, std::memory_order_release);
+        if (!first_refusal_) first_refusal_ = why_lost();
+        return;
+    }
+    if (ended && graph) table.cuGraphDestroy(graph);
+    placed_ = 0;
+    for (Node& node : nodes_) {
+        node.native = nullptr;
+        node.attributes_due = false;
+    }
+}
+
+ErrorPtr GraphRecording::why_lost() noexcept {
+    return make_error(GPO_CAPTURE_REFUSED, "the driver couldn't go on with the recording in a capture, and has ",
+                      "destroyed the recording's graph");
 }
 
 void GraphRecording::discard() noexcept {
@@ -139,6 +158,19 @@ void GraphRecording::leave() noexcept {
         member.stream->leave_direct(*this);
         if (!direct()) leave_if_ended(*member.stream);
     }
+    drop_graph();
+}
+
+// Does nothing unless the recording has ended badly. If the driver can't be entered, the device is lost.
+void GraphRecording::drop_graph() noexcept {
+    CUgraph graph = nullptr;
+    {
+        std::lock_guard lock(lock_);
+        graph = std::exchange(graph_, nullptr);
+    }
+    if (!graph) return;
+    DriverTry scope(stream_->context());
+    if (scope.entered()) stream_->table().cuGraphDestroy(graph);
 }
 
 CUgraph GraphRecording::end() {
@@ -155,6 +187,7 @@ CUgraph GraphRecording::end() {
         direct = this->direct();
         ended_ = direct;
         if (direct && !all_joined()) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+        graph = std::exchange(graph_, nullptr);
     }
     if (!direct) result = end_capture(&graph);
     const bool broken = result != CUDA_SUCCESS || (!direct && !graph);
@@ -222,7 +255,7 @@ bool GraphRecording::add_one(Stream& stream, const Operation& operation, NodeWor
 }
 
 bool GraphRecording::add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) {
-    return add_one(stream, operation, node_work(work, std::move(arguments)), attributes_of(work, stream));
+    return add_one(stream, operation, node_work(work, std::move(arguments)), attributes_of(work, stream.priority()));
 }
 
 bool GraphRecording::add(Stream& stream, const Operation& operation, std::span<const RowsWork> works) {
@@ -290,9 +323,11 @@ std::vector<Node> GraphRecording::direct_nodes(size_t first) const {
     return {nodes_.begin() + static_cast<ptrdiff_t>(std::min(first, nodes_.size())), nodes_.end()};
 }
 
-CUgraphNode GraphRecording::direct_native(uint32_t number) const {
+bool GraphRecording::place(uint32_t number, Node& node) const {
     std::lock_guard lock(lock_);
-    return nodes_[number].native;
+    node.native = nodes_[number].native;
+    node.attributes_due = nodes_[number].attributes_due;
+    return node.native != nullptr;
 }
 
 std::vector<Node> GraphRecording::take_direct_nodes(size_t first) {
@@ -307,22 +342,57 @@ uint32_t GraphRecording::direct_last(const DriverStream& stream, uint32_t none) 
     return last.size() == 1 ? last[0] : none;
 }
 
-void GraphRecording::set_direct_last(const DriverStream& stream, uint32_t node) {
+bool GraphRecording::set_direct_last(const DriverStream& stream, uint32_t node) {
     std::vector<uint32_t> last{node};
     std::lock_guard lock(lock_);
+    if (!direct()) return false;
     member(stream).last.swap(last);
+    return true;
 }
 
 // Whether the first stream waits for all that the others were given. Under lock_.
 bool GraphRecording::all_joined() const {
     std::vector<bool> behind(nodes_.size());
-    for (const uint32_t last : members_[0].last) behind[last] = true;
-    for (size_t i = nodes_.size(); i-- > 0;)   // nodes come behind nodes with lower numbers
-        if (behind[i])
-            for (const uint32_t before : nodes_[i].after) behind[before] = true;
+    std::vector<uint32_t> open = members_[0].last;
+    while (!open.empty()) {
+        const uint32_t node = open.back();
+        open.pop_back();
+        if (behind[node]) continue;
+        behind[node] = true;
+        open.insert(open.end(), nodes_[node].after.begin(), nodes_[node].after.end());
+    }
     return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
         return std::all_of(member.last.begin(), member.last.end(), [&](uint32_t last) { return behind[last]; });
     });
+}
+
+// --- nodes that are added by themselves ---
+
+GraphRecording::Addition::Addition(GraphRecording& recording) : recording_(&recording) {
+    // A capture of the driver has to be able to take the graph over.
+    if (!recording.stream_->table().cuStreamBeginCaptureToGraph) recording.enter_capture();
+    lock_ = std::unique_lock(recording.lock_);
+    if (recording.direct()) recording.bring_nodes();
+}
+
+void GraphRecording::Addition::note(std::span<const Node> added) {
+    std::vector<Node>& nodes = recording_->nodes_;
+    std::vector<Node> known;
+    known.reserve(added.size());
+    for (const Node& node : added) known.push_back(Node{EmptyNode{}, node.native, node.after, node.label, nullptr});
+    if (const size_t needed = nodes.size() + known.size(); needed > nodes.capacity())
+        nodes.reserve(std::max(needed, 2 * nodes.capacity()));
+    nodes.insert(nodes.end(), std::make_move_iterator(known.begin()), std::make_move_iterator(known.end()));
+    recording_->placed_ = nodes.size();
+}
+
+// Under lock_. The graph gets the nodes that it doesn't have.
+void GraphRecording::bring_nodes() {
+    Context& context = stream_->context();
+    if (lost_->load(std::memory_order_acquire)) throw Failure(why_lost());
+    if (!graph_) context.check(context.table().cuGraphCreate(&graph_, 0), "cuGraphCreate");
+    add_recorded(context, nodes_, placed_, graph_);
+    placed_ = nodes_.size();
 }
 
 // --- from a direct recording to a capture ---
@@ -331,6 +401,8 @@ void GraphRecording::enter_capture() {
     std::lock_guard lock(lock_);
     if (!direct() || ended_) return;
     DriverScope scope(stream_->context());
+    const bool lost = lost_->load(std::memory_order_acquire);
+    if (graph_ || lost) bring_nodes();
     const uint64_t before = number_;
     begin_capture();
     try {
@@ -338,9 +410,9 @@ void GraphRecording::enter_capture() {
     } catch (...) {
         give_up_capture();
         number_ = before;
-        for (Node& node : nodes_) node.native = nullptr;
         throw;
     }
+    graph_ = nullptr;   // the capture's
     for (const Point& point : points_) point.event->move_recording(before, number_, *stream_);
     captures::renumber(*this, number_);
     for (const Member& member : members_) member.stream->set_captured();
@@ -351,7 +423,8 @@ void GraphRecording::enter_capture() {
 void GraphRecording::move_into_capture(uint64_t before) {
     Context& context = stream_->context();
     const driver::Table& table = context.table();
-    for (uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].native = add_recorded(context, nodes_, i, graph_);
+    add_recorded(context, nodes_, placed_, capturing_);
+    placed_ = nodes_.size();
     struct Joint {
         explicit Joint(Context& context) : context(context) {
             context.check(context.table().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
@@ -387,9 +460,10 @@ void GraphRecording::set_dependencies(DriverStream& stream, const std::vector<ui
 
 // --- what streams report ---
 
-static std::optional<LaunchAttributes> attributes_of(const Operation& operation, const DriverStream& stream) noexcept {
+// A kernel that is recorded has the priority of its stream.
+static std::optional<LaunchAttributes> attributes_in(const DriverStream& stream, const Operation& operation) noexcept {
     const auto* launch = dynamic_cast<const LaunchKernel*>(&operation);
-    return launch ? std::optional(attributes_of(launch->record(), stream)) : std::nullopt;
+    return launch ? attributes_of(launch->record(), stream.priority()) : std::nullopt;
 }
 
 void GraphRecording::captured(DriverStream& stream, const Operation& operation, CUgraphNode node) noexcept {
@@ -399,7 +473,7 @@ void GraphRecording::captured(DriverStream& stream, const Operation& operation, 
         const Operation& what = operation.content(stream);
         Ref<const Counted> owner = what.owner();
         if (!node || (operation.work().engine == trace::Engine::none && !owner)) return;   // the operation made no node
-        made_.push_back({node, what.label(), std::move(owner), attributes_of(what, stream)});
+        made_.push_back({node, what.label(), std::move(owner), attributes_in(stream, what)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
     }

@@ -1,16 +1,23 @@
 // A recording of a stream and of all that join it, as a transaction.
 //
-// While a recording is direct, operations add nodes to it, each stream has its last nodes, and events name nodes. Where
-// only the driver can record an operation, the recording *enters the capture*: the nodes move into a capture of
-// the driver, with the streams and events where they were. From then on streams report the operations that are captured
-// (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
+// While a recording is direct, operations add nodes to it, each stream has its last nodes, and events name nodes. When
+// a node is added by itself, the driver gets a graph with the nodes so far, to which the node is added. Later nodes get
+// there with the next such addition, or after the recording.
+//
+// Where only the driver can record an operation, the recording *enters the capture*: the nodes move into a capture of
+// the driver, with the streams and events where they were. If the recording has a graph, the driver captures into that
+// graph, and the nodes stay there with the bodies of conditional nodes. From then on streams report the operations that
+// are captured (stream/captures.h). The reports give nodes their labels and owners, and a failure its reason.
 //
 // The capture is in relaxed mode: calls on other threads, and allocations, don't break it. The capture always ends with
 // the recording, and then all streams can be used again.
 //
-// Locks: `lock_` is taken inside submit locks and inside the lock of the list of listeners.
+// Locks: `lock_` is taken inside submit locks and inside the lock of the list of listeners. An Addition holds it: no
+// submit lock may be taken meanwhile.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,13 +42,32 @@ public:
     bool on_this_thread() const noexcept override;
     /// Whether the driver captures nothing.
     bool direct() const noexcept { return direct_.load(std::memory_order_acquire); }
-    /// The graph being captured, which isn't ours; NULL while the recording is direct.
-    CUgraph graph() const noexcept { return graph_; }
 
-    /// The nodes that were recorded without the driver, in order, from number `first` on. Once the capture was entered
-    /// they have native nodes. Throws std::bad_alloc.
+    /// Nodes are added by themselves. Meanwhile the recording stays direct, or stays a capture. Inside a DriverScope.
+    class Addition {
+    public:
+        /// The graph gets all nodes that were recorded. Throws Failure.
+        explicit Addition(GraphRecording& recording);
+        /// To which nodes are added. The recording keeps it.
+        CUgraph graph() const noexcept { return recording_->capturing_ ? recording_->capturing_ : recording_->graph_; }
+        /// Becomes true if the graph is destroyed before the recording ends.
+        std::shared_ptr<const std::atomic<bool>> lost() const noexcept { return recording_->lost_; }
+        bool direct() const noexcept { return recording_->direct(); }
+        /// The nodes of a direct recording, or those that were recorded before the capture.
+        std::span<const Node> nodes() const noexcept { return recording_->nodes_; }
+        /// The graph of the direct recording has got these nodes. Throws std::bad_alloc, and then nothing is noted.
+        void note(std::span<const Node> added);
+
+    private:
+        Ref<GraphRecording> recording_;
+        std::unique_lock<host::Mutex> lock_;
+    };
+
+    /// The nodes of a direct recording, in order, from number `first` on. Nodes that are in the recording's graph or in
+    /// the capture have native nodes. Throws std::bad_alloc.
     std::vector<Node> direct_nodes(size_t first) const;
-    CUgraphNode direct_native(uint32_t number) const;
+    /// Gives `node`, a copy of the node `number`, the native node. False if there is none.
+    bool place(uint32_t number, Node& node) const;
     /// The same, moved out of an ended recording.
     std::vector<Node> take_direct_nodes(size_t first);
 
@@ -67,10 +93,11 @@ public:
     /// Like last() and set_last(), in a direct recording: nodes are numbers from 0. `none`: there is none or there are
     /// several.
     uint32_t direct_last(const DriverStream& stream, uint32_t none) const;
-    void set_direct_last(const DriverStream& stream, uint32_t node);
-    /// Ends. The caller owns the graph, which is NULL if the recording was direct. Throws Failure(GPO_CAPTURE_REFUSED)
-    /// with the first reason, or Failure(GPO_OUT_OF_MEMORY) if the reason was lack of memory; the recording has ended
-    /// then too.
+    /// False if the recording is a capture by now.
+    bool set_direct_last(const DriverStream& stream, uint32_t node);
+    /// Ends. The caller owns the graph. After a direct recording the graph is NULL, or has the nodes that have a native
+    /// node. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason, or Failure(GPO_OUT_OF_MEMORY) if the reason was
+    /// lack of memory; the recording has ended then too.
     CUgraph end();
 
     void enter_capture() override;
@@ -100,9 +127,12 @@ private:
     const Member* find(const DriverStream& stream) const noexcept;
     Member& member(const DriverStream& stream);
     void begin_capture();
+    void bring_nodes();
+    void drop_graph() noexcept;
     void move_into_capture(uint64_t before);
     void set_dependencies(DriverStream& stream, const std::vector<uint32_t>& nodes);
     void give_up_capture() noexcept;
+    static ErrorPtr why_lost() noexcept;
     bool all_joined() const;
     ErrorPtr why_not_recorded(bool broken, CUresult result) const;
     void captured(DriverStream& stream, const Operation& operation, CUgraphNode node) noexcept override;
@@ -117,9 +147,13 @@ private:
     mutable host::Mutex lock_;
     // Under lock_:
     uint64_t number_ = 0;                // of the recording, then of the capture
-    CUgraph graph_ = nullptr;
+    CUgraph graph_ = nullptr;            // ours, of a direct recording to which a node was added by itself
+    CUgraph capturing_ = nullptr;        // the graph being captured, which isn't ours
+    std::shared_ptr<std::atomic<bool>> lost_;
     bool begun_ = false, ended_ = false;
-    std::vector<Node> nodes_;            // recorded without the driver
+    // Recorded without the driver. A node that was added by itself has no work here: the recipe has it.
+    std::vector<Node> nodes_;
+    size_t placed_ = 0;                  // so many of nodes_ have a native node
     std::vector<Point> points_;
     std::vector<Member> members_;        // first stream_, then the other streams that were given something
     std::vector<Made> made_;             // in the capture

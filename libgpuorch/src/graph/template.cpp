@@ -125,8 +125,7 @@ void Template::end() {
         DriverScope scope(*context_);
         const CUgraph graph = recording->end();
         std::lock_guard building(recorded->scope().building);
-        if (graph) recorded->own(graph, *recording);
-        else recorded->own(*recording);
+        recorded->own(graph, *recording);
         if (recorded->has_strays())
             fail(GPO_DRIVER_ERROR, describe(),
                  ": a node that couldn't be added couldn't be taken out of the recording");
@@ -169,10 +168,11 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     GraphRecording& recording = required_recording("the last node");
     DriverScope scope(stream.context());
     std::lock_guard building(recorded_->scope().building);
-    recorded_->read_made(*recording_);
+    recorded_->read_made(recording);
     const uint32_t number = recorded_->checked(node, "node");
-    if (recording.direct()) recording.set_direct_last(stream, number);
-    else recording.set_last(stream, recorded_->nodes()[number].native);
+    if (recording.set_direct_last(stream, number)) return;
+    recorded_->read_made(recording);   // the native nodes of what was recorded without the driver
+    recording.set_last(stream, recorded_->nodes()[number].native);
 }
 
 void Template::clear() {
@@ -194,16 +194,18 @@ void Template::copy(CUgraph original) {
 
 // --- node by node ---
 
-void Template::make_buildable(Recipe& recipe) {
+// In a recording, the caller keeps the result while it adds nodes.
+std::optional<GraphRecording::Addition> Template::make_buildable(Recipe& recipe) {
     if (recording_) {
-        required_recording("adding to it").enter_capture();
-        recipe.borrow(recording_->graph());
-        recipe.read_made(*recording_);
-        return;
+        recipe.read_made(required_recording("adding to it"));
+        std::optional<GraphRecording::Addition> addition(*recording_);
+        recipe.borrow(*addition);
+        return addition;
     }
     refuse_finished(recipe);
     recipe.make_graph();
     recipe.take_strays_out();
+    return std::nullopt;
 }
 
 void Template::refuse_finished(const Recipe& recipe) const {
@@ -242,24 +244,33 @@ uint32_t Template::add_child(std::span<const uint32_t> after, Template& child, c
 
 uint32_t Template::add_conditional(std::span<const uint32_t> after, CUgraphConditionalNodeType type,
                                    const gpo_condition& condition, std::span<gpo_template_t> bodies) {
-    return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
-        const auto first = static_cast<uint32_t>(recipe.nodes().size());
-        std::vector<Ref<Recipe>> made;
-        const uint32_t number =
-            recipe.add_conditional(type, static_cast<uint32_t>(bodies.size()), condition, numbers, made);
-        std::vector<gpo_template_t> handles;
-        try {
-            handles.reserve(made.size());
-            for (const Ref<Recipe>& body : made)
-                handles.push_back(runtime().publish<gpo_template_t>(*make<Template>(context_, body, memory_)));
-        } catch (...) {
-            for (const gpo_template_t handle : handles) gpo_template_destroy(handle);
-            recipe.remove_from(first);
-            throw;
-        }
+    if (context_->table().cuGraphConditionalHandleCreate && has_decision(condition, type)) {
+        DriverScope scope(*context_);
+        static_cast<void>(decide_kernel(*context_));   // loading takes submit locks, which build() must not
+    }
+    std::vector<gpo_template_t> handles;
+    try {
+        const uint32_t node = build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
+            const auto first = static_cast<uint32_t>(recipe.nodes().size());
+            std::vector<Ref<Recipe>> made;
+            const uint32_t number =
+                recipe.add_conditional(type, static_cast<uint32_t>(bodies.size()), condition, numbers, made);
+            try {
+                handles.reserve(made.size());
+                for (const Ref<Recipe>& body : made)
+                    handles.push_back(runtime().publish<gpo_template_t>(*make<Template>(context_, body, memory_)));
+            } catch (...) {
+                recipe.remove_from(first);
+                throw;
+            }
+            return number;
+        });
         std::copy(handles.begin(), handles.end(), bodies.begin());
-        return number;
-    });
+        return node;
+    } catch (...) {
+        for (const gpo_template_t handle : handles) gpo_template_destroy(handle);
+        throw;
+    }
 }
 
 uint32_t Template::add_allocation(std::span<const uint32_t> after, uint64_t bytes, uint64_t& address) {
@@ -291,7 +302,7 @@ void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& cond
     DriverScope scope(*context_);
     Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
-    make_buildable(recipe);
+    const std::optional<GraphRecording::Addition> addition = make_buildable(recipe);
     if (&decided->scope() != &recipe.scope())
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", conditional_in.describe(), " are not of one template");
     if (decided->abandoned())

@@ -64,11 +64,13 @@ public:
             refuse_in_body(recipe, name(work), std::is_same_v<Work, EventWork>);
             if (recipe.fixed()) {
                 const ScratchGraph scratch(*context_);
-                return recipe.add_from(native(scratch, {}, work), label, std::move(owner), std::move(numbers));
+                return recipe.add_from(native(scratch, {}, work), label, std::move(owner), attributes_of(work),
+                                       std::move(numbers));
             }
             std::vector<CUgraphNode> before;
             for (const uint32_t number : numbers) before.push_back(recipe.nodes()[number].native);
-            return recipe.add(native(recipe.graph(), before, work), label, std::move(owner), std::move(numbers));
+            return recipe.add(native(recipe.graph(), before, work), label, std::move(owner), attributes_of(work),
+                              std::move(numbers));
         });
     }
     /// Adds a node of another kind.
@@ -131,7 +133,7 @@ private:
         return node;
     }
     Recipe& newest() const noexcept { return recorded_ ? *recorded_ : *current_; }
-    void make_buildable(Recipe& recipe);
+    std::optional<GraphRecording::Addition> make_buildable(Recipe& recipe);
     void refuse_finished(const Recipe& recipe) const;
     void discard() noexcept;
     void stop_recording() noexcept;
@@ -167,8 +169,10 @@ uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     DriverScope scope(*context_);
     Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
-    make_buildable(recipe);
-    return add(recipe, recipe.numbers_of(after)) + 1;
+    std::optional<GraphRecording::Addition> addition = make_buildable(recipe);
+    const uint32_t made = add(recipe, recipe.numbers_of(after)) + 1;
+    if (addition) recipe.tell(*addition);
+    return made;
 }
 
 template <>

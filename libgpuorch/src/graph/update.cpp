@@ -72,9 +72,13 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         copy_text(report.reason, "the driver updates no graph that allocates or frees memory");
         return false;
     }
+    const Works works(*recipe, *instance_.built);
     Instance next = prepare(recipe, instance_.built, *recipe);
+    std::vector<NodeWork> patched;
+    for (const Patched& each : next.patched) patched.push_back(works[each.node]);
     enable_all();
-    if (patch_differences(*recipe)) {
+    if (patch_differences(*recipe, works)) {
+        for (size_t i = 0; i < patched.size(); ++i) next.patched[i].work = std::move(patched[i]);
         take_over(std::move(next));
         return true;
     }
@@ -102,19 +106,22 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
 
 // False if the recipes differ in more than patchable work, or if the driver refuses a patch. Then the old work is put
 // back. If the driver refuses even that, the driver's update, which is tried next, repairs the graph.
-bool Graph::patch_differences(const Recipe& recipe) {
+bool Graph::patch_differences(const Recipe& recipe, const Works& works) {
+    const Works before(*instance_.recipe, *instance_.built);
     std::vector<const NodeWork*> now;
-    for (const Node& node : instance_.recipe->nodes()) now.push_back(&node.work);
+    for (uint32_t i = 0; i < instance_.recipe->nodes().size(); ++i) now.push_back(&before[i]);
     for (const Patched& patched : instance_.patched) now[patched.node] = &patched.work;
-    const auto differ = patchable_differences(*instance_.recipe, recipe, now);
-    // The driver's update costs no more than many patches, if the driver has a graph of the recipe.
-    if (!differ || (recipe.has_graph() && differ->size() > now.size() / 2)) return false;
+    const auto differ = patchable_differences(*instance_.recipe, recipe, now, works);
+    if (!differ) return false;
+    // The driver's update costs no more than many patches, if the driver has a graph of the recipe. The driver doesn't
+    // update a graph whose conditions have other handles.
+    if (recipe.has_graph() && recipe.sections().size() == 1 && differ->size() > now.size() / 2) return false;
     const auto patch = [&](uint32_t node, const NodeWork& work) {
         return patch_node(context(), exec_, instance_.natives[node], work);
     };
     for (size_t i = 0; i < differ->size(); ++i) {
         const uint32_t node = (*differ)[i];
-        if (patch(node, recipe.nodes()[node].work) == CUDA_SUCCESS) continue;
+        if (patch(node, works[node]) == CUDA_SUCCESS) continue;
         for (size_t back = 0; back <= i; ++back) patch((*differ)[back], *now[(*differ)[back]]);
         return false;
     }

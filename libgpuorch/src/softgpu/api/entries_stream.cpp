@@ -208,7 +208,21 @@ CUresult CUDAAPI begin_capture_entry(CUstream handle, CUstreamCaptureMode mode) 
         require(mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
         host::Lock hold(machine.lock);
         current_context(machine);
-        begin_capture(machine, stream_of(machine, handle), mode);
+        begin_capture(machine, stream_of(machine, handle), mode, nullptr, {});
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI begin_capture_to_graph(CUstream handle, CUgraph into, const CUgraphNode* after,
+                                        const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED && !edges);
+        host::Lock hold(machine.lock);
+        current_context(machine);
+        Graph& graph = graph_of(machine, into);
+        require(!graph.capturing);
+        require(!graph.owner, CUDA_ERROR_NOT_SUPPORTED);   // a failed capture destroys its graph
+        begin_capture(machine, stream_of(machine, handle), mode, &graph, nodes_of(machine, graph, after, count));
         return CUDA_SUCCESS;
     });
 }
@@ -283,6 +297,7 @@ void fill_stream_entries(driver::Table& table) noexcept {
     table.cuStreamWaitValue32 = wait_value;
     table.cuStreamIsCapturing = is_capturing;
     table.cuStreamBeginCapture = begin_capture_entry;
+    table.cuStreamBeginCaptureToGraph = begin_capture_to_graph;
     table.cuStreamEndCapture = end_capture_entry;
     table.cuStreamGetCaptureInfo = capture_info;
     table.cuStreamUpdateCaptureDependencies = update_dependencies;

@@ -65,7 +65,8 @@ void refuse_beside_capture(Machine& machine) {
     if (unsafe) refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-void begin_capture(Machine& machine, Stream& stream, CUstreamCaptureMode mode) {
+void begin_capture(Machine& machine, Stream& stream, CUstreamCaptureMode mode, Graph* into,
+                   std::vector<GraphNode*> after) {
     require(!stream.legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     require(!stream.capture, CUDA_ERROR_ILLEGAL_STATE);
     auto capture = std::make_shared<Capture>();
@@ -75,14 +76,14 @@ void begin_capture(Machine& machine, Stream& stream, CUstreamCaptureMode mode) {
     capture->origin = &stream;
     capture->streams.push_back(&stream);
     machine.captures.reserve(machine.captures.size() + 1);
-    capture->graph = &machine.graphs.create();
+    capture->graph = into ? into : &machine.graphs.create();
     capture->graph->capturing = true;
     capture->id = ++machine.next_capture_id;
     if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) machine.strict_captures.fetch_add(1, std::memory_order_release);
     machine.captures.push_back(capture);
     machine.capturing.fetch_add(1, std::memory_order_release);
     stream.capture_origin = true;
-    stream.depends.clear();
+    stream.depends = std::move(after);
     stream.capture = std::move(capture);
 }
 

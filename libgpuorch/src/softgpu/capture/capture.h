@@ -30,7 +30,7 @@ struct Capture {
     uint64_t thread = 0;                 // the thread that began the capture
     Context* context = nullptr;
     Stream* origin = nullptr;
-    Graph* graph = nullptr;              // the recorded nodes; the caller's when the capture ends well
+    Graph* graph = nullptr;              // the recorded nodes; the caller's when the capture ends well, else destroyed
     std::vector<Stream*> streams;        // in the capture
     bool invalidated = false;
 };
@@ -43,7 +43,9 @@ CUstreamCaptureMode exchange_capture_mode(CUstreamCaptureMode) noexcept;
 void refuse_beside_capture(Machine&);
 
 // Lock held.
-void begin_capture(Machine&, Stream&, CUstreamCaptureMode);
+/// `into`: the caller's graph, which gets the nodes; NULL: a new one. `after`: nodes of `into` that the stream's first
+/// node follows.
+void begin_capture(Machine&, Stream&, CUstreamCaptureMode, Graph* into, std::vector<GraphNode*> after);
 /// Ends the capture. The streams leave the capture even on failure, unless the call itself was wrong.
 CUresult end_capture(Machine&, Stream&, CUgraph*);
 /// Takes every stream out of the capture and its graph with it.

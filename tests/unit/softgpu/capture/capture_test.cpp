@@ -241,3 +241,41 @@ TEST_CASE("captures end where and how they may") {
     OK(gpu.cu->cuStreamDestroy(b));   // in the middle of its capture
     OK(gpu.cu->cuStreamSynchronize(a));
 }
+
+TEST_CASE("a capture into a graph of the caller's adds to it, and destroys it if the capture breaks") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream(), other = gpu.stream();
+    const CUdeviceptr data = gpu.memory(16);
+    const auto into = [&](CUstream on, CUgraph graph, const CUgraphNode* after, size_t count) {
+        return gpu.cu->cuStreamBeginCaptureToGraph(on, graph, after, nullptr, count, CU_STREAM_CAPTURE_MODE_RELAXED);
+    };
+    CUgraph graph = nullptr, made = nullptr, elsewhere = nullptr;
+    CUgraphNode first = nullptr, foreign = nullptr;
+    CUgraphNodeParams params{};
+    params.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    for (CUgraph* each : {&graph, &elsewhere}) OK(gpu.cu->cuGraphCreate(each, 0));
+    OK(gpu.cu->cuGraphAddNode(&first, graph, nullptr, 0, &params));
+    OK(gpu.cu->cuGraphAddNode(&foreign, elsewhere, nullptr, 0, &params));
+    IS(into(stream, graph, &foreign, 1), CUDA_ERROR_INVALID_VALUE);
+    IS(into(nullptr, graph, nullptr, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    OK(into(stream, graph, &first, 1));
+    IS(into(other, graph, nullptr, 0), CUDA_ERROR_INVALID_VALUE);   // one capture at a time
+    OK(gpu.cu->cuMemsetD32Async(data, 5, 1, stream));
+    IS(gpu.cu->cuGraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuStreamEndCapture(stream, &made));
+    CHECK(made == graph);
+    CHECK(node_count(gpu, graph) == 2);
+    CUgraphNode nodes[2] = {}, before = nullptr;
+    size_t count = 2;
+    OK(gpu.cu->cuGraphGetNodes(graph, nodes, &count));
+    count = 1;
+    OK(gpu.cu->cuGraphNodeGetDependencies(nodes[1], &before, &count));
+    CHECK(before == first);
+    // A capture that breaks, and one that isn't joined.
+    OK(into(stream, graph, nullptr, 0));
+    IS(gpu.cu->cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    IS(gpu.cu->cuStreamEndCapture(stream, &made), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    IS(gpu.cu->cuGraphGetNodes(graph, nullptr, &count), CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuGraphDestroy(elsewhere));
+    OK(gpu.cu->cuStreamSynchronize(stream));
+}
