@@ -36,12 +36,14 @@ struct NodesRig : DirectRig {
         uint32_t node = last(recorded, of);
         CHECK_OK(gpo_template_add_if(recorded, &node, node ? 1 : 0, &condition, body.out(), nullptr, &node));
         CHECK_OK(gpo_template_set_last_node(recorded, of, node));
+        CHECK(last(recorded, of) == node);   // and no other
         return node;
     }
     uint32_t put_while(gpo_template_t recorded, gpo_stream_t of, const gpo_condition& condition, Template& body) {
         uint32_t node = last(recorded, of);
         CHECK_OK(gpo_template_add_while(recorded, &node, node ? 1 : 0, &condition, body.out(), &node));
         CHECK_OK(gpo_template_set_last_node(recorded, of, node));
+        CHECK(last(recorded, of) == node);   // and no other
         return node;
     }
     void put_add(gpo_stream_t of, uint32_t word, uint32_t by) { CHECK_OK(launch(of, add, 1, 1, at(word), by)); }
@@ -571,6 +573,45 @@ TEST_CASE("direct: a capture that breaks while a recording enters it takes the b
     rig.on = rig.stream("again");
     rig.record_both(recorded, 1, 4);
     rig.check_both(make_graph(recorded), true, 4);
+}
+
+TEST_CASE("direct: a recording enters no capture while a node is added") {
+    struct Asks {
+        static std::thread& thread() {
+            static std::thread asks;
+            return asks;
+        }
+    };
+    static gpo_stream_t of = nullptr;
+    static uint64_t captures_meanwhile = 0;
+    NodesRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.put_step(rig.on, 0, 2);
+    of = rig.on;
+    const auto watch = [](Function, uint64_t number) noexcept {
+        if (number != 3) return;   // the node itself
+        Asks::thread() = std::thread([] {
+            void* native = nullptr;
+            CHECK_OK(gpo_stream_get_native(of, &native));
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        captures_meanwhile = captures_to_graph();
+    };
+    driver_faults::arm({Function::cuGraphAddNode, UINT64_MAX, CUDA_SUCCESS, false, watch});
+    CHECK(rig.node(recorded, rig.step, rig.at(0), 3, {2}) == 3);
+    Asks::thread().join();
+    driver_faults::disarm();
+    CHECK(captures_meanwhile == 0);
+    CHECK(captures_to_graph() == 1);
+    CHECK_OK(gpo_template_set_last_node(recorded, rig.on, 3));
+    rig.put_step(rig.on, 0, 4);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 4);
+    Graph graph = make_graph(recorded);
+    rig.run_again(graph);
+    CHECK(rig.word(0) == ((1 * 3 + 2) * 3 + 3) * 3 + 4);
 }
 
 TEST_CASE("direct: no node is lost where nodes are added while another thread asks for the native handle") {
