@@ -275,6 +275,28 @@ TEST_CASE("direct: a conditional on a stream for which the first stream doesn't 
     CHECK(rig.word(1) == 3);
 }
 
+TEST_CASE("direct: the driver's graph of a recording that fails or is cancelled is destroyed, and its template goes on") {
+    for (const bool cancelled : {false, true}) {
+        CAPTURE(cancelled);
+        NodesRig rig;
+        Template recorded = make_template(rig);
+        rig.begin(recorded);
+        rig.put_step(rig.on, 0, 1);
+        rig.node(recorded, rig.step, rig.at(1), 3);
+        rig.fork();
+        rig.put_step(rig.side, 2, 1);
+        if (cancelled) CHECK_OK(gpo_template_cancel(recorded));
+        else CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+        CHECK(driver_calls::count(Function::cuGraphCreate) == 1);
+        CHECK(driver_calls::count(Function::cuGraphDestroy) == 1);
+        CHECK(rig.node(recorded, rig.step, rig.at(0), 5) == 1);
+        Graph graph = make_graph(recorded);
+        rig.run_again(graph);
+        CHECK(rig.word(0) == 5);
+        CHECK(rig.word(1) == 0);
+    }
+}
+
 TEST_CASE("direct: nodes of all kinds are added to a recording, which stays direct or goes on in a capture") {
     for (const bool captured : {false, true}) {
         CAPTURE(captured);
@@ -364,6 +386,7 @@ TEST_CASE("direct: what an added node uses stays with the recording, and nodes c
     const auto unloaded = [] { return driver_calls::count(Function::cuModuleUnload); };
     for (int64_t waited = 0; unloaded() == 0 && waited < kPatience; waited += 1'000'000)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));   // another unload would come at once
     CHECK(unloaded() == 1);
     CHECK(rig.node(recorded, rig.step, rig.at(5), 3, {3}) == 4);
     Graph graph = make_graph(recorded);
