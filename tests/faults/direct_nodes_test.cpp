@@ -36,12 +36,14 @@ struct NodesRig : DirectRig {
         uint32_t node = last(recorded, of);
         CHECK_OK(gpo_template_add_if(recorded, &node, node ? 1 : 0, &condition, body.out(), nullptr, &node));
         CHECK_OK(gpo_template_set_last_node(recorded, of, node));
+        CHECK(last(recorded, of) == node);   // and no other
         return node;
     }
     uint32_t put_while(gpo_template_t recorded, gpo_stream_t of, const gpo_condition& condition, Template& body) {
         uint32_t node = last(recorded, of);
         CHECK_OK(gpo_template_add_while(recorded, &node, node ? 1 : 0, &condition, body.out(), &node));
         CHECK_OK(gpo_template_set_last_node(recorded, of, node));
+        CHECK(last(recorded, of) == node);   // and no other
         return node;
     }
     void put_add(gpo_stream_t of, uint32_t word, uint32_t by) { CHECK_OK(launch(of, add, 1, 1, at(word), by)); }
@@ -273,6 +275,28 @@ TEST_CASE("direct: a conditional on a stream for which the first stream doesn't 
     CHECK(rig.word(1) == 3);
 }
 
+TEST_CASE("direct: the driver's graph of a recording that fails or is cancelled is destroyed, and its template goes on") {
+    for (const bool cancelled : {false, true}) {
+        CAPTURE(cancelled);
+        NodesRig rig;
+        Template recorded = make_template(rig);
+        rig.begin(recorded);
+        rig.put_step(rig.on, 0, 1);
+        rig.node(recorded, rig.step, rig.at(1), 3);
+        rig.fork();
+        rig.put_step(rig.side, 2, 1);
+        if (cancelled) CHECK_OK(gpo_template_cancel(recorded));
+        else CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(recorded));
+        CHECK(driver_calls::count(Function::cuGraphCreate) == 1);
+        CHECK(driver_calls::count(Function::cuGraphDestroy) == 1);
+        CHECK(rig.node(recorded, rig.step, rig.at(0), 5) == 1);
+        Graph graph = make_graph(recorded);
+        rig.run_again(graph);
+        CHECK(rig.word(0) == 5);
+        CHECK(rig.word(1) == 0);
+    }
+}
+
 TEST_CASE("direct: nodes of all kinds are added to a recording, which stays direct or goes on in a capture") {
     for (const bool captured : {false, true}) {
         CAPTURE(captured);
@@ -362,6 +386,7 @@ TEST_CASE("direct: what an added node uses stays with the recording, and nodes c
     const auto unloaded = [] { return driver_calls::count(Function::cuModuleUnload); };
     for (int64_t waited = 0; unloaded() == 0 && waited < kPatience; waited += 1'000'000)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));   // another unload would come at once
     CHECK(unloaded() == 1);
     CHECK(rig.node(recorded, rig.step, rig.at(5), 3, {3}) == 4);
     Graph graph = make_graph(recorded);
@@ -571,6 +596,45 @@ TEST_CASE("direct: a capture that breaks while a recording enters it takes the b
     rig.on = rig.stream("again");
     rig.record_both(recorded, 1, 4);
     rig.check_both(make_graph(recorded), true, 4);
+}
+
+TEST_CASE("direct: a recording enters no capture while a node is added") {
+    struct Asks {
+        static std::thread& thread() {
+            static std::thread asks;
+            return asks;
+        }
+    };
+    static gpo_stream_t of = nullptr;
+    static uint64_t captures_meanwhile = 0;
+    NodesRig rig;
+    Template recorded = make_template(rig);
+    rig.begin(recorded);
+    rig.put_step(rig.on, 0, 1);
+    rig.put_step(rig.on, 0, 2);
+    of = rig.on;
+    const auto watch = [](Function, uint64_t number) noexcept {
+        if (number != 3) return;   // the node itself
+        Asks::thread() = std::thread([] {
+            void* native = nullptr;
+            CHECK_OK(gpo_stream_get_native(of, &native));
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        captures_meanwhile = captures_to_graph();
+    };
+    driver_faults::arm({Function::cuGraphAddNode, UINT64_MAX, CUDA_SUCCESS, false, watch});
+    CHECK(rig.node(recorded, rig.step, rig.at(0), 3, {2}) == 3);
+    Asks::thread().join();
+    driver_faults::disarm();
+    CHECK(captures_meanwhile == 0);
+    CHECK(captures_to_graph() == 1);
+    CHECK_OK(gpo_template_set_last_node(recorded, rig.on, 3));
+    rig.put_step(rig.on, 0, 4);
+    CHECK_OK(gpo_template_end(recorded));
+    CHECK(figures_of(recorded).nodes == 4);
+    Graph graph = make_graph(recorded);
+    rig.run_again(graph);
+    CHECK(rig.word(0) == ((1 * 3 + 2) * 3 + 3) * 3 + 4);
 }
 
 TEST_CASE("direct: no node is lost where nodes are added while another thread asks for the native handle") {
