@@ -56,7 +56,7 @@ gpo_compile_options compile_options() {
 
 /// Runs a body, from any place where the library calls it.
 struct Body {
-    const std::function<void()>& run;
+    const Lambda& run;
     int came = 0;
     void call() {
         ++came;
@@ -422,7 +422,7 @@ void World::renew() {
     gpo_cq_wait(cq, 0);
 }
 
-void World::inside(Inside what, const std::function<void()>& run) {
+void World::inside(Inside what, const Lambda& run) {
     Body body{run};
     const auto throws = [](void*, const gpo_completion*, const gpo_error*) { throw 20; };
     const auto source = good_gpo_source();
@@ -603,7 +603,7 @@ gpo_pipeline_options World::good_gpo_pipeline_options() { return pipeline_option
 
 void assert_call(const Assertion& where, const char* call, gpo_status expected, const Handles& given, gpo_status got) {
     assert_status(where, call, expected, got);
-    if (got < 10 || got >= 50 || got != expected || given.empty()) return;
+    if (got < 10 || got >= 50 || got != expected || given.size() == 0) return;
     const gpo_error error = last_error();
     std::string wrong;
     if (error.status != got) {

@@ -30,7 +30,7 @@ gpo_memory_info info_of(const Gpu& gpu, uint64_t address) {
     return info;
 }
 
-bool exists(const Gpu& gpu, uint64_t address) { return info_of(gpu, address).kind != GPO_MEMORY_PAGEABLE; }
+bool is_allocated(const Gpu& gpu, uint64_t address) { return info_of(gpu, address).kind != GPO_MEMORY_PAGEABLE; }
 
 /// A template that writes 5 into its device memory and copies the word to its host memory. A kernel adds 0 there, and
 /// then the device memory is copied to word 0. (A launch with a copy from host to host may block in the driver.)
@@ -43,8 +43,8 @@ struct Owner {
         rig.copy(made, rig.at(0), device, {rig.node(made, rig.add, address_of(host), 0, {copy})});
     }
     bool exists() const {
-        const bool there = ::exists(rig, device);
-        CHECK(::exists(rig, address_of(host)) == there);
+        const bool there = is_allocated(rig, device);
+        CHECK(is_allocated(rig, address_of(host)) == there);
         return there;
     }
     WordsRig& rig;
@@ -190,14 +190,14 @@ TEST_CASE("memory of a body is its template's, and stays for as long as that") {
         rig.copy(body, rig.at(0), device, {rig.node(body, rig.put, device, 8)});
     }
     CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    CHECK(exists(rig, device));
+    CHECK(is_allocated(rig, device));
     Graph graph = make_graph(deciding);
     deciding.reset();
     rig.run(graph);
     CHECK(rig.word(0) == 8);
     graph.reset();
     CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    CHECK_FALSE(exists(rig, device));
+    CHECK_FALSE(is_allocated(rig, device));
 }
 
 TEST_CASE("memory of a template that another template's graph was set to stays until that is set to something else") {
@@ -211,13 +211,13 @@ TEST_CASE("memory of a template that another template's graph was set to stays u
     REQUIRE_OK(gpo_graph_set(graph, "word", &owner.device, sizeof owner.device));
     owner.made.reset();
     CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    CHECK(exists(rig, owner.device));
+    CHECK(is_allocated(rig, owner.device));
     CHECK(figures_of(user).waiting_frees == 1);
     rig.run(graph);
     const uint64_t word = rig.at(1);
     REQUIRE_OK(gpo_graph_set(graph, "word", &word, sizeof word));
     CHECK_OK(gpo_device_wait(rig.device, kPatience));
-    CHECK_FALSE(exists(rig, owner.device));
+    CHECK_FALSE(is_allocated(rig, owner.device));
     CHECK(figures_of(user).waiting_frees == 0);
 }
 
