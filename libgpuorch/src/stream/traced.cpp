@@ -1,5 +1,6 @@
 #include "stream/traced.h"
 
+#include "stream/driver_stream.h"
 #include "stream/operation_span.h"
 
 namespace gpo {
