@@ -72,6 +72,28 @@ def bindings():
         say("bindings: made anew they are the same", code == 0, output)
 
 
+def layouts():
+    """Sizes, alignments and offsets of all structs, as rustc computes them, are those of abi.json, which are C's."""
+    abi = json.loads((LIBRARY_SOURCE / "abi.json").read_text())
+    lines = ["#![allow(dead_code, non_camel_case_types)]", "use core::mem::{align_of, offset_of};",
+             f'include!("{WORKSPACE}/gpuorch-sys/src/bindings.rs");']
+    equal = lambda found, value: lines.append(f"const _: () = assert!({found} == {value});")
+    for struct in abi["structs"]:
+        equal(f"size_of::<{struct['name']}>()", struct["size"])
+        equal(f"align_of::<{struct['name']}>()", struct["align"])
+        for field in struct["fields"]:
+            equal(f"offset_of!({struct['name']}, {'type_' if field['name'] == 'type' else field['name']})", field["offset"])
+    for function in abi["functions"]:
+        equal(f"offset_of!(gpo_api, {function['name'].removeprefix('gpo_')})", function["offset"])
+    folder = TARGET / "layouts"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "layouts.rs").write_text("\n".join(lines) + "\n")
+    rustc = "rustc" if PROGRAM == "cargo" else PROGRAM.with_name("rustc")
+    outcome = subprocess.run([rustc, "--edition=2024", "--crate-type=lib", "--emit=metadata", "--out-dir", folder, folder / "layouts.rs"],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    say("bindings: structs and the table are laid out as in C", outcome.returncode == 0, outcome.stdout)
+
+
 def clippy():
     code, output = cargo("clippy", "--version")
     if code != 0:
@@ -225,10 +247,10 @@ def documentation():
     say("rustdoc, with all features", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, manifests, clippy, oldest, documentation, messages, package,
-                                          vendored, miri, asan)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, layouts, manifests, clippy, oldest, documentation, messages,
+                                          package, vendored, miri, asan)}
 
-ALWAYS = ("counted", "bindings", "manifests")    # the others are slow: they build the crates in other ways
+ALWAYS = ("counted", "bindings", "layouts", "manifests")    # the others are slow: they build the crates in other ways
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]

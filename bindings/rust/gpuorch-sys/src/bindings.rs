@@ -362,35 +362,6 @@ pub struct gpo_error {
     pub object: [::core::ffi::c_char; 64usize],
     pub message: [::core::ffi::c_char; 512usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_error"][::core::mem::size_of::<gpo_error>() - 664usize];
-    ["Alignment of gpo_error"][::core::mem::align_of::<gpo_error>() - 8usize];
-    [
-        "Offset of field: gpo_error::struct_size",
-    ][::core::mem::offset_of!(gpo_error, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_error::status",
-    ][::core::mem::offset_of!(gpo_error, status) - 4usize];
-    [
-        "Offset of field: gpo_error::native_code",
-    ][::core::mem::offset_of!(gpo_error, native_code) - 8usize];
-    [
-        "Offset of field: gpo_error::native_domain",
-    ][::core::mem::offset_of!(gpo_error, native_domain) - 12usize];
-    [
-        "Offset of field: gpo_error::operation",
-    ][::core::mem::offset_of!(gpo_error, operation) - 16usize];
-    [
-        "Offset of field: gpo_error::function",
-    ][::core::mem::offset_of!(gpo_error, function) - 24usize];
-    [
-        "Offset of field: gpo_error::object",
-    ][::core::mem::offset_of!(gpo_error, object) - 88usize];
-    [
-        "Offset of field: gpo_error::message",
-    ][::core::mem::offset_of!(gpo_error, message) - 152usize];
-};
 pub type gpo_log_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -412,45 +383,6 @@ pub struct gpo_runtime_options {
     pub cache: *const ::core::ffi::c_char,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_runtime_options",
-    ][::core::mem::size_of::<gpo_runtime_options>() - 64usize];
-    [
-        "Alignment of gpo_runtime_options",
-    ][::core::mem::align_of::<gpo_runtime_options>() - 8usize];
-    [
-        "Offset of field: gpo_runtime_options::struct_size",
-    ][::core::mem::offset_of!(gpo_runtime_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_runtime_options::flags",
-    ][::core::mem::offset_of!(gpo_runtime_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_runtime_options::device",
-    ][::core::mem::offset_of!(gpo_runtime_options, device) - 8usize];
-    [
-        "Offset of field: gpo_runtime_options::log",
-    ][::core::mem::offset_of!(gpo_runtime_options, log) - 16usize];
-    [
-        "Offset of field: gpo_runtime_options::log_user",
-    ][::core::mem::offset_of!(gpo_runtime_options, log_user) - 24usize];
-    [
-        "Offset of field: gpo_runtime_options::log_level",
-    ][::core::mem::offset_of!(gpo_runtime_options, log_level) - 32usize];
-    [
-        "Offset of field: gpo_runtime_options::completion_mode",
-    ][::core::mem::offset_of!(gpo_runtime_options, completion_mode) - 36usize];
-    [
-        "Offset of field: gpo_runtime_options::schedule_seed",
-    ][::core::mem::offset_of!(gpo_runtime_options, schedule_seed) - 40usize];
-    [
-        "Offset of field: gpo_runtime_options::cache",
-    ][::core::mem::offset_of!(gpo_runtime_options, cache) - 48usize];
-    [
-        "Offset of field: gpo_runtime_options::label",
-    ][::core::mem::offset_of!(gpo_runtime_options, label) - 56usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_driver_info {
@@ -461,31 +393,6 @@ pub struct gpo_driver_info {
     pub name: [::core::ffi::c_char; 16usize],
     pub reason: [::core::ffi::c_char; 256usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_driver_info"][::core::mem::size_of::<gpo_driver_info>() - 288usize];
-    [
-        "Alignment of gpo_driver_info",
-    ][::core::mem::align_of::<gpo_driver_info>() - 4usize];
-    [
-        "Offset of field: gpo_driver_info::struct_size",
-    ][::core::mem::offset_of!(gpo_driver_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_driver_info::version",
-    ][::core::mem::offset_of!(gpo_driver_info, version) - 4usize];
-    [
-        "Offset of field: gpo_driver_info::software",
-    ][::core::mem::offset_of!(gpo_driver_info, software) - 8usize];
-    [
-        "Offset of field: gpo_driver_info::device_count",
-    ][::core::mem::offset_of!(gpo_driver_info, device_count) - 12usize];
-    [
-        "Offset of field: gpo_driver_info::name",
-    ][::core::mem::offset_of!(gpo_driver_info, name) - 16usize];
-    [
-        "Offset of field: gpo_driver_info::reason",
-    ][::core::mem::offset_of!(gpo_driver_info, reason) - 32usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_statistics {
@@ -507,62 +414,6 @@ pub struct gpo_statistics {
     pub module_loads: u64,
     pub put_off: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_statistics"][::core::mem::size_of::<gpo_statistics>() - 128usize];
-    ["Alignment of gpo_statistics"][::core::mem::align_of::<gpo_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_statistics::live_objects",
-    ][::core::mem::offset_of!(gpo_statistics, live_objects) - 4usize];
-    [
-        "Offset of field: gpo_statistics::launches",
-    ][::core::mem::offset_of!(gpo_statistics, launches) - 8usize];
-    [
-        "Offset of field: gpo_statistics::copies",
-    ][::core::mem::offset_of!(gpo_statistics, copies) - 16usize];
-    [
-        "Offset of field: gpo_statistics::copied_bytes",
-    ][::core::mem::offset_of!(gpo_statistics, copied_bytes) - 24usize];
-    [
-        "Offset of field: gpo_statistics::fills",
-    ][::core::mem::offset_of!(gpo_statistics, fills) - 32usize];
-    [
-        "Offset of field: gpo_statistics::notifies",
-    ][::core::mem::offset_of!(gpo_statistics, notifies) - 40usize];
-    [
-        "Offset of field: gpo_statistics::completions",
-    ][::core::mem::offset_of!(gpo_statistics, completions) - 48usize];
-    [
-        "Offset of field: gpo_statistics::failures",
-    ][::core::mem::offset_of!(gpo_statistics, failures) - 56usize];
-    [
-        "Offset of field: gpo_statistics::holds",
-    ][::core::mem::offset_of!(gpo_statistics, holds) - 64usize];
-    [
-        "Offset of field: gpo_statistics::device_allocations",
-    ][::core::mem::offset_of!(gpo_statistics, device_allocations) - 72usize];
-    [
-        "Offset of field: gpo_statistics::host_registrations",
-    ][::core::mem::offset_of!(gpo_statistics, host_registrations) - 80usize];
-    [
-        "Offset of field: gpo_statistics::pageable_copies",
-    ][::core::mem::offset_of!(gpo_statistics, pageable_copies) - 88usize];
-    [
-        "Offset of field: gpo_statistics::pageable_bytes",
-    ][::core::mem::offset_of!(gpo_statistics, pageable_bytes) - 96usize];
-    [
-        "Offset of field: gpo_statistics::legacy_stream_uses",
-    ][::core::mem::offset_of!(gpo_statistics, legacy_stream_uses) - 104usize];
-    [
-        "Offset of field: gpo_statistics::module_loads",
-    ][::core::mem::offset_of!(gpo_statistics, module_loads) - 112usize];
-    [
-        "Offset of field: gpo_statistics::put_off",
-    ][::core::mem::offset_of!(gpo_statistics, put_off) - 120usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_device_properties {
@@ -595,104 +446,6 @@ pub struct gpo_device_properties {
     pub memory_pools: u32,
     pub batched_copies: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_device_properties",
-    ][::core::mem::size_of::<gpo_device_properties>() - 312usize];
-    [
-        "Alignment of gpo_device_properties",
-    ][::core::mem::align_of::<gpo_device_properties>() - 8usize];
-    [
-        "Offset of field: gpo_device_properties::struct_size",
-    ][::core::mem::offset_of!(gpo_device_properties, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_device_properties::native_ordinal",
-    ][::core::mem::offset_of!(gpo_device_properties, native_ordinal) - 4usize];
-    [
-        "Offset of field: gpo_device_properties::name",
-    ][::core::mem::offset_of!(gpo_device_properties, name) - 8usize];
-    [
-        "Offset of field: gpo_device_properties::uuid",
-    ][::core::mem::offset_of!(gpo_device_properties, uuid) - 136usize];
-    [
-        "Offset of field: gpo_device_properties::pci_address",
-    ][::core::mem::offset_of!(gpo_device_properties, pci_address) - 152usize];
-    [
-        "Offset of field: gpo_device_properties::numa_node",
-    ][::core::mem::offset_of!(gpo_device_properties, numa_node) - 184usize];
-    [
-        "Offset of field: gpo_device_properties::compute_capability_major",
-    ][::core::mem::offset_of!(gpo_device_properties, compute_capability_major)
-        - 188usize];
-    [
-        "Offset of field: gpo_device_properties::compute_capability_minor",
-    ][::core::mem::offset_of!(gpo_device_properties, compute_capability_minor)
-        - 192usize];
-    [
-        "Offset of field: gpo_device_properties::multiprocessors",
-    ][::core::mem::offset_of!(gpo_device_properties, multiprocessors) - 196usize];
-    [
-        "Offset of field: gpo_device_properties::copy_engines",
-    ][::core::mem::offset_of!(gpo_device_properties, copy_engines) - 200usize];
-    [
-        "Offset of field: gpo_device_properties::warp_size",
-    ][::core::mem::offset_of!(gpo_device_properties, warp_size) - 204usize];
-    [
-        "Offset of field: gpo_device_properties::max_threads_per_block",
-    ][::core::mem::offset_of!(gpo_device_properties, max_threads_per_block) - 208usize];
-    [
-        "Offset of field: gpo_device_properties::max_threads_per_multiprocessor",
-    ][::core::mem::offset_of!(gpo_device_properties, max_threads_per_multiprocessor)
-        - 212usize];
-    [
-        "Offset of field: gpo_device_properties::clock_khz",
-    ][::core::mem::offset_of!(gpo_device_properties, clock_khz) - 216usize];
-    [
-        "Offset of field: gpo_device_properties::memory_clock_khz",
-    ][::core::mem::offset_of!(gpo_device_properties, memory_clock_khz) - 220usize];
-    [
-        "Offset of field: gpo_device_properties::memory_bus_bits",
-    ][::core::mem::offset_of!(gpo_device_properties, memory_bus_bits) - 224usize];
-    [
-        "Offset of field: gpo_device_properties::l2_bytes",
-    ][::core::mem::offset_of!(gpo_device_properties, l2_bytes) - 228usize];
-    [
-        "Offset of field: gpo_device_properties::software",
-    ][::core::mem::offset_of!(gpo_device_properties, software) - 232usize];
-    [
-        "Offset of field: gpo_device_properties::memory_bytes",
-    ][::core::mem::offset_of!(gpo_device_properties, memory_bytes) - 240usize];
-    [
-        "Offset of field: gpo_device_properties::shared_bytes_per_block",
-    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_block) - 248usize];
-    [
-        "Offset of field: gpo_device_properties::shared_bytes_per_block_max",
-    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_block_max)
-        - 256usize];
-    [
-        "Offset of field: gpo_device_properties::shared_bytes_per_multiprocessor",
-    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_multiprocessor)
-        - 264usize];
-    [
-        "Offset of field: gpo_device_properties::max_block",
-    ][::core::mem::offset_of!(gpo_device_properties, max_block) - 272usize];
-    [
-        "Offset of field: gpo_device_properties::max_grid",
-    ][::core::mem::offset_of!(gpo_device_properties, max_grid) - 284usize];
-    [
-        "Offset of field: gpo_device_properties::cooperative_launch",
-    ][::core::mem::offset_of!(gpo_device_properties, cooperative_launch) - 296usize];
-    [
-        "Offset of field: gpo_device_properties::cluster_launch",
-    ][::core::mem::offset_of!(gpo_device_properties, cluster_launch) - 300usize];
-    [
-        "Offset of field: gpo_device_properties::memory_pools",
-    ][::core::mem::offset_of!(gpo_device_properties, memory_pools) - 304usize];
-    [
-        "Offset of field: gpo_device_properties::batched_copies",
-    ][::core::mem::offset_of!(gpo_device_properties, batched_copies) - 308usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_peer_properties {
@@ -701,27 +454,6 @@ pub struct gpo_peer_properties {
     pub native_atomics: u32,
     pub performance_rank: i32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_peer_properties",
-    ][::core::mem::size_of::<gpo_peer_properties>() - 16usize];
-    [
-        "Alignment of gpo_peer_properties",
-    ][::core::mem::align_of::<gpo_peer_properties>() - 4usize];
-    [
-        "Offset of field: gpo_peer_properties::struct_size",
-    ][::core::mem::offset_of!(gpo_peer_properties, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_peer_properties::accessible",
-    ][::core::mem::offset_of!(gpo_peer_properties, accessible) - 4usize];
-    [
-        "Offset of field: gpo_peer_properties::native_atomics",
-    ][::core::mem::offset_of!(gpo_peer_properties, native_atomics) - 8usize];
-    [
-        "Offset of field: gpo_peer_properties::performance_rank",
-    ][::core::mem::offset_of!(gpo_peer_properties, performance_rank) - 12usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_device_options {
@@ -732,33 +464,6 @@ pub struct gpo_device_options {
     pub native_context: *mut ::core::ffi::c_void,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_device_options",
-    ][::core::mem::size_of::<gpo_device_options>() - 32usize];
-    [
-        "Alignment of gpo_device_options",
-    ][::core::mem::align_of::<gpo_device_options>() - 8usize];
-    [
-        "Offset of field: gpo_device_options::struct_size",
-    ][::core::mem::offset_of!(gpo_device_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_device_options::flags",
-    ][::core::mem::offset_of!(gpo_device_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_device_options::ordinal",
-    ][::core::mem::offset_of!(gpo_device_options, ordinal) - 8usize];
-    [
-        "Offset of field: gpo_device_options::reserved",
-    ][::core::mem::offset_of!(gpo_device_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_device_options::native_context",
-    ][::core::mem::offset_of!(gpo_device_options, native_context) - 16usize];
-    [
-        "Offset of field: gpo_device_options::label",
-    ][::core::mem::offset_of!(gpo_device_options, label) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_costs {
@@ -786,80 +491,6 @@ pub struct gpo_costs {
     pub multiprocessors: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_costs"][::core::mem::size_of::<gpo_costs>() - 168usize];
-    ["Alignment of gpo_costs"][::core::mem::align_of::<gpo_costs>() - 8usize];
-    [
-        "Offset of field: gpo_costs::struct_size",
-    ][::core::mem::offset_of!(gpo_costs, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_costs::measured",
-    ][::core::mem::offset_of!(gpo_costs, measured) - 4usize];
-    [
-        "Offset of field: gpo_costs::launch_ns",
-    ][::core::mem::offset_of!(gpo_costs, launch_ns) - 8usize];
-    [
-        "Offset of field: gpo_costs::wait_ns",
-    ][::core::mem::offset_of!(gpo_costs, wait_ns) - 16usize];
-    [
-        "Offset of field: gpo_costs::decision_ns",
-    ][::core::mem::offset_of!(gpo_costs, decision_ns) - 24usize];
-    [
-        "Offset of field: gpo_costs::graph_launch_ns",
-    ][::core::mem::offset_of!(gpo_costs, graph_launch_ns) - 32usize];
-    [
-        "Offset of field: gpo_costs::graph_node_ns",
-    ][::core::mem::offset_of!(gpo_costs, graph_node_ns) - 40usize];
-    [
-        "Offset of field: gpo_costs::while_turn_ns",
-    ][::core::mem::offset_of!(gpo_costs, while_turn_ns) - 48usize];
-    [
-        "Offset of field: gpo_costs::device_launch_ns",
-    ][::core::mem::offset_of!(gpo_costs, device_launch_ns) - 56usize];
-    [
-        "Offset of field: gpo_costs::doorbell_ns",
-    ][::core::mem::offset_of!(gpo_costs, doorbell_ns) - 64usize];
-    [
-        "Offset of field: gpo_costs::host_tasks_per_second",
-    ][::core::mem::offset_of!(gpo_costs, host_tasks_per_second) - 72usize];
-    [
-        "Offset of field: gpo_costs::claims_per_second",
-    ][::core::mem::offset_of!(gpo_costs, claims_per_second) - 80usize];
-    [
-        "Offset of field: gpo_costs::ring_tasks_per_second",
-    ][::core::mem::offset_of!(gpo_costs, ring_tasks_per_second) - 88usize];
-    [
-        "Offset of field: gpo_costs::copy_ns",
-    ][::core::mem::offset_of!(gpo_costs, copy_ns) - 96usize];
-    [
-        "Offset of field: gpo_costs::copy_in_rate",
-    ][::core::mem::offset_of!(gpo_costs, copy_in_rate) - 104usize];
-    [
-        "Offset of field: gpo_costs::copy_out_rate",
-    ][::core::mem::offset_of!(gpo_costs, copy_out_rate) - 112usize];
-    [
-        "Offset of field: gpo_costs::copy_both_rate",
-    ][::core::mem::offset_of!(gpo_costs, copy_both_rate) - 120usize];
-    [
-        "Offset of field: gpo_costs::pageable_in_rate",
-    ][::core::mem::offset_of!(gpo_costs, pageable_in_rate) - 128usize];
-    [
-        "Offset of field: gpo_costs::pageable_out_rate",
-    ][::core::mem::offset_of!(gpo_costs, pageable_out_rate) - 136usize];
-    [
-        "Offset of field: gpo_costs::memory_rate",
-    ][::core::mem::offset_of!(gpo_costs, memory_rate) - 144usize];
-    [
-        "Offset of field: gpo_costs::operation_rate",
-    ][::core::mem::offset_of!(gpo_costs, operation_rate) - 152usize];
-    [
-        "Offset of field: gpo_costs::multiprocessors",
-    ][::core::mem::offset_of!(gpo_costs, multiprocessors) - 160usize];
-    [
-        "Offset of field: gpo_costs::reserved",
-    ][::core::mem::offset_of!(gpo_costs, reserved) - 164usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_workload {
@@ -889,86 +520,6 @@ pub struct gpo_workload {
     pub cost_deviation: u64,
     pub cost_max: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_workload"][::core::mem::size_of::<gpo_workload>() - 168usize];
-    ["Alignment of gpo_workload"][::core::mem::align_of::<gpo_workload>() - 8usize];
-    [
-        "Offset of field: gpo_workload::struct_size",
-    ][::core::mem::offset_of!(gpo_workload, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_workload::flags",
-    ][::core::mem::offset_of!(gpo_workload, flags) - 4usize];
-    [
-        "Offset of field: gpo_workload::costs",
-    ][::core::mem::offset_of!(gpo_workload, costs) - 8usize];
-    [
-        "Offset of field: gpo_workload::launches",
-    ][::core::mem::offset_of!(gpo_workload, launches) - 16usize];
-    [
-        "Offset of field: gpo_workload::round_ns",
-    ][::core::mem::offset_of!(gpo_workload, round_ns) - 24usize];
-    [
-        "Offset of field: gpo_workload::kernel_ns",
-    ][::core::mem::offset_of!(gpo_workload, kernel_ns) - 32usize];
-    [
-        "Offset of field: gpo_workload::decisions",
-    ][::core::mem::offset_of!(gpo_workload, decisions) - 40usize];
-    [
-        "Offset of field: gpo_workload::streams",
-    ][::core::mem::offset_of!(gpo_workload, streams) - 48usize];
-    [
-        "Offset of field: gpo_workload::blocks",
-    ][::core::mem::offset_of!(gpo_workload, blocks) - 52usize];
-    [
-        "Offset of field: gpo_workload::bytes",
-    ][::core::mem::offset_of!(gpo_workload, bytes) - 56usize];
-    [
-        "Offset of field: gpo_workload::operations",
-    ][::core::mem::offset_of!(gpo_workload, operations) - 64usize];
-    [
-        "Offset of field: gpo_workload::copies",
-    ][::core::mem::offset_of!(gpo_workload, copies) - 72usize];
-    [
-        "Offset of field: gpo_workload::copy_in_bytes",
-    ][::core::mem::offset_of!(gpo_workload, copy_in_bytes) - 80usize];
-    [
-        "Offset of field: gpo_workload::copy_out_bytes",
-    ][::core::mem::offset_of!(gpo_workload, copy_out_bytes) - 88usize];
-    [
-        "Offset of field: gpo_workload::tasks",
-    ][::core::mem::offset_of!(gpo_workload, tasks) - 96usize];
-    [
-        "Offset of field: gpo_workload::task_ns",
-    ][::core::mem::offset_of!(gpo_workload, task_ns) - 104usize];
-    [
-        "Offset of field: gpo_workload::order",
-    ][::core::mem::offset_of!(gpo_workload, order) - 112usize];
-    [
-        "Offset of field: gpo_workload::workers",
-    ][::core::mem::offset_of!(gpo_workload, workers) - 116usize];
-    [
-        "Offset of field: gpo_workload::block_workers",
-    ][::core::mem::offset_of!(gpo_workload, block_workers) - 120usize];
-    [
-        "Offset of field: gpo_workload::reserved",
-    ][::core::mem::offset_of!(gpo_workload, reserved) - 124usize];
-    [
-        "Offset of field: gpo_workload::task_costs",
-    ][::core::mem::offset_of!(gpo_workload, task_costs) - 128usize];
-    [
-        "Offset of field: gpo_workload::cost_stride",
-    ][::core::mem::offset_of!(gpo_workload, cost_stride) - 136usize];
-    [
-        "Offset of field: gpo_workload::cost_count",
-    ][::core::mem::offset_of!(gpo_workload, cost_count) - 144usize];
-    [
-        "Offset of field: gpo_workload::cost_deviation",
-    ][::core::mem::offset_of!(gpo_workload, cost_deviation) - 152usize];
-    [
-        "Offset of field: gpo_workload::cost_max",
-    ][::core::mem::offset_of!(gpo_workload, cost_max) - 160usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_diagnosis {
@@ -987,53 +538,6 @@ pub struct gpo_diagnosis {
     pub roofline_share: u64,
     pub launch_share: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_diagnosis"][::core::mem::size_of::<gpo_diagnosis>() - 104usize];
-    ["Alignment of gpo_diagnosis"][::core::mem::align_of::<gpo_diagnosis>() - 8usize];
-    [
-        "Offset of field: gpo_diagnosis::struct_size",
-    ][::core::mem::offset_of!(gpo_diagnosis, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_diagnosis::bound",
-    ][::core::mem::offset_of!(gpo_diagnosis, bound) - 4usize];
-    [
-        "Offset of field: gpo_diagnosis::round_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, round_ns) - 8usize];
-    [
-        "Offset of field: gpo_diagnosis::launch_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, launch_ns) - 16usize];
-    [
-        "Offset of field: gpo_diagnosis::kernel_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, kernel_ns) - 24usize];
-    [
-        "Offset of field: gpo_diagnosis::copy_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, copy_ns) - 32usize];
-    [
-        "Offset of field: gpo_diagnosis::decision_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, decision_ns) - 40usize];
-    [
-        "Offset of field: gpo_diagnosis::idle_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, idle_ns) - 48usize];
-    [
-        "Offset of field: gpo_diagnosis::memory_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, memory_ns) - 56usize];
-    [
-        "Offset of field: gpo_diagnosis::operations_ns",
-    ][::core::mem::offset_of!(gpo_diagnosis, operations_ns) - 64usize];
-    [
-        "Offset of field: gpo_diagnosis::intensity",
-    ][::core::mem::offset_of!(gpo_diagnosis, intensity) - 72usize];
-    [
-        "Offset of field: gpo_diagnosis::ridge",
-    ][::core::mem::offset_of!(gpo_diagnosis, ridge) - 80usize];
-    [
-        "Offset of field: gpo_diagnosis::roofline_share",
-    ][::core::mem::offset_of!(gpo_diagnosis, roofline_share) - 88usize];
-    [
-        "Offset of field: gpo_diagnosis::launch_share",
-    ][::core::mem::offset_of!(gpo_diagnosis, launch_share) - 96usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_advice {
@@ -1049,44 +553,6 @@ pub struct gpo_advice {
     pub host_calls: u64,
     pub reason: [::core::ffi::c_char; 512usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_advice"][::core::mem::size_of::<gpo_advice>() - 560usize];
-    ["Alignment of gpo_advice"][::core::mem::align_of::<gpo_advice>() - 8usize];
-    [
-        "Offset of field: gpo_advice::struct_size",
-    ][::core::mem::offset_of!(gpo_advice, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_advice::form",
-    ][::core::mem::offset_of!(gpo_advice, form) - 4usize];
-    [
-        "Offset of field: gpo_advice::bound",
-    ][::core::mem::offset_of!(gpo_advice, bound) - 8usize];
-    [
-        "Offset of field: gpo_advice::streams",
-    ][::core::mem::offset_of!(gpo_advice, streams) - 12usize];
-    [
-        "Offset of field: gpo_advice::order",
-    ][::core::mem::offset_of!(gpo_advice, order) - 16usize];
-    [
-        "Offset of field: gpo_advice::batch",
-    ][::core::mem::offset_of!(gpo_advice, batch) - 20usize];
-    [
-        "Offset of field: gpo_advice::gain_low",
-    ][::core::mem::offset_of!(gpo_advice, gain_low) - 24usize];
-    [
-        "Offset of field: gpo_advice::gain_high",
-    ][::core::mem::offset_of!(gpo_advice, gain_high) - 28usize];
-    [
-        "Offset of field: gpo_advice::round_ns",
-    ][::core::mem::offset_of!(gpo_advice, round_ns) - 32usize];
-    [
-        "Offset of field: gpo_advice::host_calls",
-    ][::core::mem::offset_of!(gpo_advice, host_calls) - 40usize];
-    [
-        "Offset of field: gpo_advice::reason",
-    ][::core::mem::offset_of!(gpo_advice, reason) - 48usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_event_options {
@@ -1094,22 +560,6 @@ pub struct gpo_event_options {
     pub flags: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_event_options"][::core::mem::size_of::<gpo_event_options>() - 16usize];
-    [
-        "Alignment of gpo_event_options",
-    ][::core::mem::align_of::<gpo_event_options>() - 8usize];
-    [
-        "Offset of field: gpo_event_options::struct_size",
-    ][::core::mem::offset_of!(gpo_event_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_event_options::flags",
-    ][::core::mem::offset_of!(gpo_event_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_event_options::label",
-    ][::core::mem::offset_of!(gpo_event_options, label) - 8usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_timeline_options {
@@ -1118,27 +568,6 @@ pub struct gpo_timeline_options {
     pub value: u64,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_timeline_options",
-    ][::core::mem::size_of::<gpo_timeline_options>() - 24usize];
-    [
-        "Alignment of gpo_timeline_options",
-    ][::core::mem::align_of::<gpo_timeline_options>() - 8usize];
-    [
-        "Offset of field: gpo_timeline_options::struct_size",
-    ][::core::mem::offset_of!(gpo_timeline_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_timeline_options::flags",
-    ][::core::mem::offset_of!(gpo_timeline_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_timeline_options::value",
-    ][::core::mem::offset_of!(gpo_timeline_options, value) - 8usize];
-    [
-        "Offset of field: gpo_timeline_options::label",
-    ][::core::mem::offset_of!(gpo_timeline_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_stream_options {
@@ -1148,30 +577,6 @@ pub struct gpo_stream_options {
     pub max_held: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_stream_options",
-    ][::core::mem::size_of::<gpo_stream_options>() - 24usize];
-    [
-        "Alignment of gpo_stream_options",
-    ][::core::mem::align_of::<gpo_stream_options>() - 8usize];
-    [
-        "Offset of field: gpo_stream_options::struct_size",
-    ][::core::mem::offset_of!(gpo_stream_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_stream_options::flags",
-    ][::core::mem::offset_of!(gpo_stream_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_stream_options::priority",
-    ][::core::mem::offset_of!(gpo_stream_options, priority) - 8usize];
-    [
-        "Offset of field: gpo_stream_options::max_held",
-    ][::core::mem::offset_of!(gpo_stream_options, max_held) - 12usize];
-    [
-        "Offset of field: gpo_stream_options::label",
-    ][::core::mem::offset_of!(gpo_stream_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_stream_info {
@@ -1187,46 +592,6 @@ pub struct gpo_stream_info {
     pub learned: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_stream_info"][::core::mem::size_of::<gpo_stream_info>() - 64usize];
-    [
-        "Alignment of gpo_stream_info",
-    ][::core::mem::align_of::<gpo_stream_info>() - 8usize];
-    [
-        "Offset of field: gpo_stream_info::struct_size",
-    ][::core::mem::offset_of!(gpo_stream_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_stream_info::flags",
-    ][::core::mem::offset_of!(gpo_stream_info, flags) - 4usize];
-    [
-        "Offset of field: gpo_stream_info::priority",
-    ][::core::mem::offset_of!(gpo_stream_info, priority) - 8usize];
-    [
-        "Offset of field: gpo_stream_info::wrapped",
-    ][::core::mem::offset_of!(gpo_stream_info, wrapped) - 12usize];
-    [
-        "Offset of field: gpo_stream_info::accepted",
-    ][::core::mem::offset_of!(gpo_stream_info, accepted) - 16usize];
-    [
-        "Offset of field: gpo_stream_info::completed",
-    ][::core::mem::offset_of!(gpo_stream_info, completed) - 24usize];
-    [
-        "Offset of field: gpo_stream_info::held",
-    ][::core::mem::offset_of!(gpo_stream_info, held) - 32usize];
-    [
-        "Offset of field: gpo_stream_info::device",
-    ][::core::mem::offset_of!(gpo_stream_info, device) - 40usize];
-    [
-        "Offset of field: gpo_stream_info::replayed",
-    ][::core::mem::offset_of!(gpo_stream_info, replayed) - 48usize];
-    [
-        "Offset of field: gpo_stream_info::learned",
-    ][::core::mem::offset_of!(gpo_stream_info, learned) - 56usize];
-    [
-        "Offset of field: gpo_stream_info::reserved",
-    ][::core::mem::offset_of!(gpo_stream_info, reserved) - 60usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_stream_pool_options {
@@ -1236,30 +601,6 @@ pub struct gpo_stream_pool_options {
     pub priorities: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_stream_pool_options",
-    ][::core::mem::size_of::<gpo_stream_pool_options>() - 24usize];
-    [
-        "Alignment of gpo_stream_pool_options",
-    ][::core::mem::align_of::<gpo_stream_pool_options>() - 8usize];
-    [
-        "Offset of field: gpo_stream_pool_options::struct_size",
-    ][::core::mem::offset_of!(gpo_stream_pool_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_stream_pool_options::flags",
-    ][::core::mem::offset_of!(gpo_stream_pool_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_stream_pool_options::streams",
-    ][::core::mem::offset_of!(gpo_stream_pool_options, streams) - 8usize];
-    [
-        "Offset of field: gpo_stream_pool_options::priorities",
-    ][::core::mem::offset_of!(gpo_stream_pool_options, priorities) - 12usize];
-    [
-        "Offset of field: gpo_stream_pool_options::label",
-    ][::core::mem::offset_of!(gpo_stream_pool_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_memory_statistics {
@@ -1274,45 +615,6 @@ pub struct gpo_memory_statistics {
     pub frees: u64,
     pub driver_calls: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_memory_statistics",
-    ][::core::mem::size_of::<gpo_memory_statistics>() - 72usize];
-    [
-        "Alignment of gpo_memory_statistics",
-    ][::core::mem::align_of::<gpo_memory_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_memory_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_memory_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_memory_statistics::slabs",
-    ][::core::mem::offset_of!(gpo_memory_statistics, slabs) - 4usize];
-    [
-        "Offset of field: gpo_memory_statistics::in_use",
-    ][::core::mem::offset_of!(gpo_memory_statistics, in_use) - 8usize];
-    [
-        "Offset of field: gpo_memory_statistics::reserved",
-    ][::core::mem::offset_of!(gpo_memory_statistics, reserved) - 16usize];
-    [
-        "Offset of field: gpo_memory_statistics::peak_in_use",
-    ][::core::mem::offset_of!(gpo_memory_statistics, peak_in_use) - 24usize];
-    [
-        "Offset of field: gpo_memory_statistics::peak_reserved",
-    ][::core::mem::offset_of!(gpo_memory_statistics, peak_reserved) - 32usize];
-    [
-        "Offset of field: gpo_memory_statistics::waiting",
-    ][::core::mem::offset_of!(gpo_memory_statistics, waiting) - 40usize];
-    [
-        "Offset of field: gpo_memory_statistics::allocations",
-    ][::core::mem::offset_of!(gpo_memory_statistics, allocations) - 48usize];
-    [
-        "Offset of field: gpo_memory_statistics::frees",
-    ][::core::mem::offset_of!(gpo_memory_statistics, frees) - 56usize];
-    [
-        "Offset of field: gpo_memory_statistics::driver_calls",
-    ][::core::mem::offset_of!(gpo_memory_statistics, driver_calls) - 64usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_arena_options {
@@ -1325,37 +627,6 @@ pub struct gpo_arena_options {
     pub reserved: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_arena_options"][::core::mem::size_of::<gpo_arena_options>() - 48usize];
-    [
-        "Alignment of gpo_arena_options",
-    ][::core::mem::align_of::<gpo_arena_options>() - 8usize];
-    [
-        "Offset of field: gpo_arena_options::struct_size",
-    ][::core::mem::offset_of!(gpo_arena_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_arena_options::flags",
-    ][::core::mem::offset_of!(gpo_arena_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_arena_options::max_bytes",
-    ][::core::mem::offset_of!(gpo_arena_options, max_bytes) - 8usize];
-    [
-        "Offset of field: gpo_arena_options::slab_bytes",
-    ][::core::mem::offset_of!(gpo_arena_options, slab_bytes) - 16usize];
-    [
-        "Offset of field: gpo_arena_options::initial_bytes",
-    ][::core::mem::offset_of!(gpo_arena_options, initial_bytes) - 24usize];
-    [
-        "Offset of field: gpo_arena_options::numa_node",
-    ][::core::mem::offset_of!(gpo_arena_options, numa_node) - 32usize];
-    [
-        "Offset of field: gpo_arena_options::reserved",
-    ][::core::mem::offset_of!(gpo_arena_options, reserved) - 36usize];
-    [
-        "Offset of field: gpo_arena_options::label",
-    ][::core::mem::offset_of!(gpo_arena_options, label) - 40usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_memory_info {
@@ -1366,31 +637,6 @@ pub struct gpo_memory_info {
     pub start: u64,
     pub bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_memory_info"][::core::mem::size_of::<gpo_memory_info>() - 32usize];
-    [
-        "Alignment of gpo_memory_info",
-    ][::core::mem::align_of::<gpo_memory_info>() - 8usize];
-    [
-        "Offset of field: gpo_memory_info::struct_size",
-    ][::core::mem::offset_of!(gpo_memory_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_memory_info::kind",
-    ][::core::mem::offset_of!(gpo_memory_info, kind) - 4usize];
-    [
-        "Offset of field: gpo_memory_info::device_ordinal",
-    ][::core::mem::offset_of!(gpo_memory_info, device_ordinal) - 8usize];
-    [
-        "Offset of field: gpo_memory_info::reserved",
-    ][::core::mem::offset_of!(gpo_memory_info, reserved) - 12usize];
-    [
-        "Offset of field: gpo_memory_info::start",
-    ][::core::mem::offset_of!(gpo_memory_info, start) - 16usize];
-    [
-        "Offset of field: gpo_memory_info::bytes",
-    ][::core::mem::offset_of!(gpo_memory_info, bytes) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_pool_options {
@@ -1401,31 +647,6 @@ pub struct gpo_pool_options {
     pub initial_bytes: u64,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_pool_options"][::core::mem::size_of::<gpo_pool_options>() - 40usize];
-    [
-        "Alignment of gpo_pool_options",
-    ][::core::mem::align_of::<gpo_pool_options>() - 8usize];
-    [
-        "Offset of field: gpo_pool_options::struct_size",
-    ][::core::mem::offset_of!(gpo_pool_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_pool_options::flags",
-    ][::core::mem::offset_of!(gpo_pool_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_pool_options::max_bytes",
-    ][::core::mem::offset_of!(gpo_pool_options, max_bytes) - 8usize];
-    [
-        "Offset of field: gpo_pool_options::keep_bytes",
-    ][::core::mem::offset_of!(gpo_pool_options, keep_bytes) - 16usize];
-    [
-        "Offset of field: gpo_pool_options::initial_bytes",
-    ][::core::mem::offset_of!(gpo_pool_options, initial_bytes) - 24usize];
-    [
-        "Offset of field: gpo_pool_options::label",
-    ][::core::mem::offset_of!(gpo_pool_options, label) - 32usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_copy {
@@ -1435,26 +656,6 @@ pub struct gpo_copy {
     pub source: u64,
     pub bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_copy"][::core::mem::size_of::<gpo_copy>() - 32usize];
-    ["Alignment of gpo_copy"][::core::mem::align_of::<gpo_copy>() - 8usize];
-    [
-        "Offset of field: gpo_copy::struct_size",
-    ][::core::mem::offset_of!(gpo_copy, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_copy::flags",
-    ][::core::mem::offset_of!(gpo_copy, flags) - 4usize];
-    [
-        "Offset of field: gpo_copy::destination",
-    ][::core::mem::offset_of!(gpo_copy, destination) - 8usize];
-    [
-        "Offset of field: gpo_copy::source",
-    ][::core::mem::offset_of!(gpo_copy, source) - 16usize];
-    [
-        "Offset of field: gpo_copy::bytes",
-    ][::core::mem::offset_of!(gpo_copy, bytes) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_copy_2d {
@@ -1467,35 +668,6 @@ pub struct gpo_copy_2d {
     pub width: u64,
     pub height: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_copy_2d"][::core::mem::size_of::<gpo_copy_2d>() - 56usize];
-    ["Alignment of gpo_copy_2d"][::core::mem::align_of::<gpo_copy_2d>() - 8usize];
-    [
-        "Offset of field: gpo_copy_2d::struct_size",
-    ][::core::mem::offset_of!(gpo_copy_2d, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_copy_2d::flags",
-    ][::core::mem::offset_of!(gpo_copy_2d, flags) - 4usize];
-    [
-        "Offset of field: gpo_copy_2d::destination",
-    ][::core::mem::offset_of!(gpo_copy_2d, destination) - 8usize];
-    [
-        "Offset of field: gpo_copy_2d::destination_pitch",
-    ][::core::mem::offset_of!(gpo_copy_2d, destination_pitch) - 16usize];
-    [
-        "Offset of field: gpo_copy_2d::source",
-    ][::core::mem::offset_of!(gpo_copy_2d, source) - 24usize];
-    [
-        "Offset of field: gpo_copy_2d::source_pitch",
-    ][::core::mem::offset_of!(gpo_copy_2d, source_pitch) - 32usize];
-    [
-        "Offset of field: gpo_copy_2d::width",
-    ][::core::mem::offset_of!(gpo_copy_2d, width) - 40usize];
-    [
-        "Offset of field: gpo_copy_2d::height",
-    ][::core::mem::offset_of!(gpo_copy_2d, height) - 48usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_compile_options {
@@ -1514,57 +686,6 @@ pub struct gpo_compile_options {
     pub reserved: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_compile_options",
-    ][::core::mem::size_of::<gpo_compile_options>() - 88usize];
-    [
-        "Alignment of gpo_compile_options",
-    ][::core::mem::align_of::<gpo_compile_options>() - 8usize];
-    [
-        "Offset of field: gpo_compile_options::struct_size",
-    ][::core::mem::offset_of!(gpo_compile_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_compile_options::flags",
-    ][::core::mem::offset_of!(gpo_compile_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_compile_options::source",
-    ][::core::mem::offset_of!(gpo_compile_options, source) - 8usize];
-    [
-        "Offset of field: gpo_compile_options::source_bytes",
-    ][::core::mem::offset_of!(gpo_compile_options, source_bytes) - 16usize];
-    [
-        "Offset of field: gpo_compile_options::file_name",
-    ][::core::mem::offset_of!(gpo_compile_options, file_name) - 24usize];
-    [
-        "Offset of field: gpo_compile_options::options",
-    ][::core::mem::offset_of!(gpo_compile_options, options) - 32usize];
-    [
-        "Offset of field: gpo_compile_options::option_count",
-    ][::core::mem::offset_of!(gpo_compile_options, option_count) - 40usize];
-    [
-        "Offset of field: gpo_compile_options::name_expression_count",
-    ][::core::mem::offset_of!(gpo_compile_options, name_expression_count) - 44usize];
-    [
-        "Offset of field: gpo_compile_options::name_expressions",
-    ][::core::mem::offset_of!(gpo_compile_options, name_expressions) - 48usize];
-    [
-        "Offset of field: gpo_compile_options::header_names",
-    ][::core::mem::offset_of!(gpo_compile_options, header_names) - 56usize];
-    [
-        "Offset of field: gpo_compile_options::header_texts",
-    ][::core::mem::offset_of!(gpo_compile_options, header_texts) - 64usize];
-    [
-        "Offset of field: gpo_compile_options::header_count",
-    ][::core::mem::offset_of!(gpo_compile_options, header_count) - 72usize];
-    [
-        "Offset of field: gpo_compile_options::reserved",
-    ][::core::mem::offset_of!(gpo_compile_options, reserved) - 76usize];
-    [
-        "Offset of field: gpo_compile_options::label",
-    ][::core::mem::offset_of!(gpo_compile_options, label) - 80usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_kernel_attributes {
@@ -1580,49 +701,6 @@ pub struct gpo_kernel_attributes {
     pub ptx_version: i32,
     pub binary_version: i32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_kernel_attributes",
-    ][::core::mem::size_of::<gpo_kernel_attributes>() - 64usize];
-    [
-        "Alignment of gpo_kernel_attributes",
-    ][::core::mem::align_of::<gpo_kernel_attributes>() - 8usize];
-    [
-        "Offset of field: gpo_kernel_attributes::struct_size",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_kernel_attributes::max_threads_per_block",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, max_threads_per_block) - 4usize];
-    [
-        "Offset of field: gpo_kernel_attributes::registers_per_thread",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, registers_per_thread) - 8usize];
-    [
-        "Offset of field: gpo_kernel_attributes::parameter_count",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, parameter_count) - 12usize];
-    [
-        "Offset of field: gpo_kernel_attributes::static_shared_bytes",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, static_shared_bytes) - 16usize];
-    [
-        "Offset of field: gpo_kernel_attributes::constant_bytes",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, constant_bytes) - 24usize];
-    [
-        "Offset of field: gpo_kernel_attributes::local_bytes_per_thread",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, local_bytes_per_thread) - 32usize];
-    [
-        "Offset of field: gpo_kernel_attributes::parameter_bytes",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, parameter_bytes) - 40usize];
-    [
-        "Offset of field: gpo_kernel_attributes::max_dynamic_shared_bytes",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, max_dynamic_shared_bytes)
-        - 48usize];
-    [
-        "Offset of field: gpo_kernel_attributes::ptx_version",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, ptx_version) - 56usize];
-    [
-        "Offset of field: gpo_kernel_attributes::binary_version",
-    ][::core::mem::offset_of!(gpo_kernel_attributes, binary_version) - 60usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_launch {
@@ -1635,35 +713,6 @@ pub struct gpo_launch {
     pub dynamic_shared_bytes: u64,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_launch"][::core::mem::size_of::<gpo_launch>() - 64usize];
-    ["Alignment of gpo_launch"][::core::mem::align_of::<gpo_launch>() - 8usize];
-    [
-        "Offset of field: gpo_launch::struct_size",
-    ][::core::mem::offset_of!(gpo_launch, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_launch::flags",
-    ][::core::mem::offset_of!(gpo_launch, flags) - 4usize];
-    [
-        "Offset of field: gpo_launch::grid",
-    ][::core::mem::offset_of!(gpo_launch, grid) - 8usize];
-    [
-        "Offset of field: gpo_launch::block",
-    ][::core::mem::offset_of!(gpo_launch, block) - 20usize];
-    [
-        "Offset of field: gpo_launch::cluster",
-    ][::core::mem::offset_of!(gpo_launch, cluster) - 32usize];
-    [
-        "Offset of field: gpo_launch::priority",
-    ][::core::mem::offset_of!(gpo_launch, priority) - 44usize];
-    [
-        "Offset of field: gpo_launch::dynamic_shared_bytes",
-    ][::core::mem::offset_of!(gpo_launch, dynamic_shared_bytes) - 48usize];
-    [
-        "Offset of field: gpo_launch::label",
-    ][::core::mem::offset_of!(gpo_launch, label) - 56usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_template_options {
@@ -1673,30 +722,6 @@ pub struct gpo_template_options {
     pub reserved: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_template_options",
-    ][::core::mem::size_of::<gpo_template_options>() - 24usize];
-    [
-        "Alignment of gpo_template_options",
-    ][::core::mem::align_of::<gpo_template_options>() - 8usize];
-    [
-        "Offset of field: gpo_template_options::struct_size",
-    ][::core::mem::offset_of!(gpo_template_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_template_options::flags",
-    ][::core::mem::offset_of!(gpo_template_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_template_options::max_instances",
-    ][::core::mem::offset_of!(gpo_template_options, max_instances) - 8usize];
-    [
-        "Offset of field: gpo_template_options::reserved",
-    ][::core::mem::offset_of!(gpo_template_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_template_options::label",
-    ][::core::mem::offset_of!(gpo_template_options, label) - 16usize];
-};
 pub type gpo_host_node_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void),
 >;
@@ -1710,29 +735,6 @@ pub struct gpo_condition {
     pub initial: u32,
     pub max_iterations: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_condition"][::core::mem::size_of::<gpo_condition>() - 32usize];
-    ["Alignment of gpo_condition"][::core::mem::align_of::<gpo_condition>() - 8usize];
-    [
-        "Offset of field: gpo_condition::struct_size",
-    ][::core::mem::offset_of!(gpo_condition, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_condition::comparison",
-    ][::core::mem::offset_of!(gpo_condition, comparison) - 4usize];
-    [
-        "Offset of field: gpo_condition::word",
-    ][::core::mem::offset_of!(gpo_condition, word) - 8usize];
-    [
-        "Offset of field: gpo_condition::constant",
-    ][::core::mem::offset_of!(gpo_condition, constant) - 16usize];
-    [
-        "Offset of field: gpo_condition::initial",
-    ][::core::mem::offset_of!(gpo_condition, initial) - 20usize];
-    [
-        "Offset of field: gpo_condition::max_iterations",
-    ][::core::mem::offset_of!(gpo_condition, max_iterations) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_template_statistics {
@@ -1754,66 +756,6 @@ pub struct gpo_template_statistics {
     pub dropped: u64,
     pub last_dropped: [::core::ffi::c_char; 256usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_template_statistics",
-    ][::core::mem::size_of::<gpo_template_statistics>() - 608usize];
-    [
-        "Alignment of gpo_template_statistics",
-    ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_template_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_template_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_template_statistics::nodes",
-    ][::core::mem::offset_of!(gpo_template_statistics, nodes) - 4usize];
-    [
-        "Offset of field: gpo_template_statistics::parameters",
-    ][::core::mem::offset_of!(gpo_template_statistics, parameters) - 8usize];
-    [
-        "Offset of field: gpo_template_statistics::instances",
-    ][::core::mem::offset_of!(gpo_template_statistics, instances) - 12usize];
-    [
-        "Offset of field: gpo_template_statistics::pooled",
-    ][::core::mem::offset_of!(gpo_template_statistics, pooled) - 16usize];
-    [
-        "Offset of field: gpo_template_statistics::recordings",
-    ][::core::mem::offset_of!(gpo_template_statistics, recordings) - 20usize];
-    [
-        "Offset of field: gpo_template_statistics::launches",
-    ][::core::mem::offset_of!(gpo_template_statistics, launches) - 24usize];
-    [
-        "Offset of field: gpo_template_statistics::patches",
-    ][::core::mem::offset_of!(gpo_template_statistics, patches) - 32usize];
-    [
-        "Offset of field: gpo_template_statistics::updates",
-    ][::core::mem::offset_of!(gpo_template_statistics, updates) - 40usize];
-    [
-        "Offset of field: gpo_template_statistics::rebuilds",
-    ][::core::mem::offset_of!(gpo_template_statistics, rebuilds) - 48usize];
-    [
-        "Offset of field: gpo_template_statistics::instance_bytes",
-    ][::core::mem::offset_of!(gpo_template_statistics, instance_bytes) - 56usize];
-    [
-        "Offset of field: gpo_template_statistics::waiting_frees",
-    ][::core::mem::offset_of!(gpo_template_statistics, waiting_frees) - 64usize];
-    [
-        "Offset of field: gpo_template_statistics::last_rebuild",
-    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 72usize];
-    [
-        "Offset of field: gpo_template_statistics::held_words",
-    ][::core::mem::offset_of!(gpo_template_statistics, held_words) - 328usize];
-    [
-        "Offset of field: gpo_template_statistics::waiting_for_words",
-    ][::core::mem::offset_of!(gpo_template_statistics, waiting_for_words) - 336usize];
-    [
-        "Offset of field: gpo_template_statistics::dropped",
-    ][::core::mem::offset_of!(gpo_template_statistics, dropped) - 344usize];
-    [
-        "Offset of field: gpo_template_statistics::last_dropped",
-    ][::core::mem::offset_of!(gpo_template_statistics, last_dropped) - 352usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_graph_options {
@@ -1821,22 +763,6 @@ pub struct gpo_graph_options {
     pub flags: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_graph_options"][::core::mem::size_of::<gpo_graph_options>() - 16usize];
-    [
-        "Alignment of gpo_graph_options",
-    ][::core::mem::align_of::<gpo_graph_options>() - 8usize];
-    [
-        "Offset of field: gpo_graph_options::struct_size",
-    ][::core::mem::offset_of!(gpo_graph_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_graph_options::flags",
-    ][::core::mem::offset_of!(gpo_graph_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_graph_options::label",
-    ][::core::mem::offset_of!(gpo_graph_options, label) - 8usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_setting {
@@ -1846,26 +772,6 @@ pub struct gpo_setting {
     pub value: *const ::core::ffi::c_void,
     pub bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_setting"][::core::mem::size_of::<gpo_setting>() - 32usize];
-    ["Alignment of gpo_setting"][::core::mem::align_of::<gpo_setting>() - 8usize];
-    [
-        "Offset of field: gpo_setting::struct_size",
-    ][::core::mem::offset_of!(gpo_setting, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_setting::parameter",
-    ][::core::mem::offset_of!(gpo_setting, parameter) - 4usize];
-    [
-        "Offset of field: gpo_setting::name",
-    ][::core::mem::offset_of!(gpo_setting, name) - 8usize];
-    [
-        "Offset of field: gpo_setting::value",
-    ][::core::mem::offset_of!(gpo_setting, value) - 16usize];
-    [
-        "Offset of field: gpo_setting::bytes",
-    ][::core::mem::offset_of!(gpo_setting, bytes) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_graph_update_report {
@@ -1878,39 +784,6 @@ pub struct gpo_graph_update_report {
     pub dropped_parameter: [::core::ffi::c_char; 64usize],
     pub dropped_reason: [::core::ffi::c_char; 256usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_graph_update_report",
-    ][::core::mem::size_of::<gpo_graph_update_report>() - 596usize];
-    [
-        "Alignment of gpo_graph_update_report",
-    ][::core::mem::align_of::<gpo_graph_update_report>() - 4usize];
-    [
-        "Offset of field: gpo_graph_update_report::struct_size",
-    ][::core::mem::offset_of!(gpo_graph_update_report, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_graph_update_report::rebuilt",
-    ][::core::mem::offset_of!(gpo_graph_update_report, rebuilt) - 4usize];
-    [
-        "Offset of field: gpo_graph_update_report::node",
-    ][::core::mem::offset_of!(gpo_graph_update_report, node) - 8usize];
-    [
-        "Offset of field: gpo_graph_update_report::reserved",
-    ][::core::mem::offset_of!(gpo_graph_update_report, reserved) - 12usize];
-    [
-        "Offset of field: gpo_graph_update_report::reason",
-    ][::core::mem::offset_of!(gpo_graph_update_report, reason) - 16usize];
-    [
-        "Offset of field: gpo_graph_update_report::dropped",
-    ][::core::mem::offset_of!(gpo_graph_update_report, dropped) - 272usize];
-    [
-        "Offset of field: gpo_graph_update_report::dropped_parameter",
-    ][::core::mem::offset_of!(gpo_graph_update_report, dropped_parameter) - 276usize];
-    [
-        "Offset of field: gpo_graph_update_report::dropped_reason",
-    ][::core::mem::offset_of!(gpo_graph_update_report, dropped_reason) - 340usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_bucket_work {
@@ -1925,43 +798,6 @@ pub struct gpo_bucket_work {
     pub phase: u32,
     pub reserved2: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_bucket_work"][::core::mem::size_of::<gpo_bucket_work>() - 64usize];
-    [
-        "Alignment of gpo_bucket_work",
-    ][::core::mem::align_of::<gpo_bucket_work>() - 8usize];
-    [
-        "Offset of field: gpo_bucket_work::struct_size",
-    ][::core::mem::offset_of!(gpo_bucket_work, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_bucket_work::reserved",
-    ][::core::mem::offset_of!(gpo_bucket_work, reserved) - 4usize];
-    [
-        "Offset of field: gpo_bucket_work::size",
-    ][::core::mem::offset_of!(gpo_bucket_work, size) - 8usize];
-    [
-        "Offset of field: gpo_bucket_work::shape",
-    ][::core::mem::offset_of!(gpo_bucket_work, shape) - 16usize];
-    [
-        "Offset of field: gpo_bucket_work::graph_template",
-    ][::core::mem::offset_of!(gpo_bucket_work, graph_template) - 24usize];
-    [
-        "Offset of field: gpo_bucket_work::settings",
-    ][::core::mem::offset_of!(gpo_bucket_work, settings) - 32usize];
-    [
-        "Offset of field: gpo_bucket_work::setting_stride",
-    ][::core::mem::offset_of!(gpo_bucket_work, setting_stride) - 40usize];
-    [
-        "Offset of field: gpo_bucket_work::setting_count",
-    ][::core::mem::offset_of!(gpo_bucket_work, setting_count) - 48usize];
-    [
-        "Offset of field: gpo_bucket_work::phase",
-    ][::core::mem::offset_of!(gpo_bucket_work, phase) - 56usize];
-    [
-        "Offset of field: gpo_bucket_work::reserved2",
-    ][::core::mem::offset_of!(gpo_bucket_work, reserved2) - 60usize];
-};
 pub type gpo_bucket_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1977,25 +813,6 @@ pub struct gpo_memory_range {
     pub address: u64,
     pub bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_memory_range"][::core::mem::size_of::<gpo_memory_range>() - 24usize];
-    [
-        "Alignment of gpo_memory_range",
-    ][::core::mem::align_of::<gpo_memory_range>() - 8usize];
-    [
-        "Offset of field: gpo_memory_range::struct_size",
-    ][::core::mem::offset_of!(gpo_memory_range, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_memory_range::reserved",
-    ][::core::mem::offset_of!(gpo_memory_range, reserved) - 4usize];
-    [
-        "Offset of field: gpo_memory_range::address",
-    ][::core::mem::offset_of!(gpo_memory_range, address) - 8usize];
-    [
-        "Offset of field: gpo_memory_range::bytes",
-    ][::core::mem::offset_of!(gpo_memory_range, bytes) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_buckets_options {
@@ -2016,63 +833,6 @@ pub struct gpo_buckets_options {
     pub restored_stride: u64,
     pub restored_count: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_buckets_options",
-    ][::core::mem::size_of::<gpo_buckets_options>() - 112usize];
-    [
-        "Alignment of gpo_buckets_options",
-    ][::core::mem::align_of::<gpo_buckets_options>() - 8usize];
-    [
-        "Offset of field: gpo_buckets_options::struct_size",
-    ][::core::mem::offset_of!(gpo_buckets_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_buckets_options::flags",
-    ][::core::mem::offset_of!(gpo_buckets_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_buckets_options::shapes",
-    ][::core::mem::offset_of!(gpo_buckets_options, shapes) - 8usize];
-    [
-        "Offset of field: gpo_buckets_options::shape_count",
-    ][::core::mem::offset_of!(gpo_buckets_options, shape_count) - 16usize];
-    [
-        "Offset of field: gpo_buckets_options::max_bytes",
-    ][::core::mem::offset_of!(gpo_buckets_options, max_bytes) - 24usize];
-    [
-        "Offset of field: gpo_buckets_options::max_buckets",
-    ][::core::mem::offset_of!(gpo_buckets_options, max_buckets) - 32usize];
-    [
-        "Offset of field: gpo_buckets_options::streams",
-    ][::core::mem::offset_of!(gpo_buckets_options, streams) - 36usize];
-    [
-        "Offset of field: gpo_buckets_options::record",
-    ][::core::mem::offset_of!(gpo_buckets_options, record) - 40usize];
-    [
-        "Offset of field: gpo_buckets_options::pad",
-    ][::core::mem::offset_of!(gpo_buckets_options, pad) - 48usize];
-    [
-        "Offset of field: gpo_buckets_options::user",
-    ][::core::mem::offset_of!(gpo_buckets_options, user) - 56usize];
-    [
-        "Offset of field: gpo_buckets_options::pad_address",
-    ][::core::mem::offset_of!(gpo_buckets_options, pad_address) - 64usize];
-    [
-        "Offset of field: gpo_buckets_options::pad_element_bytes",
-    ][::core::mem::offset_of!(gpo_buckets_options, pad_element_bytes) - 72usize];
-    [
-        "Offset of field: gpo_buckets_options::label",
-    ][::core::mem::offset_of!(gpo_buckets_options, label) - 80usize];
-    [
-        "Offset of field: gpo_buckets_options::restored",
-    ][::core::mem::offset_of!(gpo_buckets_options, restored) - 88usize];
-    [
-        "Offset of field: gpo_buckets_options::restored_stride",
-    ][::core::mem::offset_of!(gpo_buckets_options, restored_stride) - 96usize];
-    [
-        "Offset of field: gpo_buckets_options::restored_count",
-    ][::core::mem::offset_of!(gpo_buckets_options, restored_count) - 104usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_buckets_statistics {
@@ -2089,51 +849,6 @@ pub struct gpo_buckets_statistics {
     pub fallbacks: u64,
     pub last_failure: [::core::ffi::c_char; 256usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_buckets_statistics",
-    ][::core::mem::size_of::<gpo_buckets_statistics>() - 336usize];
-    [
-        "Alignment of gpo_buckets_statistics",
-    ][::core::mem::align_of::<gpo_buckets_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_buckets_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_buckets_statistics::buckets",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, buckets) - 4usize];
-    [
-        "Offset of field: gpo_buckets_statistics::bytes",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, bytes) - 8usize];
-    [
-        "Offset of field: gpo_buckets_statistics::hits",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, hits) - 16usize];
-    [
-        "Offset of field: gpo_buckets_statistics::misses",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, misses) - 24usize];
-    [
-        "Offset of field: gpo_buckets_statistics::eager",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, eager) - 32usize];
-    [
-        "Offset of field: gpo_buckets_statistics::evictions",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, evictions) - 40usize];
-    [
-        "Offset of field: gpo_buckets_statistics::requested",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, requested) - 48usize];
-    [
-        "Offset of field: gpo_buckets_statistics::padded",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, padded) - 56usize];
-    [
-        "Offset of field: gpo_buckets_statistics::failures",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, failures) - 64usize];
-    [
-        "Offset of field: gpo_buckets_statistics::fallbacks",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, fallbacks) - 72usize];
-    [
-        "Offset of field: gpo_buckets_statistics::last_failure",
-    ][::core::mem::offset_of!(gpo_buckets_statistics, last_failure) - 80usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_cq_options {
@@ -2143,26 +858,6 @@ pub struct gpo_cq_options {
     pub reserved: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_cq_options"][::core::mem::size_of::<gpo_cq_options>() - 24usize];
-    ["Alignment of gpo_cq_options"][::core::mem::align_of::<gpo_cq_options>() - 8usize];
-    [
-        "Offset of field: gpo_cq_options::struct_size",
-    ][::core::mem::offset_of!(gpo_cq_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_cq_options::flags",
-    ][::core::mem::offset_of!(gpo_cq_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_cq_options::capacity",
-    ][::core::mem::offset_of!(gpo_cq_options, capacity) - 8usize];
-    [
-        "Offset of field: gpo_cq_options::reserved",
-    ][::core::mem::offset_of!(gpo_cq_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_cq_options::label",
-    ][::core::mem::offset_of!(gpo_cq_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_completion {
@@ -2177,41 +872,6 @@ pub struct gpo_completion {
     pub gpu_ns: i64,
     pub error_id: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_completion"][::core::mem::size_of::<gpo_completion>() - 64usize];
-    ["Alignment of gpo_completion"][::core::mem::align_of::<gpo_completion>() - 8usize];
-    [
-        "Offset of field: gpo_completion::struct_size",
-    ][::core::mem::offset_of!(gpo_completion, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_completion::status",
-    ][::core::mem::offset_of!(gpo_completion, status) - 4usize];
-    [
-        "Offset of field: gpo_completion::user_data",
-    ][::core::mem::offset_of!(gpo_completion, user_data) - 8usize];
-    [
-        "Offset of field: gpo_completion::origin",
-    ][::core::mem::offset_of!(gpo_completion, origin) - 16usize];
-    [
-        "Offset of field: gpo_completion::reserved",
-    ][::core::mem::offset_of!(gpo_completion, reserved) - 20usize];
-    [
-        "Offset of field: gpo_completion::operation",
-    ][::core::mem::offset_of!(gpo_completion, operation) - 24usize];
-    [
-        "Offset of field: gpo_completion::submitted_ns",
-    ][::core::mem::offset_of!(gpo_completion, submitted_ns) - 32usize];
-    [
-        "Offset of field: gpo_completion::completed_ns",
-    ][::core::mem::offset_of!(gpo_completion, completed_ns) - 40usize];
-    [
-        "Offset of field: gpo_completion::gpu_ns",
-    ][::core::mem::offset_of!(gpo_completion, gpu_ns) - 48usize];
-    [
-        "Offset of field: gpo_completion::error_id",
-    ][::core::mem::offset_of!(gpo_completion, error_id) - 56usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_cq_statistics {
@@ -2222,31 +882,6 @@ pub struct gpo_cq_statistics {
     pub drained: u64,
     pub refused: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_cq_statistics"][::core::mem::size_of::<gpo_cq_statistics>() - 40usize];
-    [
-        "Alignment of gpo_cq_statistics",
-    ][::core::mem::align_of::<gpo_cq_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_cq_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_cq_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_cq_statistics::capacity",
-    ][::core::mem::offset_of!(gpo_cq_statistics, capacity) - 4usize];
-    [
-        "Offset of field: gpo_cq_statistics::accepted",
-    ][::core::mem::offset_of!(gpo_cq_statistics, accepted) - 8usize];
-    [
-        "Offset of field: gpo_cq_statistics::delivered",
-    ][::core::mem::offset_of!(gpo_cq_statistics, delivered) - 16usize];
-    [
-        "Offset of field: gpo_cq_statistics::drained",
-    ][::core::mem::offset_of!(gpo_cq_statistics, drained) - 24usize];
-    [
-        "Offset of field: gpo_cq_statistics::refused",
-    ][::core::mem::offset_of!(gpo_cq_statistics, refused) - 32usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_executor_options {
@@ -2256,30 +891,6 @@ pub struct gpo_executor_options {
     pub capacity: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_executor_options",
-    ][::core::mem::size_of::<gpo_executor_options>() - 24usize];
-    [
-        "Alignment of gpo_executor_options",
-    ][::core::mem::align_of::<gpo_executor_options>() - 8usize];
-    [
-        "Offset of field: gpo_executor_options::struct_size",
-    ][::core::mem::offset_of!(gpo_executor_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_executor_options::flags",
-    ][::core::mem::offset_of!(gpo_executor_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_executor_options::threads",
-    ][::core::mem::offset_of!(gpo_executor_options, threads) - 8usize];
-    [
-        "Offset of field: gpo_executor_options::capacity",
-    ][::core::mem::offset_of!(gpo_executor_options, capacity) - 12usize];
-    [
-        "Offset of field: gpo_executor_options::label",
-    ][::core::mem::offset_of!(gpo_executor_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_executor_statistics {
@@ -2292,39 +903,6 @@ pub struct gpo_executor_statistics {
     pub refused: u64,
     pub pending: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_executor_statistics",
-    ][::core::mem::size_of::<gpo_executor_statistics>() - 56usize];
-    [
-        "Alignment of gpo_executor_statistics",
-    ][::core::mem::align_of::<gpo_executor_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_executor_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_executor_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_executor_statistics::threads",
-    ][::core::mem::offset_of!(gpo_executor_statistics, threads) - 4usize];
-    [
-        "Offset of field: gpo_executor_statistics::accepted",
-    ][::core::mem::offset_of!(gpo_executor_statistics, accepted) - 8usize];
-    [
-        "Offset of field: gpo_executor_statistics::called",
-    ][::core::mem::offset_of!(gpo_executor_statistics, called) - 16usize];
-    [
-        "Offset of field: gpo_executor_statistics::cancelled",
-    ][::core::mem::offset_of!(gpo_executor_statistics, cancelled) - 24usize];
-    [
-        "Offset of field: gpo_executor_statistics::threw",
-    ][::core::mem::offset_of!(gpo_executor_statistics, threw) - 32usize];
-    [
-        "Offset of field: gpo_executor_statistics::refused",
-    ][::core::mem::offset_of!(gpo_executor_statistics, refused) - 40usize];
-    [
-        "Offset of field: gpo_executor_statistics::pending",
-    ][::core::mem::offset_of!(gpo_executor_statistics, pending) - 48usize];
-};
 pub type gpo_completion_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2340,23 +918,6 @@ pub struct gpo_host_call {
     pub call: u64,
     pub error: *const gpo_error,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_host_call"][::core::mem::size_of::<gpo_host_call>() - 24usize];
-    ["Alignment of gpo_host_call"][::core::mem::align_of::<gpo_host_call>() - 8usize];
-    [
-        "Offset of field: gpo_host_call::struct_size",
-    ][::core::mem::offset_of!(gpo_host_call, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_host_call::status",
-    ][::core::mem::offset_of!(gpo_host_call, status) - 4usize];
-    [
-        "Offset of field: gpo_host_call::call",
-    ][::core::mem::offset_of!(gpo_host_call, call) - 8usize];
-    [
-        "Offset of field: gpo_host_call::error",
-    ][::core::mem::offset_of!(gpo_host_call, error) - 16usize];
-};
 pub type gpo_host_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2389,77 +950,6 @@ pub struct gpo_metrics {
     pub callbacks_pending: u64,
     pub pipeline_pinned: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1176usize];
-    ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
-    [
-        "Offset of field: gpo_metrics::struct_size",
-    ][::core::mem::offset_of!(gpo_metrics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_metrics::devices",
-    ][::core::mem::offset_of!(gpo_metrics, devices) - 4usize];
-    [
-        "Offset of field: gpo_metrics::streams",
-    ][::core::mem::offset_of!(gpo_metrics, streams) - 8usize];
-    [
-        "Offset of field: gpo_metrics::operations_pending",
-    ][::core::mem::offset_of!(gpo_metrics, operations_pending) - 16usize];
-    [
-        "Offset of field: gpo_metrics::operations_held",
-    ][::core::mem::offset_of!(gpo_metrics, operations_held) - 24usize];
-    [
-        "Offset of field: gpo_metrics::completions_pending",
-    ][::core::mem::offset_of!(gpo_metrics, completions_pending) - 32usize];
-    [
-        "Offset of field: gpo_metrics::notifies_refused",
-    ][::core::mem::offset_of!(gpo_metrics, notifies_refused) - 40usize];
-    [
-        "Offset of field: gpo_metrics::arena_in_use",
-    ][::core::mem::offset_of!(gpo_metrics, arena_in_use) - 48usize];
-    [
-        "Offset of field: gpo_metrics::arena_reserved",
-    ][::core::mem::offset_of!(gpo_metrics, arena_reserved) - 56usize];
-    [
-        "Offset of field: gpo_metrics::arena_peak",
-    ][::core::mem::offset_of!(gpo_metrics, arena_peak) - 64usize];
-    [
-        "Offset of field: gpo_metrics::pool_in_use",
-    ][::core::mem::offset_of!(gpo_metrics, pool_in_use) - 72usize];
-    [
-        "Offset of field: gpo_metrics::pool_reserved",
-    ][::core::mem::offset_of!(gpo_metrics, pool_reserved) - 80usize];
-    [
-        "Offset of field: gpo_metrics::pool_peak",
-    ][::core::mem::offset_of!(gpo_metrics, pool_peak) - 88usize];
-    [
-        "Offset of field: gpo_metrics::latency_count",
-    ][::core::mem::offset_of!(gpo_metrics, latency_count) - 96usize];
-    [
-        "Offset of field: gpo_metrics::latency_sum",
-    ][::core::mem::offset_of!(gpo_metrics, latency_sum) - 104usize];
-    [
-        "Offset of field: gpo_metrics::latencies",
-    ][::core::mem::offset_of!(gpo_metrics, latencies) - 112usize];
-    [
-        "Offset of field: gpo_metrics::errors",
-    ][::core::mem::offset_of!(gpo_metrics, errors) - 368usize];
-    [
-        "Offset of field: gpo_metrics::executors",
-    ][::core::mem::offset_of!(gpo_metrics, executors) - 1136usize];
-    [
-        "Offset of field: gpo_metrics::executor_threads",
-    ][::core::mem::offset_of!(gpo_metrics, executor_threads) - 1144usize];
-    [
-        "Offset of field: gpo_metrics::callbacks",
-    ][::core::mem::offset_of!(gpo_metrics, callbacks) - 1152usize];
-    [
-        "Offset of field: gpo_metrics::callbacks_pending",
-    ][::core::mem::offset_of!(gpo_metrics, callbacks_pending) - 1160usize];
-    [
-        "Offset of field: gpo_metrics::pipeline_pinned",
-    ][::core::mem::offset_of!(gpo_metrics, pipeline_pinned) - 1168usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_device_metrics {
@@ -2478,57 +968,6 @@ pub struct gpo_device_metrics {
     pub pcie_received: i64,
     pub reason: [::core::ffi::c_char; 160usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_device_metrics",
-    ][::core::mem::size_of::<gpo_device_metrics>() - 256usize];
-    [
-        "Alignment of gpo_device_metrics",
-    ][::core::mem::align_of::<gpo_device_metrics>() - 8usize];
-    [
-        "Offset of field: gpo_device_metrics::struct_size",
-    ][::core::mem::offset_of!(gpo_device_metrics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_device_metrics::reserved",
-    ][::core::mem::offset_of!(gpo_device_metrics, reserved) - 4usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_total",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_total) - 8usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_used",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_used) - 16usize];
-    [
-        "Offset of field: gpo_device_metrics::utilization",
-    ][::core::mem::offset_of!(gpo_device_metrics, utilization) - 24usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_utilization",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_utilization) - 32usize];
-    [
-        "Offset of field: gpo_device_metrics::power",
-    ][::core::mem::offset_of!(gpo_device_metrics, power) - 40usize];
-    [
-        "Offset of field: gpo_device_metrics::energy",
-    ][::core::mem::offset_of!(gpo_device_metrics, energy) - 48usize];
-    [
-        "Offset of field: gpo_device_metrics::temperature",
-    ][::core::mem::offset_of!(gpo_device_metrics, temperature) - 56usize];
-    [
-        "Offset of field: gpo_device_metrics::sm_clock",
-    ][::core::mem::offset_of!(gpo_device_metrics, sm_clock) - 64usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_clock",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_clock) - 72usize];
-    [
-        "Offset of field: gpo_device_metrics::pcie_sent",
-    ][::core::mem::offset_of!(gpo_device_metrics, pcie_sent) - 80usize];
-    [
-        "Offset of field: gpo_device_metrics::pcie_received",
-    ][::core::mem::offset_of!(gpo_device_metrics, pcie_received) - 88usize];
-    [
-        "Offset of field: gpo_device_metrics::reason",
-    ][::core::mem::offset_of!(gpo_device_metrics, reason) - 96usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_peers_options {
@@ -2538,28 +977,6 @@ pub struct gpo_peers_options {
     pub reserved: u32,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_peers_options"][::core::mem::size_of::<gpo_peers_options>() - 24usize];
-    [
-        "Alignment of gpo_peers_options",
-    ][::core::mem::align_of::<gpo_peers_options>() - 8usize];
-    [
-        "Offset of field: gpo_peers_options::struct_size",
-    ][::core::mem::offset_of!(gpo_peers_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_peers_options::flags",
-    ][::core::mem::offset_of!(gpo_peers_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_peers_options::engine",
-    ][::core::mem::offset_of!(gpo_peers_options, engine) - 8usize];
-    [
-        "Offset of field: gpo_peers_options::reserved",
-    ][::core::mem::offset_of!(gpo_peers_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_peers_options::label",
-    ][::core::mem::offset_of!(gpo_peers_options, label) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_peers_info {
@@ -2577,50 +994,6 @@ pub struct gpo_peers_info {
     pub mpi_device: u32,
     pub reserved1: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_peers_info"][::core::mem::size_of::<gpo_peers_info>() - 64usize];
-    ["Alignment of gpo_peers_info"][::core::mem::align_of::<gpo_peers_info>() - 8usize];
-    [
-        "Offset of field: gpo_peers_info::struct_size",
-    ][::core::mem::offset_of!(gpo_peers_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_peers_info::ranks",
-    ][::core::mem::offset_of!(gpo_peers_info, ranks) - 4usize];
-    [
-        "Offset of field: gpo_peers_info::direct",
-    ][::core::mem::offset_of!(gpo_peers_info, direct) - 8usize];
-    [
-        "Offset of field: gpo_peers_info::native_atomics",
-    ][::core::mem::offset_of!(gpo_peers_info, native_atomics) - 12usize];
-    [
-        "Offset of field: gpo_peers_info::nccl_version",
-    ][::core::mem::offset_of!(gpo_peers_info, nccl_version) - 16usize];
-    [
-        "Offset of field: gpo_peers_info::rank",
-    ][::core::mem::offset_of!(gpo_peers_info, rank) - 20usize];
-    [
-        "Offset of field: gpo_peers_info::local_ranks",
-    ][::core::mem::offset_of!(gpo_peers_info, local_ranks) - 24usize];
-    [
-        "Offset of field: gpo_peers_info::reserved",
-    ][::core::mem::offset_of!(gpo_peers_info, reserved) - 28usize];
-    [
-        "Offset of field: gpo_peers_info::collectives",
-    ][::core::mem::offset_of!(gpo_peers_info, collectives) - 32usize];
-    [
-        "Offset of field: gpo_peers_info::direct_collectives",
-    ][::core::mem::offset_of!(gpo_peers_info, direct_collectives) - 40usize];
-    [
-        "Offset of field: gpo_peers_info::bytes",
-    ][::core::mem::offset_of!(gpo_peers_info, bytes) - 48usize];
-    [
-        "Offset of field: gpo_peers_info::mpi_device",
-    ][::core::mem::offset_of!(gpo_peers_info, mpi_device) - 56usize];
-    [
-        "Offset of field: gpo_peers_info::reserved1",
-    ][::core::mem::offset_of!(gpo_peers_info, reserved1) - 60usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_join_options {
@@ -2636,46 +1009,6 @@ pub struct gpo_join_options {
     pub communicator: *mut ::core::ffi::c_void,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_join_options"][::core::mem::size_of::<gpo_join_options>() - 64usize];
-    [
-        "Alignment of gpo_join_options",
-    ][::core::mem::align_of::<gpo_join_options>() - 8usize];
-    [
-        "Offset of field: gpo_join_options::struct_size",
-    ][::core::mem::offset_of!(gpo_join_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_join_options::flags",
-    ][::core::mem::offset_of!(gpo_join_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_join_options::by",
-    ][::core::mem::offset_of!(gpo_join_options, by) - 8usize];
-    [
-        "Offset of field: gpo_join_options::engine",
-    ][::core::mem::offset_of!(gpo_join_options, engine) - 12usize];
-    [
-        "Offset of field: gpo_join_options::rank",
-    ][::core::mem::offset_of!(gpo_join_options, rank) - 16usize];
-    [
-        "Offset of field: gpo_join_options::ranks",
-    ][::core::mem::offset_of!(gpo_join_options, ranks) - 20usize];
-    [
-        "Offset of field: gpo_join_options::timeout_ns",
-    ][::core::mem::offset_of!(gpo_join_options, timeout_ns) - 24usize];
-    [
-        "Offset of field: gpo_join_options::path",
-    ][::core::mem::offset_of!(gpo_join_options, path) - 32usize];
-    [
-        "Offset of field: gpo_join_options::id",
-    ][::core::mem::offset_of!(gpo_join_options, id) - 40usize];
-    [
-        "Offset of field: gpo_join_options::communicator",
-    ][::core::mem::offset_of!(gpo_join_options, communicator) - 48usize];
-    [
-        "Offset of field: gpo_join_options::label",
-    ][::core::mem::offset_of!(gpo_join_options, label) - 56usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_collective {
@@ -2688,35 +1021,6 @@ pub struct gpo_collective {
     pub count: u64,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_collective"][::core::mem::size_of::<gpo_collective>() - 40usize];
-    ["Alignment of gpo_collective"][::core::mem::align_of::<gpo_collective>() - 8usize];
-    [
-        "Offset of field: gpo_collective::struct_size",
-    ][::core::mem::offset_of!(gpo_collective, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_collective::kind",
-    ][::core::mem::offset_of!(gpo_collective, kind) - 4usize];
-    [
-        "Offset of field: gpo_collective::type_",
-    ][::core::mem::offset_of!(gpo_collective, type_) - 8usize];
-    [
-        "Offset of field: gpo_collective::reduction",
-    ][::core::mem::offset_of!(gpo_collective, reduction) - 12usize];
-    [
-        "Offset of field: gpo_collective::root",
-    ][::core::mem::offset_of!(gpo_collective, root) - 16usize];
-    [
-        "Offset of field: gpo_collective::flags",
-    ][::core::mem::offset_of!(gpo_collective, flags) - 20usize];
-    [
-        "Offset of field: gpo_collective::count",
-    ][::core::mem::offset_of!(gpo_collective, count) - 24usize];
-    [
-        "Offset of field: gpo_collective::label",
-    ][::core::mem::offset_of!(gpo_collective, label) - 32usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_rank_part {
@@ -2728,32 +1032,6 @@ pub struct gpo_rank_part {
     pub send_to: u32,
     pub receive_from: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_rank_part"][::core::mem::size_of::<gpo_rank_part>() - 40usize];
-    ["Alignment of gpo_rank_part"][::core::mem::align_of::<gpo_rank_part>() - 8usize];
-    [
-        "Offset of field: gpo_rank_part::struct_size",
-    ][::core::mem::offset_of!(gpo_rank_part, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_rank_part::reserved",
-    ][::core::mem::offset_of!(gpo_rank_part, reserved) - 4usize];
-    [
-        "Offset of field: gpo_rank_part::stream",
-    ][::core::mem::offset_of!(gpo_rank_part, stream) - 8usize];
-    [
-        "Offset of field: gpo_rank_part::send",
-    ][::core::mem::offset_of!(gpo_rank_part, send) - 16usize];
-    [
-        "Offset of field: gpo_rank_part::receive",
-    ][::core::mem::offset_of!(gpo_rank_part, receive) - 24usize];
-    [
-        "Offset of field: gpo_rank_part::send_to",
-    ][::core::mem::offset_of!(gpo_rank_part, send_to) - 32usize];
-    [
-        "Offset of field: gpo_rank_part::receive_from",
-    ][::core::mem::offset_of!(gpo_rank_part, receive_from) - 36usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_chunk {
@@ -2773,56 +1051,6 @@ pub struct gpo_chunk {
     pub device: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_chunk"][::core::mem::size_of::<gpo_chunk>() - 104usize];
-    ["Alignment of gpo_chunk"][::core::mem::align_of::<gpo_chunk>() - 8usize];
-    [
-        "Offset of field: gpo_chunk::struct_size",
-    ][::core::mem::offset_of!(gpo_chunk, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_chunk::slot",
-    ][::core::mem::offset_of!(gpo_chunk, slot) - 4usize];
-    [
-        "Offset of field: gpo_chunk::index",
-    ][::core::mem::offset_of!(gpo_chunk, index) - 8usize];
-    [
-        "Offset of field: gpo_chunk::offset",
-    ][::core::mem::offset_of!(gpo_chunk, offset) - 16usize];
-    [
-        "Offset of field: gpo_chunk::bytes",
-    ][::core::mem::offset_of!(gpo_chunk, bytes) - 24usize];
-    [
-        "Offset of field: gpo_chunk::output_offset",
-    ][::core::mem::offset_of!(gpo_chunk, output_offset) - 32usize];
-    [
-        "Offset of field: gpo_chunk::output_bytes",
-    ][::core::mem::offset_of!(gpo_chunk, output_bytes) - 40usize];
-    [
-        "Offset of field: gpo_chunk::input_address",
-    ][::core::mem::offset_of!(gpo_chunk, input_address) - 48usize];
-    [
-        "Offset of field: gpo_chunk::output_address",
-    ][::core::mem::offset_of!(gpo_chunk, output_address) - 56usize];
-    [
-        "Offset of field: gpo_chunk::scratch_address",
-    ][::core::mem::offset_of!(gpo_chunk, scratch_address) - 64usize];
-    [
-        "Offset of field: gpo_chunk::result_address",
-    ][::core::mem::offset_of!(gpo_chunk, result_address) - 72usize];
-    [
-        "Offset of field: gpo_chunk::output",
-    ][::core::mem::offset_of!(gpo_chunk, output) - 80usize];
-    [
-        "Offset of field: gpo_chunk::result",
-    ][::core::mem::offset_of!(gpo_chunk, result) - 88usize];
-    [
-        "Offset of field: gpo_chunk::device",
-    ][::core::mem::offset_of!(gpo_chunk, device) - 96usize];
-    [
-        "Offset of field: gpo_chunk::reserved",
-    ][::core::mem::offset_of!(gpo_chunk, reserved) - 100usize];
-};
 pub type gpo_source_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2845,41 +1073,6 @@ pub struct gpo_source {
     pub descriptor: i32,
     pub flags: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_source"][::core::mem::size_of::<gpo_source>() - 64usize];
-    ["Alignment of gpo_source"][::core::mem::align_of::<gpo_source>() - 8usize];
-    [
-        "Offset of field: gpo_source::struct_size",
-    ][::core::mem::offset_of!(gpo_source, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_source::kind",
-    ][::core::mem::offset_of!(gpo_source, kind) - 4usize];
-    [
-        "Offset of field: gpo_source::memory",
-    ][::core::mem::offset_of!(gpo_source, memory) - 8usize];
-    [
-        "Offset of field: gpo_source::bytes",
-    ][::core::mem::offset_of!(gpo_source, bytes) - 16usize];
-    [
-        "Offset of field: gpo_source::path",
-    ][::core::mem::offset_of!(gpo_source, path) - 24usize];
-    [
-        "Offset of field: gpo_source::offset",
-    ][::core::mem::offset_of!(gpo_source, offset) - 32usize];
-    [
-        "Offset of field: gpo_source::fill",
-    ][::core::mem::offset_of!(gpo_source, fill) - 40usize];
-    [
-        "Offset of field: gpo_source::user",
-    ][::core::mem::offset_of!(gpo_source, user) - 48usize];
-    [
-        "Offset of field: gpo_source::descriptor",
-    ][::core::mem::offset_of!(gpo_source, descriptor) - 56usize];
-    [
-        "Offset of field: gpo_source::flags",
-    ][::core::mem::offset_of!(gpo_source, flags) - 60usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_stage_argument {
@@ -2888,27 +1081,6 @@ pub struct gpo_stage_argument {
     pub value: *const ::core::ffi::c_void,
     pub bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_stage_argument",
-    ][::core::mem::size_of::<gpo_stage_argument>() - 24usize];
-    [
-        "Alignment of gpo_stage_argument",
-    ][::core::mem::align_of::<gpo_stage_argument>() - 8usize];
-    [
-        "Offset of field: gpo_stage_argument::struct_size",
-    ][::core::mem::offset_of!(gpo_stage_argument, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_stage_argument::kind",
-    ][::core::mem::offset_of!(gpo_stage_argument, kind) - 4usize];
-    [
-        "Offset of field: gpo_stage_argument::value",
-    ][::core::mem::offset_of!(gpo_stage_argument, value) - 8usize];
-    [
-        "Offset of field: gpo_stage_argument::bytes",
-    ][::core::mem::offset_of!(gpo_stage_argument, bytes) - 16usize];
-};
 pub type gpo_stage_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2935,56 +1107,6 @@ pub struct gpo_stage {
     pub label: *const ::core::ffi::c_char,
     pub kernels: *const gpo_kernel_t,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 112usize];
-    ["Alignment of gpo_stage"][::core::mem::align_of::<gpo_stage>() - 8usize];
-    [
-        "Offset of field: gpo_stage::struct_size",
-    ][::core::mem::offset_of!(gpo_stage, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_stage::kind",
-    ][::core::mem::offset_of!(gpo_stage, kind) - 4usize];
-    [
-        "Offset of field: gpo_stage::kernel",
-    ][::core::mem::offset_of!(gpo_stage, kernel) - 8usize];
-    [
-        "Offset of field: gpo_stage::block",
-    ][::core::mem::offset_of!(gpo_stage, block) - 16usize];
-    [
-        "Offset of field: gpo_stage::grid",
-    ][::core::mem::offset_of!(gpo_stage, grid) - 28usize];
-    [
-        "Offset of field: gpo_stage::bytes_per_block",
-    ][::core::mem::offset_of!(gpo_stage, bytes_per_block) - 40usize];
-    [
-        "Offset of field: gpo_stage::dynamic_shared_bytes",
-    ][::core::mem::offset_of!(gpo_stage, dynamic_shared_bytes) - 48usize];
-    [
-        "Offset of field: gpo_stage::arguments",
-    ][::core::mem::offset_of!(gpo_stage, arguments) - 56usize];
-    [
-        "Offset of field: gpo_stage::argument_stride",
-    ][::core::mem::offset_of!(gpo_stage, argument_stride) - 64usize];
-    [
-        "Offset of field: gpo_stage::argument_count",
-    ][::core::mem::offset_of!(gpo_stage, argument_count) - 72usize];
-    [
-        "Offset of field: gpo_stage::max_blocks",
-    ][::core::mem::offset_of!(gpo_stage, max_blocks) - 76usize];
-    [
-        "Offset of field: gpo_stage::enqueue",
-    ][::core::mem::offset_of!(gpo_stage, enqueue) - 80usize];
-    [
-        "Offset of field: gpo_stage::user",
-    ][::core::mem::offset_of!(gpo_stage, user) - 88usize];
-    [
-        "Offset of field: gpo_stage::label",
-    ][::core::mem::offset_of!(gpo_stage, label) - 96usize];
-    [
-        "Offset of field: gpo_stage::kernels",
-    ][::core::mem::offset_of!(gpo_stage, kernels) - 104usize];
-};
 pub type gpo_sink_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -3004,38 +1126,6 @@ pub struct gpo_sink {
     pub descriptor: i32,
     pub flags: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_sink"][::core::mem::size_of::<gpo_sink>() - 56usize];
-    ["Alignment of gpo_sink"][::core::mem::align_of::<gpo_sink>() - 8usize];
-    [
-        "Offset of field: gpo_sink::struct_size",
-    ][::core::mem::offset_of!(gpo_sink, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_sink::kind",
-    ][::core::mem::offset_of!(gpo_sink, kind) - 4usize];
-    [
-        "Offset of field: gpo_sink::memory",
-    ][::core::mem::offset_of!(gpo_sink, memory) - 8usize];
-    [
-        "Offset of field: gpo_sink::bytes",
-    ][::core::mem::offset_of!(gpo_sink, bytes) - 16usize];
-    [
-        "Offset of field: gpo_sink::path",
-    ][::core::mem::offset_of!(gpo_sink, path) - 24usize];
-    [
-        "Offset of field: gpo_sink::take",
-    ][::core::mem::offset_of!(gpo_sink, take) - 32usize];
-    [
-        "Offset of field: gpo_sink::user",
-    ][::core::mem::offset_of!(gpo_sink, user) - 40usize];
-    [
-        "Offset of field: gpo_sink::descriptor",
-    ][::core::mem::offset_of!(gpo_sink, descriptor) - 48usize];
-    [
-        "Offset of field: gpo_sink::flags",
-    ][::core::mem::offset_of!(gpo_sink, flags) - 52usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_pipeline_progress {
@@ -3047,36 +1137,6 @@ pub struct gpo_pipeline_progress {
     pub chunks_done: u64,
     pub elapsed_ns: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_pipeline_progress",
-    ][::core::mem::size_of::<gpo_pipeline_progress>() - 48usize];
-    [
-        "Alignment of gpo_pipeline_progress",
-    ][::core::mem::align_of::<gpo_pipeline_progress>() - 8usize];
-    [
-        "Offset of field: gpo_pipeline_progress::struct_size",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_pipeline_progress::running",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, running) - 4usize];
-    [
-        "Offset of field: gpo_pipeline_progress::bytes_in",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_in) - 8usize];
-    [
-        "Offset of field: gpo_pipeline_progress::bytes_done",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_done) - 16usize];
-    [
-        "Offset of field: gpo_pipeline_progress::bytes_total",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_total) - 24usize];
-    [
-        "Offset of field: gpo_pipeline_progress::chunks_done",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, chunks_done) - 32usize];
-    [
-        "Offset of field: gpo_pipeline_progress::elapsed_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_progress, elapsed_ns) - 40usize];
-};
 pub type gpo_progress_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -3108,78 +1168,6 @@ pub struct gpo_pipeline_options {
     pub device_count: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_pipeline_options",
-    ][::core::mem::size_of::<gpo_pipeline_options>() - 136usize];
-    [
-        "Alignment of gpo_pipeline_options",
-    ][::core::mem::align_of::<gpo_pipeline_options>() - 8usize];
-    [
-        "Offset of field: gpo_pipeline_options::struct_size",
-    ][::core::mem::offset_of!(gpo_pipeline_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_pipeline_options::flags",
-    ][::core::mem::offset_of!(gpo_pipeline_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_pipeline_options::chunk_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, chunk_bytes) - 8usize];
-    [
-        "Offset of field: gpo_pipeline_options::granule",
-    ][::core::mem::offset_of!(gpo_pipeline_options, granule) - 16usize];
-    [
-        "Offset of field: gpo_pipeline_options::slots",
-    ][::core::mem::offset_of!(gpo_pipeline_options, slots) - 24usize];
-    [
-        "Offset of field: gpo_pipeline_options::output_numerator",
-    ][::core::mem::offset_of!(gpo_pipeline_options, output_numerator) - 28usize];
-    [
-        "Offset of field: gpo_pipeline_options::output_denominator",
-    ][::core::mem::offset_of!(gpo_pipeline_options, output_denominator) - 32usize];
-    [
-        "Offset of field: gpo_pipeline_options::stage_count",
-    ][::core::mem::offset_of!(gpo_pipeline_options, stage_count) - 36usize];
-    [
-        "Offset of field: gpo_pipeline_options::stages",
-    ][::core::mem::offset_of!(gpo_pipeline_options, stages) - 40usize];
-    [
-        "Offset of field: gpo_pipeline_options::stage_stride",
-    ][::core::mem::offset_of!(gpo_pipeline_options, stage_stride) - 48usize];
-    [
-        "Offset of field: gpo_pipeline_options::scratch_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, scratch_bytes) - 56usize];
-    [
-        "Offset of field: gpo_pipeline_options::result_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, result_bytes) - 64usize];
-    [
-        "Offset of field: gpo_pipeline_options::max_pinned_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, max_pinned_bytes) - 72usize];
-    [
-        "Offset of field: gpo_pipeline_options::progress",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress) - 80usize];
-    [
-        "Offset of field: gpo_pipeline_options::progress_user",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress_user) - 88usize];
-    [
-        "Offset of field: gpo_pipeline_options::progress_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress_ns) - 96usize];
-    [
-        "Offset of field: gpo_pipeline_options::label",
-    ][::core::mem::offset_of!(gpo_pipeline_options, label) - 104usize];
-    [
-        "Offset of field: gpo_pipeline_options::executor",
-    ][::core::mem::offset_of!(gpo_pipeline_options, executor) - 112usize];
-    [
-        "Offset of field: gpo_pipeline_options::devices",
-    ][::core::mem::offset_of!(gpo_pipeline_options, devices) - 120usize];
-    [
-        "Offset of field: gpo_pipeline_options::device_count",
-    ][::core::mem::offset_of!(gpo_pipeline_options, device_count) - 128usize];
-    [
-        "Offset of field: gpo_pipeline_options::reserved",
-    ][::core::mem::offset_of!(gpo_pipeline_options, reserved) - 132usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_pipeline_result {
@@ -3198,57 +1186,6 @@ pub struct gpo_pipeline_result {
     pub copy_hidden_ns: u64,
     pub staged_bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_pipeline_result",
-    ][::core::mem::size_of::<gpo_pipeline_result>() - 96usize];
-    [
-        "Alignment of gpo_pipeline_result",
-    ][::core::mem::align_of::<gpo_pipeline_result>() - 8usize];
-    [
-        "Offset of field: gpo_pipeline_result::struct_size",
-    ][::core::mem::offset_of!(gpo_pipeline_result, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_pipeline_result::status",
-    ][::core::mem::offset_of!(gpo_pipeline_result, status) - 4usize];
-    [
-        "Offset of field: gpo_pipeline_result::bytes_in",
-    ][::core::mem::offset_of!(gpo_pipeline_result, bytes_in) - 8usize];
-    [
-        "Offset of field: gpo_pipeline_result::bytes_out",
-    ][::core::mem::offset_of!(gpo_pipeline_result, bytes_out) - 16usize];
-    [
-        "Offset of field: gpo_pipeline_result::chunks",
-    ][::core::mem::offset_of!(gpo_pipeline_result, chunks) - 24usize];
-    [
-        "Offset of field: gpo_pipeline_result::elapsed_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_result, elapsed_ns) - 32usize];
-    [
-        "Offset of field: gpo_pipeline_result::chunk_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_result, chunk_bytes) - 40usize];
-    [
-        "Offset of field: gpo_pipeline_result::slots",
-    ][::core::mem::offset_of!(gpo_pipeline_result, slots) - 48usize];
-    [
-        "Offset of field: gpo_pipeline_result::tuned",
-    ][::core::mem::offset_of!(gpo_pipeline_result, tuned) - 52usize];
-    [
-        "Offset of field: gpo_pipeline_result::copy_in_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_result, copy_in_ns) - 56usize];
-    [
-        "Offset of field: gpo_pipeline_result::copy_out_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_result, copy_out_ns) - 64usize];
-    [
-        "Offset of field: gpo_pipeline_result::kernel_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_result, kernel_ns) - 72usize];
-    [
-        "Offset of field: gpo_pipeline_result::copy_hidden_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_result, copy_hidden_ns) - 80usize];
-    [
-        "Offset of field: gpo_pipeline_result::staged_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_result, staged_bytes) - 88usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_pipeline_share {
@@ -3261,39 +1198,6 @@ pub struct gpo_pipeline_share {
     pub kernel_ns: u64,
     pub copy_hidden_ns: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_pipeline_share",
-    ][::core::mem::size_of::<gpo_pipeline_share>() - 56usize];
-    [
-        "Alignment of gpo_pipeline_share",
-    ][::core::mem::align_of::<gpo_pipeline_share>() - 8usize];
-    [
-        "Offset of field: gpo_pipeline_share::struct_size",
-    ][::core::mem::offset_of!(gpo_pipeline_share, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_pipeline_share::reserved",
-    ][::core::mem::offset_of!(gpo_pipeline_share, reserved) - 4usize];
-    [
-        "Offset of field: gpo_pipeline_share::chunks",
-    ][::core::mem::offset_of!(gpo_pipeline_share, chunks) - 8usize];
-    [
-        "Offset of field: gpo_pipeline_share::bytes_in",
-    ][::core::mem::offset_of!(gpo_pipeline_share, bytes_in) - 16usize];
-    [
-        "Offset of field: gpo_pipeline_share::copy_in_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_share, copy_in_ns) - 24usize];
-    [
-        "Offset of field: gpo_pipeline_share::copy_out_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_share, copy_out_ns) - 32usize];
-    [
-        "Offset of field: gpo_pipeline_share::kernel_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_share, kernel_ns) - 40usize];
-    [
-        "Offset of field: gpo_pipeline_share::copy_hidden_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_share, copy_hidden_ns) - 48usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_queue_options {
@@ -3310,49 +1214,6 @@ pub struct gpo_queue_options {
     pub stream: gpo_stream_t,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_queue_options"][::core::mem::size_of::<gpo_queue_options>() - 64usize];
-    [
-        "Alignment of gpo_queue_options",
-    ][::core::mem::align_of::<gpo_queue_options>() - 8usize];
-    [
-        "Offset of field: gpo_queue_options::struct_size",
-    ][::core::mem::offset_of!(gpo_queue_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_queue_options::kind",
-    ][::core::mem::offset_of!(gpo_queue_options, kind) - 4usize];
-    [
-        "Offset of field: gpo_queue_options::flags",
-    ][::core::mem::offset_of!(gpo_queue_options, flags) - 8usize];
-    [
-        "Offset of field: gpo_queue_options::batch",
-    ][::core::mem::offset_of!(gpo_queue_options, batch) - 12usize];
-    [
-        "Offset of field: gpo_queue_options::count",
-    ][::core::mem::offset_of!(gpo_queue_options, count) - 16usize];
-    [
-        "Offset of field: gpo_queue_options::capacity",
-    ][::core::mem::offset_of!(gpo_queue_options, capacity) - 24usize];
-    [
-        "Offset of field: gpo_queue_options::task_size",
-    ][::core::mem::offset_of!(gpo_queue_options, task_size) - 32usize];
-    [
-        "Offset of field: gpo_queue_options::priorities",
-    ][::core::mem::offset_of!(gpo_queue_options, priorities) - 36usize];
-    [
-        "Offset of field: gpo_queue_options::answer_size",
-    ][::core::mem::offset_of!(gpo_queue_options, answer_size) - 40usize];
-    [
-        "Offset of field: gpo_queue_options::tenants",
-    ][::core::mem::offset_of!(gpo_queue_options, tenants) - 44usize];
-    [
-        "Offset of field: gpo_queue_options::stream",
-    ][::core::mem::offset_of!(gpo_queue_options, stream) - 48usize];
-    [
-        "Offset of field: gpo_queue_options::label",
-    ][::core::mem::offset_of!(gpo_queue_options, label) - 56usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_tenant_options {
@@ -3361,27 +1222,6 @@ pub struct gpo_tenant_options {
     pub limit: u64,
     pub completions: gpo_cq_t,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_tenant_options",
-    ][::core::mem::size_of::<gpo_tenant_options>() - 24usize];
-    [
-        "Alignment of gpo_tenant_options",
-    ][::core::mem::align_of::<gpo_tenant_options>() - 8usize];
-    [
-        "Offset of field: gpo_tenant_options::struct_size",
-    ][::core::mem::offset_of!(gpo_tenant_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_tenant_options::reserved",
-    ][::core::mem::offset_of!(gpo_tenant_options, reserved) - 4usize];
-    [
-        "Offset of field: gpo_tenant_options::limit",
-    ][::core::mem::offset_of!(gpo_tenant_options, limit) - 8usize];
-    [
-        "Offset of field: gpo_tenant_options::completions",
-    ][::core::mem::offset_of!(gpo_tenant_options, completions) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_answer {
@@ -3389,20 +1229,6 @@ pub struct gpo_answer {
     pub status: gpo_status,
     pub user_data: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_answer"][::core::mem::size_of::<gpo_answer>() - 16usize];
-    ["Alignment of gpo_answer"][::core::mem::align_of::<gpo_answer>() - 8usize];
-    [
-        "Offset of field: gpo_answer::struct_size",
-    ][::core::mem::offset_of!(gpo_answer, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_answer::status",
-    ][::core::mem::offset_of!(gpo_answer, status) - 4usize];
-    [
-        "Offset of field: gpo_answer::user_data",
-    ][::core::mem::offset_of!(gpo_answer, user_data) - 8usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_queue_info {
@@ -3424,62 +1250,6 @@ pub struct gpo_queue_info {
     pub answer_size: u32,
     pub tenants: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_queue_info"][::core::mem::size_of::<gpo_queue_info>() - 112usize];
-    ["Alignment of gpo_queue_info"][::core::mem::align_of::<gpo_queue_info>() - 8usize];
-    [
-        "Offset of field: gpo_queue_info::struct_size",
-    ][::core::mem::offset_of!(gpo_queue_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_queue_info::kind",
-    ][::core::mem::offset_of!(gpo_queue_info, kind) - 4usize];
-    [
-        "Offset of field: gpo_queue_info::state",
-    ][::core::mem::offset_of!(gpo_queue_info, state) - 8usize];
-    [
-        "Offset of field: gpo_queue_info::task_size",
-    ][::core::mem::offset_of!(gpo_queue_info, task_size) - 12usize];
-    [
-        "Offset of field: gpo_queue_info::capacity",
-    ][::core::mem::offset_of!(gpo_queue_info, capacity) - 16usize];
-    [
-        "Offset of field: gpo_queue_info::depth",
-    ][::core::mem::offset_of!(gpo_queue_info, depth) - 24usize];
-    [
-        "Offset of field: gpo_queue_info::pushed",
-    ][::core::mem::offset_of!(gpo_queue_info, pushed) - 32usize];
-    [
-        "Offset of field: gpo_queue_info::popped",
-    ][::core::mem::offset_of!(gpo_queue_info, popped) - 40usize];
-    [
-        "Offset of field: gpo_queue_info::done",
-    ][::core::mem::offset_of!(gpo_queue_info, done) - 48usize];
-    [
-        "Offset of field: gpo_queue_info::refused",
-    ][::core::mem::offset_of!(gpo_queue_info, refused) - 56usize];
-    [
-        "Offset of field: gpo_queue_info::device_bytes",
-    ][::core::mem::offset_of!(gpo_queue_info, device_bytes) - 64usize];
-    [
-        "Offset of field: gpo_queue_info::pinned_bytes",
-    ][::core::mem::offset_of!(gpo_queue_info, pinned_bytes) - 72usize];
-    [
-        "Offset of field: gpo_queue_info::posted",
-    ][::core::mem::offset_of!(gpo_queue_info, posted) - 80usize];
-    [
-        "Offset of field: gpo_queue_info::answered",
-    ][::core::mem::offset_of!(gpo_queue_info, answered) - 88usize];
-    [
-        "Offset of field: gpo_queue_info::unanswered",
-    ][::core::mem::offset_of!(gpo_queue_info, unanswered) - 96usize];
-    [
-        "Offset of field: gpo_queue_info::answer_size",
-    ][::core::mem::offset_of!(gpo_queue_info, answer_size) - 104usize];
-    [
-        "Offset of field: gpo_queue_info::tenants",
-    ][::core::mem::offset_of!(gpo_queue_info, tenants) - 108usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_handler {
@@ -3489,26 +1259,6 @@ pub struct gpo_handler {
     pub graphs: *const gpo_graph_t,
     pub task_memory: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_handler"][::core::mem::size_of::<gpo_handler>() - 32usize];
-    ["Alignment of gpo_handler"][::core::mem::align_of::<gpo_handler>() - 8usize];
-    [
-        "Offset of field: gpo_handler::struct_size",
-    ][::core::mem::offset_of!(gpo_handler, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_handler::graph_count",
-    ][::core::mem::offset_of!(gpo_handler, graph_count) - 4usize];
-    [
-        "Offset of field: gpo_handler::name",
-    ][::core::mem::offset_of!(gpo_handler, name) - 8usize];
-    [
-        "Offset of field: gpo_handler::graphs",
-    ][::core::mem::offset_of!(gpo_handler, graphs) - 16usize];
-    [
-        "Offset of field: gpo_handler::task_memory",
-    ][::core::mem::offset_of!(gpo_handler, task_memory) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_scheduler_options {
@@ -3533,76 +1283,6 @@ pub struct gpo_scheduler_options {
     pub sample_interval_ns: u64,
     pub label: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_scheduler_options",
-    ][::core::mem::size_of::<gpo_scheduler_options>() - 120usize];
-    [
-        "Alignment of gpo_scheduler_options",
-    ][::core::mem::align_of::<gpo_scheduler_options>() - 8usize];
-    [
-        "Offset of field: gpo_scheduler_options::struct_size",
-    ][::core::mem::offset_of!(gpo_scheduler_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_scheduler_options::form",
-    ][::core::mem::offset_of!(gpo_scheduler_options, form) - 4usize];
-    [
-        "Offset of field: gpo_scheduler_options::queue",
-    ][::core::mem::offset_of!(gpo_scheduler_options, queue) - 8usize];
-    [
-        "Offset of field: gpo_scheduler_options::source",
-    ][::core::mem::offset_of!(gpo_scheduler_options, source) - 16usize];
-    [
-        "Offset of field: gpo_scheduler_options::source_bytes",
-    ][::core::mem::offset_of!(gpo_scheduler_options, source_bytes) - 24usize];
-    [
-        "Offset of field: gpo_scheduler_options::file_name",
-    ][::core::mem::offset_of!(gpo_scheduler_options, file_name) - 32usize];
-    [
-        "Offset of field: gpo_scheduler_options::compile_options",
-    ][::core::mem::offset_of!(gpo_scheduler_options, compile_options) - 40usize];
-    [
-        "Offset of field: gpo_scheduler_options::compile_option_count",
-    ][::core::mem::offset_of!(gpo_scheduler_options, compile_option_count) - 48usize];
-    [
-        "Offset of field: gpo_scheduler_options::workers",
-    ][::core::mem::offset_of!(gpo_scheduler_options, workers) - 52usize];
-    [
-        "Offset of field: gpo_scheduler_options::threads",
-    ][::core::mem::offset_of!(gpo_scheduler_options, threads) - 56usize];
-    [
-        "Offset of field: gpo_scheduler_options::blocks_per_multiprocessor",
-    ][::core::mem::offset_of!(gpo_scheduler_options, blocks_per_multiprocessor)
-        - 60usize];
-    [
-        "Offset of field: gpo_scheduler_options::multiprocessors",
-    ][::core::mem::offset_of!(gpo_scheduler_options, multiprocessors) - 64usize];
-    [
-        "Offset of field: gpo_scheduler_options::leave_free",
-    ][::core::mem::offset_of!(gpo_scheduler_options, leave_free) - 68usize];
-    [
-        "Offset of field: gpo_scheduler_options::batch",
-    ][::core::mem::offset_of!(gpo_scheduler_options, batch) - 72usize];
-    [
-        "Offset of field: gpo_scheduler_options::max_errors",
-    ][::core::mem::offset_of!(gpo_scheduler_options, max_errors) - 76usize];
-    [
-        "Offset of field: gpo_scheduler_options::argument",
-    ][::core::mem::offset_of!(gpo_scheduler_options, argument) - 80usize];
-    [
-        "Offset of field: gpo_scheduler_options::dynamic_shared_bytes",
-    ][::core::mem::offset_of!(gpo_scheduler_options, dynamic_shared_bytes) - 88usize];
-    [
-        "Offset of field: gpo_scheduler_options::idle_timeout_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_options, idle_timeout_ns) - 96usize];
-    [
-        "Offset of field: gpo_scheduler_options::sample_interval_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_options, sample_interval_ns) - 104usize];
-    [
-        "Offset of field: gpo_scheduler_options::label",
-    ][::core::mem::offset_of!(gpo_scheduler_options, label) - 112usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_scheduler_info {
@@ -3625,69 +1305,6 @@ pub struct gpo_scheduler_info {
     pub handlers: u32,
     pub device_bytes: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_scheduler_info",
-    ][::core::mem::size_of::<gpo_scheduler_info>() - 112usize];
-    [
-        "Alignment of gpo_scheduler_info",
-    ][::core::mem::align_of::<gpo_scheduler_info>() - 8usize];
-    [
-        "Offset of field: gpo_scheduler_info::struct_size",
-    ][::core::mem::offset_of!(gpo_scheduler_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_scheduler_info::form",
-    ][::core::mem::offset_of!(gpo_scheduler_info, form) - 4usize];
-    [
-        "Offset of field: gpo_scheduler_info::state",
-    ][::core::mem::offset_of!(gpo_scheduler_info, state) - 8usize];
-    [
-        "Offset of field: gpo_scheduler_info::last_end",
-    ][::core::mem::offset_of!(gpo_scheduler_info, last_end) - 12usize];
-    [
-        "Offset of field: gpo_scheduler_info::runs",
-    ][::core::mem::offset_of!(gpo_scheduler_info, runs) - 16usize];
-    [
-        "Offset of field: gpo_scheduler_info::tasks",
-    ][::core::mem::offset_of!(gpo_scheduler_info, tasks) - 24usize];
-    [
-        "Offset of field: gpo_scheduler_info::errors",
-    ][::core::mem::offset_of!(gpo_scheduler_info, errors) - 32usize];
-    [
-        "Offset of field: gpo_scheduler_info::refused_pushes",
-    ][::core::mem::offset_of!(gpo_scheduler_info, refused_pushes) - 40usize];
-    [
-        "Offset of field: gpo_scheduler_info::depth",
-    ][::core::mem::offset_of!(gpo_scheduler_info, depth) - 48usize];
-    [
-        "Offset of field: gpo_scheduler_info::steps",
-    ][::core::mem::offset_of!(gpo_scheduler_info, steps) - 56usize];
-    [
-        "Offset of field: gpo_scheduler_info::empty_polls",
-    ][::core::mem::offset_of!(gpo_scheduler_info, empty_polls) - 64usize];
-    [
-        "Offset of field: gpo_scheduler_info::busy_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_info, busy_ns) - 72usize];
-    [
-        "Offset of field: gpo_scheduler_info::worker_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_info, worker_ns) - 80usize];
-    [
-        "Offset of field: gpo_scheduler_info::multiprocessors",
-    ][::core::mem::offset_of!(gpo_scheduler_info, multiprocessors) - 88usize];
-    [
-        "Offset of field: gpo_scheduler_info::blocks",
-    ][::core::mem::offset_of!(gpo_scheduler_info, blocks) - 92usize];
-    [
-        "Offset of field: gpo_scheduler_info::workers",
-    ][::core::mem::offset_of!(gpo_scheduler_info, workers) - 96usize];
-    [
-        "Offset of field: gpo_scheduler_info::handlers",
-    ][::core::mem::offset_of!(gpo_scheduler_info, handlers) - 100usize];
-    [
-        "Offset of field: gpo_scheduler_info::device_bytes",
-    ][::core::mem::offset_of!(gpo_scheduler_info, device_bytes) - 104usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_handler_info {
@@ -3697,28 +1314,6 @@ pub struct gpo_handler_info {
     pub errors: u64,
     pub busy_ns: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_handler_info"][::core::mem::size_of::<gpo_handler_info>() - 32usize];
-    [
-        "Alignment of gpo_handler_info",
-    ][::core::mem::align_of::<gpo_handler_info>() - 8usize];
-    [
-        "Offset of field: gpo_handler_info::struct_size",
-    ][::core::mem::offset_of!(gpo_handler_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_handler_info::reserved",
-    ][::core::mem::offset_of!(gpo_handler_info, reserved) - 4usize];
-    [
-        "Offset of field: gpo_handler_info::tasks",
-    ][::core::mem::offset_of!(gpo_handler_info, tasks) - 8usize];
-    [
-        "Offset of field: gpo_handler_info::errors",
-    ][::core::mem::offset_of!(gpo_handler_info, errors) - 16usize];
-    [
-        "Offset of field: gpo_handler_info::busy_ns",
-    ][::core::mem::offset_of!(gpo_handler_info, busy_ns) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_scheduler_block {
@@ -3731,39 +1326,6 @@ pub struct gpo_scheduler_block {
     pub busy_ns: u64,
     pub worker_ns: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_scheduler_block",
-    ][::core::mem::size_of::<gpo_scheduler_block>() - 48usize];
-    [
-        "Alignment of gpo_scheduler_block",
-    ][::core::mem::align_of::<gpo_scheduler_block>() - 8usize];
-    [
-        "Offset of field: gpo_scheduler_block::struct_size",
-    ][::core::mem::offset_of!(gpo_scheduler_block, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_scheduler_block::multiprocessor",
-    ][::core::mem::offset_of!(gpo_scheduler_block, multiprocessor) - 4usize];
-    [
-        "Offset of field: gpo_scheduler_block::workers",
-    ][::core::mem::offset_of!(gpo_scheduler_block, workers) - 8usize];
-    [
-        "Offset of field: gpo_scheduler_block::reserved",
-    ][::core::mem::offset_of!(gpo_scheduler_block, reserved) - 12usize];
-    [
-        "Offset of field: gpo_scheduler_block::tasks",
-    ][::core::mem::offset_of!(gpo_scheduler_block, tasks) - 16usize];
-    [
-        "Offset of field: gpo_scheduler_block::empty_polls",
-    ][::core::mem::offset_of!(gpo_scheduler_block, empty_polls) - 24usize];
-    [
-        "Offset of field: gpo_scheduler_block::busy_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_block, busy_ns) - 32usize];
-    [
-        "Offset of field: gpo_scheduler_block::worker_ns",
-    ][::core::mem::offset_of!(gpo_scheduler_block, worker_ns) - 40usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_depth_sample {
@@ -3772,25 +1334,6 @@ pub struct gpo_depth_sample {
     pub time_ns: u64,
     pub depth: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_depth_sample"][::core::mem::size_of::<gpo_depth_sample>() - 24usize];
-    [
-        "Alignment of gpo_depth_sample",
-    ][::core::mem::align_of::<gpo_depth_sample>() - 8usize];
-    [
-        "Offset of field: gpo_depth_sample::struct_size",
-    ][::core::mem::offset_of!(gpo_depth_sample, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_depth_sample::run",
-    ][::core::mem::offset_of!(gpo_depth_sample, run) - 4usize];
-    [
-        "Offset of field: gpo_depth_sample::time_ns",
-    ][::core::mem::offset_of!(gpo_depth_sample, time_ns) - 8usize];
-    [
-        "Offset of field: gpo_depth_sample::depth",
-    ][::core::mem::offset_of!(gpo_depth_sample, depth) - 16usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_task_error {
@@ -3801,29 +1344,6 @@ pub struct gpo_task_error {
     pub position: u64,
     pub task: [u32; 4usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_task_error"][::core::mem::size_of::<gpo_task_error>() - 40usize];
-    ["Alignment of gpo_task_error"][::core::mem::align_of::<gpo_task_error>() - 8usize];
-    [
-        "Offset of field: gpo_task_error::struct_size",
-    ][::core::mem::offset_of!(gpo_task_error, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_task_error::handler",
-    ][::core::mem::offset_of!(gpo_task_error, handler) - 4usize];
-    [
-        "Offset of field: gpo_task_error::status",
-    ][::core::mem::offset_of!(gpo_task_error, status) - 8usize];
-    [
-        "Offset of field: gpo_task_error::priority",
-    ][::core::mem::offset_of!(gpo_task_error, priority) - 12usize];
-    [
-        "Offset of field: gpo_task_error::position",
-    ][::core::mem::offset_of!(gpo_task_error, position) - 16usize];
-    [
-        "Offset of field: gpo_task_error::task",
-    ][::core::mem::offset_of!(gpo_task_error, task) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_symmetric_options {
@@ -3834,33 +1354,6 @@ pub struct gpo_symmetric_options {
     pub engine: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_symmetric_options",
-    ][::core::mem::size_of::<gpo_symmetric_options>() - 32usize];
-    [
-        "Alignment of gpo_symmetric_options",
-    ][::core::mem::align_of::<gpo_symmetric_options>() - 8usize];
-    [
-        "Offset of field: gpo_symmetric_options::struct_size",
-    ][::core::mem::offset_of!(gpo_symmetric_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_symmetric_options::flags",
-    ][::core::mem::offset_of!(gpo_symmetric_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_symmetric_options::alignment",
-    ][::core::mem::offset_of!(gpo_symmetric_options, alignment) - 8usize];
-    [
-        "Offset of field: gpo_symmetric_options::label",
-    ][::core::mem::offset_of!(gpo_symmetric_options, label) - 16usize];
-    [
-        "Offset of field: gpo_symmetric_options::engine",
-    ][::core::mem::offset_of!(gpo_symmetric_options, engine) - 24usize];
-    [
-        "Offset of field: gpo_symmetric_options::reserved",
-    ][::core::mem::offset_of!(gpo_symmetric_options, reserved) - 28usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_symmetric_info {
@@ -3872,36 +1365,6 @@ pub struct gpo_symmetric_info {
     pub barrier_blocks: u32,
     pub native_atomics: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_symmetric_info",
-    ][::core::mem::size_of::<gpo_symmetric_info>() - 40usize];
-    [
-        "Alignment of gpo_symmetric_info",
-    ][::core::mem::align_of::<gpo_symmetric_info>() - 8usize];
-    [
-        "Offset of field: gpo_symmetric_info::struct_size",
-    ][::core::mem::offset_of!(gpo_symmetric_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_symmetric_info::ranks",
-    ][::core::mem::offset_of!(gpo_symmetric_info, ranks) - 4usize];
-    [
-        "Offset of field: gpo_symmetric_info::bytes",
-    ][::core::mem::offset_of!(gpo_symmetric_info, bytes) - 8usize];
-    [
-        "Offset of field: gpo_symmetric_info::alignment",
-    ][::core::mem::offset_of!(gpo_symmetric_info, alignment) - 16usize];
-    [
-        "Offset of field: gpo_symmetric_info::device_bytes",
-    ][::core::mem::offset_of!(gpo_symmetric_info, device_bytes) - 24usize];
-    [
-        "Offset of field: gpo_symmetric_info::barrier_blocks",
-    ][::core::mem::offset_of!(gpo_symmetric_info, barrier_blocks) - 32usize];
-    [
-        "Offset of field: gpo_symmetric_info::native_atomics",
-    ][::core::mem::offset_of!(gpo_symmetric_info, native_atomics) - 36usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_rank_launch {
@@ -3915,40 +1378,6 @@ pub struct gpo_rank_launch {
     pub argument_count: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_rank_launch"][::core::mem::size_of::<gpo_rank_launch>() - 56usize];
-    [
-        "Alignment of gpo_rank_launch",
-    ][::core::mem::align_of::<gpo_rank_launch>() - 8usize];
-    [
-        "Offset of field: gpo_rank_launch::struct_size",
-    ][::core::mem::offset_of!(gpo_rank_launch, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_rank_launch::flags",
-    ][::core::mem::offset_of!(gpo_rank_launch, flags) - 4usize];
-    [
-        "Offset of field: gpo_rank_launch::stream",
-    ][::core::mem::offset_of!(gpo_rank_launch, stream) - 8usize];
-    [
-        "Offset of field: gpo_rank_launch::kernel",
-    ][::core::mem::offset_of!(gpo_rank_launch, kernel) - 16usize];
-    [
-        "Offset of field: gpo_rank_launch::launch",
-    ][::core::mem::offset_of!(gpo_rank_launch, launch) - 24usize];
-    [
-        "Offset of field: gpo_rank_launch::arguments",
-    ][::core::mem::offset_of!(gpo_rank_launch, arguments) - 32usize];
-    [
-        "Offset of field: gpo_rank_launch::sizes",
-    ][::core::mem::offset_of!(gpo_rank_launch, sizes) - 40usize];
-    [
-        "Offset of field: gpo_rank_launch::argument_count",
-    ][::core::mem::offset_of!(gpo_rank_launch, argument_count) - 48usize];
-    [
-        "Offset of field: gpo_rank_launch::reserved",
-    ][::core::mem::offset_of!(gpo_rank_launch, reserved) - 52usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_trace_options {
@@ -3958,28 +1387,6 @@ pub struct gpo_trace_options {
     pub picture: *const ::core::ffi::c_char,
     pub title: *const ::core::ffi::c_char,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_trace_options"][::core::mem::size_of::<gpo_trace_options>() - 32usize];
-    [
-        "Alignment of gpo_trace_options",
-    ][::core::mem::align_of::<gpo_trace_options>() - 8usize];
-    [
-        "Offset of field: gpo_trace_options::struct_size",
-    ][::core::mem::offset_of!(gpo_trace_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_trace_options::flags",
-    ][::core::mem::offset_of!(gpo_trace_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_trace_options::path",
-    ][::core::mem::offset_of!(gpo_trace_options, path) - 8usize];
-    [
-        "Offset of field: gpo_trace_options::picture",
-    ][::core::mem::offset_of!(gpo_trace_options, picture) - 16usize];
-    [
-        "Offset of field: gpo_trace_options::title",
-    ][::core::mem::offset_of!(gpo_trace_options, title) - 24usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_trace_info {
@@ -3998,53 +1405,6 @@ pub struct gpo_trace_info {
     pub clock_error_ns: u64,
     pub callbacks: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_trace_info"][::core::mem::size_of::<gpo_trace_info>() - 96usize];
-    ["Alignment of gpo_trace_info"][::core::mem::align_of::<gpo_trace_info>() - 8usize];
-    [
-        "Offset of field: gpo_trace_info::struct_size",
-    ][::core::mem::offset_of!(gpo_trace_info, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_trace_info::running",
-    ][::core::mem::offset_of!(gpo_trace_info, running) - 4usize];
-    [
-        "Offset of field: gpo_trace_info::file_status",
-    ][::core::mem::offset_of!(gpo_trace_info, file_status) - 8usize];
-    [
-        "Offset of field: gpo_trace_info::reserved",
-    ][::core::mem::offset_of!(gpo_trace_info, reserved) - 12usize];
-    [
-        "Offset of field: gpo_trace_info::calls",
-    ][::core::mem::offset_of!(gpo_trace_info, calls) - 16usize];
-    [
-        "Offset of field: gpo_trace_info::operations",
-    ][::core::mem::offset_of!(gpo_trace_info, operations) - 24usize];
-    [
-        "Offset of field: gpo_trace_info::timed",
-    ][::core::mem::offset_of!(gpo_trace_info, timed) - 32usize];
-    [
-        "Offset of field: gpo_trace_info::completions",
-    ][::core::mem::offset_of!(gpo_trace_info, completions) - 40usize];
-    [
-        "Offset of field: gpo_trace_info::dropped",
-    ][::core::mem::offset_of!(gpo_trace_info, dropped) - 48usize];
-    [
-        "Offset of field: gpo_trace_info::file_bytes",
-    ][::core::mem::offset_of!(gpo_trace_info, file_bytes) - 56usize];
-    [
-        "Offset of field: gpo_trace_info::call_cost_ns",
-    ][::core::mem::offset_of!(gpo_trace_info, call_cost_ns) - 64usize];
-    [
-        "Offset of field: gpo_trace_info::operation_cost_ns",
-    ][::core::mem::offset_of!(gpo_trace_info, operation_cost_ns) - 72usize];
-    [
-        "Offset of field: gpo_trace_info::clock_error_ns",
-    ][::core::mem::offset_of!(gpo_trace_info, clock_error_ns) - 80usize];
-    [
-        "Offset of field: gpo_trace_info::callbacks",
-    ][::core::mem::offset_of!(gpo_trace_info, callbacks) - 88usize];
-};
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_api {
@@ -5540,719 +2900,3 @@ pub struct gpo_api {
         ) -> gpo_status,
     >,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1888usize];
-    ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
-    [
-        "Offset of field: gpo_api::struct_size",
-    ][::core::mem::offset_of!(gpo_api, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_api::library_version",
-    ][::core::mem::offset_of!(gpo_api, library_version) - 4usize];
-    [
-        "Offset of field: gpo_api::status_name",
-    ][::core::mem::offset_of!(gpo_api, status_name) - 8usize];
-    [
-        "Offset of field: gpo_api::status_text",
-    ][::core::mem::offset_of!(gpo_api, status_text) - 16usize];
-    [
-        "Offset of field: gpo_api::last_error",
-    ][::core::mem::offset_of!(gpo_api, last_error) - 24usize];
-    [
-        "Offset of field: gpo_api::object_get_error",
-    ][::core::mem::offset_of!(gpo_api, object_get_error) - 32usize];
-    [
-        "Offset of field: gpo_api::object_set_label",
-    ][::core::mem::offset_of!(gpo_api, object_set_label) - 40usize];
-    [
-        "Offset of field: gpo_api::object_get_label",
-    ][::core::mem::offset_of!(gpo_api, object_get_label) - 48usize];
-    [
-        "Offset of field: gpo_api::runtime_create",
-    ][::core::mem::offset_of!(gpo_api, runtime_create) - 56usize];
-    [
-        "Offset of field: gpo_api::runtime_shutdown",
-    ][::core::mem::offset_of!(gpo_api, runtime_shutdown) - 64usize];
-    [
-        "Offset of field: gpo_api::runtime_get_driver",
-    ][::core::mem::offset_of!(gpo_api, runtime_get_driver) - 72usize];
-    [
-        "Offset of field: gpo_api::runtime_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, runtime_get_statistics) - 80usize];
-    [
-        "Offset of field: gpo_api::version",
-    ][::core::mem::offset_of!(gpo_api, version) - 88usize];
-    [
-        "Offset of field: gpo_api::runtime_get_device_count",
-    ][::core::mem::offset_of!(gpo_api, runtime_get_device_count) - 96usize];
-    [
-        "Offset of field: gpo_api::runtime_describe_device",
-    ][::core::mem::offset_of!(gpo_api, runtime_describe_device) - 104usize];
-    [
-        "Offset of field: gpo_api::runtime_describe_peer",
-    ][::core::mem::offset_of!(gpo_api, runtime_describe_peer) - 112usize];
-    [
-        "Offset of field: gpo_api::device_open",
-    ][::core::mem::offset_of!(gpo_api, device_open) - 120usize];
-    [
-        "Offset of field: gpo_api::device_close",
-    ][::core::mem::offset_of!(gpo_api, device_close) - 128usize];
-    [
-        "Offset of field: gpo_api::device_get_properties",
-    ][::core::mem::offset_of!(gpo_api, device_get_properties) - 136usize];
-    [
-        "Offset of field: gpo_api::device_wait",
-    ][::core::mem::offset_of!(gpo_api, device_wait) - 144usize];
-    [
-        "Offset of field: gpo_api::device_get_native",
-    ][::core::mem::offset_of!(gpo_api, device_get_native) - 152usize];
-    [
-        "Offset of field: gpo_api::device_get_memory",
-    ][::core::mem::offset_of!(gpo_api, device_get_memory) - 160usize];
-    [
-        "Offset of field: gpo_api::device_enable_peer",
-    ][::core::mem::offset_of!(gpo_api, device_enable_peer) - 168usize];
-    [
-        "Offset of field: gpo_api::device_disable_peer",
-    ][::core::mem::offset_of!(gpo_api, device_disable_peer) - 176usize];
-    [
-        "Offset of field: gpo_api::device_get_limit",
-    ][::core::mem::offset_of!(gpo_api, device_get_limit) - 184usize];
-    [
-        "Offset of field: gpo_api::device_set_limit",
-    ][::core::mem::offset_of!(gpo_api, device_set_limit) - 192usize];
-    [
-        "Offset of field: gpo_api::event_create",
-    ][::core::mem::offset_of!(gpo_api, event_create) - 200usize];
-    [
-        "Offset of field: gpo_api::event_destroy",
-    ][::core::mem::offset_of!(gpo_api, event_destroy) - 208usize];
-    [
-        "Offset of field: gpo_api::event_record",
-    ][::core::mem::offset_of!(gpo_api, event_record) - 216usize];
-    [
-        "Offset of field: gpo_api::event_query",
-    ][::core::mem::offset_of!(gpo_api, event_query) - 224usize];
-    [
-        "Offset of field: gpo_api::event_wait",
-    ][::core::mem::offset_of!(gpo_api, event_wait) - 232usize];
-    [
-        "Offset of field: gpo_api::event_get_elapsed",
-    ][::core::mem::offset_of!(gpo_api, event_get_elapsed) - 240usize];
-    [
-        "Offset of field: gpo_api::event_notify",
-    ][::core::mem::offset_of!(gpo_api, event_notify) - 248usize];
-    [
-        "Offset of field: gpo_api::event_get_native",
-    ][::core::mem::offset_of!(gpo_api, event_get_native) - 256usize];
-    [
-        "Offset of field: gpo_api::timeline_create",
-    ][::core::mem::offset_of!(gpo_api, timeline_create) - 264usize];
-    [
-        "Offset of field: gpo_api::timeline_destroy",
-    ][::core::mem::offset_of!(gpo_api, timeline_destroy) - 272usize];
-    [
-        "Offset of field: gpo_api::timeline_signal",
-    ][::core::mem::offset_of!(gpo_api, timeline_signal) - 280usize];
-    [
-        "Offset of field: gpo_api::timeline_fail",
-    ][::core::mem::offset_of!(gpo_api, timeline_fail) - 288usize];
-    [
-        "Offset of field: gpo_api::timeline_get_value",
-    ][::core::mem::offset_of!(gpo_api, timeline_get_value) - 296usize];
-    [
-        "Offset of field: gpo_api::timeline_wait",
-    ][::core::mem::offset_of!(gpo_api, timeline_wait) - 304usize];
-    [
-        "Offset of field: gpo_api::stream_create",
-    ][::core::mem::offset_of!(gpo_api, stream_create) - 312usize];
-    [
-        "Offset of field: gpo_api::stream_wrap",
-    ][::core::mem::offset_of!(gpo_api, stream_wrap) - 320usize];
-    [
-        "Offset of field: gpo_api::stream_destroy",
-    ][::core::mem::offset_of!(gpo_api, stream_destroy) - 328usize];
-    [
-        "Offset of field: gpo_api::device_get_priority_range",
-    ][::core::mem::offset_of!(gpo_api, device_get_priority_range) - 336usize];
-    [
-        "Offset of field: gpo_api::stream_get_info",
-    ][::core::mem::offset_of!(gpo_api, stream_get_info) - 344usize];
-    [
-        "Offset of field: gpo_api::stream_get_native",
-    ][::core::mem::offset_of!(gpo_api, stream_get_native) - 352usize];
-    [
-        "Offset of field: gpo_api::stream_query",
-    ][::core::mem::offset_of!(gpo_api, stream_query) - 360usize];
-    [
-        "Offset of field: gpo_api::stream_wait",
-    ][::core::mem::offset_of!(gpo_api, stream_wait) - 368usize];
-    [
-        "Offset of field: gpo_api::stream_cancel_held",
-    ][::core::mem::offset_of!(gpo_api, stream_cancel_held) - 376usize];
-    [
-        "Offset of field: gpo_api::stream_wait_event",
-    ][::core::mem::offset_of!(gpo_api, stream_wait_event) - 384usize];
-    [
-        "Offset of field: gpo_api::stream_wait_stream",
-    ][::core::mem::offset_of!(gpo_api, stream_wait_stream) - 392usize];
-    [
-        "Offset of field: gpo_api::stream_wait_timeline",
-    ][::core::mem::offset_of!(gpo_api, stream_wait_timeline) - 400usize];
-    [
-        "Offset of field: gpo_api::stream_signal_timeline",
-    ][::core::mem::offset_of!(gpo_api, stream_signal_timeline) - 408usize];
-    [
-        "Offset of field: gpo_api::stream_pool_create",
-    ][::core::mem::offset_of!(gpo_api, stream_pool_create) - 416usize];
-    [
-        "Offset of field: gpo_api::stream_pool_destroy",
-    ][::core::mem::offset_of!(gpo_api, stream_pool_destroy) - 424usize];
-    [
-        "Offset of field: gpo_api::stream_pool_acquire",
-    ][::core::mem::offset_of!(gpo_api, stream_pool_acquire) - 432usize];
-    [
-        "Offset of field: gpo_api::stream_pool_release",
-    ][::core::mem::offset_of!(gpo_api, stream_pool_release) - 440usize];
-    [
-        "Offset of field: gpo_api::arena_create",
-    ][::core::mem::offset_of!(gpo_api, arena_create) - 448usize];
-    [
-        "Offset of field: gpo_api::arena_destroy",
-    ][::core::mem::offset_of!(gpo_api, arena_destroy) - 456usize];
-    [
-        "Offset of field: gpo_api::arena_allocate",
-    ][::core::mem::offset_of!(gpo_api, arena_allocate) - 464usize];
-    [
-        "Offset of field: gpo_api::arena_free",
-    ][::core::mem::offset_of!(gpo_api, arena_free) - 472usize];
-    [
-        "Offset of field: gpo_api::arena_free_after",
-    ][::core::mem::offset_of!(gpo_api, arena_free_after) - 480usize];
-    [
-        "Offset of field: gpo_api::arena_trim",
-    ][::core::mem::offset_of!(gpo_api, arena_trim) - 488usize];
-    [
-        "Offset of field: gpo_api::arena_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, arena_get_statistics) - 496usize];
-    [
-        "Offset of field: gpo_api::host_register",
-    ][::core::mem::offset_of!(gpo_api, host_register) - 504usize];
-    [
-        "Offset of field: gpo_api::host_unregister",
-    ][::core::mem::offset_of!(gpo_api, host_unregister) - 512usize];
-    [
-        "Offset of field: gpo_api::memory_allocate",
-    ][::core::mem::offset_of!(gpo_api, memory_allocate) - 520usize];
-    [
-        "Offset of field: gpo_api::memory_free",
-    ][::core::mem::offset_of!(gpo_api, memory_free) - 528usize];
-    [
-        "Offset of field: gpo_api::memory_describe",
-    ][::core::mem::offset_of!(gpo_api, memory_describe) - 536usize];
-    [
-        "Offset of field: gpo_api::pool_create",
-    ][::core::mem::offset_of!(gpo_api, pool_create) - 544usize];
-    [
-        "Offset of field: gpo_api::pool_destroy",
-    ][::core::mem::offset_of!(gpo_api, pool_destroy) - 552usize];
-    [
-        "Offset of field: gpo_api::pool_allocate",
-    ][::core::mem::offset_of!(gpo_api, pool_allocate) - 560usize];
-    [
-        "Offset of field: gpo_api::pool_free",
-    ][::core::mem::offset_of!(gpo_api, pool_free) - 568usize];
-    [
-        "Offset of field: gpo_api::pool_trim",
-    ][::core::mem::offset_of!(gpo_api, pool_trim) - 576usize];
-    [
-        "Offset of field: gpo_api::pool_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, pool_get_statistics) - 584usize];
-    [
-        "Offset of field: gpo_api::copy_to_device",
-    ][::core::mem::offset_of!(gpo_api, copy_to_device) - 592usize];
-    [
-        "Offset of field: gpo_api::copy_to_host",
-    ][::core::mem::offset_of!(gpo_api, copy_to_host) - 600usize];
-    [
-        "Offset of field: gpo_api::copy_on_device",
-    ][::core::mem::offset_of!(gpo_api, copy_on_device) - 608usize];
-    [
-        "Offset of field: gpo_api::copy_peer",
-    ][::core::mem::offset_of!(gpo_api, copy_peer) - 616usize];
-    [
-        "Offset of field: gpo_api::copy_batch",
-    ][::core::mem::offset_of!(gpo_api, copy_batch) - 624usize];
-    [
-        "Offset of field: gpo_api::copy_rows",
-    ][::core::mem::offset_of!(gpo_api, copy_rows) - 632usize];
-    [
-        "Offset of field: gpo_api::fill",
-    ][::core::mem::offset_of!(gpo_api, fill) - 640usize];
-    [
-        "Offset of field: gpo_api::fill_rows",
-    ][::core::mem::offset_of!(gpo_api, fill_rows) - 648usize];
-    [
-        "Offset of field: gpo_api::module_compile",
-    ][::core::mem::offset_of!(gpo_api, module_compile) - 656usize];
-    [
-        "Offset of field: gpo_api::last_compile_log",
-    ][::core::mem::offset_of!(gpo_api, last_compile_log) - 664usize];
-    [
-        "Offset of field: gpo_api::module_load",
-    ][::core::mem::offset_of!(gpo_api, module_load) - 672usize];
-    [
-        "Offset of field: gpo_api::module_get_image",
-    ][::core::mem::offset_of!(gpo_api, module_get_image) - 680usize];
-    [
-        "Offset of field: gpo_api::module_load_builtin",
-    ][::core::mem::offset_of!(gpo_api, module_load_builtin) - 688usize];
-    [
-        "Offset of field: gpo_api::module_destroy",
-    ][::core::mem::offset_of!(gpo_api, module_destroy) - 696usize];
-    [
-        "Offset of field: gpo_api::module_get_kernel",
-    ][::core::mem::offset_of!(gpo_api, module_get_kernel) - 704usize];
-    [
-        "Offset of field: gpo_api::kernel_destroy",
-    ][::core::mem::offset_of!(gpo_api, kernel_destroy) - 712usize];
-    [
-        "Offset of field: gpo_api::module_get_symbol",
-    ][::core::mem::offset_of!(gpo_api, module_get_symbol) - 720usize];
-    [
-        "Offset of field: gpo_api::kernel_get_attributes",
-    ][::core::mem::offset_of!(gpo_api, kernel_get_attributes) - 728usize];
-    [
-        "Offset of field: gpo_api::kernel_get_name",
-    ][::core::mem::offset_of!(gpo_api, kernel_get_name) - 736usize];
-    [
-        "Offset of field: gpo_api::kernel_get_native",
-    ][::core::mem::offset_of!(gpo_api, kernel_get_native) - 744usize];
-    [
-        "Offset of field: gpo_api::kernel_set_max_dynamic_shared",
-    ][::core::mem::offset_of!(gpo_api, kernel_set_max_dynamic_shared) - 752usize];
-    [
-        "Offset of field: gpo_api::kernel_get_occupancy",
-    ][::core::mem::offset_of!(gpo_api, kernel_get_occupancy) - 760usize];
-    [
-        "Offset of field: gpo_api::kernel_suggest_shape",
-    ][::core::mem::offset_of!(gpo_api, kernel_suggest_shape) - 768usize];
-    [
-        "Offset of field: gpo_api::stream_launch_kernel",
-    ][::core::mem::offset_of!(gpo_api, stream_launch_kernel) - 776usize];
-    [
-        "Offset of field: gpo_api::cq_create",
-    ][::core::mem::offset_of!(gpo_api, cq_create) - 784usize];
-    [
-        "Offset of field: gpo_api::cq_destroy",
-    ][::core::mem::offset_of!(gpo_api, cq_destroy) - 792usize];
-    [
-        "Offset of field: gpo_api::stream_notify",
-    ][::core::mem::offset_of!(gpo_api, stream_notify) - 800usize];
-    [
-        "Offset of field: gpo_api::stream_notify_timed",
-    ][::core::mem::offset_of!(gpo_api, stream_notify_timed) - 808usize];
-    [
-        "Offset of field: gpo_api::cq_drain",
-    ][::core::mem::offset_of!(gpo_api, cq_drain) - 816usize];
-    [
-        "Offset of field: gpo_api::cq_wait",
-    ][::core::mem::offset_of!(gpo_api, cq_wait) - 824usize];
-    [
-        "Offset of field: gpo_api::cq_wake",
-    ][::core::mem::offset_of!(gpo_api, cq_wake) - 832usize];
-    [
-        "Offset of field: gpo_api::cq_get_error",
-    ][::core::mem::offset_of!(gpo_api, cq_get_error) - 840usize];
-    [
-        "Offset of field: gpo_api::cq_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, cq_get_statistics) - 848usize];
-    [
-        "Offset of field: gpo_api::pipeline_create",
-    ][::core::mem::offset_of!(gpo_api, pipeline_create) - 856usize];
-    [
-        "Offset of field: gpo_api::pipeline_destroy",
-    ][::core::mem::offset_of!(gpo_api, pipeline_destroy) - 864usize];
-    [
-        "Offset of field: gpo_api::pipeline_start",
-    ][::core::mem::offset_of!(gpo_api, pipeline_start) - 872usize];
-    [
-        "Offset of field: gpo_api::pipeline_wait",
-    ][::core::mem::offset_of!(gpo_api, pipeline_wait) - 880usize];
-    [
-        "Offset of field: gpo_api::pipeline_cancel",
-    ][::core::mem::offset_of!(gpo_api, pipeline_cancel) - 888usize];
-    [
-        "Offset of field: gpo_api::pipeline_notify",
-    ][::core::mem::offset_of!(gpo_api, pipeline_notify) - 896usize];
-    [
-        "Offset of field: gpo_api::pipeline_get_progress",
-    ][::core::mem::offset_of!(gpo_api, pipeline_get_progress) - 904usize];
-    [
-        "Offset of field: gpo_api::runtime_get_metrics",
-    ][::core::mem::offset_of!(gpo_api, runtime_get_metrics) - 912usize];
-    [
-        "Offset of field: gpo_api::device_get_metrics",
-    ][::core::mem::offset_of!(gpo_api, device_get_metrics) - 920usize];
-    [
-        "Offset of field: gpo_api::runtime_get_metrics_text",
-    ][::core::mem::offset_of!(gpo_api, runtime_get_metrics_text) - 928usize];
-    [
-        "Offset of field: gpo_api::cq_get_fd",
-    ][::core::mem::offset_of!(gpo_api, cq_get_fd) - 936usize];
-    [
-        "Offset of field: gpo_api::timeline_notify",
-    ][::core::mem::offset_of!(gpo_api, timeline_notify) - 944usize];
-    [
-        "Offset of field: gpo_api::executor_create",
-    ][::core::mem::offset_of!(gpo_api, executor_create) - 952usize];
-    [
-        "Offset of field: gpo_api::executor_destroy",
-    ][::core::mem::offset_of!(gpo_api, executor_destroy) - 960usize];
-    [
-        "Offset of field: gpo_api::executor_run",
-    ][::core::mem::offset_of!(gpo_api, executor_run) - 968usize];
-    [
-        "Offset of field: gpo_api::executor_run_for",
-    ][::core::mem::offset_of!(gpo_api, executor_run_for) - 976usize];
-    [
-        "Offset of field: gpo_api::executor_poll",
-    ][::core::mem::offset_of!(gpo_api, executor_poll) - 984usize];
-    [
-        "Offset of field: gpo_api::executor_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, executor_get_statistics) - 992usize];
-    [
-        "Offset of field: gpo_api::stream_then",
-    ][::core::mem::offset_of!(gpo_api, stream_then) - 1000usize];
-    [
-        "Offset of field: gpo_api::event_then",
-    ][::core::mem::offset_of!(gpo_api, event_then) - 1008usize];
-    [
-        "Offset of field: gpo_api::timeline_then",
-    ][::core::mem::offset_of!(gpo_api, timeline_then) - 1016usize];
-    [
-        "Offset of field: gpo_api::pipeline_then",
-    ][::core::mem::offset_of!(gpo_api, pipeline_then) - 1024usize];
-    [
-        "Offset of field: gpo_api::stream_host_call",
-    ][::core::mem::offset_of!(gpo_api, stream_host_call) - 1032usize];
-    [
-        "Offset of field: gpo_api::host_call_finish",
-    ][::core::mem::offset_of!(gpo_api, host_call_finish) - 1040usize];
-    [
-        "Offset of field: gpo_api::runtime_set_log_executor",
-    ][::core::mem::offset_of!(gpo_api, runtime_set_log_executor) - 1048usize];
-    [
-        "Offset of field: gpo_api::trace_start",
-    ][::core::mem::offset_of!(gpo_api, trace_start) - 1056usize];
-    [
-        "Offset of field: gpo_api::trace_stop",
-    ][::core::mem::offset_of!(gpo_api, trace_stop) - 1064usize];
-    [
-        "Offset of field: gpo_api::trace_get_info",
-    ][::core::mem::offset_of!(gpo_api, trace_get_info) - 1072usize];
-    [
-        "Offset of field: gpo_api::trace_get_summary",
-    ][::core::mem::offset_of!(gpo_api, trace_get_summary) - 1080usize];
-    [
-        "Offset of field: gpo_api::kernel_get_parameter",
-    ][::core::mem::offset_of!(gpo_api, kernel_get_parameter) - 1088usize];
-    [
-        "Offset of field: gpo_api::template_create",
-    ][::core::mem::offset_of!(gpo_api, template_create) - 1096usize];
-    [
-        "Offset of field: gpo_api::template_destroy",
-    ][::core::mem::offset_of!(gpo_api, template_destroy) - 1104usize];
-    [
-        "Offset of field: gpo_api::template_begin",
-    ][::core::mem::offset_of!(gpo_api, template_begin) - 1112usize];
-    [
-        "Offset of field: gpo_api::template_end",
-    ][::core::mem::offset_of!(gpo_api, template_end) - 1120usize];
-    [
-        "Offset of field: gpo_api::template_cancel",
-    ][::core::mem::offset_of!(gpo_api, template_cancel) - 1128usize];
-    [
-        "Offset of field: gpo_api::template_get_last_node",
-    ][::core::mem::offset_of!(gpo_api, template_get_last_node) - 1136usize];
-    [
-        "Offset of field: gpo_api::template_set_last_node",
-    ][::core::mem::offset_of!(gpo_api, template_set_last_node) - 1144usize];
-    [
-        "Offset of field: gpo_api::template_add_kernel",
-    ][::core::mem::offset_of!(gpo_api, template_add_kernel) - 1152usize];
-    [
-        "Offset of field: gpo_api::template_add_copy",
-    ][::core::mem::offset_of!(gpo_api, template_add_copy) - 1160usize];
-    [
-        "Offset of field: gpo_api::template_add_fill",
-    ][::core::mem::offset_of!(gpo_api, template_add_fill) - 1168usize];
-    [
-        "Offset of field: gpo_api::template_add_empty",
-    ][::core::mem::offset_of!(gpo_api, template_add_empty) - 1176usize];
-    [
-        "Offset of field: gpo_api::template_add_event_record",
-    ][::core::mem::offset_of!(gpo_api, template_add_event_record) - 1184usize];
-    [
-        "Offset of field: gpo_api::template_add_event_wait",
-    ][::core::mem::offset_of!(gpo_api, template_add_event_wait) - 1192usize];
-    [
-        "Offset of field: gpo_api::template_add_host_call",
-    ][::core::mem::offset_of!(gpo_api, template_add_host_call) - 1200usize];
-    [
-        "Offset of field: gpo_api::template_add_child",
-    ][::core::mem::offset_of!(gpo_api, template_add_child) - 1208usize];
-    [
-        "Offset of field: gpo_api::template_add_parameter",
-    ][::core::mem::offset_of!(gpo_api, template_add_parameter) - 1216usize];
-    [
-        "Offset of field: gpo_api::template_get_parameter",
-    ][::core::mem::offset_of!(gpo_api, template_get_parameter) - 1224usize];
-    [
-        "Offset of field: gpo_api::template_find_node",
-    ][::core::mem::offset_of!(gpo_api, template_find_node) - 1232usize];
-    [
-        "Offset of field: gpo_api::template_get_native",
-    ][::core::mem::offset_of!(gpo_api, template_get_native) - 1240usize];
-    [
-        "Offset of field: gpo_api::template_clear",
-    ][::core::mem::offset_of!(gpo_api, template_clear) - 1248usize];
-    [
-        "Offset of field: gpo_api::template_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, template_get_statistics) - 1256usize];
-    [
-        "Offset of field: gpo_api::graph_create",
-    ][::core::mem::offset_of!(gpo_api, graph_create) - 1264usize];
-    [
-        "Offset of field: gpo_api::graph_destroy",
-    ][::core::mem::offset_of!(gpo_api, graph_destroy) - 1272usize];
-    [
-        "Offset of field: gpo_api::graph_set",
-    ][::core::mem::offset_of!(gpo_api, graph_set) - 1280usize];
-    [
-        "Offset of field: gpo_api::graph_set_parameter",
-    ][::core::mem::offset_of!(gpo_api, graph_set_parameter) - 1288usize];
-    [
-        "Offset of field: gpo_api::graph_set_all",
-    ][::core::mem::offset_of!(gpo_api, graph_set_all) - 1296usize];
-    [
-        "Offset of field: gpo_api::graph_get",
-    ][::core::mem::offset_of!(gpo_api, graph_get) - 1304usize];
-    [
-        "Offset of field: gpo_api::graph_launch",
-    ][::core::mem::offset_of!(gpo_api, graph_launch) - 1312usize];
-    [
-        "Offset of field: gpo_api::graph_upload",
-    ][::core::mem::offset_of!(gpo_api, graph_upload) - 1320usize];
-    [
-        "Offset of field: gpo_api::graph_update",
-    ][::core::mem::offset_of!(gpo_api, graph_update) - 1328usize];
-    [
-        "Offset of field: gpo_api::template_launch",
-    ][::core::mem::offset_of!(gpo_api, template_launch) - 1336usize];
-    [
-        "Offset of field: gpo_api::template_prepare",
-    ][::core::mem::offset_of!(gpo_api, template_prepare) - 1344usize];
-    [
-        "Offset of field: gpo_api::graph_get_native",
-    ][::core::mem::offset_of!(gpo_api, graph_get_native) - 1352usize];
-    [
-        "Offset of field: gpo_api::template_add_if",
-    ][::core::mem::offset_of!(gpo_api, template_add_if) - 1360usize];
-    [
-        "Offset of field: gpo_api::template_add_while",
-    ][::core::mem::offset_of!(gpo_api, template_add_while) - 1368usize];
-    [
-        "Offset of field: gpo_api::template_add_switch",
-    ][::core::mem::offset_of!(gpo_api, template_add_switch) - 1376usize];
-    [
-        "Offset of field: gpo_api::template_bind_condition",
-    ][::core::mem::offset_of!(gpo_api, template_bind_condition) - 1384usize];
-    [
-        "Offset of field: gpo_api::graph_get_loop",
-    ][::core::mem::offset_of!(gpo_api, graph_get_loop) - 1392usize];
-    [
-        "Offset of field: gpo_api::graph_get_device_handle",
-    ][::core::mem::offset_of!(gpo_api, graph_get_device_handle) - 1400usize];
-    [
-        "Offset of field: gpo_api::graph_get_device_status",
-    ][::core::mem::offset_of!(gpo_api, graph_get_device_status) - 1408usize];
-    [
-        "Offset of field: gpo_api::buckets_create",
-    ][::core::mem::offset_of!(gpo_api, buckets_create) - 1416usize];
-    [
-        "Offset of field: gpo_api::buckets_destroy",
-    ][::core::mem::offset_of!(gpo_api, buckets_destroy) - 1424usize];
-    [
-        "Offset of field: gpo_api::buckets_prepare",
-    ][::core::mem::offset_of!(gpo_api, buckets_prepare) - 1432usize];
-    [
-        "Offset of field: gpo_api::buckets_launch",
-    ][::core::mem::offset_of!(gpo_api, buckets_launch) - 1440usize];
-    [
-        "Offset of field: gpo_api::buckets_get_statistics",
-    ][::core::mem::offset_of!(gpo_api, buckets_get_statistics) - 1448usize];
-    [
-        "Offset of field: gpo_api::template_import",
-    ][::core::mem::offset_of!(gpo_api, template_import) - 1456usize];
-    [
-        "Offset of field: gpo_api::template_get_picture",
-    ][::core::mem::offset_of!(gpo_api, template_get_picture) - 1464usize];
-    [
-        "Offset of field: gpo_api::template_allocate",
-    ][::core::mem::offset_of!(gpo_api, template_allocate) - 1472usize];
-    [
-        "Offset of field: gpo_api::template_allocate_host",
-    ][::core::mem::offset_of!(gpo_api, template_allocate_host) - 1480usize];
-    [
-        "Offset of field: gpo_api::template_add_allocation",
-    ][::core::mem::offset_of!(gpo_api, template_add_allocation) - 1488usize];
-    [
-        "Offset of field: gpo_api::template_add_free",
-    ][::core::mem::offset_of!(gpo_api, template_add_free) - 1496usize];
-    [
-        "Offset of field: gpo_api::queue_create",
-    ][::core::mem::offset_of!(gpo_api, queue_create) - 1504usize];
-    [
-        "Offset of field: gpo_api::queue_destroy",
-    ][::core::mem::offset_of!(gpo_api, queue_destroy) - 1512usize];
-    [
-        "Offset of field: gpo_api::queue_get_device_handle",
-    ][::core::mem::offset_of!(gpo_api, queue_get_device_handle) - 1520usize];
-    [
-        "Offset of field: gpo_api::queue_set_costs",
-    ][::core::mem::offset_of!(gpo_api, queue_set_costs) - 1528usize];
-    [
-        "Offset of field: gpo_api::queue_reset",
-    ][::core::mem::offset_of!(gpo_api, queue_reset) - 1536usize];
-    [
-        "Offset of field: gpo_api::queue_close",
-    ][::core::mem::offset_of!(gpo_api, queue_close) - 1544usize];
-    [
-        "Offset of field: gpo_api::queue_abort",
-    ][::core::mem::offset_of!(gpo_api, queue_abort) - 1552usize];
-    [
-        "Offset of field: gpo_api::queue_get_info",
-    ][::core::mem::offset_of!(gpo_api, queue_get_info) - 1560usize];
-    [
-        "Offset of field: gpo_api::queue_push",
-    ][::core::mem::offset_of!(gpo_api, queue_push) - 1568usize];
-    [
-        "Offset of field: gpo_api::device_get_costs",
-    ][::core::mem::offset_of!(gpo_api, device_get_costs) - 1576usize];
-    [
-        "Offset of field: gpo_api::advise",
-    ][::core::mem::offset_of!(gpo_api, advise) - 1584usize];
-    [
-        "Offset of field: gpo_api::queue_set_tenant",
-    ][::core::mem::offset_of!(gpo_api, queue_set_tenant) - 1592usize];
-    [
-        "Offset of field: gpo_api::queue_post",
-    ][::core::mem::offset_of!(gpo_api, queue_post) - 1600usize];
-    [
-        "Offset of field: gpo_api::queue_take",
-    ][::core::mem::offset_of!(gpo_api, queue_take) - 1608usize];
-    [
-        "Offset of field: gpo_api::queue_wait",
-    ][::core::mem::offset_of!(gpo_api, queue_wait) - 1616usize];
-    [
-        "Offset of field: gpo_api::advise_trace",
-    ][::core::mem::offset_of!(gpo_api, advise_trace) - 1624usize];
-    [
-        "Offset of field: gpo_api::scheduler_create",
-    ][::core::mem::offset_of!(gpo_api, scheduler_create) - 1632usize];
-    [
-        "Offset of field: gpo_api::scheduler_destroy",
-    ][::core::mem::offset_of!(gpo_api, scheduler_destroy) - 1640usize];
-    [
-        "Offset of field: gpo_api::scheduler_start",
-    ][::core::mem::offset_of!(gpo_api, scheduler_start) - 1648usize];
-    [
-        "Offset of field: gpo_api::scheduler_drain",
-    ][::core::mem::offset_of!(gpo_api, scheduler_drain) - 1656usize];
-    [
-        "Offset of field: gpo_api::scheduler_stop",
-    ][::core::mem::offset_of!(gpo_api, scheduler_stop) - 1664usize];
-    [
-        "Offset of field: gpo_api::scheduler_wait",
-    ][::core::mem::offset_of!(gpo_api, scheduler_wait) - 1672usize];
-    [
-        "Offset of field: gpo_api::scheduler_get_info",
-    ][::core::mem::offset_of!(gpo_api, scheduler_get_info) - 1680usize];
-    [
-        "Offset of field: gpo_api::scheduler_get_handler",
-    ][::core::mem::offset_of!(gpo_api, scheduler_get_handler) - 1688usize];
-    [
-        "Offset of field: gpo_api::scheduler_get_blocks",
-    ][::core::mem::offset_of!(gpo_api, scheduler_get_blocks) - 1696usize];
-    [
-        "Offset of field: gpo_api::scheduler_get_samples",
-    ][::core::mem::offset_of!(gpo_api, scheduler_get_samples) - 1704usize];
-    [
-        "Offset of field: gpo_api::scheduler_get_errors",
-    ][::core::mem::offset_of!(gpo_api, scheduler_get_errors) - 1712usize];
-    [
-        "Offset of field: gpo_api::peers_create",
-    ][::core::mem::offset_of!(gpo_api, peers_create) - 1720usize];
-    [
-        "Offset of field: gpo_api::peers_destroy",
-    ][::core::mem::offset_of!(gpo_api, peers_destroy) - 1728usize];
-    [
-        "Offset of field: gpo_api::peers_split",
-    ][::core::mem::offset_of!(gpo_api, peers_split) - 1736usize];
-    [
-        "Offset of field: gpo_api::peers_get_info",
-    ][::core::mem::offset_of!(gpo_api, peers_get_info) - 1744usize];
-    [
-        "Offset of field: gpo_api::peers_get_link",
-    ][::core::mem::offset_of!(gpo_api, peers_get_link) - 1752usize];
-    [
-        "Offset of field: gpo_api::peers_submit",
-    ][::core::mem::offset_of!(gpo_api, peers_submit) - 1760usize];
-    [
-        "Offset of field: gpo_api::symmetric_allocate",
-    ][::core::mem::offset_of!(gpo_api, symmetric_allocate) - 1768usize];
-    [
-        "Offset of field: gpo_api::symmetric_destroy",
-    ][::core::mem::offset_of!(gpo_api, symmetric_destroy) - 1776usize];
-    [
-        "Offset of field: gpo_api::symmetric_get_address",
-    ][::core::mem::offset_of!(gpo_api, symmetric_get_address) - 1784usize];
-    [
-        "Offset of field: gpo_api::symmetric_get_device_handle",
-    ][::core::mem::offset_of!(gpo_api, symmetric_get_device_handle) - 1792usize];
-    [
-        "Offset of field: gpo_api::symmetric_reset",
-    ][::core::mem::offset_of!(gpo_api, symmetric_reset) - 1800usize];
-    [
-        "Offset of field: gpo_api::symmetric_get_info",
-    ][::core::mem::offset_of!(gpo_api, symmetric_get_info) - 1808usize];
-    [
-        "Offset of field: gpo_api::peers_launch",
-    ][::core::mem::offset_of!(gpo_api, peers_launch) - 1816usize];
-    [
-        "Offset of field: gpo_api::peers_make_id",
-    ][::core::mem::offset_of!(gpo_api, peers_make_id) - 1824usize];
-    [
-        "Offset of field: gpo_api::peers_join",
-    ][::core::mem::offset_of!(gpo_api, peers_join) - 1832usize];
-    [
-        "Offset of field: gpo_api::peers_abort",
-    ][::core::mem::offset_of!(gpo_api, peers_abort) - 1840usize];
-    [
-        "Offset of field: gpo_api::memory_export",
-    ][::core::mem::offset_of!(gpo_api, memory_export) - 1848usize];
-    [
-        "Offset of field: gpo_api::memory_import",
-    ][::core::mem::offset_of!(gpo_api, memory_import) - 1856usize];
-    [
-        "Offset of field: gpo_api::event_export",
-    ][::core::mem::offset_of!(gpo_api, event_export) - 1864usize];
-    [
-        "Offset of field: gpo_api::event_import",
-    ][::core::mem::offset_of!(gpo_api, event_import) - 1872usize];
-    [
-        "Offset of field: gpo_api::pipeline_get_share",
-    ][::core::mem::offset_of!(gpo_api, pipeline_get_share) - 1880usize];
-};

@@ -23,5 +23,8 @@ mod bindings {
     include!("bindings.rs");
 }
 
+// The layouts of the structs are checked for such targets.
+const _: () = assert!(size_of::<*const ()>() == 8, "libgpuorch is made for targets with pointers of 64 bits");
+
 pub use bindings::*;
 pub use loading::{LoadError, api};

@@ -24,7 +24,7 @@ fn bindings() -> Result<String, bindgen::BindgenError> {
         .default_macro_constant_type(bindgen::MacroTypeVariation::Unsigned)
         .parse_callbacks(Box::new(Constants { statuses: statuses(&include) }))
         .use_core()
-        .layout_tests(true)
+        .layout_tests(false)
         .derive_debug(false)
         .derive_default(false)
         .derive_copy(true)
