@@ -67,7 +67,7 @@ void check_condition(Context& context, const gpo_condition& condition, CUgraphCo
 }
 
 std::string why_not_in_body(const NodeWork& work) {
-    if (std::get_if<HostNode>(&work) || std::get_if<EventNode>(&work) || is_memory(work) ||
+    if (std::get_if<HostNode>(&work) || std::get_if<EventWork>(&work) || is_memory(work) ||
         std::get_if<OtherNode>(&work))
         return text("a body has kernels, copies, fills, empty nodes and conditional nodes, and no ", kind_of(work));
     return "";

@@ -42,8 +42,9 @@ Difference compare(const CopyNode& was, const CopyNode& is) noexcept {
                              was.params.dstMemoryType == is.params.dstMemoryType);
 }
 
-Difference compare(const FillNode& was, const FillNode& is) noexcept {
-    return compare_bytes(was.params, is.params, was.params.height <= 1 && is.params.height <= 1);
+Difference compare(const FillWork& was, const FillWork& is) noexcept {
+    if (was == is) return Difference::none;
+    return was.rows <= 1 && is.rows <= 1 ? Difference::patchable : Difference::other;
 }
 
 Difference compare(const HostNode& was, const HostNode& is) noexcept {
@@ -51,8 +52,8 @@ Difference compare(const HostNode& was, const HostNode& is) noexcept {
                                                                                       : Difference::other;
 }
 
-Difference compare(const EventNode& was, const EventNode& is) noexcept {
-    return was.event == is.event && was.wait == is.wait ? Difference::none : Difference::other;
+Difference compare(const EventWork& was, const EventWork& is) noexcept {
+    return was == is ? Difference::none : Difference::other;
 }
 
 Difference compare(const EmptyNode&, const EmptyNode&) noexcept { return Difference::none; }

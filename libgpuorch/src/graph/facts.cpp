@@ -61,12 +61,11 @@ void add_facts(std::vector<std::string>& facts, const CopyNode& copy) {
     facts.push_back(end_text("to", copy.params.dstMemoryType, copy.destination()));
 }
 
-void add_facts(std::vector<std::string>& facts, const FillNode& fill) {
-    const CUDA_MEMSET_NODE_PARAMS& params = fill.params;
+void add_facts(std::vector<std::string>& facts, const FillWork& fill) {
     const std::string times =
-        text(grouped(params.width), " × ", hex(params.value), " (", counted(params.elementSize, "byte"), ")");
-    facts.push_back(params.height <= 1 ? times : text(grouped(params.height), " rows of ", times));
-    facts.push_back(text("at ", hex(params.dst)));
+        text(grouped(fill.count), " × ", hex(fill.value), " (", counted(fill.element_bytes, "byte"), ")");
+    facts.push_back(fill.rows <= 1 ? times : text(grouped(fill.rows), " rows of ", times));
+    facts.push_back(text("at ", hex(fill.destination)));
 }
 
 const char* comparison_text(uint32_t comparison) noexcept {
@@ -95,7 +94,7 @@ std::vector<std::string> facts_of(const NodeWork& work) {
         add_facts(facts, *kernel);
     else if (const auto* copy = std::get_if<CopyNode>(&work))
         add_facts(facts, *copy);
-    else if (const auto* fill = std::get_if<FillNode>(&work))
+    else if (const auto* fill = std::get_if<FillWork>(&work))
         add_facts(facts, *fill);
     else if (const auto* host = std::get_if<HostNode>(&work))
         facts.push_back(text("function at ", hex(reinterpret_cast<uint64_t>(HostFunction::called_by(host->params)))));

@@ -25,8 +25,8 @@ void each_field(const Node& node, uint32_t number, Visit visit) {
         if (!copy->plain()) return;
         visit_address(GPO_PARAMETER_DESTINATION, copy->destination());
         visit_address(GPO_PARAMETER_SOURCE, copy->source());
-    } else if (const auto* fill = std::get_if<FillNode>(&node.work)) {
-        visit_address(GPO_PARAMETER_DESTINATION, fill->params.dst);
+    } else if (const auto* fill = std::get_if<FillWork>(&node.work)) {
+        visit_address(GPO_PARAMETER_DESTINATION, fill->destination);
     }
 }
 

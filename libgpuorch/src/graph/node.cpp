@@ -75,7 +75,7 @@ NodeWork read_free(Context& context, CUgraphNode native) {
 }
 
 NodeWork read_event(Context& context, CUgraphNode native, bool wait) {
-    EventNode node{nullptr, wait};
+    EventWork node{nullptr, wait};
     const driver::Table& table = context.table();
     context.check(wait ? table.cuGraphEventWaitNodeGetEvent(native, &node.event)
                        : table.cuGraphEventRecordNodeGetEvent(native, &node.event),
@@ -101,19 +101,7 @@ CUgraphNodeParams params_of(const KernelNode& node) noexcept {
     return params;
 }
 
-CUgraphNodeParams params_of(const FillNode& node) noexcept {
-    auto params = zeroed<CUgraphNodeParams>();
-    params.type = CU_GRAPH_NODE_TYPE_MEMSET;
-    params.memset.dst = node.params.dst;
-    params.memset.pitch = node.params.pitch;
-    params.memset.value = node.params.value;
-    params.memset.elementSize = node.params.elementSize;
-    params.memset.width = node.params.width;
-    params.memset.height = node.params.height;
-    return params;
-}
-
-CUgraphNodeParams params_of(const NodeWork& work, CUcontext context) {
+CUgraphNodeParams params_of(const Context& context, const NodeWork& work) {
     auto params = zeroed<CUgraphNodeParams>();
     params.type = CU_GRAPH_NODE_TYPE_EMPTY;
     std::visit(Overloaded{
@@ -122,22 +110,15 @@ CUgraphNodeParams params_of(const NodeWork& work, CUcontext context) {
                    [&](const CopyNode& node) {
                        params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
                        params.memcpy.copyParams = node.params;
-                       params.memcpy.copyCtx = context;
+                       params.memcpy.copyCtx = context.native();
                    },
-                   [&](const FillNode& node) {
-                       params = params_of(node);
-                       params.memset.ctx = context;
-                   },
+                   [&](const FillWork& fill) { params = gpo::params_of(context, fill); },
                    [&](const HostNode& node) {
                        params.type = CU_GRAPH_NODE_TYPE_HOST;
                        params.host.fn = node.params.fn;
                        params.host.userData = node.params.userData;
                    },
-                   [&](const EventNode& node) {
-                       params.type =
-                           node.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-                       (node.wait ? params.eventWait.event : params.eventRecord.event) = node.event;
-                   },
+                   [&](const EventWork& event) { params = gpo::params_of(event); },
                    [](const ConditionalNode&) { fail(GPO_INTERNAL, "a conditional node is copied with its bodies"); },
                    [](const AllocationNode&) { fail(GPO_INTERNAL, "an allocation was to be copied"); },
                    [](const FreeNode&) { fail(GPO_INTERNAL, "a free was to be copied"); },
@@ -207,9 +188,9 @@ const char* kind_of(const NodeWork& work) noexcept {
                           [](const EmptyNode&) { return "empty node"; },
                           [](const KernelNode&) { return "kernel"; },
                           [](const CopyNode&) { return "copy"; },
-                          [](const FillNode&) { return "fill"; },
+                          [](const FillWork& fill) { return name(fill); },
                           [](const HostNode&) { return "host call"; },
-                          [](const EventNode& node) { return node.wait ? "wait for event" : "record event"; },
+                          [](const EventWork& event) { return name(event); },
                           [](const ConditionalNode& node) {
                               return node.type == CU_GRAPH_COND_TYPE_IF      ? "if"
                                      : node.type == CU_GRAPH_COND_TYPE_WHILE ? "while"
@@ -285,9 +266,9 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
             return node;
         }
         case CU_GRAPH_NODE_TYPE_MEMSET: {
-            auto node = zeroed<FillNode>();
-            context.check(table.cuGraphMemsetNodeGetParams(native, &node.params), "cuGraphMemsetNodeGetParams");
-            return node;
+            auto params = zeroed<CUDA_MEMSET_NODE_PARAMS>();
+            context.check(table.cuGraphMemsetNodeGetParams(native, &params), "cuGraphMemsetNodeGetParams");
+            return FillWork{params.dst, params.width, params.height, params.pitch, params.value, params.elementSize};
         }
         case CU_GRAPH_NODE_TYPE_HOST: {
             auto node = zeroed<HostNode>();
@@ -317,15 +298,9 @@ NodeWork node_work(Context& context, const RowsWork& work) noexcept {
     return CopyNode{params_of(context, work).memcpy.copyParams};
 }
 
-NodeWork node_work(Context& context, const FillWork& work) noexcept {
-    const CUgraphNodeParams params = params_of(context, work);
-    auto fill = zeroed<FillNode>();
-    fill.params.dst = params.memset.dst;
-    fill.params.pitch = params.memset.pitch;
-    fill.params.value = params.memset.value;
-    fill.params.elementSize = params.memset.elementSize;
-    fill.params.width = params.memset.width;
-    fill.params.height = params.memset.height;
+NodeWork node_work(const FillWork& work) noexcept {
+    FillWork fill = work;
+    fill.value = element_of(work);
     return fill;
 }
 
@@ -349,16 +324,15 @@ std::string reach_beyond_memory(Context& context, const NodeWork& work) {
         const std::string to = beyond("destination", copy->destination(), of.dstPitch, of.WidthInBytes, of.Height);
         return to.empty() ? beyond("source", copy->source(), of.srcPitch, of.WidthInBytes, of.Height) : to;
     }
-    if (const auto* fill = std::get_if<FillNode>(&work)) {
-        const CUDA_MEMSET_NODE_PARAMS& of = fill->params;
-        return beyond("destination", of.dst, of.pitch, of.width * of.elementSize, of.height);
+    if (const auto* fill = std::get_if<FillWork>(&work)) {
+        return beyond("destination", fill->destination, fill->pitch, fill->count * fill->element_bytes, fill->rows);
     }
     return {};
 }
 
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after) {
     const driver::Table& table = context.table();
-    CUgraphNodeParams params = params_of(work, context.native());
+    CUgraphNodeParams params = params_of(context, work);
     CUgraphNode made = nullptr;
     context.check(table.cuGraphAddNode(&made, to, after.data(), after.size(), &params), "cuGraphAddNode");
     return made;
@@ -431,8 +405,8 @@ CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, cons
         return table.cuGraphExecKernelNodeSetParams(exec, native, &kernel->params());
     if (const auto* copy = std::get_if<CopyNode>(&work))
         return table.cuGraphExecMemcpyNodeSetParams(exec, native, &copy->params, context.native());
-    if (const auto* fill = std::get_if<FillNode>(&work))
-        return table.cuGraphExecMemsetNodeSetParams(exec, native, &fill->params, context.native());
+    if (const auto* fill = std::get_if<FillWork>(&work))
+        return change(context, exec, native, *fill).result;
     return CUDA_SUCCESS;   // nodes of other kinds can't be changed
 }
 

@@ -1,7 +1,9 @@
 // A node of a graph as the driver has it: work, dependencies and label; and functions to read, copy and patch nodes.
 //
 // Whether a node was recorded on a stream, added by itself or made by another library, it is read back from the driver
-// in the same form. A node that isn't fully understood stays with the driver, and can't be changed or copied.
+// in the same form: as a record (stream/work.h), or in a form that can say more. Kernels own their arguments, and may be
+// a library's (CUkernel); copies may have arrays as their ends, and three dimensions. A node that isn't fully understood
+// stays with the driver, and can't be changed or copied.
 #pragma once
 
 #include <cuda.h>
@@ -18,13 +20,11 @@
 #include "device/context.h"
 #include "gpuorch/template.h"
 #include "stream/arguments.h"
+#include "stream/work.h"
 
 namespace gpo {
 
 class Kernel;
-struct FillWork;
-struct KernelWork;
-struct RowsWork;
 
 /// A kernel with its arguments, which are ours. Copies have their own.
 class KernelNode {
@@ -64,17 +64,8 @@ struct CopyNode {
     void set_source(uint64_t address) noexcept;
 };
 
-struct FillNode {
-    CUDA_MEMSET_NODE_PARAMS params;
-};
-
 struct HostNode {
     CUDA_HOST_NODE_PARAMS params;
-};
-
-struct EventNode {
-    CUevent event;
-    bool wait;
 };
 
 struct EmptyNode {};
@@ -104,7 +95,7 @@ struct OtherNode {
     CUgraphNodeType type;
 };
 
-using NodeWork = std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, ConditionalNode,
+using NodeWork = std::variant<EmptyNode, KernelNode, CopyNode, FillWork, HostNode, EventWork, ConditionalNode,
                               AllocationNode, FreeNode, OtherNode>;
 
 /// How a kernel is launched, besides what its node's parameters say.
@@ -163,7 +154,7 @@ std::optional<LaunchAttributes> attributes_of(const KernelWork& work, int32_t pr
 /// A node's work, from a record.
 NodeWork node_work(const KernelWork& work, Arguments arguments) noexcept;
 NodeWork node_work(Context& context, const RowsWork& work) noexcept;
-NodeWork node_work(Context& context, const FillWork& work) noexcept;
+NodeWork node_work(const FillWork& work) noexcept;
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
 /// `original` NULL: there are no attributes. Doesn't throw: returns the driver's result.

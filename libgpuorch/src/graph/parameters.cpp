@@ -57,12 +57,12 @@ uint32_t size_in_copy(const Node& node, const CopyNode& copy, const NodeField& f
     }
 }
 
-uint32_t size_in_fill(const Node& node, const FillNode& fill, const NodeField& field) {
+uint32_t size_in_fill(const Node& node, const FillWork& fill, const NodeField& field) {
     switch (field.what) {
         case GPO_PARAMETER_DESTINATION: return sizeof(uint64_t);
         case GPO_PARAMETER_VALUE: return sizeof(uint32_t);
         case GPO_PARAMETER_BYTES:
-            if (fill.params.height <= 1) return sizeof(uint64_t);
+            if (fill.rows <= 1) return sizeof(uint64_t);
             gpo::fail(GPO_NOT_SUPPORTED, describe_node(node, field.node),
                       ", fills several rows: its length can't be set");
         default: fail_none(node, field);
@@ -131,17 +131,17 @@ AddressKind address_kind(Context& context, const Node& node, const NodeField& fi
 
 void check_bytes(const Node& node, const std::string& name, uint64_t bytes) {
     if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: a length of 0; disable the node instead");
-    const auto* fill = std::get_if<FillNode>(&node.work);
-    if (fill && bytes % fill->params.elementSize)
+    const auto* fill = std::get_if<FillWork>(&node.work);
+    if (fill && bytes % fill->element_bytes)
         gpo::fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", bytes, " bytes are no whole elements of ",
-                  fill->params.elementSize);
+                  fill->element_bytes);
 }
 
 void check_alignment(const Node& node, const std::string& name, uint64_t destination) {
-    const auto* fill = std::get_if<FillNode>(&node.work);
-    if (fill && destination % fill->params.elementSize)
+    const auto* fill = std::get_if<FillWork>(&node.work);
+    if (fill && destination % fill->element_bytes)
         gpo::fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", hex(destination), " is no multiple of the ",
-                  fill->params.elementSize, " bytes of an element");
+                  fill->element_bytes, " bytes of an element");
 }
 
 void read_kernel(const KernelNode& kernel, const NodeField& field, void* value) noexcept {
@@ -226,7 +226,7 @@ uint32_t size_of_field(const Node& node, const NodeField& field) {
         fail(GPO_INVALID_ARGUMENT, "index is ", field.index, ", which only arguments have");
     const auto* kernel = std::get_if<KernelNode>(&node.work);
     const auto* copy = std::get_if<CopyNode>(&node.work);
-    const auto* fill = std::get_if<FillNode>(&node.work);
+    const auto* fill = std::get_if<FillWork>(&node.work);
     if (field.what == GPO_PARAMETER_ENABLED && (kernel || copy || fill)) return sizeof(uint32_t);
     if (kernel) return size_in_kernel(node, *kernel, field);
     if (copy) return size_in_copy(node, *copy, field);
@@ -268,10 +268,10 @@ void read_field(const NodeWork& work, const NodeField& field, void* value) noexc
         put<uint64_t>(value, field.what == GPO_PARAMETER_DESTINATION ? copy->destination()
                              : field.what == GPO_PARAMETER_SOURCE    ? copy->source()
                                                                      : copy->params.WidthInBytes);
-    } else if (const auto* fill = std::get_if<FillNode>(&work)) {
-        if (field.what == GPO_PARAMETER_VALUE) put(value, uint32_t{fill->params.value});
-        else if (field.what == GPO_PARAMETER_DESTINATION) put<uint64_t>(value, fill->params.dst);
-        else put<uint64_t>(value, fill->params.width * fill->params.elementSize);
+    } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+        if (field.what == GPO_PARAMETER_VALUE) put(value, uint32_t{fill->value});
+        else if (field.what == GPO_PARAMETER_DESTINATION) put<uint64_t>(value, fill->destination);
+        else put<uint64_t>(value, fill->count * fill->element_bytes);
     }
 }
 
@@ -283,10 +283,10 @@ void write_field(NodeWork& work, const NodeField& field, const void* value) noex
         if (field.what == GPO_PARAMETER_DESTINATION) copy->set_destination(to);
         else if (field.what == GPO_PARAMETER_SOURCE) copy->set_source(to);
         else write_length(copy->params, to);
-    } else if (auto* fill = std::get_if<FillNode>(&work)) {
-        if (field.what == GPO_PARAMETER_VALUE) fill->params.value = value_of<uint32_t>(value);
-        else if (field.what == GPO_PARAMETER_DESTINATION) fill->params.dst = value_of<uint64_t>(value);
-        else fill->params.width = value_of<uint64_t>(value) / fill->params.elementSize;
+    } else if (auto* fill = std::get_if<FillWork>(&work)) {
+        if (field.what == GPO_PARAMETER_VALUE) fill->value = value_of<uint32_t>(value);
+        else if (field.what == GPO_PARAMETER_DESTINATION) fill->destination = value_of<uint64_t>(value);
+        else fill->count = value_of<uint64_t>(value) / fill->element_bytes;
     }
 }
 

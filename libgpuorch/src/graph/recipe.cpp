@@ -681,7 +681,7 @@ void Recipe::seal() {
 EventList Recipe::events_of(bool wait) const {
     EventList out;
     for (const Node& node : nodes_) {
-        const auto* event = std::get_if<EventNode>(&node.work);
+        const auto* event = std::get_if<EventWork>(&node.work);
         // Nodes refer to const objects, but a launch makes the event's newest recording.
         auto* ours = const_cast<Event*>(dynamic_cast<const Event*>(node.owner.get()));
         if (event && event->wait == wait && ours) out.push_back(Ref<Event>(ours));

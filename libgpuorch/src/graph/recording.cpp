@@ -267,11 +267,11 @@ bool GraphRecording::add(Stream& stream, const Operation& operation, std::span<c
 }
 
 bool GraphRecording::add(Stream& stream, const Operation& operation, const FillWork& work) {
-    return add_one(stream, operation, node_work(stream.context(), work));
+    return add_one(stream, operation, node_work(work));
 }
 
 bool GraphRecording::add(Stream& stream, const Operation& operation, const EventWork& work) {
-    return add_one(stream, operation, EventNode{work.event, work.wait});
+    return add_one(stream, operation, EventWork{work.event, work.wait});
 }
 
 bool GraphRecording::record(Stream& stream, Event& event) {

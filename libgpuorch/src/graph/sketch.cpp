@@ -32,9 +32,9 @@ private:
 Diagram::Look look_of(const NodeWork& work) noexcept {
     if (std::get_if<KernelNode>(&work)) return Diagram::Look::kernel;
     if (std::get_if<CopyNode>(&work)) return Diagram::Look::copy;
-    if (std::get_if<FillNode>(&work)) return Diagram::Look::fill;
+    if (std::get_if<FillWork>(&work)) return Diagram::Look::fill;
     if (std::get_if<HostNode>(&work)) return Diagram::Look::host_call;
-    if (std::get_if<EventNode>(&work)) return Diagram::Look::event;
+    if (std::get_if<EventWork>(&work)) return Diagram::Look::event;
     if (std::get_if<ConditionalNode>(&work)) return Diagram::Look::conditional;
     return Diagram::Look::other;
 }

@@ -55,11 +55,6 @@ CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexce
     return node;
 }
 
-// The part of the value that fits into an element.
-uint32_t element_of(const FillWork& work) noexcept {
-    return work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
-}
-
 uint64_t span_of(uint64_t pitch, uint64_t width, uint64_t rows) noexcept {
     return rows ? pitch * (rows - 1) + width : 0;
 }
@@ -185,6 +180,12 @@ CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexce
     return node;
 }
 
+CUgraphNodeParams params_of(const EventWork& work) noexcept {
+    CUgraphNodeParams node = node_of(work.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    (work.wait ? node.eventWait.event : node.eventRecord.event) = work.event;
+    return node;
+}
+
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
            CUgraphNode* node) noexcept {
     CUgraphNodeParams params = node_of(CU_GRAPH_NODE_TYPE_KERNEL);
@@ -225,8 +226,7 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
 
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const EventWork& work,
            CUgraphNode* node) noexcept {
-    CUgraphNodeParams params = node_of(work.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD);
-    (work.wait ? params.eventWait.event : params.eventRecord.event) = work.event;
+    CUgraphNodeParams params = params_of(work);
     return add_node(context, graph, dependencies, params, node);
 }
 

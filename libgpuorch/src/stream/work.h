@@ -49,6 +49,7 @@ struct FillWork {
     uint64_t destination = 0;
     uint64_t count = 0, rows = 1, pitch = 0;       // bytes from one row to the next
     uint32_t value = 0, element_bytes = 1;
+    bool operator==(const FillWork&) const = default;
 };
 
 /// A recording of an event, or a wait for it.
@@ -56,6 +57,7 @@ struct EventWork {
     CUevent event = nullptr;
     bool wait = false;
     bool external = false;   // as a node of the captured graph; the driver refuses it on a stream that isn't captured
+    bool operator==(const EventWork&) const = default;
 };
 
 /// Parameters of a node of this type, all 0.
@@ -108,9 +110,14 @@ inline Issued issue(const Context& context, CUstream stream, const EventWork& wo
 CUDA_KERNEL_NODE_PARAMS params_of(const KernelWork& work) noexcept;
 /// Gives a kernel's node the launch attributes of the record. Inside a DriverScope of the context.
 Issued set_attributes(const Context& context, CUgraphNode node, const KernelWork& work) noexcept;
+/// The part of a fill's value that fits into an element.
+constexpr uint32_t element_of(const FillWork& work) noexcept {
+    return work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
+}
 /// A node with the work of the record, without dependencies.
 CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept;
 CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept;
+CUgraphNodeParams params_of(const EventWork& work) noexcept;
 
 // Adds a node to the graph, after `dependencies`, and stores it in `*node`. Inside a DriverScope of the context.
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
