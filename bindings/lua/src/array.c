@@ -160,7 +160,7 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     }
     const gpo_status status = s->api->pool_free(pool, stream, array->address);
     if (own) s->api->stream_destroy(stream);
-    /* A failed stream takes no free: once the device is idle, free on a new stream. */
+    /* A failed stream accepts no free. Free on a new stream then, once the device is idle. */
     const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
     if (status == GPO_SUCCESS || s->api->device_wait(device, LONGEST_FREE_NS) == GPO_TIMEOUT) return;
     if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;

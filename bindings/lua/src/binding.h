@@ -55,31 +55,31 @@ typedef struct object {
     enum class_id id;
     int closed;
     int borrowed;         /* 1: closing it destroys nothing */
-    int users;            /* how many arrays to be freed, or runs, need the handle; a closed object keeps it for them */
-    int runtime;          /* the runtime is known by this number; 0: it has none */
-    const struct state *state; /* that it was made in */
-    void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
-    void *handle;         /* the library's; NULL: none yet, or none any more */
+    int users;            /* number of unfreed arrays and runs that need the handle, which then outlives the closing */
+    int runtime;          /* number of the object's runtime; 0: the object has no runtime */
+    const struct state *state; /* in which the object was made */
+    void *above;          /* the handle of the object's parent, only for comparisons; NULL: none */
+    void *handle;         /* the library's handle; NULL: not made yet, or destroyed */
 } object;
 
 enum { RECOGNISED = 256 };
 typedef struct state {
     const gpo_api *api;
-    const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
-    struct bridge *bridge; /* NULL: the Lua state is being closed, and only finalizers from before the module still run */
+    const void *metatables[CLASS_COUNT]; /* addresses of the classes' metatables, to find a userdata's class */
+    struct bridge *bridge; /* NULL: lua_close() is running, and only finalizers older than the module still run */
     lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
     lua_State *running;   /* coroutine inside a call that calls back here (executors, shutdown); NULL: none */
     int serving;          /* depth of callbacks in progress: nothing may yield */
-    int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
+    int interrupted;      /* Ctrl-C ended a callback, and must also end the call that ran the callback */
     int recorder;         /* number of the template that began to be recorded last; 0: none is being recorded */
-    int traced;           /* the error on its way through protected calls has its traceback */
+    int traced;           /* the error being propagated through protected calls already has its traceback */
     struct unheard *unheard; /* errors in callbacks that no wait will return, in order: to be reported */
     const void *address_metatable;
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int addresses;        /* addresses' metatable, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* functions that run requests and pending calls, protected, */
-    int teller, handler;  /* function that passes on log lines, message handler for errors, */
+    int teller, handler;  /* function that delivers log lines, message handler for errors, */
     int unheard_teller;   /* and function that reports the errors in `unheard` */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
@@ -87,7 +87,7 @@ typedef struct state {
     const struct call *call;
     struct runtime_context *contexts;
     int64_t held_bytes;   /* of arrays that are alive */
-    int64_t unstepped;    /* of new arrays, since the collector was last stepped for them */
+    int64_t unstepped;    /* of arrays made since the last step of the collector */
     int forks;            /* fork count of the owning process: a forked child leaves the state alone */
 } state;
 
@@ -102,7 +102,8 @@ typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
     const luaL_Reg *methods[METHOD_SETS];
-    /* Destroys what an open object, on top of the stack, holds; `collected`: by the collector, and nothing may call back. */
+    /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer, and must
+     * not run callbacks. */
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
 } class_info;
 extern const class_info classes[CLASS_COUNT];
@@ -418,11 +419,11 @@ typedef struct array_object {
     struct array_object *root;   /* owner of the memory: the array itself, or the parent of a slice */
     const int *ended;            /* 1: the runtime is shut down, and the memory freed; */
     const int *closed;           /* 1: the template that owns the memory is closed */
-    stream_object *last_stream;  /* last stream that used the array; slots 2 and above keep all */
-    int streams;                 /* how many */
+    stream_object *last_stream;  /* last stream that used the array; slots 2 and above have all these streams */
+    int streams;                 /* number of streams that used the array */
     int registered;              /* pinned by gpo_host_register */
-    int counted;                 /* one of its parent's users */
-    int of_graph;                /* a graph allocates it: for nodes, and for streams that are recorded */
+    int counted;                 /* the parent's `users` counts the array */
+    int of_graph;                /* a graph allocates the memory: only nodes and recorded streams can use the array */
 } array_object;
 
 #define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])

@@ -364,7 +364,7 @@ static int pool_create(lua_State *L) {
     return created(L, s, status);
 }
 
-/* allocate(stream, type, count): a device array, usable by what comes next on the stream. */
+/* allocate(stream, type, count): a device array, which later work on the stream can use. */
 static int pool_allocate(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_POOL);

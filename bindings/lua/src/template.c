@@ -222,7 +222,7 @@ static parameter plain_type(parameter in_signature) {
     return (parameter){kind, in_signature.size, 0};
 }
 
-/* The type that the word at `index` says; false if there is none. */
+/* Reads the type named at `index`. False if there is no name. */
 static int read_type(lua_State *L, int index, parameter *type) {
     size_t length;
     if (lua_isnoneornil(L, index)) return 0;
