@@ -108,7 +108,7 @@ inline Issued issue(const Context& context, CUstream stream, const EventWork& wo
 CUDA_KERNEL_NODE_PARAMS params_of(const KernelWork& work) noexcept;
 /// Gives a kernel's node the launch attributes of the record. Inside a DriverScope of the context.
 Issued set_attributes(const Context& context, CUgraphNode node, const KernelWork& work) noexcept;
-/// A node with the work of the record, without dependencies.
+/// The driver's parameters of a node that does the recorded work, without dependencies.
 CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept;
 CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept;
 
