@@ -163,8 +163,8 @@ void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
     return slab.origin + uint64_t{offset} * kGranule;
 }
 
-// The sum over all shards is everybody's, so a shard tells it only now and then what it has in use: when that may be a
-// new peak, and when it is off by a span.
+// All threads share the total over all shards, so a shard adds its change only now and then: when the total may reach a
+// new peak, or when the shard's change exceeds a span.
 void SlabHeap::look_at_peak(Shard& shard) noexcept {
     drain(shard);  // what others have freed is no part of a peak
     const uint64_t total = publish(shard);
@@ -261,7 +261,8 @@ bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
         entry = own ? find_entry(address, own->known) : entry_of(address);
         if (!entry) return false;
     }
-    // Without a look first: where another thread has written it, that would move its line twice.
+    // Exchanges without a load first: if another thread wrote the entry, a load would transfer its cache line, and the
+    // exchange would transfer the line again.
     const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
     if (value == 0) [[unlikely]] return false;
     if (own && value >> kShardShift == 1 + thread) [[likely]] {
@@ -427,8 +428,8 @@ bool SlabHeap::may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited) {
     }
 }
 
-// Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so
-// that nobody can take it first.
+// Takes a slab with room for a piece of `size` granules, and cuts the piece out of the slab at once, before another
+// thread can take it. If `size` is 0, takes a slab of `bytes`, and cuts no piece.
 void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited) {
     constexpr uint64_t kPage = SlabSource::kPage;
     uint64_t need = round_up(size ? size * kGranule : bytes, kPage);
@@ -554,7 +555,7 @@ void SlabHeap::trim(uint64_t keep_bytes) noexcept {
     end_turn(true);
 }
 
-// `room`: there may be memory now for those who had found none.
+// `room`: threads that found no memory may find some now.
 void SlabHeap::end_turn(bool room) noexcept {
     std::lock_guard lock(growth_lock_);
     growing_ = false;
