@@ -1,8 +1,8 @@
 // Modules: images that a driver has loaded, and facts about their functions.
 //
-// The handle, the kernels and their held launches keep a module. After the last reference is dropped, the module is
-// unloaded when every stream of the context has done the work that was on it at that time. Thus no module is unloaded
-// while one of its kernels may run.
+// The handle, the kernels and their held launches have references to a module. After the last reference is released,
+// the module is unloaded as soon as all work that was on the context's streams at that time is done. Thus no module is
+// unloaded while one of its kernels may run.
 #pragma once
 
 #include <map>
