@@ -26,7 +26,7 @@ struct FillWork;
 struct KernelWork;
 struct RowsWork;
 
-/// A kernel with its arguments, which are ours. Copies have their own.
+/// A kernel with its arguments. Each object has its own copy of the arguments.
 class KernelNode {
 public:
     /// Copies the arguments of `params`, unless their number and sizes aren't known.
@@ -53,7 +53,7 @@ private:
 
 struct CopyNode {
     CUDA_MEMCPY3D params;
-    /// No end is an array: both ends are plain addresses.
+    /// True if source and destination are addresses, and neither is a CUDA array.
     bool plain() const noexcept {
         return params.srcMemoryType != CU_MEMORYTYPE_ARRAY && params.dstMemoryType != CU_MEMORYTYPE_ARRAY;
     }
@@ -88,18 +88,18 @@ struct ConditionalNode {
     uint32_t loop;                 // number of a while in its template, from 0; 0 for other types
 };
 
-/// Device memory that exists from here on in each run, at one address.
+/// Allocates device memory, in each run at the same address.
 struct AllocationNode {
     uint64_t address, bytes;
     bool recorded;                 // by a call of another library
 };
 
-/// The end of such memory.
+/// Frees the memory of an AllocationNode.
 struct FreeNode {
     uint64_t address;
 };
 
-/// Another library's, of a kind that can be launched and neither changed nor copied.
+/// A node of another library. It can be launched, but can't be changed or copied.
 struct OtherNode {
     CUgraphNodeType type;
 };
