@@ -59,7 +59,7 @@ protected:
     Timeline timeline_;
 };
 
-/// Held by its part of a collective, because another rank's stream is held.
+/// The stream is held by its part of a collective, because another rank's stream is held.
 class InGroup final : public Held {
 public:
     InGroup(World& world, Act& act) : Held(world, act), group_(world.group(world.devices.size())) {
@@ -347,7 +347,7 @@ private:
     Template before_;
 };
 
-/// In a function that something of the library calls.
+/// Inside a function that the library calls.
 class Inside : public Plain {
 public:
     Inside(World& world, Act& act) : Plain(world, act), caller_(world.gpu.stream("caller")) {}
