@@ -134,7 +134,7 @@ private:
             if (got < 0 && errno == EAGAIN) continue;
             if (got < 0) file_.fail(errno);
             if (got == 0) {
-                left_ = filled;   // the end: no more is read, though a pipe may be opened anew, or a terminal goes on
+                left_ = filled;   // the end for this run, even if a pipe or a terminal gets more data later
                 break;
             }
             filled += static_cast<uint64_t>(got);
