@@ -46,7 +46,7 @@ class Beginning : public Object {
 public:
     using Object::Object;
     virtual CUevent native() const noexcept = 0;
-    /// True if the event's latest recording, begun or made, is this one.
+    /// True if `recording` is the event's newest recording, begun or made.
     virtual bool holds(uint64_t recording) const noexcept = 0;
 };
 
