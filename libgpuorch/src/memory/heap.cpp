@@ -185,8 +185,8 @@ uint64_t SlabHeap::publish(Shard& shard) noexcept {
     return total;
 }
 
-// Under the shard's lock, before its threads take memory elsewhere: it looks at the peak when it is next allocated
-// from.
+// Under the shard's lock, before the shard's threads take memory elsewhere. The next allocation from the shard compares
+// the total with the peak.
 void SlabHeap::settle(Shard& shard) noexcept {
     drain(shard);
     publish(shard);
@@ -327,13 +327,14 @@ void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     if (shard.heap.whole(joined)) [[unlikely]] spare_span(shard, joined);
 }
 
-// Under the shard's lock: a span that is empty goes back, if the shard has as much again without it.
+// Under the shard's lock: returns an empty span to the central heap if the shard has another span's worth of free
+// memory.
 void SlabHeap::spare_span(Shard& shard, Tlsf::Index first) noexcept {
     if (&shard != &shards_[0] && shard.spans.size() * uint64_t{span_} - shard.in_use / kGranule >= 2 * uint64_t{span_})
         return_span(shard, first);
 }
 
-// Under the shard's lock: frees what others have claimed of it.
+// Under the shard's lock: frees the shard's pieces that other threads have claimed.
 void SlabHeap::drain(Shard& shard) noexcept {
     const auto take = [&](Tlsf::Index index) { free_block(shard, index); };
     lanes_->take_all(static_cast<unsigned>(&shard - shards_.get()), take);
