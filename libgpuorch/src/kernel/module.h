@@ -59,7 +59,7 @@ public:
     const kernel::ImageBytes& image() const noexcept { return image_; }
     const LaunchLimits& limits() const noexcept { return limits_; }
 
-    /// The function that a name stands for. Throws Failure(GPO_NOT_FOUND), with a list of what there is.
+    /// The function that a name stands for. Throws Failure(GPO_NOT_FOUND), with a list of the kernels.
     Function& function(std::string_view name);
     /// A variable. Throws Failure(GPO_NOT_FOUND).
     std::pair<CUdeviceptr, size_t> symbol(std::string_view name);
