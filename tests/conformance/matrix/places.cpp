@@ -90,7 +90,7 @@ private:
     std::vector<RankMemory> send_, receive_;
 };
 
-/// A stream that has learned a sequence of two kernels. The operation comes in place of the second.
+/// A stream that has learned a sequence of two kernels. The operation replaces the second kernel.
 class Learning final : public Plain {
 public:
     Learning(World& world, Act& act) : Plain(world, act, GPO_STREAM_LEARNS), first_(world.word()) {
