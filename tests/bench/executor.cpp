@@ -325,8 +325,8 @@ private:
     double begin_, spent_;
 };
 
-/// How late a callback comes in the default mode for work of `age` that repeats, and nobody waits inside the library:
-/// from when the host lets a kernel end. The raw arm asks the driver all the time.
+/// The delay of a callback in the default mode, for repeated work of `age`, while no thread waits inside the library.
+/// The delay begins when the host lets a kernel end. The raw arm polls the driver.
 void late_callback(Row& row, double age) {
     Gpu gpu(GPO_COMPLETION_BALANCED);
     Raw raw(gpu);
