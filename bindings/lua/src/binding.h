@@ -102,7 +102,7 @@ typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
     const luaL_Reg *methods[METHOD_SETS];
-    /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer, and must
+    /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer: must
      * not run callbacks. */
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
 } class_info;
@@ -139,7 +139,7 @@ void drop_user(lua_State *L, state *s, int index); /* one less; a closed object 
 /* Keeps the value at `value` alive as long as the object at `index`, under `slot` (2 and above; 1 is the parent). */
 void keep(lua_State *L, int index, int slot, int value);
 void push_kept(lua_State *L, int index, int slot);
-/* Objects that callbacks look for, which keeps none of them alive. */
+/* Numbers by which callbacks find objects. A number doesn't keep its object alive. */
 int remember(lua_State *L, state *s, int index);
 int push_known(lua_State *L, state *s, int number); /* 0, with nil pushed, if the object was collected */
 struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: runtime collected or ended */
@@ -209,7 +209,8 @@ extern const char *const element_names[ELEMENT_COUNT + 1];
 extern const uint8_t element_sizes[ELEMENT_COUNT];
 /* Converts the value at an index. Returns NULL, or why the value is refused. `out` has room for 8 bytes. */
 const char *read_element(lua_State *L, int index, enum element type, void *out);
-/* … as what a fill repeats: 1, 2 or 4 bytes, `*count` times; an element of 8 bytes with equal halves is two of 4. */
+/* Converts the value at an index to the pattern of a fill: 1, 2 or 4 bytes, `*count` times. An element of 8 bytes must
+ * have equal halves, and becomes two patterns of 4 bytes. */
 const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count);
 void push_element(lua_State *L, enum element type, const void *value);
 enum element check_element_type(lua_State *L, int index);
@@ -290,7 +291,7 @@ void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: 
 /* Here: runs the requests, and passes on the log lines. */
 void serve(lua_State *L, state *s);
 void serve_without_raising(lua_State *L, state *s);
-/* Raises what Ctrl-C raised in a callback, if it did. */
+/* Raises the error that Ctrl-C raised in a callback, if any. */
 void pass_interrupt(lua_State *L, state *s);
 int run_request(lua_State *L);
 int tell_log(lua_State *L);
@@ -481,9 +482,9 @@ array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint3
 const struct queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
                                                 int index, const object *user, const stream_object *stream);
 const char *parameter_name(const parameter *p, char text[32]);
-/* A word of a signature. 0: it is none. */
+/* Reads a word of a signature. 0: the word is no type. */
 int read_parameter_type(const char *word, size_t length, parameter *p);
-/* Reads a number, or a table of up to three. Returns NULL, or why the value is none. Numbers that aren't given stay
+/* Reads a number, or a table of up to three numbers. Returns NULL, or why the value is neither. Missing numbers stay
  * unchanged. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);

@@ -115,7 +115,7 @@ static const char *wrong_word(lua_State *L, const parameter *p, const char *word
     return lua_pushfstring(L, "'%s' is no word for it; there are: %s", word, lua_tostring(L, -1));
 }
 
-/* Threads that run on a schedule may not wait for Lua, but for an executor. */
+/* Threads under a deterministic schedule may wait for an executor, but not for Lua. */
 static int cannot_call(const pipeline_context *p) {
     return p->calls && !p->has_executor && p->runtime && p->runtime->seeded;
 }
@@ -298,7 +298,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
                            gpo_pipeline_options *options) {
     pipeline_context *p = pipeline->context;
     const int index = lua_gettop(L);
-    lua_newtable(L); /* the arguments' memory, kernels and arrays, kept by the pipeline */
+    lua_newtable(L); /* the pipeline's references to the memory, kernels and arrays of its arguments */
     keep(L, index, PIPELINE_ARGUMENTS, index + 1);
     const uint32_t devices = read_devices(L, s, device, options);
     if (options->devices) keep(L, index, PIPELINE_DEVICES, index + 2);

@@ -152,7 +152,7 @@ void use_arrays(lua_State *L, state *s, int arrays, int keys, int stream_index, 
 
 /* --- recordings --- */
 
-enum { MOST_INNER = 100 }; /* recordings that were begun inside one another, of which each is left in any order */
+enum { MOST_INNER = 100 }; /* nested recordings that may end in any order */
 
 void begin_recording(state *s, template_object *t, stream_object *stream) {
     t->recording = 1;

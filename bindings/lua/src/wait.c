@@ -1,5 +1,5 @@
-/* wait.c: waits on Lua's thread, which run callbacks, deliver log lines and notice Ctrl-C; and what the collector learns
- * of the memory of arrays. */
+/* wait.c: waits on Lua's thread, which run callbacks, deliver log lines and notice Ctrl-C; and what the collector
+ * learns of the memory of arrays. */
 #include <limits.h>
 #include <time.h>
 
