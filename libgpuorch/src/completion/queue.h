@@ -22,7 +22,7 @@ class CompletionQueue final : public Object {
 public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
 
-    /// Reserves room for one entry, while a pin or reference of the caller keeps the queue. False if the queue is full
+    /// Reserves room for one entry. The caller has a pin or a reference to the queue. False if the queue is full
     /// (counted as refused). The room keeps the queue alive until `deliver` or `unreserve`. The caller must check
     /// whether the runtime shuts down before it promises the entry: see at_end().
     bool reserve() noexcept {
