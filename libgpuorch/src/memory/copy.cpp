@@ -178,7 +178,7 @@ void Copy::issue_unknown(Stream& stream) {
         for (Context* context : {&*destination_context_, &*source_context_})
             if (context != &stream.context()) context->require_alive();
     CopyWork work = work_;
-    // The driver captures no cuMemcpyPeerAsync (seen on two H200s). The addresses tell cuMemcpyAsync the devices.
+    // The driver captures no cuMemcpyPeerAsync (seen on two H200s). cuMemcpyAsync finds the devices by the addresses.
     if (work.way == Way::peer && stream.capturing()) work.way = Way::between;
     const Issued issued = gpo::issue(stream.context(), stream.native(), work);
     if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);

@@ -57,7 +57,7 @@ SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
     }
     shards_ = std::make_unique<Shard[]>(shard_count_);
     lanes_ = std::make_unique<Lanes>(shard_count_);
-    // Zeroed pages that are there once they are touched.
+    // Zeroed pages, which the system populates at the first access.
     slabs_.reset(static_cast<std::atomic<Slab*>*>(std::calloc(kMostSlabs, sizeof(std::atomic<Slab*>))));
     if (!slabs_) throw std::bad_alloc();
 }
@@ -100,7 +100,7 @@ private:
 // --- handing out ---
 
 void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
-    // What most calls are, straight through: a small piece from the thread's own shard.
+    // The path of most calls: a small piece from the thread's own shard.
     if (Shard* shard = owned_by(thread); shard && bytes - 1 < small_ * kGranule && alignment <= kGranule) [[likely]] {
         if (const host::OwnerTry lock(shard->lock); lock.inside()) [[likely]] {
             if (shard->allocations % kDrainEvery == 0) [[unlikely]] drain(*shard);
@@ -121,7 +121,7 @@ void* SlabHeap::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thr
     return allocate_elsewhere(own, size, aligned);
 }
 
-// What isn't in the thread's shard.
+// For pieces that the thread's shard can't provide.
 void* SlabHeap::allocate_elsewhere(Own own, uint32_t size, uint32_t alignment) {
     if (uint64_t{size} + alignment - 1 > small_) {
         if (own.number != 0) {
@@ -173,7 +173,7 @@ void SlabHeap::look_at_peak(Shard& shard) noexcept {
     shard.quiet_bytes = shard.in_use - shard.quiet_from + std::min(span, peak_.load(std::memory_order_relaxed) - total);
 }
 
-// What is in use altogether.
+// Adds the shard's change to the total, and returns the total.
 uint64_t SlabHeap::publish(Shard& shard) noexcept {
     const uint64_t change = shard.in_use - shard.published;
     if (change == 0) return total_.load(std::memory_order_relaxed);
@@ -229,8 +229,8 @@ void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
 
 // --- taking back ---
 
-// The slab of this heap that has `address` in it, or NULL. It may go at any time if nothing is allocated there; its
-// descriptor and table stay.
+// The slab of this heap that has `address` in it, or NULL. Another thread may return the slab to the source at any time
+// if nothing is allocated in it; its descriptor and table stay.
 const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     const Range range = ranges_.find(address);
     if (range.tag != kSlabTag) return nullptr;
@@ -238,7 +238,7 @@ const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     return slab->heap == this ? slab : nullptr;
 }
 
-// Where the table has the piece that begins at `address`; NULL if there can't be one.
+// The table's entry for a piece that begins at `address`; NULL if no piece can begin there.
 std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
     const Slab* slab = slab_of(address);
     return slab ? entry_in(address, reinterpret_cast<uint64_t>(slab->origin), slab->table) : nullptr;
@@ -299,7 +299,7 @@ void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     const Tlsf::Index index = entry & kBlockMask;
     Shard& shard = shards_[number];
     if (number == 0) {
-        // Large pieces are few: at once, so that their memory is there for all.
+        // Large pieces are few. They are freed at once, so that all threads can use their memory.
         std::lock_guard lock(shard.lock);
         free_block(shard, index);
         publish(shard);
@@ -410,7 +410,8 @@ bool SlabHeap::reserve(uint64_t bytes) {
     return !limited;
 }
 
-// Reserves `slab_bytes` under the limit, or fewer, but at least `need`; gives slabs back once if it has to.
+// Reserves up to `slab_bytes` within the limit, and at least `need`. If the limit doesn't allow `need`, returns empty
+// slabs to the source once, and tries again.
 bool SlabHeap::may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited) {
     for (bool emptied = false;;) {
         {
@@ -455,7 +456,7 @@ void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* li
             base = source_.take(slab_bytes);
         } catch (const Failure& failure) {
             if (failure.error()->status != GPO_OUT_OF_MEMORY || slab_bytes == need) throw;
-            // So much isn't there, but the piece itself may be.
+            // The source has no memory for a whole slab, but may have enough for the piece.
             std::lock_guard lock(central.lock);
             reserved_ -= slab_bytes - need;
             slab_bytes = need;
@@ -521,9 +522,9 @@ SlabHeap::Slab& SlabHeap::prepare_slab(uint64_t bytes) {
     }
 }
 
-// Under the central heap's lock. The descriptor and its table stay: whoever frees an address that is no piece may be
-// looking at them. Emptied, the table costs no memory; the descriptor is used again when a good many others have died
-// since.
+// Under the central heap's lock. The descriptor and its table stay, because a thread that frees an address that is no
+// piece may be reading them. The emptied table costs no memory. The descriptor is used again after more than
+// kDeadSlabs other slabs were buried, or when there are kMostSlabs descriptors.
 void SlabHeap::bury(Slab& slab) noexcept {
     slab.live = false;
     madvise(slab.table, slab.table_bytes, MADV_DONTNEED);
@@ -545,7 +546,7 @@ void SlabHeap::take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) no
     }
 }
 
-// What is being given back counts as reserved until it is gone: whoever would take a slab meanwhile waits.
+// Slabs count as reserved until they are returned to the source. A thread that needs a slab meanwhile waits.
 void SlabHeap::trim(uint64_t keep_bytes) noexcept {
     {
         host::Lock lock(growth_lock_);
