@@ -96,7 +96,7 @@ uint32_t Recipe::free_of(uint64_t address) const noexcept {
 }
 
 // Whether a node behind `after` is also behind `number`. Asks the driver: a recording's dependencies aren't read yet.
-// If the driver can't tell, the answer is true, and the order is the caller's responsibility.
+// If the driver can't report them, the answer is true, and the order is the caller's responsibility.
 bool Recipe::is_behind(uint32_t number, std::span<const uint32_t> after) const {
     std::set<CUgraphNode> met;
     std::vector<CUgraphNode> open;

@@ -39,7 +39,7 @@ public:
     /// To give to the driver.
     const CUDA_KERNEL_NODE_PARAMS& params() const noexcept { return params_; }
     CUDA_KERNEL_NODE_PARAMS& params() noexcept { return params_; }
-    /// False: the driver can't tell the number and sizes of the arguments, so the node can't be changed.
+    /// False: the driver can't report the number and sizes of the arguments, so the node can't be changed.
     bool arguments_known() const noexcept { return known_; }
     uint32_t arguments() const noexcept { return arguments_.count(); }
     uint32_t argument_bytes(uint32_t index) const noexcept { return arguments_.bytes()[index]; }
