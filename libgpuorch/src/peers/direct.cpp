@@ -115,7 +115,7 @@ private:
     void each(Do act) {
         for (uint32_t rank = 0; rank < collective_.ranks; ++rank) act(rank, parts_[rank]);
     }
-    // The others in an order in which no two ranks read of the same one at once.
+    // Calls act() for each other rank, in an order in which no two ranks read from the same rank at once.
     template <class Do>
     void each_other(uint32_t rank, Do act) {
         for (uint32_t i = 1; i < collective_.ranks; ++i) act((rank + i) % collective_.ranks);
