@@ -179,7 +179,8 @@ private:
     Interrupt interrupt_;
 };
 
-/// A new file, with another name until it is complete. Keeps its folder if the program changes directory meanwhile.
+/// A new file, with another name until it is complete. The file stays in its folder even if the program changes its
+/// working directory meanwhile.
 class FileSink final : public Sink {
 public:
     FileSink(const char* path, std::string name) : name_(std::move(name)), file_(path) {
