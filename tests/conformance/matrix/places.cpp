@@ -39,7 +39,7 @@ private:
     ResidentKernel resident_{world.gpu};
 };
 
-/// The gate is the host: a value that it signals.
+/// A stream that is held until the host signals a timeline value: this is the gate.
 class Held : public Site {
 public:
     Held(World& world, Act& act) : Site(world, act), timeline_(world.gpu.timeline(0, "gate")) {
