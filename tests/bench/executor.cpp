@@ -64,7 +64,7 @@ enum class Told { default_callback, spinning_callback, sleeping_callback, epoll 
 class Number {
 public:
     explicit Number(Raw& raw) : raw_(raw), at_(static_cast<cuuint32_t*>(raw.pinned(sizeof(cuuint32_t)))) { *at_ = 0; }
-    /// The stream writes the next one when it comes so far.
+    /// Puts a write of the next number on the stream.
     void written_by(CUstream stream) {
         CHECK_CU(raw_.cu.cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(at_), ++last_,
                                               CU_STREAM_WRITE_VALUE_DEFAULT));
