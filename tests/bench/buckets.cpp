@@ -230,7 +230,7 @@ private:
     Buckets buckets_;
 };
 
-/// Both arms, with the same requests, which take the streams in turn.
+/// Both arms, with the same requests. Successive requests go to the streams in turn.
 class Both {
 public:
     Both(size_t count, size_t streams) : streams_(streams), base(raw_, gpu_, streams), ours(gpu_, streams) {

@@ -15,7 +15,8 @@ ROWS = pathlib.Path(__file__).resolve().parent / "rows.txt"
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
-# The base's ways: an event in a query loop, a host function, a number written by the stream, a blocking event.
+# Rows that compare executors with alternatives: an event in a query loop, a host function, a number written by the stream, a
+# blocking event.
 ALTERNATIVES = {f"bench_executor {name}" for name in (
     "callback_spinning", "callback_host_function", "callback_default", "callback_default_loaded", "callback_written_number",
     "callback_sleeping", "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}

@@ -118,7 +118,7 @@ public:
         add_kernel(made, kernel, arguments, threads);
         return instantiate(made, launched_by_kernels);
     }
-    /// A while that runs `raw_decide` until `word` is 0.
+    /// A graph with a while node that runs `raw_decide` until `word` is 0.
     CUgraphExec loop() {
         const CUgraph made = keep_graph();
         CUcontext context = nullptr;
@@ -210,7 +210,8 @@ public:
         add_kernel(of, kernel, arguments, 2);
         return graph_of(of, flags);
     }
-    /// A while that runs until the word is 0, by its comparison or by the kernel `decide`. `node`: the while.
+    /// A graph with a while node that runs until the word is 0. `compared`: the node compares the word; otherwise the
+    /// kernel `decide` does. `node`: gets the number of the while node.
     Graph loop(Template& of, bool compared, uint32_t& node) {
         CHECK_GPO(gpo_template_create(gpu_.device, nullptr, of.out()));
         auto condition = sized<gpo_condition>();
@@ -282,13 +283,13 @@ struct Both {
 
 // --- loops ---
 
-/// A loop of many iterations to its end. `compared`: the loop compares the word; otherwise a kernel decides.
+/// Runs loops of many iterations. `compared`: the while node compares the word; otherwise a kernel decides.
 class Loops : public Both {
 public:
     Loops(const Row& row, bool compared)
         : count_(row.size(2000u, 5u)), graph_(ours.loop(template_, compared, while_)) {}
 
-    /// The host decides, and copies the word back after each iteration.
+    /// The host copies the word back after each iteration, and decides whether another follows.
     double by_host() {
         const CUfunction kernel = base.raw.function(gpu, "count_down");
         CUdeviceptr word = base.word;

@@ -48,7 +48,7 @@ struct Grid {
 
 /// Both arms' kernels, streams, and a word each.
 struct Both {
-    /// `source`: of both arms' kernels; must outlive this object.
+    /// `source`: the source of both arms' kernels; must outlive this object.
     explicit Both(const char* source) { gpu.use_source(source); }
 
     template <class... Arguments>

@@ -22,7 +22,7 @@ using namespace gpo::bench;
 
 namespace {
 
-/// When a callback came, as the thread sees it that waits for it.
+/// The time at which a callback ran, for a thread that waits for the callback.
 struct Moment {
     std::atomic<double> at{0};
     static void completed(void* user, const gpo_completion*, const gpo_error*) { static_cast<Moment*>(user)->came(); }
@@ -64,7 +64,7 @@ enum class Told { default_callback, spinning_callback, sleeping_callback, epoll 
 class Number {
 public:
     explicit Number(Raw& raw) : raw_(raw), at_(static_cast<cuuint32_t*>(raw.pinned(sizeof(cuuint32_t)))) { *at_ = 0; }
-    /// The stream writes the next one when it comes so far.
+    /// Puts a write of the next number on the stream.
     void written_by(CUstream stream) {
         CHECK_CU(raw_.cu.cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(at_), ++last_,
                                               CU_STREAM_WRITE_VALUE_DEFAULT));
@@ -140,9 +140,10 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
 /// What follows each kernel.
 enum class Follows { callback, host_function, written_number };
 
-/// GPU time of kernels of 10 us on several streams at once, a thread for each, per kernel: from before the first to
-/// after the last. They begin when all were submitted, else the host would be what is measured: eight streams take a
-/// kernel each 1.25 us, and a launch takes as long. (Not with host functions: the driver takes but few ahead.)
+/// GPU time per kernel, for kernels of 10 us on several streams at once, with a thread for each stream. The time runs
+/// from before the first kernel to after the last. The kernels begin when all are submitted, to exclude the host's
+/// time: eight streams end a kernel every 1.25 us, and a launch takes as long. (With host functions the kernels don't
+/// wait for all submissions: the driver queues only a few host functions.)
 void gpu_cost(Row& row, int streams, Follows each) {
     const bool host_functions = each == Follows::host_function;
     Gpu gpu;
@@ -260,8 +261,8 @@ void cpu_share(Row& row, bool busy) {
     row.note(text);
 }
 
-/// How late the end of a kernel is found that was `age` old: later than by a caller who asks the driver all the time.
-/// Both count from when the host lets the kernel end.
+/// How much later the library finds the end of a kernel of this age than a caller who polls the driver. Both times
+/// count from the moment at which the host lets the kernel end.
 void lateness(Row& row, double age) {
     Gpu gpu;
     Raw raw(gpu);
@@ -324,8 +325,8 @@ private:
     double begin_, spent_;
 };
 
-/// How late a callback comes in the default mode for work of `age` that repeats, and nobody waits inside the library:
-/// from when the host lets a kernel end. The raw arm asks the driver all the time.
+/// The delay of a callback in the default mode, for repeated work of `age`, while no thread waits inside the library.
+/// The delay begins when the host lets a kernel end. The raw arm polls the driver.
 void late_callback(Row& row, double age) {
     Gpu gpu(GPO_COMPLETION_BALANCED);
     Raw raw(gpu);

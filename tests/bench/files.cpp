@@ -101,7 +101,7 @@ std::string sample() {
 }
 
 struct SampleRun {
-    double gigabytes_per_s = 0;  // the sample's own figure: while the pipeline ran
+    double gigabytes_per_s = 0;  // as the sample prints it: the rate while the pipeline ran
     double seconds = 0;          // of the whole process
     std::string total;           // its last line
 };

@@ -90,7 +90,7 @@ inline gpo_launch shape(uint32_t blocks, uint32_t threads) {
     return launch;
 }
 
-/// Launches with values as its arguments, counts and sizes given as users give them.
+/// Launches with values as the kernel's arguments. Passes the number and the sizes of the arguments, as users do.
 template <class... Arguments>
 void launch(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch& shape, const Arguments&... arguments) {
     const void* pointers[] = {&arguments...};

@@ -1,4 +1,4 @@
-// The cost to look up a handle and keep its object during a call.
+// The cost of looking up a handle and of holding a reference to its object during a call.
 // LINK: objects
 #include "bench/crew.h"
 #include "bench/gpu.h"

@@ -301,13 +301,13 @@ public:
         CHECK_GPO(gpo_scheduler_drain(scheduler_, kPatience));
         return million_per_second(uint64_t{requests_} * tokens_, ns);
     }
-    /// Call after both: compares the last tokens, which depend on all earlier tokens.
+    /// Called after both arms have run. Compares the last tokens, which depend on all earlier tokens.
     void compare() const {
         for (uint32_t i = 0; i < requests_; ++i)
             if (seen_[i] != replies_[i])
                 throw std::runtime_error("the host's loop and the scheduler differ in request " + std::to_string(i));
     }
-    /// Calls of the host for each further token of a request.
+    /// The host's calls for each token of a request beyond the first tokens.
     double calls_per_token() {
         CHECK_GPO(gpo_scheduler_start(scheduler_));
         const auto calls = [&](uint32_t tokens) {

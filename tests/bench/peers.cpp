@@ -77,7 +77,7 @@ private:
     std::vector<std::pair<uint32_t, uint64_t>> taken_;
 };
 
-/// The raw half: the same devices' primary contexts, with a stream in each.
+/// The raw arm: the primary contexts of the same devices, with a stream in each.
 struct RawDevices {
     explicit RawDevices(const Devices& like) : raw(like), cu(raw.cu) {
         for (const int ordinal : like.ordinals) {
@@ -289,7 +289,7 @@ private:
     std::vector<Graph> graphs_;
 };
 
-/// As defined by nccl-tests: bytes / time, times 2 (n - 1) / n.
+/// The bus bandwidth as nccl-tests defines it: bytes / time, times 2 (n - 1) / n.
 std::string bus_bandwidth(uint64_t bytes, uint32_t ranks, double ns) {
     const double busbw = static_cast<double>(bytes) / ns * 2 * (ranks - 1) / ranks;
     return std::to_string(ranks) + " GPUs, bus bandwidth " + std::to_string(busbw).substr(0, 6) + " GB/s";

@@ -207,7 +207,7 @@ void pops(Row& row) {
         [&] { return block([&] { return both.ours(kernel, numbers, both.word); }); });
 }
 
-/// Costs of tasks, in turns of a loop: the mixes of tasks for comparing queues.
+/// A function that makes the costs of a mix of tasks. A cost is a number of iterations of the task's loop.
 using Costs = std::vector<uint32_t> (*)(size_t count);
 
 std::vector<uint32_t> rising(size_t count) {   // over and over again
@@ -294,7 +294,7 @@ constexpr Way kWays[] = {{"chunks", GPO_ORDER_CHUNKS, 0},
                          {"claimed late by 8", GPO_ORDER_CLAIMED_LATE, 8},
                          {"longest first", GPO_ORDER_LONGEST_FIRST, 1}};
 
-/// A mix whose tasks are handed out in one way.
+/// A mix of tasks that workers get in the way `way`.
 class InAWay : public Mix {
 public:
     InAWay(const Row& row, Costs costs, const Way& way) : Mix(row, costs), way_(way) {

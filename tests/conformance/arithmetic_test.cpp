@@ -86,7 +86,7 @@ struct Numbers {
     }
 };
 
-/// Rounds on the host, which must neither look ahead nor fuse.
+/// Sets the host's rounding mode. The compiler must neither move operations across this object nor fuse them.
 class Direction {
 public:
     explicit Direction(int mode) : before_(std::fegetround()) { std::fesetround(mode); }

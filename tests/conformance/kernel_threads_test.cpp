@@ -256,7 +256,7 @@ TEST_CASE("a sorting network sorts each block") {
     CHECK(data == expected);
 }
 
-/// A kernel in which something is written at an unusual place.
+/// A kernel whose source has the tested construct at an unusual place.
 struct Written {
     std::string where;
     const char* source;

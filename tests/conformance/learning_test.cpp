@@ -120,7 +120,7 @@ extern "C" __global__ void note(unsigned *to)
 }
 )";
 
-/// A fill, a kernel that writes down its shape, and a copy, in memory that is all 0 before.
+/// A fill, a kernel that stores its launch shape, and a copy. The memory is 0 before.
 struct Turn {
     gpo_launch shape = sized<gpo_launch>();
     uint32_t filled_at = 0, filled = 5, fills = 1;
@@ -525,8 +525,8 @@ constexpr uint32_t kOperations = 7, kCalls = 6;  // numbers of cases in take_ste
 
 Step operation(std::mt19937& random) { return {static_cast<uint32_t>(random() % kOperations), 0, 0, 0}; }
 
-/// Motifs that are repeated with other values, each a few to many times, with calls between them and now and then
-/// within.
+/// Motifs: each is repeated a few to many times, with other values each time. Other calls come between motifs, and
+/// sometimes inside a motif.
 std::vector<Step> random_program(uint64_t seed) {
     std::mt19937 random(static_cast<uint32_t>(seed));
     std::vector<Step> program;

@@ -179,7 +179,7 @@ float as_float(uint32_t bits) {
     return value;
 }
 
-/// A GPU and the kernels of a format; without them where NVRTC has no headers of the toolkit.
+/// A GPU and the kernels of a format. The tests skip where NVRTC doesn't find the toolkit's header of the format.
 struct Calculator {
     explicit Calculator(const Format& of) : format(of), source(kernels_of(of)), present(gpu.has_header(of.header)) {
         if (present) stream = gpu.stream();
@@ -229,7 +229,7 @@ void every_value_converts(const Format& format) {
     }
     CHECK(differences.count == 0);
 
-    // And back, with values beside each number and half-way between each two.
+    // The conversion to the format: each number, values beside it, and values half-way to the next number.
     std::vector<float> all(wide.begin(), wide.end());
     for (uint32_t bits = 0; bits < format.infinity; ++bits) {
         const float here = wide[bits];

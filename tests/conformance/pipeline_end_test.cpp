@@ -78,7 +78,8 @@ const Change kChanges[] = {
     {"was deleted while it was read", [](const std::string& path) { std::filesystem::rename(path + ".next", path); }},
 };
 
-/// A file that was written to for the last time a while ago: a clock's tick isn't what the test is about.
+/// Writes a file and dates it back by an hour. Otherwise a change within one tick of the file system's clock would not
+/// show.
 void write_old_file(const std::string& path, const std::vector<uint8_t>& data) {
     write_file(path, data);
     std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));

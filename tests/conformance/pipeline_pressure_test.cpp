@@ -154,7 +154,7 @@ TEST_CASE("a pipeline pins no more memory than it may, whatever it ran before") 
             CHECK(pinned_by_pipelines(gpu) <= each.bound);
         };
         std::vector<uint8_t> pageable(kBytes);
-        // Between pinned buffers, chunks may be large and need nothing pinned. Then either side is pageable.
+        // Between pinned buffers a pipeline pins no memory. It does if either side is pageable.
         stream(in.data(), kBytes, out.data(), "pinned to pinned");
         CHECK(pinned_by_pipelines(gpu) == 0);
         stream(data.data(), kBytes, out.data(), "pageable to pinned");

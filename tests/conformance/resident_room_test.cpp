@@ -101,7 +101,7 @@ TEST_CASE("beside a resident kernel there is room for 256 streams, and more are 
     for (Stream& stream : made) REQUIRE_OK(gpo_fill(stream, target, 1, 4, 16));
     CHECK_OK(gpo_device_wait(gpu.device, kPatience));
 
-    // What is destroyed makes room for as much.
+    // Ten destroyed streams leave room for ten others.
     for (int i = 0; i < 10; ++i) made.pop_back();
     for (int i = 0; i < 10; ++i) {
         Stream stream;
@@ -126,7 +126,8 @@ TEST_CASE("beside a resident kernel there is room for 256 streams, and more are 
     for (int i = 0; i < 10; ++i) made.pop_back();
     resident.end();
 
-    // Beside the next resident kernel there is room for as many, whether those from before are there or not.
+    // Beside the next resident kernel there is room for as many new streams. Streams from before take none of this
+    // room, and destroying them adds none.
     ResidentKernel next(gpu);
     std::vector<Stream> later = fill_room<Stream>([&](Stream& stream) { return make_stream(gpu, stream); });
     CHECK(later.size() == kRoom - 1);

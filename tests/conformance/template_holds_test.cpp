@@ -1,5 +1,5 @@
-// Which memory a graph holds, for addresses in nodes of all kinds: from when a node has the address until it has
-// another.
+// The memory that a graph holds, for nodes of all kinds: from the time at which a node gets an address until the node
+// gets another address.
 #include <functional>
 
 #include "conformance/template_rig.h"

@@ -113,7 +113,8 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(svg.starts_with("<svg xmlns="));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(count(svg, ">stream upload</text>") == 1);
-    // Viewers other than browsers know neither variables nor the rule for dark: their plain values come first.
+    // Viewers other than browsers support neither CSS variables nor the dark colour scheme: rules with plain values
+    // come first, for them.
     CHECK(count(svg, "var(") == 0);
     const std::string style = svg.substr(0, svg.find("@media(prefers-color-scheme:dark)"));
     CHECK(style.size() < svg.size());

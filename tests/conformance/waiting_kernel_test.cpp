@@ -1,5 +1,5 @@
-// Objects and memory are given up while a kernel on a plain stream waits for the host. Every call comes back, and the
-// driver takes work all the time.
+// Destroys objects and frees memory while a kernel on a plain stream waits for the host. Every call returns, and the
+// driver accepts work all the time.
 #include <memory>
 
 #include "support/gpu.h"

@@ -160,7 +160,7 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     }
     const gpo_status status = s->api->pool_free(pool, stream, array->address);
     if (own) s->api->stream_destroy(stream);
-    /* A failed stream takes no free: once the device is idle, free on a new stream. */
+    /* A failed stream accepts no free. Free on a new stream then, once the device is idle. */
     const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
     if (status == GPO_SUCCESS || s->api->device_wait(device, LONGEST_FREE_NS) == GPO_TIMEOUT) return;
     if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
@@ -417,7 +417,8 @@ static array_object *download(lua_State *L, state *s, array_object *array, strea
     return NULL;
 }
 
-/* The array at 1 and where its further arguments begin: 2, or 3 for device memory, whose stream is at 2. */
+/* Returns the array at 1. Device memory takes a stream at 2, and the next arguments begin at 3; otherwise they begin at
+ * 2. */
 static array_object *check_with_stream(lua_State *L, state *s, stream_object **stream, int *arguments) {
     array_object *array = check_array(L, s, 1);
     *stream = on_host(array) ? NULL : check_object(L, s, 2, CLASS_STREAM);

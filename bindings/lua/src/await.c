@@ -48,7 +48,7 @@ static const char source[] =
     "    if not operation then return operation, message, name end\n"
     "    return await(operation, timeout)\n"
     "end\n"
-    /* A pipeline's await() returns the results of wait(), which has more than the operation. */
+    /* A pipeline's await() returns the results of its wait(), which are more than those of an operation. */
     "local function unless_running(otherwise, outcome, ...)\n"
     "    if outcome ~= false then return outcome, ... end\n"
     "    return otherwise()\n"

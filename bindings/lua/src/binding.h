@@ -55,31 +55,31 @@ typedef struct object {
     enum class_id id;
     int closed;
     int borrowed;         /* 1: closing it destroys nothing */
-    int users;            /* how many arrays to be freed, or runs, need the handle; a closed object keeps it for them */
-    int runtime;          /* the runtime is known by this number; 0: it has none */
-    const struct state *state; /* that it was made in */
-    void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
-    void *handle;         /* the library's; NULL: none yet, or none any more */
+    int users;            /* number of unfreed arrays and runs that need the handle, which then outlives the closing */
+    int runtime;          /* number of the object's runtime; 0: the object has no runtime */
+    const struct state *state; /* in which the object was made */
+    void *above;          /* the handle of the object's parent, only for comparisons; NULL: none */
+    void *handle;         /* the library's handle; NULL: not made yet, or destroyed */
 } object;
 
 enum { RECOGNISED = 256 };
 typedef struct state {
     const gpo_api *api;
-    const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
-    struct bridge *bridge; /* NULL: the Lua state is being closed, and only finalizers from before the module still run */
+    const void *metatables[CLASS_COUNT]; /* addresses of the classes' metatables, to find a userdata's class */
+    struct bridge *bridge; /* NULL: lua_close() is running, and only finalizers older than the module still run */
     lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
     lua_State *running;   /* coroutine inside a call that calls back here (executors, shutdown); NULL: none */
     int serving;          /* depth of callbacks in progress: nothing may yield */
-    int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
+    int interrupted;      /* Ctrl-C ended a callback, and must also end the call that ran the callback */
     int recorder;         /* number of the template that began to be recorded last; 0: none is being recorded */
-    int traced;           /* the error on its way through protected calls has its traceback */
+    int traced;           /* the error being propagated through protected calls already has its traceback */
     struct unheard *unheard; /* errors in callbacks that no wait will return, in order: to be reported */
     const void *address_metatable;
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int addresses;        /* addresses' metatable, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* functions that run requests and pending calls, protected, */
-    int teller, handler;  /* function that passes on log lines, message handler for errors, */
+    int teller, handler;  /* function that delivers log lines, message handler for errors, */
     int unheard_teller;   /* and function that reports the errors in `unheard` */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
@@ -87,7 +87,7 @@ typedef struct state {
     const struct call *call;
     struct runtime_context *contexts;
     int64_t held_bytes;   /* of arrays that are alive */
-    int64_t unstepped;    /* of new arrays, since the collector was last stepped for them */
+    int64_t unstepped;    /* of arrays made since the last step of the collector */
     int forks;            /* fork count of the owning process: a forked child leaves the state alone */
 } state;
 
@@ -102,7 +102,8 @@ typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
     const luaL_Reg *methods[METHOD_SETS];
-    /* Destroys what an open object, on top of the stack, holds; `collected`: by the collector, and nothing may call back. */
+    /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer: must
+     * not run callbacks. */
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
 } class_info;
 extern const class_info classes[CLASS_COUNT];
@@ -138,7 +139,7 @@ void drop_user(lua_State *L, state *s, int index); /* one less; a closed object 
 /* Keeps the value at `value` alive as long as the object at `index`, under `slot` (2 and above; 1 is the parent). */
 void keep(lua_State *L, int index, int slot, int value);
 void push_kept(lua_State *L, int index, int slot);
-/* Objects that callbacks look for, which keeps none of them alive. */
+/* Numbers by which callbacks find objects. A number doesn't keep its object alive. */
 int remember(lua_State *L, state *s, int index);
 int push_known(lua_State *L, state *s, int number); /* 0, with nil pushed, if the object was collected */
 struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: runtime collected or ended */
@@ -208,7 +209,8 @@ extern const char *const element_names[ELEMENT_COUNT + 1];
 extern const uint8_t element_sizes[ELEMENT_COUNT];
 /* Converts the value at an index. Returns NULL, or why the value is refused. `out` has room for 8 bytes. */
 const char *read_element(lua_State *L, int index, enum element type, void *out);
-/* … as what a fill repeats: 1, 2 or 4 bytes, `*count` times; an element of 8 bytes with equal halves is two of 4. */
+/* Converts the value at an index to the pattern of a fill: 1, 2 or 4 bytes, `*count` times. An element of 8 bytes must
+ * have equal halves, and becomes two patterns of 4 bytes. */
 const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count);
 void push_element(lua_State *L, enum element type, const void *value);
 enum element check_element_type(lua_State *L, int index);
@@ -289,7 +291,7 @@ void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: 
 /* Here: runs the requests, and passes on the log lines. */
 void serve(lua_State *L, state *s);
 void serve_without_raising(lua_State *L, state *s);
-/* Raises what Ctrl-C raised in a callback, if it did. */
+/* Raises the error that Ctrl-C raised in a callback, if any. */
 void pass_interrupt(lua_State *L, state *s);
 int run_request(lua_State *L);
 int tell_log(lua_State *L);
@@ -418,11 +420,11 @@ typedef struct array_object {
     struct array_object *root;   /* owner of the memory: the array itself, or the parent of a slice */
     const int *ended;            /* 1: the runtime is shut down, and the memory freed; */
     const int *closed;           /* 1: the template that owns the memory is closed */
-    stream_object *last_stream;  /* last stream that used the array; slots 2 and above keep all */
-    int streams;                 /* how many */
+    stream_object *last_stream;  /* last stream that used the array; slots 2 and above have all these streams */
+    int streams;                 /* number of streams that used the array */
     int registered;              /* pinned by gpo_host_register */
-    int counted;                 /* one of its parent's users */
-    int of_graph;                /* a graph allocates it: for nodes, and for streams that are recorded */
+    int counted;                 /* the parent's `users` counts the array */
+    int of_graph;                /* a graph allocates the memory: only nodes and recorded streams can use the array */
 } array_object;
 
 #define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])
@@ -480,9 +482,9 @@ array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint3
 const struct queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
                                                 int index, const object *user, const stream_object *stream);
 const char *parameter_name(const parameter *p, char text[32]);
-/* A word of a signature. 0: it is none. */
+/* Reads a word of a signature. 0: the word is no type. */
 int read_parameter_type(const char *word, size_t length, parameter *p);
-/* Reads a number, or a table of up to three. Returns NULL, or why the value is none. Numbers that aren't given stay
+/* Reads a number, or a table of up to three numbers. Returns NULL, or why the value is neither. Missing numbers stay
  * unchanged. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);

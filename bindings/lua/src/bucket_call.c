@@ -64,8 +64,8 @@ static void push_work(lua_State *L, const bucket_call *c) {
     lua_setfield(L, -2, "settings");
 }
 
-/* Pushes the bucket's template, into which the stream at 3 is being recorded, or nil. Until the template knows of the
- * recording, nothing takes memory. */
+/* Pushes the bucket's template, into which the stream at 3 is being recorded, or nil. Allocates no memory before
+ * begin_recording() has noted the recording in the template. */
 static void push_recorded(lua_State *L, state *s, const bucket_call *c, stream_object *stream) {
     if (is_recording(c)) {
         push_kept(L, 1, BUCKETS_NEXT);

@@ -265,7 +265,7 @@ static void have_next_template(lua_State *L, state *s) {
     if (missing) make_next_template(L, s);
 }
 
-/* A call for lack of memory may not have come to the point where its recording is the bucket's. */
+/* Stops the recording of the next template, if a call ran out of memory before the bucket took the recording over. */
 static void stop_next_template(lua_State *L, state *s) {
     push_kept(L, 1, BUCKETS_NEXT);
     template_object *t = lua_touserdata(L, -1);
@@ -278,7 +278,7 @@ static void stop_next_template(lua_State *L, state *s) {
     lua_pop(L, 1);
 }
 
-/* C doesn't keep a bucket larger than the whole budget, but the launch runs. */
+/* The library doesn't retain a bucket that is larger than the whole budget, although the launch runs. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r) {
     bucket *one = r->pending;
     if (!one) return;

@@ -87,7 +87,7 @@ static void call_and_close(lua_State *L, state *s, callback *c, int arguments, i
 
 static void close_borrowed(lua_State *L, state *s, int index) { close_object(L, s, index, 1); }
 
-/* take(chunk): false from it is enough; anything else goes on. */
+/* Calls take(chunk). If take returns false, the run ends; after any other result, the run goes on. */
 static void run_take(lua_State *L, state *s, request *r) {
     callback *c = (callback *)r;
     if (!push_function(L, s, c)) {

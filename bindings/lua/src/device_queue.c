@@ -109,7 +109,7 @@ static const void *check_bytes(lua_State *L, state *s, int index, uint64_t *byte
     return (const void *)(uintptr_t)array->address;
 }
 
-/* … which are whole tasks of the queue. */
+/* The same, for bytes that are whole tasks of the queue. */
 static const void *check_tasks(lua_State *L, state *s, int index, const queue_object *queue, uint64_t *count) {
     uint64_t bytes = 0;
     const void *tasks = check_bytes(L, s, index, &bytes);
@@ -225,7 +225,7 @@ static void push_answer(lua_State *L, state *s, const queue_object *queue, const
     lua_setfield(L, -2, "answer");
 }
 
-/* Answers taken for a tenant and not yet returned to the script: Lua may find no memory for their table. */
+/* Answers taken for a tenant and not yet returned to the script, because Lua may have no memory for their table. */
 enum { TAKEN_MOST = 64 };
 struct taken {
     uint64_t first, count;

@@ -160,7 +160,7 @@ static const field report_fields[] = {FIELD(gpo_graph_update_report, rebuilt, BO
                                       FIELD(gpo_graph_update_report, dropped_parameter, CHARS),
                                       FIELD(gpo_graph_update_report, dropped_reason, CHARS), FIELDS_END};
 
-/* update(): what came of it, as a table. */
+/* update(): updates the graph, and returns the report as a table. */
 static int graph_update(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);

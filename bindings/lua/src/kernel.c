@@ -6,7 +6,7 @@
 #include "methods.h"
 #include "template.h"
 
-#define MOST_PARAMETER_BYTES 32764 /* of a kernel, in CUDA 12.1 and later */
+#define MOST_PARAMETER_BYTES 32764 /* limit for the parameters of a kernel, from CUDA 12.1 on */
 
 /* --- modules --- */
 

@@ -83,7 +83,7 @@ static int arena_allocate(lua_State *L) {
     return allocated(L, s, array, (uint64_t)(uintptr_t)memory);
 }
 
-/* An array of this arena or pool, whole. */
+/* Checks that the value is an array of this arena or pool, and no slice. */
 static array_object *check_piece(lua_State *L, state *s, int index) {
     array_object *array = check_array(L, s, index);
     luaL_argcheck(L, array->root == array, index, "a slice can't be freed: free the array");
@@ -364,7 +364,7 @@ static int pool_create(lua_State *L) {
     return created(L, s, status);
 }
 
-/* allocate(stream, type, count): a device array, usable by what comes next on the stream. */
+/* allocate(stream, type, count): a device array, which later work on the stream can use. */
 static int pool_allocate(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_POOL);

@@ -43,13 +43,13 @@ static int version(lua_State *L) {
     return 1;
 }
 
-/* held_bytes(): of arrays that are alive, as accounted to the collector. */
+/* held_bytes(): the bytes of all live arrays, as the collector accounts for them. */
 static int held_bytes(lua_State *L) {
     push_signed(L, the_state(L)->held_bytes);
     return 1;
 }
 
-/* now(): seconds on the clock that timeouts are on. */
+/* now(): the time in seconds, by the clock of timeouts. */
 static int now(lua_State *L) {
     lua_pushnumber(L, (lua_Number)now_ns() * 1e-9);
     return 1;

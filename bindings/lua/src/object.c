@@ -119,7 +119,7 @@ static void destroy(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     if (o->id == CLASS_ARRAY && s->recorder && is_recorded(L, s, index)) return;
     lua_pushvalue(L, index);
-    /* Only two kinds of borrowed objects have something to release: an array its streams, and a template its recipe. */
+    /* Of borrowed objects, only arrays (their streams) and templates (their recipe) have something to release. */
     if (!o->borrowed || o->id == CLASS_ARRAY || o->id == CLASS_TEMPLATE) classes[o->id].destroy(L, s, o, collected);
     lua_pop(L, 1);
     o->handle = NULL;

@@ -53,7 +53,7 @@ char *owned_text(state *s, const char *text) {
 }
 
 void owned_free(state *s, void *block) {
-    if (!block || !s->bridge) return; /* once the state is closed, none is left */
+    if (!block || !s->bridge) return; /* after the state was closed, all blocks are freed already */
     owned *o = header_of(block);
     *o->link = o->next;
     if (o->next) o->next->link = o->link;

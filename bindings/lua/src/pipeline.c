@@ -9,8 +9,8 @@
 
 /* --- the memory of runs --- */
 
-/* Holds an array for a run: the memory stays even if the array is closed, or collected before the pipeline. `kept`:
- * stack index of the pipeline's own table, or of a table in it. */
+/* Counts a run as a user of the array at `slot`: the memory isn't freed even if the array is closed, or is collected
+ * before the pipeline. `kept`: stack index of the pipeline's own table, or of a table in it. */
 static void hold(lua_State *L, state *s, int kept, int slot) {
     lua_rawgeti(L, kept, slot);
     if (test_object(L, s, lua_gettop(L), CLASS_ARRAY)) ++((array_object *)lua_touserdata(L, -1))->root->base.users;
@@ -115,7 +115,7 @@ static const char *wrong_word(lua_State *L, const parameter *p, const char *word
     return lua_pushfstring(L, "'%s' is no word for it; there are: %s", word, lua_tostring(L, -1));
 }
 
-/* Threads that run on a schedule may not wait for Lua, but for an executor. */
+/* Threads under a deterministic schedule may wait for an executor, but not for Lua. */
 static int cannot_call(const pipeline_context *p) {
     return p->calls && !p->has_executor && p->runtime && p->runtime->seeded;
 }
@@ -133,7 +133,7 @@ static const char *read_value(lua_State *L, state *s, int anchor, const paramete
     return NULL;
 }
 
-/* {device = {value, ...}} on top of the stack: a value for each device. */
+/* Reads {device = {value, ...}} on top of the stack, with a value for each device. */
 static const char *read_device_values(lua_State *L, state *s, int anchor, const parameter *p, uint32_t devices,
                                       gpo_stage_argument *argument) {
     const int index = lua_gettop(L);
@@ -213,7 +213,7 @@ static const kernel_object *stage_kernel(lua_State *L, state *s, int anchor, int
     return kernel;
 }
 
-/* The kernels of the stage at `index`, one for each device. All have the first one's parameters. */
+/* Reads the kernels of the stage at `index`, one for each device. All have the parameters of the first. */
 static const kernel_object *read_kernels(lua_State *L, state *s, int index, int anchor, int number, uint32_t devices,
                                          gpo_stage *stage) {
     lua_getfield(L, index, "kernels");
@@ -298,7 +298,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
                            gpo_pipeline_options *options) {
     pipeline_context *p = pipeline->context;
     const int index = lua_gettop(L);
-    lua_newtable(L); /* the arguments' memory, kernels and arrays, kept by the pipeline */
+    lua_newtable(L); /* the pipeline's references to the memory, kernels and arrays of its arguments */
     keep(L, index, PIPELINE_ARGUMENTS, index + 1);
     const uint32_t devices = read_devices(L, s, device, options);
     if (options->devices) keep(L, index, PIPELINE_DEVICES, index + 2);

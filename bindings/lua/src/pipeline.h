@@ -39,7 +39,7 @@ typedef struct pipeline_context {
 
 extern const field progress_fields[];
 
-/* C's callbacks; `user` is a pipeline_context, of enqueue_here one of its stages. */
+/* The callbacks for C. `user` is a pipeline_context; for enqueue_here, one of its stages. */
 gpo_status take_here(void *user, const gpo_chunk *chunk);
 gpo_status fill_here(void *user, void *buffer, uint64_t capacity, uint64_t *bytes);
 gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk);

@@ -244,7 +244,7 @@ static int cq_get_fd(lua_State *L) {
     return 1;
 }
 
-/* error(error_id): of a failed entry; without one, as every object's. */
+/* error(error_id): the error of a failed entry. Without an error_id: the queue's own error, as with every object. */
 static int cq_get_error(lua_State *L) {
     state *s = the_state(L);
     if (lua_isnoneornil(L, 2)) return object_get_error(L);

@@ -152,7 +152,7 @@ void use_arrays(lua_State *L, state *s, int arrays, int keys, int stream_index, 
 
 /* --- recordings --- */
 
-enum { MOST_INNER = 100 }; /* recordings that were begun inside one another, of which each is left in any order */
+enum { MOST_INNER = 100 }; /* nested recordings that may end in any order */
 
 void begin_recording(state *s, template_object *t, stream_object *stream) {
     t->recording = 1;
@@ -170,7 +170,7 @@ static void add_to_whole(lua_State *L, state *s, int index, int recorded) {
     lua_pop(L, 1);
 }
 
-/* Recordings may end in another order than that of their beginnings. */
+/* Removes the template from the chain of recordings. Recordings may end in any order. */
 static void leave_recording(lua_State *L, state *s, const template_object *t) {
     int *last = &s->recorder;
     luaL_checkstack(L, 10, NULL);
@@ -198,7 +198,8 @@ void stop_recording(lua_State *L, state *s, template_object *t, int index, int t
     lua_pop(L, 1);
 }
 
-/* Pushes the recipe of the recording with that number, above the template; or nothing, and then `*recorder` is 0. */
+/* Pushes the template with the number `*recorder`, then the recipe of its recording. If the template isn't open or
+ * isn't recording, pushes nothing and sets `*recorder` to 0. */
 static template_object *push_recorder(lua_State *L, state *s, int *recorder) {
     if (*recorder == 0) return NULL;
     luaL_checkstack(L, 10, NULL);

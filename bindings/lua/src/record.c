@@ -14,7 +14,7 @@ void copy_table(lua_State *L, int index) {
     lua_newtable(L);
     const int copy = lua_gettop(L);
     lua_pushnil(L);
-    while (lua_next(L, index)) { /* nothing here lets the collector run, and finalizers change the table */
+    while (lua_next(L, index)) { /* a finalizer could change the table: no call here may run the collector */
         lua_pushvalue(L, -2);
         lua_insert(L, -2);
         lua_rawset(L, copy);

@@ -20,12 +20,12 @@ static const field option_fields[] = {
     FIELDS_END,
 };
 
-/* runtime_create([options]). log: function(level, line), called here, in waits. */
+/* runtime_create([options]). log: function(level, line), called on this thread, during waits. */
 int runtime_create(lua_State *L) {
     state *s = the_state(L);
     gpo_runtime_options options = {.struct_size = sizeof options};
     lua_settop(L, 1);
-    /* A finalizer from before the module was loaded, in lua_close. */
+    /* Called during lua_close() by a finalizer that is older than the module. */
     if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, state_is_closed);
     read_record(L, 1, option_fields, &options);
     runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);

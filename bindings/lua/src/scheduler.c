@@ -224,7 +224,7 @@ static int scheduler_get_handler(lua_State *L) {
     return 1;
 }
 
-/* Pushes a table of what C has by (array, stride, capacity, count), however many there are. */
+/* Pushes a table of the structs that a function of C writes to (array, capacity, count), of any number. */
 typedef gpo_status (*list_reader)(state *s, gpo_scheduler_t scheduler, void *to, uint64_t capacity, uint64_t *count);
 static int push_list(lua_State *L, list_reader read, const field *fields, size_t size) {
     state *s = the_state(L);

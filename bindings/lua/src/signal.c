@@ -22,7 +22,7 @@ static int newest_signal(lua_State *L) {
     return 1;
 }
 
-/* interrupt_on("HUP", "TERM", ...): gives a function that says which of them came, as a number, or nil. */
+/* interrupt_on("HUP", "TERM", ...): returns a function that returns the number of the newest such signal, or nil. */
 int interrupt_on(lua_State *L) {
     static const char *const names[] = {"HUP", "TERM", "QUIT", NULL};
     static const int numbers[] = {SIGHUP, SIGTERM, SIGQUIT};

@@ -222,7 +222,7 @@ static parameter plain_type(parameter in_signature) {
     return (parameter){kind, in_signature.size, 0};
 }
 
-/* The type that the word at `index` says; false if there is none. */
+/* Reads the type named at `index`. False if there is no name. */
 static int read_type(lua_State *L, int index, parameter *type) {
     size_t length;
     if (lua_isnoneornil(L, index)) return 0;
@@ -245,7 +245,7 @@ static parameter signature_type(lua_State *L, state *s, int recipe, uint32_t nod
     return type;
 }
 
-/* Type of a fill's value: given at `index`, else the fill's own. */
+/* Type of a fill's value: the type at `index`, otherwise the type with which the fill was made. */
 static parameter value_type(lua_State *L, int recipe, uint32_t node, int index) {
     parameter type = pattern_type(ELEMENT_U32);
     if (!lua_isnoneornil(L, index)) return pattern_type(check_element_type(L, index));
@@ -267,7 +267,8 @@ static parameter fixed_type(uint32_t what) {
     }
 }
 
-/* parameter(name): its number and size, in bytes. From then on it is known here by the number, too. */
+/* parameter(name): the parameter's number, and its size in bytes. Afterwards the module also finds the parameter by the
+ * number. */
 static int find_parameter(lua_State *L, state *s, gpo_template_t t, const char *name) {
     uint32_t number = 0;
     uint64_t bytes = 0;

@@ -17,17 +17,17 @@ enum { GRAPH_RECIPE = 2, GRAPH_VALUES, GRAPH_STREAM };
 
 typedef struct template_object {
     object base;
-    int number;                  /* known by it */
+    int number;                  /* by which callbacks find the template */
     int recording;
     int outer;                   /* s->recorder before it was recorded */
-    int graphs;                  /* graphs alive; graphs of a closed template may still be updated to the recipe */
+    int graphs;                  /* number of live graphs; after closing, they may still be updated to the recipe */
     int body;                    /* of a conditional node: its recipe is part of its parent's */
-    const stream_object *marked; /* the recipe's arrays are known to be used on it; kept */
+    const stream_object *marked; /* stream on which all arrays of the recipe are noted as used; referenced */
 } template_object;
 
 typedef struct graph_object {
     object base;
-    const stream_object *marked; /* the arrays of the recipe and the values are known to be used on it; kept */
+    const stream_object *marked; /* stream on which the arrays of recipe and values are noted as used; referenced */
 } graph_object;
 
 /* --- recipe.c --- */

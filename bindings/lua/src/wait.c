@@ -1,4 +1,5 @@
-/* wait.c: waiting here, with callbacks, log lines and Ctrl-C between; and what memory that is held does to the collector. */
+/* wait.c: waits on Lua's thread, which run callbacks, deliver log lines and notice Ctrl-C; and what the collector
+ * learns of the memory of arrays. */
 #include <limits.h>
 #include <time.h>
 

@@ -945,9 +945,9 @@ function template:add_switch(after, condition, count) end
 ---@return true?
 function template:bind_condition(kernel_node, argument, conditional_in, conditional) end
 
---- names a parameter of a node. An argument has its number, from 1, and a type if that isn't the signature's. The value of a
---- fill has a type in place of the number if that isn't the array's. With the name alone: returns the parameter's number and
---- size in bytes
+--- names a parameter of a node. For an argument of a kernel, pass its number, from 1, and its type if the type differs from
+--- the signature's. For the value of a fill, pass its type in place of the number if the type differs from the array's. With
+--- the name alone: returns the parameter's number and size in bytes
 ---@param name string
 ---@param node? integer
 ---@param what? "argument"|"grid"|"block"|"shared_bytes"|"destination"|"source"|"bytes"|"value"|"enabled"
@@ -1098,7 +1098,7 @@ function graph:device_status() end
 ---@field fallbacks integer
 ---@field last_failure string
 
---- A template for each shape of a table, recorded when it is needed. Buckets keep the arrays of their templates.
+--- A template for each shape of a table, recorded when it is needed. Buckets hold references to the arrays of their templates.
 ---@class buckets: object
 local buckets = {}
 

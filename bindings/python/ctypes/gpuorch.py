@@ -55,7 +55,8 @@ INTEGER_KINDS = frozenset(INTEGERS.values())
 CTYPES_OBJECT = ctypes.Structure.__base__  # of all that ctypes has
 BYREF = type(ctypes.byref(ctypes.c_int()))  # has no documentation, and is no class of this module
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer, ctypes._CFuncPtr)
-# A pointer for C, the number of bytes or elements there (None: not known), and the object that keeps the memory.
+# A pointer for C, the number of bytes or elements that it points to (None: unknown), and an object whose life keeps the
+# memory valid.
 Memory = collections.namedtuple("Memory", "passed count kept")
 NULL = Memory(None, None, None)
 
@@ -364,7 +365,7 @@ def number(value, size, name):
     return kind(value)
 
 
-# Calls after which the program, or the GPU, may use something of an object that the module can't see.
+# Calls after which the program or the GPU may use an object's resources without the module's knowledge.
 EXPOSES = ("event_export", "queue_push", "queue_reset", "scheduler_start")
 
 
@@ -451,7 +452,7 @@ class Function:
         self.kinds = [library.kind(one["type"]) for one in self.parameters]
         self.returns_status = described["returns"] == "gpo_status"
         self.call = ctypes.CFUNCTYPE(library.kind(described["returns"]), *self.kinds)(pointer)
-        # For arguments that are of the right types already: converting them takes as long as a short call.
+        # For arguments that already have ctypes' types: a conversion would take as long as a short call.
         self.unconverted = ctypes.CFUNCTYPE(library.kind(described["returns"]))(pointer)
         self.before = library.before.get(self.name)
         # Steps after a call (Library.keep).
@@ -464,12 +465,13 @@ class Function:
         self.keeps = bool(self.makes or self.takes_callbacks or self.ends) or self.gives_back is not None
         self.timeout = self.words.index("timeout_ns") if "timeout_ns" in self.words else None
         self.is_text = "buffer" in self.words
-        # The parameters that the caller gives; the others are written, and made here.
+        # Indices of the parameters that the caller passes. The function writes the others, and the module makes them.
         hidden = ("buffer", "capacity") if self.is_text else ()
         self.given = [i for i, one in enumerate(self.parameters) if one["name"] not in hidden and
                       (one["direction"] == "in" or "length" in one or one["type"] == "void *")]
         self.written = [i for i in range(len(self.words)) if i not in self.given]
-        # Pointers to memory; their lengths; strides; and a kernel's arguments, which stand in front of their sizes.
+        # Indices of the parameters that are pointers to memory; of each pointer's length; of strides, with the default stride;
+        # and of a kernel's arguments.
         self.memories = [i for i in self.given if self.kinds[i] is ctypes.c_void_p or "length" in self.parameters[i]]
         self.lengths = {i: self.words.index(self.parameters[i]["length"]) for i in self.given if "length" in self.parameters[i]}
         self.strides = {i: ctypes.sizeof(self.kinds[i - 1]._type_) for i in self.given if self.words[i] == "stride"}
@@ -657,12 +659,12 @@ class Library:
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
         self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
-        # The types of callbacks; callbacks that wait for their only call; callbacks after that call; threads in callbacks.
+        # The types of callbacks; callbacks that are called once, before that call and after it; and threads in callbacks.
         self.callbacks, self.owed, self.returned, self.inside = set(), {}, [], []
-        # By the number of a handle: the object that owns the handle; the newest run of a pipeline; and what the last
-        # run of a closed pipeline needs. By run: the pipeline, and what the run needs.
+        # By the value of a handle: the handle's owner; a pipeline's newest run; and, for a closed pipeline, the objects that
+        # its last run needs. By run: the pipeline's owner, and the objects that the run needs.
         self.handles, self.newest, self.outlived, self.runs = weakref.WeakValueDictionary(), {}, {}, {}
-        # The numbers of open runtimes; what is kept because its object isn't known; and whether the program ends.
+        # The handles of open runtimes; objects that are never dropped, as their owner is unknown; whether the program exits.
         self.runtimes, self.unknown, self.exits = set(), [], False
         self.before = {"pipeline_destroy": self.before_the_end}
         self.declare(abi)
@@ -704,7 +706,7 @@ class Library:
                     for parameter in one["parameters"] if "released_by" in parameter and one["name"] != "gpo_stream_pool_acquire"}
         for name in abi["handles"]:
             self.add(name, type(camel(name), (Handle,), {"_library": self, "released_by": released[name]}))
-        # The functions that give handles back, and which of their parameters is the handle.
+        # The functions that destroy or release a handle, and the index of the parameter that is the handle.
         self.gives_back = {name.removeprefix("gpo_"): 0 for kind in abi["handles"] for name in released[kind]}
         self.gives_back["stream_pool_release"] = 1
         self.blocking = self.Graph, self.Template, self.Buckets, self.Peers  # destroying one may wait
@@ -718,7 +720,7 @@ class Library:
             self.callbacks.add(self.types[one["name"]])
         self.ends = {name.removeprefix("gpo_") for one in abi["functions"] + abi["structs"]
                      for each in one.get("parameters", one.get("fields")) for name in each.get("ended_by", ())}
-        # The arguments of a function that ends callbacks.
+        # For each function that ends callbacks: the type of its first parameter.
         self.ended = {one["name"]: self.types[one["parameters"][0]["type"]] for one in abi["functions"]
                       if one["name"].removeprefix("gpo_") in self.ends}
         self.fields = {one["name"]: one["fields"] for one in abi["structs"]}
@@ -842,7 +844,7 @@ class Library:
         made = [one for one in results if isinstance(one, Handle) and one.value]
         for handle in made:
             self.own(function, handle, given)
-        # The garbage collector doesn't look into what byref() makes.
+        # Holds the object behind a byref(): the garbage collector doesn't see the reference inside.
         needed = [getattr(passed[i], "_obj", passed[i]) for i in function.given if not isinstance(passed[i], Handle)]
         if name == "pipeline_start":  # the run before has ended
             self.end_run(first.value)

@@ -66,7 +66,7 @@ typedef struct gpo_bucket_work {
     uint32_t struct_size;
     uint32_t reserved;
     uint64_t size;                 /* elements of the request; in a warm-up and a recording: `shape` */
-    uint64_t shape;                /* elements that the work is for: of the table; or `size` if it runs eagerly */
+    uint64_t shape;                /* number of elements to work on: a shape of the table, or `size` in an eager run */
     gpo_template_t graph_template; /* record: NULL: the work runs; else it is recorded into this template, whose
                                       recording the library begins and ends. pad: the bucket's. The template is the
                                       library's to destroy; its handle is valid until the bucket is evicted */

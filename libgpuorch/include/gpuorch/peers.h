@@ -68,7 +68,7 @@ typedef struct gpo_peers_options {
 } gpo_peers_options;
 
 /* Creates a group of `count` devices (1 to GPO_PEERS_MOST_RANKS) of one runtime. `options` may be NULL. Devices that
- * can reach each other get access to each other's memory (gpo_device_enable_peer), for good.
+ * can reach each other get permanent access to each other's memory (gpo_device_enable_peer).
  *
  * GPO_INVALID_ARGUMENT: a device is in the list twice
  * GPO_INVALID_HANDLE: a device is of another runtime than the first
@@ -97,7 +97,7 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
  * For a group of several processes: all processes whose ranks are in the list call it, with the same list, and the
  * others don't. It blocks until all are there, as gpo_peers_join does, and has that function's statuses too. A group
  * that is broken can be split as well: so the processes that are left go on without the lost one.
- * GPO_INVALID_ARGUMENT: there is no rank of this number, or it is in the list twice; or this process's isn't in it */
+ * GPO_INVALID_ARGUMENT: the list has a number that is no rank, or a rank twice; or this process has no rank in it */
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);
 
@@ -141,7 +141,7 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * in question, if a rank can't take part since its stream has failed, or since its part was cancelled before it began.
  *
  * Failures come as those of other work do: the stream fails, and the message names the rank. A group is *broken* when
- * one of its processes has died, has left (its handle or its runtime is gone), has aborted, or keeps the others waiting
+ * one of its processes has died, has left (destroyed its handle or runtime), has aborted, or keeps the others waiting
  * for longer than their timeout_ns; or if a part fails, or is cancelled, while data is being exchanged. Then all that
  * is submitted fails with GPO_PEER_LOST in all processes, and so does each later submission. The others learn of a
  * process that has died within a tenth of a second by GPO_JOIN_FILE and GPO_JOIN_ID. By GPO_JOIN_MPI they learn of it
@@ -163,9 +163,9 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * device memory of its own (64 MiB for a group), gives MPI the address of that, and combines there, in the same order;
  * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the
  * environment's GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, has no memory for it, or can't load the
- * kernels that combine, beside resident work (stream.h), all do without. gpo_peers_info.mpi_device tells. It never
- * gets the buffers of collectives: what MPI still does with the data of a collective that has failed, it does to the
- * library's memory, which is kept until MPI is done, for good if it never is. */
+ * kernels that combine, beside resident work (stream.h), all do without. gpo_peers_info.mpi_device reports which. MPI
+ * never gets the buffers of collectives. After a collective has failed, MPI may still access the library's memory,
+ * which stays allocated until MPI has finished, possibly until the process ends. */
 
 /* How the processes of a group find each other. */
 #define GPO_JOIN_MPI 1  /* they are the processes of an MPI communicator: rank and number are the communicator's */
@@ -184,9 +184,9 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * GPO_BUFFER_TOO_SMALL: the buffer is smaller than that */
 GPO_API gpo_status gpo_peers_make_id(void *buffer, size_t capacity, size_t *needed);
 
-/* For programs that are being developed: the ranks tell each other what they have submitted, and how it is labelled,
- * before NCCL carries it out, and a collective that differs fails as said above. Then collectives hold their streams
- * and can't be recorded, as with the host engine, which always does this. Groups that are split off do it too. */
+/* For programs that are being developed: before NCCL executes a collective, the ranks compare what they have submitted,
+ * and its label. A collective that differs fails as described above. With this flag collectives hold their streams and
+ * can't be recorded, as with the host engine, which always compares. Groups that are split off compare too. */
 #define GPO_JOIN_CHECK_ORDER 1
 
 typedef struct gpo_join_options {
@@ -198,7 +198,7 @@ typedef struct gpo_join_options {
     uint32_t rank;        /* this process's, from 0. By MPI: 0, or the rank in the communicator */
     uint32_t ranks;       /* how many. By MPI: 0, or the communicator's size */
     int64_t timeout_ns;   /* how long joining may take, and how long a rank may keep a collective waiting once this
-                             process's stream has come to it. 0: 60 s; negative: for ever */
+                             process's stream has come to it. 0: 60 s; negative: no limit */
     const char *path;     /* GPO_JOIN_FILE: nothing has to be there. The file is made, readable and writable to its user
                              alone, and removed when all have joined. The file of a group whose processes have died
                              is replaced. All ranks are processes of one user */
@@ -220,16 +220,16 @@ typedef struct gpo_join_options {
  *     write there, and it isn't sticky as /tmp is)
  * GPO_INVALID_STATE: this rank is there already; another group is joining by the same file; the program has finalised
  *     MPI, or has initialised it for fewer threads
- * GPO_PEER_LOST: until the timeout passed ranks were missing, which the message names; or a rank has died or given up
+ * GPO_PEER_LOST: ranks were missing when the timeout passed, and the message names them; or a rank has died or given up
  * GPO_NOT_SUPPORTED: MPI or NCCL is needed and can't be used, the message says what to install or set; or the runtime
  *     is deterministic; or the engine has to be NCCL, and a process has resident work on its device (stream.h)
  * GPO_NOT_FOUND: the folder of the file doesn't exist
  * GPO_IO_ERROR: a file can't be made, opened or mapped */
 GPO_API gpo_status gpo_peers_join(gpo_device_t device, const gpo_join_options *options, gpo_peers_t *peers);
 
-/* Ends what waits in a group of several processes, and breaks it: what is submitted fails with GPO_CANCELLED here, and
- * within a tenth of a second with GPO_PEER_LOST in the other processes.
- * GPO_NOT_SUPPORTED: the group is of one process: gpo_stream_cancel_held cancels what is held of it */
+/* Breaks a group of several processes. Submitted collectives fail with GPO_CANCELLED here, and within a tenth of a
+ * second with GPO_PEER_LOST in the other processes.
+ * GPO_NOT_SUPPORTED: the group is of one process: gpo_stream_cancel_held cancels its held collectives */
 GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers);
 
 /* --- collectives --- */
@@ -312,7 +312,7 @@ typedef struct gpo_rank_part {
  *
  * GPO_INVALID_ARGUMENT: a number, address or count is wrong; the message names it, and its rank
  * GPO_INVALID_HANDLE: a stream is of another runtime
- * GPO_WOULD_BLOCK: a stream holds as much as it may
+ * GPO_WOULD_BLOCK: a stream already holds the most operations that it can hold
  * GPO_PEER_LOST, GPO_CANCELLED: the group is broken, or was aborted
  * GPO_CAPTURE_REFUSED: some of the streams are being captured and others are not
  * GPO_INVALID_STATE: NCCL does the first collective of this kind and size in a group of one process, and a device has

@@ -18,8 +18,8 @@
  *     gpo_stream_launch_kernel(stream, kernel, &launch, arguments, NULL, 2);
  *
  * The value stays the same for as long as the queue lives (but see gpo_queue_set_costs), so it can be recorded in
- * templates. Repeated launches need no reset in between: a range is as new when all numbers are handed out and each
- * worker has received the end, and a ring when it is empty. A template doesn't keep the queue alive: destroy the
+ * templates. Repeated launches need no reset in between: a range begins anew once all numbers are handed out and each
+ * worker has received the end, and a ring once it is empty. A template doesn't keep the queue alive: destroy the
  * template's graphs first.
  *
  * The end of a ring

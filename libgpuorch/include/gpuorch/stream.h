@@ -133,8 +133,8 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
  * wait. An event that was never recorded counts as complete. The event may be of another device of the same runtime. A
  * stream that waits for an event recorded in a capture joins that capture. On a stream in capture an event with
  * GPO_EVENT_EXTERNAL becomes a node of the graph instead, which waits at each launch (event.h).
- * GPO_CAPTURE_REFUSED: the stream is in capture, and the event was recorded anywhere else; or the event was recorded in
- *     a capture that has ended, and not since. The stream is as before */
+ * GPO_CAPTURE_REFUSED: the stream is in capture, and the event was recorded outside of that capture; or the event's
+ *     newest recording was made in a capture that has ended. The stream is unchanged */
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event);
 
 /* Makes later work on `stream` wait, on the GPU, until all work that was put on `other` before the call is done. The
@@ -187,14 +187,14 @@ GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t 
 /* Resident streams
  *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until the program ends them: a
  *   kernel that serves a queue, or a graph whose WHILE goes on. Work on a resident stream is *resident work*.
- *   Waits for everything leave resident work out: gpo_device_wait, frees of memory, what arenas and pools give back.
+ *   Resident work delays neither gpo_device_wait nor frees of memory, nor the return of memory by arenas and pools.
  *   Waits for the stream itself are as with any stream: gpo_stream_wait, gpo_stream_query, notifies, events, and a free
  *   behind it (gpo_arena_free_after).
  *   Memory that resident work uses must stay allocated until gpo_stream_wait of the stream has succeeded, or an event
- *   behind the work is complete: also memory that only an argument of a graph refers to. The library keeps kernels,
- *   modules, graphs and the memory of their templates itself, even if their handles are destroyed.
- *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
- *   is launched on.
+ *   behind the work is complete: also memory that only an argument of a graph refers to. The library itself holds
+ *   references to kernels, modules, graphs and the memory of their templates, even if their handles are destroyed.
+ *   Resident streams are recorded like other streams. A launch of a graph is resident work if the graph is launched on
+ *   a resident stream.
  *   Some calls of the driver wait for all kernels of a device: they would return only when the resident work has ended.
  *   While a device has resident work, no call of this library waits in the driver for it:
  *   - Device memory is freed as always (gpo_memory_free, templates, queues).
@@ -218,13 +218,13 @@ GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t 
  *     graph takes one for each branch and each body, and one for each node with several nodes before it. Destroyed
  *     objects make room again. Beyond that, calls that make streams, queues or graphs return GPO_INVALID_STATE, and the
  *     message names the resident stream; a stream that learns replays nothing.
- *   - The driver also waits when a kernel begins that needs more local memory than any before. It has to have taken
- *     that memory before the resident work begins, and the library sees to that for each kernel of
- *     gpo_module_get_kernel. It doesn't know of other kernels: of imported graphs, and of the program's own launches.
+ *   - The driver also waits when a kernel begins that needs more local memory than any kernel before. The driver has to
+ *     take that memory before the resident work begins. The library makes it do so for each kernel of
+ *     gpo_module_get_kernel, but not for kernels of imported graphs or of the program's own launches.
  *   - All else goes on as without resident work: allocations, registering memory, pools, events, copies, templates,
  *     pipelines, executors, traces, groups of one device, symmetric memory and collectives.
- *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
- *   driver by the program itself wait as ever.
+ *   The library knows only the resident work that the program puts on a resident stream through the library. Driver
+ *   calls that the program makes itself still wait for resident work.
  *   A kernel on another stream that waits for the host is a kernel like any other. Beside it device memory is freed,
  *   and objects are destroyed, without waiting. Calls that serialise the device (runtime.h), however, wait until the
  *   kernel has ended. Other calls may wait as long, if pinned memory, a module or a graph is going back to the driver
@@ -232,14 +232,15 @@ GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t 
  */
 
 /* Streams that learn (experimental)
- *   A stream that is made with GPO_STREAM_LEARNS notices sequences of launches, copies and fills that come again and
- *   again, and launches each sequence as one CUDA graph. For small kernels a graph launch costs the host, and often the
- *   GPU, a fraction of the separate launches. Arguments, shapes, addresses, lengths and values may differ from one time
- *   to the next. The kernels, and the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the
- *   latest where anything else is put on the stream, or where the stream is waited for or asked.
+ *   A stream that is made with GPO_STREAM_LEARNS detects sequences of launches, copies and fills that repeat, and
+ *   launches each sequence as one CUDA graph. For small kernels a graph launch costs the host, and often the GPU, a
+ *   fraction of the separate launches. Arguments, shapes, addresses, lengths and values may differ from one repetition
+ *   to the next. The kernels, and the directions of copies, may not. A sequence has 2 to 64 operations, and ends at the
+ *   latest where anything else is put on the stream, or where the stream is waited for or queried.
  *   Nothing else about the stream changes: operations are accepted, numbered and counted as before. While a sequence
- *   comes again, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the
- *   work goes on otherwise, or if any other call concerns the stream, the GPU first gets the withheld operations.
+ *   repeats, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the next
+ *   operation differs from the sequence, or if any other call concerns the stream, the GPU first gets the withheld
+ *   operations.
  *   Operations that have been withheld for 50 to 100 us start by themselves. If the driver refuses withheld work, the
  *   call that has put the work on the stream has returned already, and the stream fails, as with held work.
  *   A sequence has no launches with flags or clusters, no rows or batches, and no copies or fills of memory that the

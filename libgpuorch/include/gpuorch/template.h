@@ -16,11 +16,11 @@
  *
  * Nodes
  *   A node is a number of its template: from 1, in the order in which nodes were added; 0 is no node. A function
- *   that adds a node takes the nodes that the new node comes after.
+ *   that adds a node takes a list of nodes, behind which the new node runs.
  *
  * Recording
- *   A recording is a transaction. If gpo_template_end fails, or anything between, the template has what it had before,
- *   and the streams can be used as before.
+ *   A recording is a transaction. If gpo_template_end fails, the template has the same contents as before the
+ *   recording, and the streams can be used as before.
  *   A recording begins at one stream. Other streams join when they wait for an event that was recorded on a stream of
  *   the recording, and must be waited for in turn by the first stream before the recording ends. Work that other
  *   libraries put on these streams is recorded too. A call that can't be recorded is refused with GPO_CAPTURE_REFUSED:
@@ -37,9 +37,9 @@
  *   fail before they look at the stream (a stale handle of it, GPO_FORKED, a call inside a host node).
  *
  * Parameters
- *   Anything that may change from launch to launch is named: gpo_template_add_parameter. Each graph has its own
- *   values, which begin as what was recorded. Setting a value only notes it. The next launch gives the driver what has
- *   changed since the last, and nothing else.
+ *   gpo_template_add_parameter names each field of a node that may change from launch to launch. Each graph has its own
+ *   values, which are the recorded values at first. Setting a value only stores it. The next launch gives the driver
+ *   the nodes with values that have changed since the last launch, and no others.
  *   When a template is recorded anew, gpo_graph_update brings its graphs to the new recording. A value that was set in
  *   a graph stays if the new recording has a parameter of that name that *means the same*: the same field of the same
  *   kind of node, and of kernels the same argument (or grid, block, ...) of the same kernel. Kernels are the same if
@@ -62,12 +62,12 @@
  *     the others hold). A number that happens to be such an address holds the memory too. gpo_template_statistics
  *     counts these words, and the log names them.
  *   A graph doesn't refer to an address at another place in an argument (of a packed struct), or to memory to which
- *   only other memory points: keep such memory for as long as the graph may run. Memory of gpo_template_allocate goes
+ *   only other memory points: don't free such memory while the graph may run. Memory of gpo_template_allocate is freed
  *   with its template.
  *
  * Threads
  *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. Work
- *   that another thread puts on such a stream is refused with GPO_INVALID_STATE, and the recording can't end well. A
+ *   that another thread puts on such a stream is refused with GPO_INVALID_STATE, and gpo_template_end then fails. A
  *   graph may be set and launched by any thread. Launches of one graph run one after the other, on whichever streams.
  *   Create several graphs, or use gpo_template_launch, to have several run at the same time.
  */
@@ -105,7 +105,7 @@ GPO_API gpo_status gpo_template_import(gpo_device_t device, void *native, const 
                                        gpo_template_t *graph_template);
 
 /* Destroys a template's handle. A recording is discarded. Graphs of the template remain usable.
- * GPO_INVALID_STATE: it is of buckets (buckets.h), and goes with them */
+ * GPO_INVALID_STATE: the template belongs to buckets (buckets.h), and is destroyed with them */
 GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template);
 
 /* --- recording from streams --- */
@@ -202,10 +202,11 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
                                               uint32_t after_count, gpo_host_node_fn function, void *user,
                                               uint32_t *node);
 
-/* Copies of all nodes of `child`, after `after`, with all conditional nodes and their bodies. `node` stands for their
- * end. Parameters of `child` become parameters of this template, called `prefix` and the child's name; `prefix` may be
- * NULL: as in the child. Parameters of several children that have one name are set together. Nothing can be added to
- * `child` any more. gpo_graph_get_loop finds loops of a child by the child's handle, and those of its bodies by theirs.
+/* Adds copies of all nodes of `child`, with conditional nodes and their bodies, after `after`. `node` gets an empty
+ * node behind all copies. Parameters of `child` become parameters of this template, named `prefix` followed by the name
+ * in the child. `prefix` may be NULL: the same name. Parameters of several children with one name are set together.
+ * Nothing can be added to `child` any more. gpo_graph_get_loop finds loops of a child by the child's handle, and those
+ * of its bodies by theirs.
  * GPO_NOT_SUPPORTED: `child` has a node that can't be copied: an allocation or free of memory, or a node of another
  *     library that the driver doesn't describe in full (an unknown kind of node; a kernel whose argument sizes the
  *     driver can't report; a node behind a programmatic launch). Or this template is a body, and `child` has a node
@@ -301,7 +302,7 @@ GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uin
  * (cuMemFreeAsync). */
 GPO_API gpo_status gpo_template_add_allocation(gpo_template_t graph_template, const uint32_t *after,
                                                uint32_t after_count, uint64_t bytes, uint64_t *address, uint32_t *node);
-/* The end of such memory. `after` has to have all nodes that use the memory before it.
+/* Frees such memory. All nodes that use the memory have to be in `after`, or before nodes in `after`.
  * GPO_INVALID_ARGUMENT: no node of the template allocates memory at `address`, a node frees it already, or the new node
  *     would not come after the allocation
  * GPO_NOT_SUPPORTED: the template is a body */
@@ -320,9 +321,9 @@ GPO_API gpo_status gpo_template_add_free(gpo_template_t graph_template, const ui
 #define GPO_PARAMETER_VALUE 8        /* of a fill: uint32_t */
 #define GPO_PARAMETER_ENABLED 9      /* of a kernel, copy or fill: uint32_t, 0: the node does nothing */
 
-/* Names something of a node. `index` is 0 but for arguments. If the name was given before, both are set together; they
- * must have the same size.
- * GPO_INVALID_ARGUMENT: the node has nothing like that, the sizes differ, or `name` is empty or longer than 63 bytes
+/* Names a field of a node as a parameter. `index` is 0 except for arguments. If a field already has the name, both are
+ * set together, and must have the same size.
+ * GPO_INVALID_ARGUMENT: the node has no such field, the sizes differ, or `name` is empty or longer than 63 bytes
  * GPO_NOT_SUPPORTED: the driver can't tell the size of the argument (before CUDA 12.4), or it can't be changed (the
  *     message says why)
  * GPO_INVALID_STATE: as for nodes */

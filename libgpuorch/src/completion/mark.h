@@ -46,7 +46,7 @@ class Beginning : public Object {
 public:
     using Object::Object;
     virtual CUevent native() const noexcept = 0;
-    /// True if the event's latest recording, begun or made, is this one.
+    /// True if `recording` is the event's newest recording, begun or made.
     virtual bool holds(uint64_t recording) const noexcept = 0;
 };
 
@@ -54,7 +54,7 @@ public:
 struct MarkFields {
     static constexpr uint64_t kNewest = UINT64_MAX;   // the newest operation at the time of push()
     CUevent event = nullptr;           // NULL: reached when all marks before it are
-    CompletionQueue* queue = nullptr;  // kept alive by the entry reserved in it; NULL: see Mark::target
+    CompletionQueue* queue = nullptr;  // the mark's reserved entry keeps the queue alive; NULL: see Mark::target
     uint64_t user_data = 0;
     uint64_t operation = kNewest;      // number of the newest operation before the mark
     uint64_t submitted = 0;            // host::ticks()
@@ -122,7 +122,7 @@ public:
         mark.since_event = since_event_;
         if ((pushed + 1) % kBlock == 0) [[unlikely]] link_spare();
         pushed_.store(pushed + 1, std::memory_order_release);
-        // The consumer's core has the lines of the next marks, from the last time round: fetch them now.
+        // The consumer's core still has the cache lines of the next marks, from their previous use: prefetch them.
         host::fetch_to_write(&tail_->marks[(pushed + 2) % kBlock]);
     }
     /// Prefetch the memory that the next push writes. fetch_ahead: any thread; fetch_next: the producer.

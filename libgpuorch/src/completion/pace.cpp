@@ -61,7 +61,7 @@ Expected History::expected() const noexcept {
         longest = std::max(longest, took.completed);
         pending = std::min(pending, took.pending);
     }
-    // With fewer than four durations, the shortest is 0.
+    // If fewer than four durations are known, `shortest` is 0, and no end is expected.
     if (shortest < 2 * kLeastSleep || longest - shortest > shortest / 8 + kLeastSleep) return {};
     const uint64_t margin = std::min(shortest / 64, kMostMargin);
     return {.from = pending - std::min(pending, margin),

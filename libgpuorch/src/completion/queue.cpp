@@ -77,7 +77,7 @@ void CompletionQueue::put(const gpo_completion& entry, ErrorPtr error) noexcept 
     }
     const uint64_t turn = head_.fetch_add(1, std::memory_order_relaxed);
     Cell& cell = cells_[turn & mask_];
-    // Room was reserved: the thread that drains this cell is at most between two instructions.
+    // Room was reserved, so a thread has already begun to drain this cell: it has only the copy left to do.
     for (unsigned spins = 0; cell.turn.load(std::memory_order_acquire) != turn; ++spins) host::step(spins);
     cell.entry = entry;
     cell.entry.error_id = error_id;
@@ -93,8 +93,8 @@ void CompletionQueue::notify(uint64_t count) noexcept {
 }
 
 // A drain makes room before it has copied the entry. The thread that fills this room waits for the copy, because each
-// value of a cell's turn means "filled" or "free" for a single turn. A ring of one cell would break this: "filled" for
-// one turn would equal "free" for the next.
+// value of a cell's turn means "filled" or "free" for a single turn. The ring needs two cells: with one cell, the same
+// value would mean "filled" for one turn and "free" for the next.
 uint64_t CompletionQueue::take(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
@@ -196,7 +196,8 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         return filled() ||
                (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
     };
-    // Other ends of the wait. The look after each check finds an entry that came before that end.
+    // The wait may also end without an entry. Each check then looks for an entry once more, so that no entry that came
+    // before is missed.
     const auto refuse = [&] {
         const Life life = life_.load(std::memory_order_seq_cst);
         if (life == Life::open) [[likely]] return;

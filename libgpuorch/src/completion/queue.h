@@ -22,7 +22,7 @@ class CompletionQueue final : public Object {
 public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
 
-    /// Reserves room for one entry, while a pin or reference of the caller keeps the queue. False if the queue is full
+    /// Reserves room for one entry. The caller has a pin or a reference to the queue. False if the queue is full
     /// (counted as refused). The room keeps the queue alive until `deliver` or `unreserve`. The caller must check
     /// whether the runtime shuts down before it promises the entry: see at_end().
     bool reserve() noexcept {
@@ -88,13 +88,13 @@ private:
 
     const uint32_t capacity_;
     const uint64_t mask_;
-    std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity and 2: see drain()
+    std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity and 2: see take()
     // The fields that notifies, the scanner and drains write lie on separate cache lines.
     alignas(64) std::atomic<uint64_t> reserved_{0};     // entries ever given room
-    std::atomic<uint64_t> drained_seen_{0};             // an older tail_: a lower bound of it
+    std::atomic<uint64_t> drained_seen_{0};             // an earlier value of tail_: a lower bound
     alignas(64) std::atomic<uint64_t> head_{0};         // next to be filled
     static constexpr uint64_t kKept = uint64_t{1} << 63;
-    std::atomic<uint64_t> delivered_{0};                // entries delivered; after close(): kKept less those to come
+    std::atomic<uint64_t> delivered_{0};                // entries delivered; after close(): kKept minus pending entries
     std::atomic<uint32_t> signal_{0};                   // wait word: changes with each delivery
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
     alignas(64) std::atomic<uint32_t> waiters_{0};

@@ -471,7 +471,8 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
     for (size_t i = 0; i < done; ++i)
         newest = deliver(stream, watched, marks.pop(size - i), reached, seen, returns);
     if (failure) {
-        // A later mark without an event may depend on a mark that is popped here and may not have been reached.
+        // The GPU may not have reached the marks that are popped here. A later mark without an event may depend on
+        // them, and must fail too.
         watched.work_failed.store(true, std::memory_order_release);
         for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
     }

@@ -98,7 +98,7 @@ private:
     uint64_t first_ticks_, first_now_;           // the same moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the turn's time on both clocks
     CompletionQueue* unnotified_queue_ = nullptr;  // the queue of the entry put last, in this turn
-    uint64_t unnotified_ = 0;                      // entries in this queue before notify(): they keep the queue alive
+    uint64_t unnotified_ = 0;                      // entries put there since its last notify(): these keep it alive
     host::Mutex lock_;
     struct Entry {
         Ref<WatchedStream> stream;

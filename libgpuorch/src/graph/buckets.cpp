@@ -167,7 +167,7 @@ Ref<Bucket> Buckets::record(Entry& entry, Stream& stream) {
     }
 }
 
-// Requests fall back only after failures that another recording would meet again.
+// Whether the bucket's requests run eagerly after a failure: only if another recording would fail in the same way.
 bool Buckets::may_fall_back(Stream& stream) const noexcept {
     return falls_back_ && recorder_.failed_in_recording() && !stream.failure() && !context_->lost() &&
            !runtime().shutting_down();

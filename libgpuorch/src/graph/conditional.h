@@ -5,8 +5,9 @@
 // nodes and parameters of all bodies into the template's recipe (Recipe::seal), behind its own: graphs know only the
 // template's recipe. A recording for a body is a separate recipe until the recording ends (Recipe::take_over).
 //
-// A while gets two deciding nodes. The first comes before the while, and decides if the body runs at all. The second
-// comes at the end of the body, behind all other nodes there. Both count in memory that each graph has for itself.
+// A while gets two deciding nodes. The first comes before the while: it resets the iteration counter, and decides
+// whether the body runs at all. The second comes at the end of the body, behind all other nodes there: it counts the
+// iteration, and decides whether the body runs again. Each graph has its own counters.
 #pragma once
 
 #include <vector>
@@ -54,7 +55,7 @@ public:
 
     /// The kernel gpo_decide. Throws.
     Ref<Kernel> decide(Context& context);
-    /// Called when nodes of `other` were copied to here.
+    /// Called after nodes were copied from `other` to this scope.
     void know_decisions_of(const Scope& other) noexcept {
         if (!decide_) decide_ = other.decide_;
     }
@@ -68,7 +69,7 @@ private:
 /// The kernel gpo_decide, loaded once for a context. Throws.
 Ref<Kernel> decide_kernel(Context& context);
 
-/// A launch of gpo_decide. Each graph sets the address where a while counts.
+/// A launch of gpo_decide. The address of a while's iteration counter is NULL here: each graph sets its own.
 KernelNode decision(const Kernel& kernel, const ConditionalNode& conditional, Decision when);
 inline constexpr uint32_t kDecisionHandle = 0, kDecisionState = 4;   // arguments
 

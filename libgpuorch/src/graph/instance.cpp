@@ -85,7 +85,8 @@ void Graph::free_memory() noexcept {
         Streams::of(context()).when_all_pass([free = device_status_free_.get()](bool) { free->make(); });
         static_cast<void>(device_status_free_.release());
     } catch (...) {
-        // The device is lost, and the memory with it; or there is no memory to wait with, and it goes with the context.
+        // Either the device is lost, and its memory too. Or there is no memory for a wait, and the status word is freed
+        // with the context.
     }
 }
 
@@ -395,7 +396,8 @@ void Graph::send_snapshot(const Snapshot& values) {
     of_->note_dropped(dropped);
 }
 
-// Keeps what a launch uses and a graph update may release. Other streams keep nothing (stream/residence.h).
+// Makes a resident stream hold references to objects that a launch uses and that an update of the graph may release.
+// Other streams need no references (stream/residence.h).
 void Graph::keep_used(Residence& residence) const {
     residence.keep(instance_.loops);
     residence.keep(instance_.recipe);

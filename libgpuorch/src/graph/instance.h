@@ -1,8 +1,8 @@
 // Graphs: instances of a template. Each has an executable graph of the driver's and values for the parameters.
 //
-// *Wanted* values are for the next launch; *sent* values are those that the driver has. A launch first gives the driver
-// every node with a value that differs between the two, then the launch itself. If the driver refuses a node, the sent
-// values are put back and nothing is launched.
+// *Wanted* values are for the next launch; *sent* values are those that the driver has. A launch first updates each
+// node whose wanted and sent values differ, then launches the driver's graph. If the driver refuses a node, the sent
+// values are restored and nothing is launched.
 //
 // A graph belongs to one recipe. An update to its template's newest recipe keeps the executable graph where the driver
 // can, and otherwise makes another. Launches in flight aren't disturbed: the driver has its own copy of them. A launch
@@ -33,7 +33,7 @@ public:
 
     Context& context() const noexcept { return of_->context(); }
     Template& of() const noexcept { return *of_; }
-    /// Throws Failure(GPO_INVALID_HANDLE, GPO_INVALID_ARGUMENT) if it can't run on the stream's device.
+    /// Throws Failure(GPO_INVALID_HANDLE, GPO_INVALID_ARGUMENT) if the graph can't run on the stream's device.
     void require_device(const Stream& stream) const {
         if (&stream.context() != &context()) [[unlikely]] fail_device(stream);
     }
@@ -57,8 +57,8 @@ public:
     /// From an operation's issue(). `values` NULL: the wanted values. Otherwise the graph takes their memory for the
     /// next launch, unless this throws Failure. Recorded events go to `events`, which the caller concludes afterwards.
     void launch(Stream& stream, Snapshot* values, LaunchedEvents& events);
-    /// Before a launch is put on the stream: puts the waits for events that the graph's own nodes can't do. Throws
-    /// Failure(GPO_CAPTURE_REFUSED, …).
+    /// Makes the stream wait for the events for which the graph's own nodes can't wait. Called before each launch.
+    /// Throws Failure(GPO_CAPTURE_REFUSED, …).
     gpo_status put_waits(Stream& stream) {
         return waits_.load(std::memory_order_acquire) ? put_all_waits(stream) : GPO_SUCCESS;
     }

@@ -75,7 +75,7 @@ uint32_t Recipe::add_memory(CUgraphNodeParams& params, NodeWork work, std::span<
     return static_cast<uint32_t>(nodes_.size() - 1);
 }
 
-// The node that allocates there. Nodes of other libraries in a recording aren't known until they are looked for.
+// The node that allocates at the address. A recording's nodes of other libraries are unknown until this searches them.
 uint32_t Recipe::allocation_at(uint64_t address) {
     const auto known = [&] {
         const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
@@ -96,7 +96,7 @@ uint32_t Recipe::free_of(uint64_t address) const noexcept {
 }
 
 // Whether a node behind `after` is also behind `number`. Asks the driver: a recording's dependencies aren't read yet.
-// If the driver can't tell, the answer is true, and the order is the caller's responsibility.
+// If the driver can't report them, the answer is true, and the order is the caller's responsibility.
 bool Recipe::is_behind(uint32_t number, std::span<const uint32_t> after) const {
     std::set<CUgraphNode> met;
     std::vector<CUgraphNode> open;

@@ -27,14 +27,14 @@ Params zeroed() noexcept {
     return params;
 }
 
-// A kernel of a library (CUlibrary) has a function in each context. NULL if the driver can't tell.
+// A kernel of a library (CUlibrary) has a function in each context. NULL if the driver can't report the function.
 CUfunction function_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params) noexcept {
     if (params.func || !params.kern) return params.func;
     CUfunction function = nullptr;
     return context.table().cuKernelGetFunction(&function, params.kern) == CUDA_SUCCESS ? function : nullptr;
 }
 
-// The sizes of a function's parameters; false if the driver can't tell.
+// The sizes of a function's parameters; false if the driver can't report them.
 bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, const Kernel* kernel,
               std::vector<uint32_t>& bytes) {
     if (kernel && kernel->function().parameters_known) {
@@ -235,7 +235,7 @@ std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CU
     return before;
 }
 
-// NULL if the driver can't tell.
+// NULL if the driver can't report the name.
 static const char* name_in_driver(Context& context, const KernelNode& kernel) noexcept {
     const auto name_of = context.table().cuFuncGetName;
     const CUfunction function = name_of ? function_of(context, kernel.params()) : nullptr;

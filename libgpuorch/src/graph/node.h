@@ -26,7 +26,7 @@ namespace gpo {
 
 class Kernel;
 
-/// A kernel with its arguments, which are ours. Copies have their own.
+/// A kernel with its arguments. Each object has its own copy of the arguments.
 class KernelNode {
 public:
     /// Copies the arguments of `params`, unless their number and sizes aren't known.
@@ -39,7 +39,7 @@ public:
     /// To give to the driver.
     const CUDA_KERNEL_NODE_PARAMS& params() const noexcept { return params_; }
     CUDA_KERNEL_NODE_PARAMS& params() noexcept { return params_; }
-    /// False: the driver can't tell the number and sizes of the arguments, so the node can't be changed.
+    /// False: the driver can't report the number and sizes of the arguments, so the node can't be changed.
     bool arguments_known() const noexcept { return known_; }
     uint32_t arguments() const noexcept { return arguments_.count(); }
     uint32_t argument_bytes(uint32_t index) const noexcept { return arguments_.bytes()[index]; }
@@ -53,7 +53,7 @@ private:
 
 struct CopyNode {
     CUDA_MEMCPY3D params;
-    /// No end is an array: both ends are plain addresses.
+    /// True if source and destination are addresses, and neither is a CUDA array.
     bool plain() const noexcept {
         return params.srcMemoryType != CU_MEMORYTYPE_ARRAY && params.dstMemoryType != CU_MEMORYTYPE_ARRAY;
     }
@@ -79,18 +79,18 @@ struct ConditionalNode {
     uint32_t loop;                 // number of a while in its template, from 0; 0 for other types
 };
 
-/// Device memory that exists from here on in each run, at one address.
+/// Allocates device memory, in each run at the same address.
 struct AllocationNode {
     uint64_t address, bytes;
     bool recorded;                 // by a call of another library
 };
 
-/// The end of such memory.
+/// Frees the memory of an AllocationNode.
 struct FreeNode {
     uint64_t address;
 };
 
-/// Another library's, of a kind that can be launched and neither changed nor copied.
+/// A node of another library. It can be launched, but can't be changed or copied.
 struct OtherNode {
     CUgraphNodeType type;
 };

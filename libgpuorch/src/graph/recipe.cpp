@@ -142,7 +142,7 @@ void Recipe::see_unlabelled(CUgraphNode native) {
     if (!*node.label) node.label = native_label(*context_, node.work);
 }
 
-// Edges that the driver doesn't show are missing here; the driver's graph has them.
+// If the driver can't report the edges to a node, `order_known` is false, and only the driver's graph has these edges.
 void Recipe::read_dependencies() {
     for (Node& node : nodes_) {
         const auto before = native_dependencies(*context_, node.native);
@@ -517,7 +517,7 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
     return made;
 }
 
-// Each graph gives a kernel that decides a while the address where the loop counts.
+// Makes the address of the loop's iteration counter a parameter of the deciding kernel. Each graph sets the parameter.
 void Recipe::add_count(uint32_t kernel, uint32_t loop) {
     const std::string name = text('\0', "loop ", loop);   // users' names never begin with a NUL
     add_parameter(name, {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});

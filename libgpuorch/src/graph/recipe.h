@@ -47,20 +47,20 @@ public:
     /// Gives the driver a graph with all nodes, unless the recipe has one. Once the recipe is sealed, any thread may call
     /// this, and has to before it looks at the graph or at native nodes.
     void make_graph();
-    /// Nodes are added to a recording's graph, which isn't ours before own(). All recorded nodes were read.
+    /// Uses a recording's graph, to which nodes are added. The recipe doesn't own the graph before own(). All recorded
+    /// nodes were read.
     void borrow(const GraphRecording::Addition& addition) noexcept;
-    /// All nodes were added. In a direct recording, tells the recording of those that it doesn't know. If there is no
-    /// memory, takes these nodes out and throws std::bad_alloc.
+    /// Called when all nodes were added. Reports the added nodes to a direct recording. If there is no memory, removes
+    /// these nodes and throws std::bad_alloc.
     void tell(GraphRecording::Addition& addition);
     /// Reads the nodes that our operations have made since the last call, in order. After a failure the next call
     /// continues there.
     void read_made(GraphRecording& recording);
-    /// Takes over the graph, even if this throws, and the nodes. Of a recording that was direct to its end, the driver
-    /// gets the nodes that it doesn't have when it needs them. Of a capture, reads all nodes that aren't known yet, and
-    /// all dependencies.
+    /// Takes over the graph, even if this throws, and the nodes. After a direct recording, make_graph() gives the
+    /// driver the nodes that it lacks. After a capture, reads all unknown nodes and all dependencies.
     void own(CUgraph graph, GraphRecording& recording);
-    /// Copies a graph of the caller's or of another library's, and keeps the node numbers. Throws
-    /// Failure(GPO_NOT_SUPPORTED) with the node that can't be copied.
+    /// Copies a graph of the caller or of another library; node numbers stay. Throws Failure(GPO_NOT_SUPPORTED) with
+    /// the node that can't be copied.
     void copy(CUgraph original);
     /// The number, from 0, of a node of the graph. An unknown node is added; a known node keeps its label.
     uint32_t see(CUgraphNode native, const char* label, Ref<const Counted> owner,
@@ -77,21 +77,21 @@ public:
     /// Adds a copy of a node of a temporary graph (ScratchGraph).
     uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
                       std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
-    /// Add the two nodes between which device memory exists; its address doesn't change. Throw
-    /// Failure(GPO_NOT_SUPPORTED, GPO_INVALID_ARGUMENT).
+    /// Add a node that allocates device memory, and a node that frees it. The address of the memory doesn't change.
+    /// Throw Failure(GPO_NOT_SUPPORTED, GPO_INVALID_ARGUMENT).
     uint32_t add_allocation(uint64_t bytes, std::span<const uint32_t> after, uint64_t& address);
     uint32_t add_free(uint64_t address, std::span<const uint32_t> after);
     /// Whether nodes allocate or free memory: the driver takes no node out of such a graph.
     bool fixed() const noexcept { return fixed_; }
     /// Adds a copy of a node, behind `after`.
     uint32_t add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after);
-    /// Takes out nodes that had to be left in the graph when their addition failed.
+    /// Removes nodes that the driver didn't remove from its graph when their addition failed.
     void take_strays_out();
     bool has_strays() const noexcept { return strays_; }
     /// The number from 0. Throws Failure(GPO_INVALID_ARGUMENT) if there is no such node.
     uint32_t checked(uint32_t number, const char* what) const;
     /// Adds all nodes of the sealed `child` behind `after`, then an empty node behind them, and returns its number.
-    /// Keeps `memory`, the child's. All or nothing.
+    /// Holds a reference to `memory`, the child's. If this throws, no node was added.
     uint32_t add_child(Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
                        const char* prefix);
     /// Moves a recording into this body, which has no nodes; numbers stay. Inner bodies keep their recipes, and their
@@ -116,7 +116,7 @@ public:
     bool sealed() const noexcept { return sealed_; }
     /// Whether only one executable graph can be made of the driver's graph at a time.
     bool single() const noexcept { return single_; }
-    /// Whether several can be made, each of its own copy of the driver's graph.
+    /// Whether several executable graphs can be made, each from its own copy of the driver's graph.
     bool copyable() const noexcept { return copyable_; }
     /// Whether a recorded node allocates memory that no node frees.
     bool leaves_memory() const noexcept { return leaves_memory_; }
@@ -205,8 +205,8 @@ private:
     CUgraph graph_ = nullptr;
     bool owned_ = false;
     std::vector<Node> nodes_;
-    size_t direct_ = 0;                     // so many of nodes_ are those of a direct recording
-    size_t placed_ = 0;                     // and so many of these have a native node
+    size_t direct_ = 0;                     // number of nodes_ that came from a direct recording: the first
+    size_t placed_ = 0;                     // number of these that have a native node: the first
     std::shared_ptr<const std::atomic<bool>> lost_;   // whether the graph of the recording was destroyed; may be NULL
     std::vector<Parameter> parameters_;
     Values values_;

@@ -48,7 +48,7 @@ public:
     public:
         /// The graph gets all nodes that were recorded. Throws Failure.
         explicit Addition(GraphRecording& recording);
-        /// To which nodes are added. The recording keeps it.
+        /// The graph to which nodes are added. It belongs to the recording or to the driver's capture.
         CUgraph graph() const noexcept { return recording_->capturing_ ? recording_->capturing_ : recording_->graph_; }
         /// Becomes true if the graph is destroyed before the recording ends.
         std::shared_ptr<const std::atomic<bool>> lost() const noexcept { return recording_->lost_; }
@@ -66,7 +66,7 @@ public:
     /// The nodes of a direct recording, in order, from number `first` on. Nodes that are in the recording's graph or in
     /// the capture have native nodes. Throws std::bad_alloc.
     std::vector<Node> direct_nodes(size_t first) const;
-    /// Gives `node`, a copy of the node `number`, the native node. False if there is none.
+    /// Sets the native node of `node`, a copy of the node `number`. False if there is no native node yet.
     bool place(uint32_t number, Node& node) const;
     /// The same, moved out of an ended recording.
     std::vector<Node> take_direct_nodes(size_t first);
@@ -86,7 +86,7 @@ public:
     void refused(const char* function, const char* of, const ErrorPtr& error) noexcept;
 
     // Inside a DriverScope.
-    /// The node that later work on the stream comes after; NULL if there is none or there are several. Throws
+    /// The node on which later work of the stream depends; NULL if there is none or there are several. Throws
     /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
     CUgraphNode last(Stream& stream) const;
     void set_last(Stream& stream, CUgraphNode node);
@@ -103,7 +103,7 @@ public:
     void enter_capture() override;
 
 private:
-    // A stream in the recording. `last`: nodes that its next node comes behind, while the recording is direct.
+    // A stream in the recording. `last`: the nodes on which its next node depends, while the recording is direct.
     struct Member {
         Ref<DriverStream> stream;
         std::vector<uint32_t> last;
@@ -155,7 +155,7 @@ private:
     std::vector<Node> nodes_;
     size_t placed_ = 0;                  // so many of nodes_ have a native node
     std::vector<Point> points_;
-    std::vector<Member> members_;        // first stream_, then the other streams that were given something
+    std::vector<Member> members_;        // first stream_, then the other streams that have joined
     std::vector<Made> made_;             // in the capture
     size_t passed_ = 0;                  // of made_
     ErrorPtr first_refusal_;

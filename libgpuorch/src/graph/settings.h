@@ -12,7 +12,7 @@ class SettingArray {
 public:
     /// Refers to the caller's array, which must outlive this. Throws Failure(GPO_INVALID_ARGUMENT).
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
-    /// With names looked up in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
+    /// Finds the named parameters in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
     std::vector<Setting> for_graph(Graph& graph) const;
     /// Throws Failure if a graph of the recipe can't have these settings.
     void check(const Recipe& recipe) const;

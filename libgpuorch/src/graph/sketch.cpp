@@ -56,7 +56,7 @@ void Sketch::add_node(const Recipe& recipe, const Node& node, uint32_t offset, u
     std::vector<uint32_t>& beside = out_.bodies[body].nodes;
     added.number = static_cast<uint32_t>(beside.size() + 1);
     for (const uint32_t before : node.after) added.after.push_back(offset + before);
-    if (recipe.scope().is_decision(node)) {  // its arguments say what the conditional node says
+    if (recipe.scope().is_decision(node)) {  // its arguments repeat the condition of the conditional node
         added.look = Diagram::Look::comparison;
         added.kind = "comparison";
     } else {

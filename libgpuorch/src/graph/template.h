@@ -96,8 +96,8 @@ public:
     Diagram diagram();
     /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) during a recording.
     Ref<Recipe> seal();
-    /// The number, in `recipe`, of the while at `node` of this template. This template must be the recipe's own, a body
-    /// or a child of the recipe's, or a body of a child. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// The loop number, in `recipe`, of the while at `node` of this template. This template must be the template of the
+    /// recipe, a body or child of that template, or a body of a child. Throws Failure(GPO_INVALID_ARGUMENT).
     uint32_t loop(uint32_t node, const Recipe& recipe);
     /// Whether seal() would return this recipe, to which the caller has a reference. Takes no lock.
     bool is_current(const Recipe& recipe) const noexcept {

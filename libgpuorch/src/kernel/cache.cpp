@@ -149,8 +149,8 @@ bool unpack(std::string_view entry, const std::string& key, driver::CompileResul
     return true;
 }
 
-/// A checksum against accidents, not against forgery: a file that was cut short, or that the disk altered. Four lanes
-/// make the sum as fast as memory.
+/// A checksum against accidents, not against forgery: a file that was cut short, or that the disk altered. With four
+/// independent lanes, the sum is as fast as reading the memory.
 uint64_t sum_of(std::string_view bytes) {
     constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
     uint64_t lanes[4] = {1, 2, 3, bytes.size()};
@@ -310,7 +310,7 @@ void Cache::remove(const std::string& key) noexcept {
     try {
         if (folder_ >= 0) unlinkat(folder_, (key + kSuffix).c_str(), 0);
     } catch (...) {
-        // No memory for the name: the entry is refused again the next time.
+        // No memory for the file name. The entry stays, and find() refuses it again.
     }
 }
 
@@ -350,7 +350,7 @@ void Cache::evict(time_t now) {
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
     });
-    // Down to seven eighths, so that the next stores needn't look again for long.
+    // Down to seven eighths of the capacity, so that the next stores evict nothing.
     for (const Entry& entry : entries) {
         if (total <= capacity_ - capacity_ / 8) return;
         if (unlinkat(folder_, entry.name.c_str(), 0) == 0) total -= entry.bytes;

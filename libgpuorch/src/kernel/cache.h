@@ -41,7 +41,7 @@ public:
     /// Why there is no cache; "" if there is one.
     const std::string& refused() const noexcept { return refused_; }
 
-    /// An entry that is whole and ours. A broken entry is removed.
+    /// The entry, if it is whole and the user owns the file. A broken entry is removed.
     std::optional<driver::CompileResult> find(const std::string& key);
     /// Adds or replaces an entry, then removes the oldest beyond the capacity. False if it couldn't be written.
     bool store(const std::string& key, const driver::CompileResult& result);
@@ -52,7 +52,8 @@ public:
     bool put(const std::string& name, std::string_view bytes) override;
 
 private:
-    /// The whole content of a file in the folder. A file that isn't ours and regular is removed.
+    /// The whole content of a file in the folder. The file is removed if it isn't a regular file of the user, or is too
+    /// large.
     std::optional<std::string> read(const std::string& name);
     /// Writes both pieces to a file, which appears by rename.
     bool write(const std::string& name, std::string_view first, std::string_view second);

@@ -150,7 +150,7 @@ std::string_view compile_log() noexcept {
 
 namespace {
 
-// On stderr too, the first time in this process, if the environment has named the folder.
+// Logs a warning. If GPUORCH_CACHE named the folder, also prints the warning to stderr, once per process.
 void tell_uncached(Runtime& runtime, const std::string& why) {
     static constinit std::atomic<bool> told{false};
     const char* named = environment::get("GPUORCH_CACHE");
@@ -179,7 +179,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
         }
     }
     const auto compilation = compiler.begin(request);
-    std::string key;   // "": not cached, as the inputs of the image aren't known, or not now
+    std::string key;   // "": not cached. There is no cache, or the inputs or the compiler are unknown
     if (const std::string* inputs = cache ? compilation->inputs() : nullptr)
         if (const std::string identity = compiler.identity(); !identity.empty())
             key = kernel::cache_key(request, *inputs, identity, context.driver().name);
@@ -190,7 +190,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
                 runtime.log(GPO_LOG_DEBUG, module->describe(), " was in the cache");
                 return module;
             } catch (const Failure& failure) {
-                // A whole entry that this driver can't load: replaced behind our back. Compile anew.
+                // The entry is whole, but its image is invalid: another program has replaced it. Compile anew.
                 if (failure.error()->status != GPO_INVALID_IMAGE) throw;
                 cache->remove(key);
             }
@@ -210,7 +210,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
 
 namespace {
 
-/// The bytes, if they are a whole image. A failure names the module that they would have become.
+/// A copy of the image. Throws ImageBytes' Failure with the module as its object.
 kernel::ImageBytes bytes_for_module(const void* image, uint64_t bytes, const char* label) {
     try {
         return {image, bytes};

@@ -69,7 +69,7 @@ bool fatbin_is_whole(Bytes bytes) {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The first thing that is neither space nor comment is the .version directive, and no NUL is inside.
+/// True if the first token that is no comment is the .version directive, and there is no NUL except at the end.
 bool is_ptx(std::string_view text) {
     while (!text.empty() && text.back() == '\0') text.remove_suffix(1);
     if (text.find('\0') != std::string_view::npos) return false;

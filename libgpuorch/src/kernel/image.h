@@ -1,7 +1,7 @@
 // Kernel images as bytes: is an image whole, and which kernels does it contain?
 //
-// cuModuleLoadDataEx takes no size and believes the sizes inside the image. An image that claims to be longer than it
-// is must never be handed to the driver.
+// cuModuleLoadDataEx takes no size, and trusts the sizes inside the image. An image whose headers claim more bytes than
+// it has must never be passed to the driver.
 #pragma once
 
 #include <cstddef>

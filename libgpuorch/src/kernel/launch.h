@@ -1,6 +1,6 @@
 // The launch of a kernel, as an operation.
 //
-// This is the library's hottest path. The limits for its checks are kept with the function. Between the caller and
+// This is the library's hottest path. The limits for its checks are stored with the function. Between the caller and
 // cuLaunchKernel nothing is allocated, and no lock is taken but the stream's submit lock.
 #pragma once
 

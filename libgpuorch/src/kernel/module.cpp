@@ -152,7 +152,7 @@ Module::~Module() {
         streams.when_all_pass([call = unload.get()](bool) { call->make(); });
         static_cast<void>(unload.release());
     } catch (...) {
-        // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
+        // No memory for a wait. The module stays loaded until its context is destroyed: that is always safe.
     }
 }
 
@@ -184,7 +184,7 @@ std::vector<std::string> Module::symbols() {
 CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     const driver::Table& table = context_->table();
     CUfunction function = nullptr;
-    // Most ask for a symbol that is there: no need to list them all.
+    // Most names are symbols of the module: look the name up before listing all symbols.
     *symbol = name;
     for (const auto& [expression, lowered] : lowered_)
         if (expression == name) *symbol = lowered;
@@ -202,8 +202,8 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     return function;
 }
 
-// Loads the function now, since a load by the first launch would serialise the device. Older drivers load on the first
-// launch, and are counted just as well.
+// Loads the function now, since a load by the first launch would serialise the device. A driver without cuFuncLoad
+// loads with the first launch: its load is counted here all the same.
 void Module::load(Function& function) {
     const driver::Table& table = context_->table();
     const uint64_t begin = trace::on() ? host::now() : 0;

@@ -1,8 +1,8 @@
 // Modules: images that a driver has loaded, and facts about their functions.
 //
-// The handle, the kernels and their held launches keep a module. After the last reference is dropped, the module is
-// unloaded when every stream of the context has done the work that was on it at that time. Thus no module is unloaded
-// while one of its kernels may run.
+// The handle, the kernels and their held launches have references to a module. After the last reference is released,
+// the module is unloaded as soon as all work that was on the context's streams at that time is done. Thus no module is
+// unloaded while one of its kernels may run.
 #pragma once
 
 #include <map>
@@ -59,7 +59,7 @@ public:
     const kernel::ImageBytes& image() const noexcept { return image_; }
     const LaunchLimits& limits() const noexcept { return limits_; }
 
-    /// The function that a name stands for. Throws Failure(GPO_NOT_FOUND), with a list of what there is.
+    /// The function that a name stands for. Throws Failure(GPO_NOT_FOUND), with a list of the kernels.
     Function& function(std::string_view name);
     /// A variable. Throws Failure(GPO_NOT_FOUND).
     std::pair<CUdeviceptr, size_t> symbol(std::string_view name);

@@ -178,7 +178,7 @@ void Copy::issue_unknown(Stream& stream) {
         for (Context* context : {&*destination_context_, &*source_context_})
             if (context != &stream.context()) context->require_alive();
     CopyWork work = work_;
-    // The driver captures no cuMemcpyPeerAsync (seen on two H200s). The addresses tell cuMemcpyAsync the devices.
+    // The driver captures no cuMemcpyPeerAsync (seen on two H200s). cuMemcpyAsync finds the devices by the addresses.
     if (work.way == Way::peer && stream.capturing()) work.way = Way::between;
     const Issued issued = gpo::issue(stream.context(), stream.native(), work);
     if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
@@ -485,8 +485,8 @@ trace::Work CopyBatch::work() const noexcept {
 std::unique_ptr<Operation> CopyBatch::held_copy() const {
     std::unique_ptr<CopyBatch> held(new CopyBatch(*this));
     held->check_pieces();
-    // Pageable sources are copied. Their destinations are device or pinned memory, or the driver refuses the copies
-    // later.
+    // Pageable sources are copied now. If a destination is neither device nor pinned memory, the driver refuses its
+    // copy later.
     uint64_t bytes = 0;
     for (size_t i = held->pageable_from_; i < held->count_; ++i)
         if (place_of(context_, held->sources_[i]).pageable()) bytes += held->sizes_[i];

@@ -28,7 +28,7 @@ public:
         work_.source = source;
         work_.bytes = bytes;
         if (way == Way::to_device || way == Way::to_host) {
-            // Usually both sides lie in the ranges that this thread found last: no check is left to make.
+            // Usually both sides lie in the ranges that this thread found last, and need no other check.
             const Registry& registry = Registry::of(context_.runtime());
             const bool in = way == Way::to_device;
             known_ = registry.host.remembers(in ? source : destination, bytes) &&

@@ -57,7 +57,7 @@ SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
     }
     shards_ = std::make_unique<Shard[]>(shard_count_);
     lanes_ = std::make_unique<Lanes>(shard_count_);
-    // Zeroed pages that are there once they are touched.
+    // Zeroed pages, which the system populates at the first access.
     slabs_.reset(static_cast<std::atomic<Slab*>*>(std::calloc(kMostSlabs, sizeof(std::atomic<Slab*>))));
     if (!slabs_) throw std::bad_alloc();
 }
@@ -100,7 +100,7 @@ private:
 // --- handing out ---
 
 void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
-    // What most calls are, straight through: a small piece from the thread's own shard.
+    // The path of most calls: a small piece from the thread's own shard.
     if (Shard* shard = owned_by(thread); shard && bytes - 1 < small_ * kGranule && alignment <= kGranule) [[likely]] {
         if (const host::OwnerTry lock(shard->lock); lock.inside()) [[likely]] {
             if (shard->allocations % kDrainEvery == 0) [[unlikely]] drain(*shard);
@@ -121,7 +121,7 @@ void* SlabHeap::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thr
     return allocate_elsewhere(own, size, aligned);
 }
 
-// What isn't in the thread's shard.
+// For pieces that the thread's shard can't provide.
 void* SlabHeap::allocate_elsewhere(Own own, uint32_t size, uint32_t alignment) {
     if (uint64_t{size} + alignment - 1 > small_) {
         if (own.number != 0) {
@@ -163,8 +163,8 @@ void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
     return slab.origin + uint64_t{offset} * kGranule;
 }
 
-// The sum over all shards is everybody's, so a shard tells it only now and then what it has in use: when that may be a
-// new peak, and when it is off by a span.
+// All threads share the total over all shards, so a shard adds its change only now and then: when the total may reach a
+// new peak, or when the shard's change exceeds a span.
 void SlabHeap::look_at_peak(Shard& shard) noexcept {
     drain(shard);  // what others have freed is no part of a peak
     const uint64_t total = publish(shard);
@@ -173,7 +173,7 @@ void SlabHeap::look_at_peak(Shard& shard) noexcept {
     shard.quiet_bytes = shard.in_use - shard.quiet_from + std::min(span, peak_.load(std::memory_order_relaxed) - total);
 }
 
-// What is in use altogether.
+// Adds the shard's change to the total, and returns the total.
 uint64_t SlabHeap::publish(Shard& shard) noexcept {
     const uint64_t change = shard.in_use - shard.published;
     if (change == 0) return total_.load(std::memory_order_relaxed);
@@ -185,8 +185,8 @@ uint64_t SlabHeap::publish(Shard& shard) noexcept {
     return total;
 }
 
-// Under the shard's lock, before its threads take memory elsewhere: it looks at the peak when it is next allocated
-// from.
+// Under the shard's lock, before the shard's threads take memory elsewhere. The next allocation from the shard compares
+// the total with the peak.
 void SlabHeap::settle(Shard& shard) noexcept {
     drain(shard);
     publish(shard);
@@ -229,8 +229,8 @@ void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
 
 // --- taking back ---
 
-// The slab of this heap that has `address` in it, or NULL. It may go at any time if nothing is allocated there; its
-// descriptor and table stay.
+// The slab of this heap that has `address` in it, or NULL. Another thread may return the slab to the source at any time
+// if nothing is allocated in it; its descriptor and table stay.
 const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     const Range range = ranges_.find(address);
     if (range.tag != kSlabTag) return nullptr;
@@ -238,7 +238,7 @@ const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     return slab->heap == this ? slab : nullptr;
 }
 
-// Where the table has the piece that begins at `address`; NULL if there can't be one.
+// The table's entry for a piece that begins at `address`; NULL if no piece can begin there.
 std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
     const Slab* slab = slab_of(address);
     return slab ? entry_in(address, reinterpret_cast<uint64_t>(slab->origin), slab->table) : nullptr;
@@ -261,7 +261,8 @@ bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
         entry = own ? find_entry(address, own->known) : entry_of(address);
         if (!entry) return false;
     }
-    // Without a look first: where another thread has written it, that would move its line twice.
+    // Exchanges without a load first: if another thread wrote the entry, a load would transfer its cache line, and the
+    // exchange would transfer the line again.
     const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
     if (value == 0) [[unlikely]] return false;
     if (own && value >> kShardShift == 1 + thread) [[likely]] {
@@ -298,7 +299,7 @@ void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     const Tlsf::Index index = entry & kBlockMask;
     Shard& shard = shards_[number];
     if (number == 0) {
-        // Large pieces are few: at once, so that their memory is there for all.
+        // Large pieces are few. They are freed at once, so that all threads can use their memory.
         std::lock_guard lock(shard.lock);
         free_block(shard, index);
         publish(shard);
@@ -326,13 +327,14 @@ void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     if (shard.heap.whole(joined)) [[unlikely]] spare_span(shard, joined);
 }
 
-// Under the shard's lock: a span that is empty goes back, if the shard has as much again without it.
+// Under the shard's lock: returns an empty span to the central heap if the shard has another span's worth of free
+// memory.
 void SlabHeap::spare_span(Shard& shard, Tlsf::Index first) noexcept {
     if (&shard != &shards_[0] && shard.spans.size() * uint64_t{span_} - shard.in_use / kGranule >= 2 * uint64_t{span_})
         return_span(shard, first);
 }
 
-// Under the shard's lock: frees what others have claimed of it.
+// Under the shard's lock: frees the shard's pieces that other threads have claimed.
 void SlabHeap::drain(Shard& shard) noexcept {
     const auto take = [&](Tlsf::Index index) { free_block(shard, index); };
     lanes_->take_all(static_cast<unsigned>(&shard - shards_.get()), take);
@@ -408,7 +410,8 @@ bool SlabHeap::reserve(uint64_t bytes) {
     return !limited;
 }
 
-// Reserves `slab_bytes` under the limit, or fewer, but at least `need`; gives slabs back once if it has to.
+// Reserves up to `slab_bytes` within the limit, and at least `need`. If the limit doesn't allow `need`, returns empty
+// slabs to the source once, and tries again.
 bool SlabHeap::may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited) {
     for (bool emptied = false;;) {
         {
@@ -427,8 +430,8 @@ bool SlabHeap::may_grow(uint64_t need, uint64_t& slab_bytes, bool* limited) {
     }
 }
 
-// Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so
-// that nobody can take it first.
+// Takes a slab with room for a piece of `size` granules, and cuts the piece out of the slab at once, before another
+// thread can take it. If `size` is 0, takes a slab of `bytes`, and cuts no piece.
 void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited) {
     constexpr uint64_t kPage = SlabSource::kPage;
     uint64_t need = round_up(size ? size * kGranule : bytes, kPage);
@@ -453,7 +456,7 @@ void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* li
             base = source_.take(slab_bytes);
         } catch (const Failure& failure) {
             if (failure.error()->status != GPO_OUT_OF_MEMORY || slab_bytes == need) throw;
-            // So much isn't there, but the piece itself may be.
+            // The source has no memory for a whole slab, but may have enough for the piece.
             std::lock_guard lock(central.lock);
             reserved_ -= slab_bytes - need;
             slab_bytes = need;
@@ -519,9 +522,9 @@ SlabHeap::Slab& SlabHeap::prepare_slab(uint64_t bytes) {
     }
 }
 
-// Under the central heap's lock. The descriptor and its table stay: whoever frees an address that is no piece may be
-// looking at them. Emptied, the table costs no memory; the descriptor is used again when a good many others have died
-// since.
+// Under the central heap's lock. The descriptor and its table stay, because a thread that frees an address that is no
+// piece may be reading them. The emptied table costs no memory. The descriptor is used again after more than
+// kDeadSlabs other slabs were buried, or when there are kMostSlabs descriptors.
 void SlabHeap::bury(Slab& slab) noexcept {
     slab.live = false;
     madvise(slab.table, slab.table_bytes, MADV_DONTNEED);
@@ -543,7 +546,7 @@ void SlabHeap::take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) no
     }
 }
 
-// What is being given back counts as reserved until it is gone: whoever would take a slab meanwhile waits.
+// Slabs count as reserved until they are returned to the source. A thread that needs a slab meanwhile waits.
 void SlabHeap::trim(uint64_t keep_bytes) noexcept {
     {
         host::Lock lock(growth_lock_);
@@ -554,7 +557,7 @@ void SlabHeap::trim(uint64_t keep_bytes) noexcept {
     end_turn(true);
 }
 
-// `room`: there may be memory now for those who had found none.
+// `room`: threads that found no memory may find some now.
 void SlabHeap::end_turn(bool room) noexcept {
     std::lock_guard lock(growth_lock_);
     growing_ = false;

@@ -61,17 +61,17 @@ public:
         unsigned shards = 0;  // beside the central heap; 0: as there are processors; 1: the central heap alone
     };
     SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options);
-    /// Gives all slabs back. Nobody may use the memory any more.
+    /// Returns all slabs to the source. The memory must not be in use any more.
     ~SlabHeap();
     SlabHeap(const SlabHeap&) = delete;
     SlabHeap& operator=(const SlabHeap&) = delete;
 
-    /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment),
-    /// from what is there: NULL if nothing at hand fits. Throws std::bad_alloc. `thread` is the calling thread's
+    /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment).
+    /// Takes no slab: NULL if no free memory at hand fits. Throws std::bad_alloc. `thread`: the calling thread's
     /// number.
     void* allocate(uint64_t bytes, uint64_t alignment, uint32_t thread = handle::take_thread_number());
-    /// The same, and looks everywhere, and takes a slab if need be. NULL: the cap. Throws the source's Failure,
-    /// Failure(GPO_OUT_OF_MEMORY), std::bad_alloc.
+    /// Like allocate(), but searches all shards, and takes a slab if necessary. NULL: max_bytes is reached. Throws the
+    /// source's Failure, Failure(GPO_OUT_OF_MEMORY), std::bad_alloc.
     void* allocate_hard(uint64_t bytes, uint64_t alignment);
 
     struct Piece {
@@ -79,18 +79,19 @@ public:
         uint64_t bytes = 0;   // as handed out: a multiple of kGranule
         uint32_t entry = 0;
     };
-    /// Frees an allocated piece; true for one caller. False if `address` is not where one begins.
+    /// Frees an allocated piece; true for one caller. False if no allocated piece begins at `address`.
     bool free(uint64_t address, uint32_t thread = handle::thread_number()) noexcept;
-    /// Takes an allocated piece out of reach, as free() would find it.
+    /// Claims an allocated piece: no other call can free it then. False if no allocated piece begins at `address`.
     bool claim(uint64_t address, Piece& piece) noexcept;
     /// Undoes a claim.
     void unclaim(const Piece& piece) noexcept;
     /// Frees a claimed piece. Any thread, the scanner included.
     void release(const Piece& piece) noexcept;
 
-    /// Takes a slab of at least `bytes` now, if so much isn't there. False: the cap. Throws as allocate_hard() does.
+    /// Takes a slab for the missing bytes if less than `bytes` are reserved in all. False: max_bytes is reached. Throws
+    /// as allocate_hard() does.
     bool reserve(uint64_t bytes);
-    /// Gives empty slabs back until at most `keep_bytes` are reserved.
+    /// Returns empty slabs to the source until at most `keep_bytes` are reserved.
     void trim(uint64_t keep_bytes) noexcept;
 
     struct Totals {
@@ -98,13 +99,13 @@ public:
         uint64_t allocations = 0, frees = 0, source_calls = 0;
         uint32_t slabs = 0;
     };
-    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if
-    /// one thread allocated; of several at once each may be off by a span.
+    /// The totals at one moment; pieces that other threads are freeing may still be counted. The peak of bytes in use
+    /// is exact if a single thread allocated; each further thread that allocates at once adds an error of up to a span.
     Totals totals() noexcept;
 
     uint64_t max_bytes() const noexcept { return max_bytes_; }
     static constexpr uint64_t kMostAlignment = 1ull << 20;
-    /// Bytes. With what is lost to alignment a slab's granules are counted in 32 bits.
+    /// In bytes. The number of a slab's granules, with the loss to alignment, fits into 32 bits.
     static constexpr uint64_t kMostSlab = (uint64_t{1} << 32) * kGranule - 4 * kMostAlignment;
 
     /// For tests: true if every shard is consistent and, when nothing is allocated, each slab is one free block.
@@ -122,12 +123,13 @@ private:
         std::atomic<uint32_t>* table = nullptr;    // for each granule from `origin`: shard << 24 | block, or 0
         size_t table_bytes = 0;
     };
-    /// The slab that a shard's owner freed into last. Its own: nobody else looks here.
+    /// The slab into which a shard's owner freed last. Only the owner accesses this.
     struct Known {
         uint64_t sequence = 1;                     // of the ranges; odd: none
-        uint64_t begin = 0, bytes = 0, origin = 0; // addresses as the slab's
+        uint64_t begin = 0, bytes = 0, origin = 0; // as in the Slab, as numbers
         std::atomic<uint32_t>* table = nullptr;
-        /// Where its table has the piece that begins at `address`; NULL: it is no such address, or another slab's.
+        /// The table's entry for a piece that begins at `address`. NULL if the address isn't in this slab, or no piece
+        /// can begin there.
         std::atomic<uint32_t>* entry(uint64_t address, uint64_t now) const noexcept {
             if (sequence != now || address - begin >= bytes || address % kGranule != 0) [[unlikely]] return nullptr;
             return &table[(address - origin) / kGranule];
@@ -136,13 +138,13 @@ private:
     struct alignas(128) Shard {
         host::OwnedMutex lock;
         Known known;
-        uint64_t in_use = 0, published = 0;        // bytes; what of them total_ knows
-        uint64_t quiet_from = 1, quiet_bytes = 0;  // while in_use is so many above that, there is nothing to publish
+        uint64_t in_use = 0, published = 0;        // bytes; bytes that total_ includes
+        uint64_t quiet_from = 1, quiet_bytes = 0;  // nothing to publish while in_use is in this range
         uint64_t allocations = 0, frees = 0;
         std::vector<Tlsf::Index> spans;            // first blocks
         Tlsf heap;
         Inbox inbox;                               // claimed blocks that are free now
-        std::atomic<Tlsf::Index> more{0};          // and those that it had no room for, linked by `next`
+        std::atomic<Tlsf::Index> more{0};          // claimed blocks beyond the inbox's room, linked by `next`
     };
     struct Table {
         void operator()(std::atomic<Slab*>* slabs) const noexcept;
@@ -203,7 +205,7 @@ private:
 
     // Under the central heap's lock:
     uint64_t reserved_ = 0, peak_reserved_ = 0;
-    unsigned slab_count_ = 0, live_slabs_ = 0;     // descriptors that there are; slabs that there are
+    unsigned slab_count_ = 0, live_slabs_ = 0;     // descriptors; descriptors with a slab
     std::vector<uint16_t> dead_;                   // descriptors without a slab, oldest first; room for all
     std::atomic<uint64_t> source_calls_{0};
 

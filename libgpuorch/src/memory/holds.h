@@ -161,7 +161,7 @@ private:
 
     Runtime& runtime_;
     mutable host::Mutex lock_;
-    std::map<Key, uint64_t> holds_;   // key: how often it is held; under lock_, as:
+    std::map<Key, uint64_t> holds_;   // how often each key is held; under lock_, as is waiting_
     Frees waiting_;
     // Written under lock_, read by every free.
     alignas(64) std::atomic<uint32_t> held_{0};   // entries of holds_

@@ -2,7 +2,8 @@
 // last reference to the OwnedMemory is released, the memory is freed as soon as no graph refers to it any more and all
 // work then on the runtime's streams is done.
 //
-// The free of a piece is made with the piece: releasing the memory needs no memory, and can't fail.
+// The object that frees a piece is allocated together with the piece. Releasing the memory therefore allocates nothing,
+// and can't fail.
 #pragma once
 
 #include <list>

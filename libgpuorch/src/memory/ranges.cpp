@@ -15,9 +15,9 @@ constinit thread_local RangeMap::Found RangeMap::found_[kRemembered];
 RangeMap::Directory::Directory(uint32_t capacity)
     : capacity(capacity), firsts(new std::atomic<uint64_t>[capacity]()), leaves(new std::atomic<Leaf*>[capacity]()) {}
 
-// While a Change lives, the sequence number is odd, and readers discard their reads. The number becomes odd before the
-// first data word is stored (these stores release the number), and even after the last. Readers acquire the data before
-// they read the number again.
+// While a Change exists, the sequence number is odd, and readers discard what they have read. The number becomes odd
+// before the first data word is stored, and even after the last. Data words are stored with release order: a reader
+// that sees a new word also sees the odd number. Readers acquire the data before they read the number again.
 class RangeMap::Change {
 public:
     explicit Change(RangeMap& map) noexcept : sequence_(map.sequence_) {

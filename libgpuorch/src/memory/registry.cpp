@@ -235,7 +235,7 @@ void Registry::fail_no_allocation(uint64_t address) const {
     fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
 }
 
-// Ends a single import of memory with several imports. False if the memory has fewer than two.
+// Ends one of several imports of the same memory. False if the memory has fewer than two imports.
 bool Registry::end_one_import(Context& context, uint64_t address) {
     CUdeviceptr mapping = 0;
     {

@@ -58,9 +58,11 @@ public:
     /// object later takes no memory.
     using Nodes = std::list<Ref<Object>>;
     static Nodes make_node() { return Nodes(1); }
-    /// Keeps an object whose handle is destroyed, but whose memory the user still has, until shutdown. Once per object.
+    /// Holds a reference, until shutdown, to an object whose handle is destroyed while the user still has memory of it.
+    /// Once per object.
     void keep_until_shutdown(Object& object, Nodes& node) noexcept;
-    /// Ends the keeping, if the object is kept: the user has no memory of it any more. The caller has a reference.
+    /// Releases the reference of keep_until_shutdown(), if any: the user has freed all memory of the object. The caller
+    /// has a reference.
     void keep_no_longer(const Object& object) noexcept;
 
     /// Called when the runtime has shut down and nothing runs any more. Reports and frees memory that was never freed,

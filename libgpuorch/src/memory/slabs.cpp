@@ -66,7 +66,7 @@ private:
 
 }  // namespace
 
-// Made with its slab: giving the slab back takes no memory.
+// Allocated together with its slab, so that returning the slab allocates nothing.
 class DriverSlabs::Free final : public BlockingCall {
 public:
     using BlockingCall::BlockingCall;
@@ -109,7 +109,8 @@ void* DriverSlabs::take(uint64_t bytes) {
     const SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
     context_->check_allocation(context_->table().cuMemHostAlloc(&memory, bytes, flags_), "cuMemHostAlloc",
                                {Context::Wanted::Where::host, bytes, owner_.describe()});
-    // Pages that are touched only later follow the policy of their range. Ranges that the driver filled refuse one.
+    // Pages that aren't populated yet follow the policy of their range. For ranges that the driver has populated, the
+    // call fails without harm.
     if (numa_node_ >= 0 && numa_node_ < static_cast<int>(kMostNodes)) {
         const NodeMask mask = mask_of(numa_node_);
         syscall(SYS_mbind, memory, bytes, numa_asked_ ? kBind : kPreferred, mask.data(), kMostNodes, 0);

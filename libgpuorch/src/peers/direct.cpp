@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 256;          // of the pieces that ranks reduce, bytes
 constexpr uint64_t kLeastBoxBytes = 64 << 10;   // of mailboxes: for data of so many bytes
-constexpr uint64_t kAloneBytes = 32 << 10;    // up to here each rank reduces everything, in one phase
+constexpr uint64_t kAloneBytes = 32 << 10;    // up to this size each rank reduces all data, in one phase
 
 // Where kernels that exchange the data themselves are as fast as NCCL, measured on H200s (tests/bench/RESULTS.md).
 uint64_t small_bytes_of(size_t ranks) noexcept {
@@ -115,7 +115,7 @@ private:
     void each(Do act) {
         for (uint32_t rank = 0; rank < collective_.ranks; ++rank) act(rank, parts_[rank]);
     }
-    // The others in an order in which no two ranks read of the same one at once.
+    // Calls act() for each other rank, in an order in which no two ranks read from the same rank at once.
     template <class Do>
     void each_other(uint32_t rank, Do act) {
         for (uint32_t i = 1; i < collective_.ranks; ++i) act((rank + i) % collective_.ranks);
@@ -194,8 +194,8 @@ void DirectEngine::Issue::run() {
     join();
 }
 
-// The kernels of all ranks, behind those of the launch before, on whatever streams that was: the mailboxes are for one
-// launch at a time. `launched` counts the kernels.
+// Launches the kernels of all ranks, behind the kernels of the previous launch even if that was on other streams: the
+// mailboxes serve one launch at a time. `launched` counts the kernels.
 void DirectEngine::launch_small(const Collective& c, std::span<const Part> parts, const Mailboxes& boxes, bool captured,
                                 uint32_t& launched) {
     constexpr uint64_t kUnit = 8;   // bytes of a thread
@@ -239,7 +239,7 @@ void DirectEngine::issue_small(const Collective& c, std::span<const Part> parts,
 // A launch has failed halfway. The ranks count their launches, so these mailboxes can't be used again.
 void DirectEngine::give_up(Mailboxes& boxes, bool some_are_missing) noexcept {
     if (some_are_missing) boxes.stop();   // the launched kernels would wait for the missing ones
-    boxes_ = nullptr;                     // whoever has prepared the collective keeps them meanwhile
+    boxes_ = nullptr;                     // the result of prepare() still holds a reference
     for (Rank& rank : ranks_) rank.last_recorded = false;
 }
 
@@ -248,7 +248,8 @@ void DirectEngine::issue(const Collective& collective, std::span<const Part> par
     const uint64_t capture = capture_of(*parts[0].stream);
     std::lock_guard lock(lock_);
     auto* boxes = static_cast<Mailboxes*>(prepared);
-    // Otherwise a capture has begun or ended since prepare(), or larger mailboxes were made: several steps need none.
+    // Otherwise a capture has begun or ended since prepare(), or larger mailboxes have replaced these. Then the
+    // collective runs in several steps, which need no mailboxes.
     if (boxes && (capture != 0) == (boxes != boxes_.get())) {
         begin(of);
         return issue_small(collective, parts, *boxes, capture != 0);

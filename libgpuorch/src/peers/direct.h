@@ -1,12 +1,12 @@
 // The direct engine: kernels and copies of the library's own, over memory of other devices that a device reaches.
 //
-// A collective is a few phases. In each, every rank does something of its own with what others have; between two of
-// them, and before the first and behind the last, all streams wait for each other (join). So nobody waits on the GPU
-// for what isn't on its way, and no number of multiprocessors is needed. Reductions take the ranks in their order: an
-// all-reduce reduces a piece of the data on each rank, and then each rank copies the pieces of the others.
+// A collective has a few phases. In a phase each rank works on its own, with the data of other ranks. Before the first
+// phase, between phases and after the last, all streams wait for each other (join). Therefore no kernel waits on the
+// GPU for another kernel, and no minimum of multiprocessors is needed. Reductions combine the ranks in their order: in
+// an all-reduce each rank reduces a piece of the data, then copies the pieces of the other ranks.
 //
-// A small all-reduce is one kernel for each rank, which exchange the data themselves (mailboxes.h). They wait for each
-// other on the GPU, as NCCL's do: each is on its way when the others are, and needs few multiprocessors.
+// A small all-reduce has one kernel for each rank. These kernels exchange the data themselves (mailboxes.h). They wait
+// for each other on the GPU, as NCCL's do: all of them are submitted at once, and each needs few multiprocessors.
 #pragma once
 
 #include <vector>
@@ -21,9 +21,9 @@ namespace gpo::peers {
 class DirectEngine final : public StreamEngine {
 public:
     /// The ranks' devices, which reach each other. Throws.
-    /// `owner`: as the group is called.
+    /// `owner`: the group's name in messages.
     DirectEngine(std::span<const Ref<Context>> contexts, const FixedText<96>& owner);
-    /// Up to how many bytes an all-reduce is one kernel for each rank; 0: none is.
+    /// The most bytes for which an all-reduce is one kernel for each rank; 0: no all-reduce is.
     uint64_t small_bytes() const noexcept { return small_bytes_; }
     Ref<Counted> prepare(const Collective& collective, bool captured) override;
     void issue(const Collective& collective, std::span<const Part> parts, Counted* prepared, void (*begin)(void*),
@@ -32,7 +32,7 @@ public:
 private:
     struct Rank {
         Ref<Context> context;
-        Ref<const PeerKernels> kernels;   // NULL of a single rank, which has nothing to combine
+        Ref<const PeerKernels> kernels;   // NULL if the group has a single rank: there is nothing to combine
         CUevent last = nullptr;   // recorded behind the last small all-reduce that isn't part of a recording
         bool last_recorded = false;
         uint32_t blocks = 1;      // that fill the device
@@ -52,7 +52,7 @@ private:
     host::Mutex lock_;            // barrier_, ranks_; taken under submit locks, and a leaf but for driver calls
     StreamBarrier barrier_;
     std::vector<Rank> ranks_;
-    Ref<Mailboxes> boxes_;        // for what isn't recorded; made anew when they are too small. Under lock_
+    Ref<Mailboxes> boxes_;        // for collectives that aren't recorded; replaced if too small. Under lock_
 };
 
 }  // namespace gpo::peers

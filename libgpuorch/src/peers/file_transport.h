@@ -26,7 +26,7 @@ public:
     static constexpr uint32_t kMostRanks = 64;   // the file has kMostRanks^2 rings
 
     /// Returns when all ranks are there. `check` is called now and then, and may throw. Throws Failure
-    /// (GPO_PEER_LOST: by the deadline ranks were missing, or one has left).
+    /// (GPO_PEER_LOST: a rank was missing at the deadline, or has left).
     static std::unique_ptr<FileTransport> join(const std::string& path, uint32_t rank, uint32_t ranks,
                                                uint64_t deadline, const std::function<void()>& check);
     ~FileTransport() override;

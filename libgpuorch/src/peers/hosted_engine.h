@@ -44,9 +44,9 @@ public:
     /// `patience`: nanoseconds, or host::kForever. Throws.
     HostedEngine(Ref<Context> context, std::unique_ptr<Transport> transport, uint64_t patience,
                  const FixedText<96>& owner);
-    /// Begins to take collectives. With `nccl` that engine executes the group's collectives, and this engine watches
-    /// the other processes. `checked`: this engine executes them even so, for the announcements, and NCCL only moves
-    /// the data. `device`: staging on the device; none: pinned memory. Throws std::system_error.
+    /// Starts the thread. If `nccl` isn't NULL, it executes the group's collectives, and this engine only watches the
+    /// other processes. `checked`: this engine executes the collectives all the same, to exchange announcements, and
+    /// NCCL only moves the data. `device`: staging in device memory; empty: pinned memory. Throws std::system_error.
     void start(Ref<NcclEngine> nccl, bool checked, DeviceStaging device);
     /// Whether exchanges use device memory.
     bool on_device() const noexcept { return device_.at != nullptr; }
@@ -127,7 +127,7 @@ private:
     const std::unique_ptr<Transport> transport_;   // used by the thread, except for split()
     Watch watch_;                            // used by the thread
     std::unique_ptr<Progress> progress_;     // used by the thread, to watch NCCL's collectives
-    std::vector<Announcement> announced_;    // by rank, of the collective at hand
+    std::vector<Announcement> announced_;    // by rank, of the current collective
     uint64_t number_ = 0;                    // of that collective, in the group
     host::Mutex copying_;                    // after a drop nothing is copied; taken under submit locks
 

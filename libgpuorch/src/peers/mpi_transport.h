@@ -6,7 +6,7 @@
 //
 // MPI may use a buffer until its request completes, and can't be made to release the buffer of a send. Hence messages
 // go through the transport's own memory, and a transfer that is given up leaves this memory to MPI, possibly until the
-// process ends. Device memory isn't copied (Transfer::device): a transfer that is given up keeps its owner for as long.
+// process ends. Device memory isn't copied (Transfer::device): the transport then holds its owner for the same time.
 // A receive begins only when its message has arrived, so few receives are ever given up.
 #pragma once
 

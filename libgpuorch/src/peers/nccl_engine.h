@@ -37,10 +37,11 @@ public:
     // --- joined engines only, for the thread that watches the other processes ---
     /// Executes each kind once with the other processes. Throws as the constructor.
     void warm_up_all();
-    /// The group is broken: ends the collectives in progress, fails the streams that may wait for them, and refuses
-    /// further ones.
+    /// Called when the group is broken: ends the collectives in progress, fails the streams that may wait for these
+    /// collectives, and refuses new collectives.
     void abort(const ErrorPtr& error) noexcept;
-    /// Destroys the communicator once all collectives have ended. False: not all have ended. No more are submitted.
+    /// Destroys the communicator once all collectives have ended. False: not all have ended. Nothing may be submitted
+    /// after the first call.
     bool finish() noexcept;
     /// The communicator's asynchronous error; NULL: none.
     ErrorPtr look() noexcept;
@@ -96,7 +97,7 @@ private:
     Standing standing_;
     mutable host::Mutex ending_;                 // a leaf
     ErrorPtr ended_;                             // why the communicator was aborted. Under ending_, as:
-    std::vector<Ref<Stream>> streams_;           // used with the engine, while other users keep them
+    std::vector<Ref<Stream>> streams_;           // that the engine has used and that have other users
 };
 
 }  // namespace gpo::peers

@@ -25,12 +25,12 @@ namespace gpo::peers {
 
 class NvshmemMemory final : public Counted {
 public:
-    /// Allocates zeroed memory. All ranks call it with the same numbers. Blocks until all have; one call at a time in a
-    /// process. `bytes`: not 0. `alignment`: a power of two. `patience`, `check`: as for complete(). `owner`: the
-    /// memory's name in messages. `wrong`: why this process can't take part (NULL: it can); all processes then fail
-    /// with that error. Throws Failure:
+    /// Allocates zeroed memory. All ranks call this with the same numbers. Blocks until all ranks have called. One call
+    /// at a time in a process. `bytes`: not 0. `alignment`: a power of two. `patience`, `check`: as for complete().
+    /// `owner`: the memory's name in messages. `wrong`: why this process can't take part (NULL: it can); all processes
+    /// then fail with that error. Throws Failure:
     /// GPO_NOT_SUPPORTED: NVSHMEM is missing, refuses, or runs for another group; the message says what to do
-    /// GPO_INVALID_ARGUMENT: another rank asks for something else
+    /// GPO_INVALID_ARGUMENT: another rank has passed other numbers
     /// GPO_OUT_OF_MEMORY: the symmetric heap has too little
     /// GPO_PEER_LOST: a rank has died, or hasn't come
     static Ref<NvshmemMemory> allocate(const Ref<Context>& context, Transport& transport, uint64_t bytes,

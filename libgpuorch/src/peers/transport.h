@@ -1,9 +1,9 @@
 // Messages between the ranks of a group of several processes.
 //
 // A *transfer* is a message of a length that both sides know. Transfers from one rank to another arrive in the order in
-// which they were begun. A rank *leaves* by a departure, which says why: after it only messages sent before still
-// arrive. A rank that has found the group *broken* names the rank at fault in its departure, so that the others soon
-// know.
+// which they were begun. A rank *leaves* by a departure, which gives a reason. After a departure only messages that the
+// rank sent before still arrive. A rank that has found the group *broken* names the rank at fault in its departure, so
+// that the other ranks are informed soon.
 //
 // A transport is used by one thread at a time, except for split(), which any thread may call. Only split() waits.
 #pragma once
@@ -61,7 +61,7 @@ public:
     virtual bool takes_device_memory() const { return false; }
     /// Moves the data that can be moved now; true if any data moved. Sets `complete`. Throws Failure.
     virtual bool advance(Transfer& transfer) = 0;
-    /// Ends a transfer: its memory is the caller's again, unless it is device memory.
+    /// Ends a transfer. Afterwards the caller may reuse the memory, unless it is device memory.
     virtual void give_up(Transfer& transfer) noexcept = 0;
     /// State of another rank. Takes some microseconds: call it only now and then. Throws Failure.
     virtual Presence look_at(uint32_t rank) = 0;

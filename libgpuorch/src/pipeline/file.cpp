@@ -134,7 +134,7 @@ private:
             if (got < 0 && errno == EAGAIN) continue;
             if (got < 0) file_.fail(errno);
             if (got == 0) {
-                left_ = filled;   // the end: no more is read, though a pipe may be opened anew, or a terminal goes on
+                left_ = filled;   // the end for this run, even if a pipe or a terminal gets more data later
                 break;
             }
             filled += static_cast<uint64_t>(got);
@@ -179,7 +179,8 @@ private:
     Interrupt interrupt_;
 };
 
-/// A new file, with another name until it is complete. Keeps its folder if the program changes directory meanwhile.
+/// A new file, with another name until it is complete. The file stays in its folder even if the program changes its
+/// working directory meanwhile.
 class FileSink final : public Sink {
 public:
     FileSink(const char* path, std::string name) : name_(std::move(name)), file_(path) {

@@ -9,8 +9,8 @@ namespace gpo::pipeline {
 namespace {
 constexpr uint64_t kUnknown = 2;         // chunks for a device that isn't measured yet
 constexpr double kWeight = 0.25;         // of the newest chunk in a device's mean
-constexpr double kForgetting = 15.0 / 16; // factor on an idle device's mean for each chunk that goes to another: a
-                                         // device with one slow chunk is tried again
+constexpr double kForgetting = 15.0 / 16; // an idle device's mean falls by this factor with each chunk of another
+                                         // device, so that a device with one slow chunk is tried again
 }  // namespace
 
 uint32_t Flow::next_lane() const noexcept {

@@ -1,5 +1,5 @@
-// The state shared by the threads of a pipeline, its marks and its callers. Any of them keeps the state alive, also
-// after the pipeline's end.
+// The state shared by the threads of a pipeline, its marks and its callers. All of them hold references to the state,
+// which may outlive the pipeline.
 #pragma once
 
 #include <vector>
@@ -30,7 +30,7 @@ struct Flow final : Counted {
 
     /// A device of the pipeline. Numbers its own chunks from 0.
     struct Lane {
-        uint64_t begun = 0, completed = 0, consumed = 0;  // chunks: filled or more, back from the device, through the sink
+        uint64_t begun = 0, completed = 0, consumed = 0;  // chunks: begun, back from the device, through the sink
         Ref<Stream> stages;      // stream on which user callbacks may hold work
 
         uint64_t under_way() const noexcept { return begun - completed; }

@@ -47,8 +47,9 @@ private:
             } else if (ok && context().table().cuMemHostUnregister(memory) == CUDA_SUCCESS) {
                 ::munmap(memory, bytes);
             } else {
-                // The driver has failed, and still takes the memory for pinned: other memory at these addresses would
-                // be copied wrongly. The pages needn't stay: a driver that uses pages holds them itself.
+                // The driver has failed, and still treats these addresses as pinned. They stay reserved, because copies
+                // of other memory at the addresses would go wrong. The pages are released: if the driver uses them, it
+                // holds references to them.
                 ::madvise(memory, bytes, MADV_DONTNEED);
             }
         }

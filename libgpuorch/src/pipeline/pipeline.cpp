@@ -385,7 +385,7 @@ ErrorPtr Pipeline::error_in_flight() noexcept {
         return failure.error();
     } catch (const std::bad_alloc&) {
         return bare_error(GPO_OUT_OF_MEMORY);
-    } catch (const std::system_error& error) {  // a thread that a stream needs, or its descriptors
+    } catch (const std::system_error& error) {  // the system has no thread or descriptor left
         return make_error(GPO_LIMIT_EXCEEDED, describe(), ": ", error.what());
     } catch (const std::exception& error) {
         return make_error(GPO_INTERNAL, describe(), ": ", error.what());

@@ -2,8 +2,8 @@
 //
 // The model. The slowest engine takes o + b * c for a chunk of c bytes: o is the cost of every chunk, b that of every
 // byte. A run over n bytes has n / c chunks, so it takes n / c * o + n * b. In addition it takes b * c, because no
-// engine can begin a chunk before the engine before has done with it: the last engine ends one chunk later than the
-// first. (Chunks that grow and shrink again don't help: the largest counts.) The sum is least at c = sqrt(n * o / b).
+// engine can begin a chunk before the previous engine has finished the chunk: the last engine ends one chunk later than
+// the first. (If the chunks grew and shrank again, the largest would count.) The sum is least at c = sqrt(n * o / b).
 //
 // The trials. Two sizes are tried on the run's own data, some chunks of each. The time from the end of one chunk to the
 // end of the next gives o and b. Both sizes run at nearly full speed, so the trials cost little. If the model's choice

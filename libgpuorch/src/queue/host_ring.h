@@ -77,10 +77,10 @@ public:
         tenants_[tenant].waiters.fetch_add(static_cast<uint32_t>(change), std::memory_order_seq_cst);
     }
     void wake_waiters() noexcept;
-    /// Entries that completion queues are still to get.
+    /// Number of pending entries: accepted, but not yet put into completion queues.
     uint64_t owed() const noexcept { return owed_.load(std::memory_order_seq_cst); }
-    /// Delivers all outstanding entries with this error; their tasks count as answered and taken. To be called again
-    /// while calls of post() may be inside.
+    /// Delivers all pending entries with this error; their tasks count as answered and taken. While another thread may
+    /// be inside post(), entries can be left: call again.
     void fail_owed(const ErrorPtr& error) noexcept;
 
     // --- the end. Any thread ---
@@ -104,7 +104,7 @@ private:
         std::atomic<uint64_t> user_data{0};
         std::atomic<uint64_t> submitted{0};     // host::now(), if the tenant has a completion queue
         std::atomic<uint32_t> tenant{kNobody};  // kNobody: the ticket is free
-        bool answered = false;                  // and not taken; under collecting_, as the next two
+        bool answered = false;                  // with an answer that isn't taken; under collecting_, as the next two
         gpo_status status = 0;                  // of the answer
         uint32_t next = 0;                      // in its tenant's list
     };

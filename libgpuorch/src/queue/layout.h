@@ -87,7 +87,7 @@ struct alignas(kLine) HostControl {
 };
 static_assert(sizeof(HostControl) == 2 * kLine && sizeof(std::atomic<uint64_t>) == 8);
 
-/// The flag of a lap, from lap 0 on. Never 0, and never that of the lap before.
+/// The flag of a lap, from lap 0 on. Never 0, and never the flag of the previous lap.
 constexpr uint32_t flag_of_lap(uint64_t lap) noexcept { return static_cast<uint32_t>(lap % 0xffff'ffffu) + 1; }
 
 /// Any of these handles as bytes.

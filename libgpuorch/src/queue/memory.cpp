@@ -34,7 +34,7 @@ Memory::~Memory() {
     if (expecting_) user_->marks().end_expecting_mark();  // the queue couldn't be created
     DriverTry scope(*context_);
     if (!scope.entered()) return;
-    context_->table().cuStreamSynchronize(control_);  // for the write of an abort just before: the memory goes next
+    context_->table().cuStreamSynchronize(control_);  // an abort may have written just now
     context_->table().cuStreamDestroy(control_);
 }
 
@@ -89,8 +89,8 @@ void Memory::part() noexcept {
 }
 
 // Runs twice. The first run marks the user's stream, on the thread that closes the queue; without memory for a mark,
-// the errands try again. The second run, after the mark's completion, releases the memory, not on the scanner. Once the
-// stream is marked, the second run may begin: the first run touches no member any more.
+// the errands try again. The second run releases this object after the mark's completion, on the errands' thread. The
+// second run may begin as soon as the stream is marked: from then on the first run accesses no member.
 void Memory::run() noexcept {
     if (marked_) return release();
     const Ref<gpo::Stream> user = user_;

@@ -55,7 +55,7 @@ private:
     gpo::Room::Share room_;
     CUstream control_ = nullptr;
     std::atomic<uint64_t> device_bytes_{0}, pinned_bytes_{0};
-    bool expecting_ = false, marked_ = false;  // the user's stream expects a mark; has got it
+    bool expecting_ = false, marked_ = false;  // the user's stream expects a mark; is marked
 };
 
 }  // namespace gpo::queue

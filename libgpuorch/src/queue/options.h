@@ -8,7 +8,7 @@
 
 namespace gpo::queue {
 
-/// Options that belong to some of the kinds.
+/// Options that only some kinds of queue have.
 enum class Option : uint8_t { batch, count, capacity, task_size, priorities, answer_size, tenants };
 
 struct OptionValue {

@@ -1,4 +1,5 @@
-// Queues that kernels take their work from: what the kinds have in common. range.h and ring.h are the kinds.
+// Queues from which kernels take their work: the base class of ranges (range.h), rings (ring.h) and host rings
+// (host_queue.h).
 //
 // A queue has memory (memory.h); only a host ring has a thread (host_queue.h). This class refuses the functions that a
 // kind doesn't support.

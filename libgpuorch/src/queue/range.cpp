@@ -55,7 +55,7 @@ queue::RangeHandle RangeQueue::handle_now() {
 
 void RangeQueue::describe_in(gpo_queue_info& info) { info.capacity = handle_.count; }
 
-// Device address of the order's memory; 0: there is none, and none is wanted.
+// Device address of the memory for the order. Allocates it if `wanted`; otherwise 0 if the range has none.
 uint64_t RangeQueue::order_memory(bool wanted) {
     uint64_t order = handle_now().order;
     if (order || !wanted) return order;

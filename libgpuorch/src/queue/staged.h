@@ -9,7 +9,7 @@
 
 namespace gpo::queue {
 
-/// A piece of an arena. The destructor frees the piece unless a stream has it.
+/// A piece of an arena. The destructor frees the piece, unless the free was put on a stream.
 class Staged {
     /// Frees the piece behind the stream's work, and tries again while memory is short.
     class Free final : public Errand {

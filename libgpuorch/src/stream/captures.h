@@ -88,7 +88,7 @@ void note_captured(DriverStream& stream, const Operation& operation) noexcept;
 void note_refused(DriverStream& stream, const char* function, const ErrorPtr& error) noexcept;
 /// GPO_INVALID_STATE: another thread records the stream.
 ErrorPtr of_other_thread(const DriverStream& stream) noexcept;
-/// Throws it if another thread records the stream. Inside a DriverScope.
+/// Throws the error of of_other_thread() if another thread records the stream. Inside a DriverScope.
 void refuse_other_thread(DriverStream& stream);
 
 }  // namespace captures

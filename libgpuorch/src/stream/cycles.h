@@ -10,7 +10,7 @@
 namespace gpo {
 
 /// Fails the streams of every unbreakable cycle, with an error that names the cycle. Under no lock, on a thread that
-/// may take submit locks. False if there was too little memory, or streams changed all the time: call it again.
+/// may take submit locks. False if memory was short or streams kept changing: the caller has to call again.
 bool fail_unbreakable_cycles(Runtime& runtime) noexcept;
 
 /// A description of one cycle, breakable or not: "stream `a` waits for timeline `t` to reach 5, whose signal is held on

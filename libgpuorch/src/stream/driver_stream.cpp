@@ -122,7 +122,7 @@ void DriverStream::refuse_capture_now() {
 
 // For a stream with pending marks: false if the work is done, and only the scanner hasn't looked yet.
 bool DriverStream::may_run() noexcept {
-    if (wrapped_) return true;   // once the marks were reached, the program may have destroyed the native stream
+    if (wrapped_) return true;   // don't ask the driver: the program may destroy the native stream after its work
     try {
         DriverScope scope(*context_);
         return capturing() || table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;

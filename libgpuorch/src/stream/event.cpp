@@ -802,7 +802,7 @@ gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
     DriverScope scope(start.context());
     float milliseconds = 0;
     const CUresult result = start.context().table().cuEventElapsedTime(&milliseconds, first.native, last.native);
-    if (result == CUDA_ERROR_INVALID_HANDLE)   // perhaps an event that others may have recorded, but have not
+    if (result == CUDA_ERROR_INVALID_HANDLE)   // perhaps a shared event that was never recorded
         for (Event* event : {&start, &end})
             if (event->recorded_by_others() && event->driver_has_no_recording()) event->fail_never_recorded();
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;

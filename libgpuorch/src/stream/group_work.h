@@ -33,7 +33,8 @@ protected:
     /// begin() before the first driver call that has an effect. Throws Failure.
     virtual void issue() = 0;
     void begin() noexcept { begun_ = true; }
-    /// An object that a recording of the work keeps for as long as it can run (Operation::owner).
+    /// A recording of the work holds a reference to this object for as long as the recording can run
+    /// (Operation::owner).
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
     /// The GPU's work of a part, for traces.
     virtual trace::Work work() const noexcept { return {trace::Engine::kernel}; }

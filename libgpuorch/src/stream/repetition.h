@@ -5,8 +5,8 @@
 // stream. A *period* is the number of operations after which fingerprints and separators repeat.
 //
 // No sequence has a separator inside. If separators repeat too, the sequence is the longest run of operations between
-// two separators, and begins behind a separator. If no separator has come for a while, the sequence is a period, or
-// several short periods, and begins anywhere.
+// two separators, and begins behind a separator. If no separator has occurred for a while, the sequence is one period,
+// or several periods if they are short, and may begin at any operation.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@
 
 namespace gpo {
 
-/// A 63-bit hash of everything that must be equal each time. 0: not learnable.
+/// A 63-bit hash of all properties that must be equal in each repetition. 0: not learnable.
 uint64_t fingerprint_of(const LearnableWork& work) noexcept;
 
 class ReplayStep final : public Operation {

@@ -114,7 +114,7 @@ Issued set_attributes(const Context& context, CUgraphNode node, const KernelWork
 constexpr uint32_t element_of(const FillWork& work) noexcept {
     return work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
 }
-/// A node with the work of the record, without dependencies.
+/// The driver's parameters of a node that does the recorded work, without dependencies.
 CUgraphNodeParams params_of(const Context& context, const RowsWork& work) noexcept;
 CUgraphNodeParams params_of(const Context& context, const FillWork& work) noexcept;
 CUgraphNodeParams params_of(const EventWork& work) noexcept;

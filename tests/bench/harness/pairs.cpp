@@ -136,7 +136,7 @@ void Row::pairs(const Block& base, const Block& ours) {
     bool base_first = false;
     for (int i = 0; i < options.pairs; ++i) {
         if (out_of_time(i, begin)) break;
-        // In each two pairs, each arm comes first once.
+        // In every two successive pairs, each arm runs first in one of them.
         base_first = i % 2 == 0 ? (random_() & 1) != 0 : !base_first;
         if (base_first) {
             base_.push_back(base());

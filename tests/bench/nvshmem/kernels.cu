@@ -6,7 +6,7 @@ namespace {
 
 __device__ inline gpo::bound limit() { return gpo::nanoseconds(10000000000ull); }
 
-// From rank 0 to 1 and back by `peer.cuh`, with 8 bytes at 64 and the signal at 0.
+// Sends 8 bytes and a signal to the other rank by `peer.cuh`: the bytes to offset 64, the signal to offset 0.
 __device__ inline bool pass(const gpo::symmetric& memory, unsigned long long round) {
     const auto* piece = gpo::pointer<unsigned long long>(memory, memory.rank, 128);
     return gpo::put_signal(memory, 1 - memory.rank, 64, piece, 8, 0, round) == gpo::peer_success;
@@ -44,7 +44,7 @@ extern "C" __global__ void all_calls(gpo::symmetric memory, unsigned* result) {
     using gpo::peer_success;
     const unsigned other = 1 - memory.rank, lane = threadIdx.x;
     auto* const own = gpo::pointer<unsigned>(memory, memory.rank, 0);
-    unsigned* const page = own + 16384;        // at byte 65536; others put at 4096, and take from 65536
+    unsigned* const page = own + 16384;        // at byte 65536; the other rank gets from here, and puts at byte 4096
     const auto check = [&](bool right) {
         if (lane == 0) result[0] += 1;
         if (!right) atomicAdd(result + 1, 1u);

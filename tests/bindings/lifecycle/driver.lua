@@ -1,5 +1,5 @@
--- driver.lua < lifecycle.txt: does what the cases say with the module, and writes the same lines with what came of each step.
--- The words: tests/bindings/README.md. A closed thing is refused by raising: that is STALE_HANDLE here.
+-- driver.lua < lifecycle.txt: does what the cases say with the module, and writes the same lines with the outcome of
+-- each step. The words: tests/bindings/README.md. A closed thing is refused by raising: that is STALE_HANDLE here.
 local gpuorch = require "gpuorch"
 
 local things

@@ -15,7 +15,7 @@ end)
 test("every call on what is left of a runtime that was shut down fails and says why, and closing it does no harm", function()
     local world = w.world()
     same(world.runtime:shutdown(10), true)
-    -- A queue outlives its runtime, with the entries; here are none.
+    -- A queue and its entries outlive the runtime. This queue is empty.
     local of_queues = {cq_wait = "GPO_SHUT_DOWN", cq_drain = "GPO_SHUT_DOWN", cq_wake = true, cq_get_fd = true,
                        cq_get_statistics = true}
     for _, call in ipairs(w.calls) do

@@ -29,7 +29,7 @@ struct Pending {
 
 /// With the operations from `first` on.
 void lose_device_at(const Place& place, size_t first_operation) {
-    // With it the suspects are the kernels that had begun. A stream that is to learn does without.
+    // With attribution, the failure names only kernels that had begun. Streams learn only without attribution.
     const Setting attribute("GPUORCH_ATTRIBUTE", std::string(place.name) == "a stream that learns" ? "0" : "1");
     World world;
     uint32_t* const crash = world.word();

@@ -26,7 +26,7 @@
 
 namespace gpo::test::matrix {
 
-/// Value that an operation leaves in its word.
+/// Value that an operation stores in its word.
 constexpr uint32_t kDone = 7;
 
 /// Value that makes a gate crash.
@@ -125,11 +125,11 @@ constexpr uint32_t kWaitsUnsent = 16;    // waits for a signal that isn't submit
 constexpr uint32_t kAnswers = 32;        // the call returns a value that is unknown while the stream is held
 constexpr uint32_t kLoads = 64;          // loads code, for which the driver waits for all kernels
 constexpr uint32_t kNoStream = 128;      // done at once, without a stream
-constexpr uint32_t kMarksCapture = 256;  // its event marks a point of a capture, which is complete at no time
+constexpr uint32_t kMarksCapture = 256;  // its event marks a point of a capture, and never completes
 constexpr uint32_t kOnlyInGraph = 512;   // a kernel that launches graphs: only a graph may have it
 constexpr uint32_t kFromOutside = 1024;  // waits for work outside of the recording
-constexpr uint32_t kAlsoNode = 2048;     // a function adds it as a node, too
-constexpr uint32_t kOnlyNode = 4096;     // only a function that adds a node makes it: no call of a stream
+constexpr uint32_t kAlsoNode = 2048;     // also has a function that adds it as a node
+constexpr uint32_t kOnlyNode = 4096;     // has a function that adds it as a node, and no function for streams
 constexpr uint32_t kEnds = 8192;         // is no work that stays
 constexpr uint32_t kTraces = 16384;      // a trace of its own
 
@@ -173,13 +173,13 @@ public:
     virtual void record_anew() {}
     /// The graph does what was recorded anew.
     virtual void check_anew() {}
-    /// The program gives up its handles while the GPU works.
+    /// The program destroys its handles while the GPU works.
     virtual void give_up();
 
     World& world;
     Act& act;
     uint32_t* const open_word;
-    Stream stream;      // what looks look behind
+    Stream stream;      // looks wait for this stream
     gpo_stream_t on() const noexcept { return borrowed ? borrowed : stream.get(); }
     gpo_stream_t borrowed = nullptr;
 
@@ -211,7 +211,7 @@ class View {
 public:
     View(World& world, Site& site, Act& act) : world(world), site(site), act(act) {}
     virtual ~View() = default;
-    /// Before the operation: what may wait for the GPU.
+    /// Called before the operation: makes the calls that may wait for the GPU.
     virtual void before() {}
     /// The gate is closed, and so every look says "not yet".
     virtual void closed() = 0;

@@ -39,7 +39,7 @@ private:
     ResidentKernel resident_{world.gpu};
 };
 
-/// The gate is the host: a value that it signals.
+/// A stream that is held until the host signals a timeline value: this is the gate.
 class Held : public Site {
 public:
     Held(World& world, Act& act) : Site(world, act), timeline_(world.gpu.timeline(0, "gate")) {
@@ -59,7 +59,7 @@ protected:
     Timeline timeline_;
 };
 
-/// Held by its part of a collective, because another rank's stream is held.
+/// The stream is held by its part of a collective, because another rank's stream is held.
 class InGroup final : public Held {
 public:
     InGroup(World& world, Act& act) : Held(world, act), group_(world.group(world.devices.size())) {
@@ -90,7 +90,7 @@ private:
     std::vector<RankMemory> send_, receive_;
 };
 
-/// A stream that has learned a sequence of two kernels. The operation comes in place of the second.
+/// A stream that has learned a sequence of two kernels. The operation replaces the second kernel.
 class Learning final : public Plain {
 public:
     Learning(World& world, Act& act) : Plain(world, act, GPO_STREAM_LEARNS), first_(world.word()) {
@@ -347,7 +347,7 @@ private:
     Template before_;
 };
 
-/// In a function that something of the library calls.
+/// Inside a function that the library calls.
 class Inside : public Plain {
 public:
     Inside(World& world, Act& act) : Plain(world, act), caller_(world.gpu.stream("caller")) {}

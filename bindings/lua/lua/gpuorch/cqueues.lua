@@ -6,9 +6,9 @@
 --     gpu.spawn(controller, function() stream:await() print "done" end)
 --     assert(controller:loop())
 --
--- In a coroutine that the controller's own wrap() made await() works as well. An error in a coroutine is what loop()
--- returns; the next loop() goes on with the others. For each queue that a controller's coroutines wait for, one more
--- coroutine watches the descriptor and drains.
+-- await() also works in coroutines that the controller's own wrap() made. If a coroutine raises an error, loop()
+-- returns the error, and the next loop() continues the other coroutines. For each queue that a controller's coroutines
+-- wait for, an additional coroutine watches the descriptor and drains the queue.
 local cqueues = require "cqueues"
 local condition = require "cqueues.condition"
 local gpuorch = require "gpuorch"

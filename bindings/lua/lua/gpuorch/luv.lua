@@ -4,9 +4,9 @@
 --     gpu.spawn(function() stream:await() print "done" end)
 --     uv.run()
 --
--- The queues that coroutines wait for are watched by their descriptors. Pipelines' callbacks and log lines run then, too.
--- An error in a coroutine is an error in a callback of luv's, which ends the process with a traceback. So does Ctrl-C,
--- which an interpreter turns into an error where Lua runs next.
+-- luv watches the descriptors of the queues that coroutines wait for. Callbacks of pipelines run then, and log lines
+-- are delivered. An error in a coroutine is an error in a callback of luv's, which ends the process with a traceback.
+-- Ctrl-C has the same effect: an interpreter raises it as an error where Lua runs next.
 local uv = require "luv"
 local gpuorch = require "gpuorch"
 

@@ -9,7 +9,7 @@
 namespace gpo {
 
 struct Diagram {
-    /// By what a node does, for its colour.
+    /// What a node does: decides its colour.
     enum class Look : uint8_t { kernel, copy, fill, host_call, event, comparison, conditional, other };
     struct Node {
         uint32_t number = 0;  // in its template or body, from 1

@@ -17,7 +17,7 @@ public:
     LayeredPlaces places();
 
 private:
-    // A node's box, or a line that passes a layer.
+    // The place of a node's box, or of a line that crosses the layer.
     struct Slot {
         uint32_t layer = 0;
         int width = 0, height = 0;

@@ -1,8 +1,8 @@
 // Places for the boxes of a graph and lines between them, layer by layer from above.
 //
-// A node's *layer* is the length of the longest way to it. A line that passes layers has a *slot* of its own in each,
-// as a box has: so no line crosses a box. Between two layers lines only curve from slot to slot. Lines that begin at
-// one box share slots.
+// A node's *layer* is the length of the longest path to the node. A box has a *slot* in its layer, and a line has a
+// slot in each layer that it crosses, so no line crosses a box. Between two layers a line curves from slot to slot.
+// Lines that begin at the same box share slots.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct LayeredPlaces {
         int x, y;
     };
     std::vector<Point> nodes;  // upper left corners
-    /// By edge: from the lower edge of a box to the upper edge of another, in turn straight down and in a curve.
+    /// A line for each edge, from the bottom of a box to the top of another. Straight and curved pieces alternate.
     std::vector<std::vector<Point>> lines;
     LayeredGraph::Size size;
 };

@@ -123,7 +123,7 @@ Candidate while_template(const Facts& facts) {
     out.round.kernels += now.waits * std::max(0.0, turn - node) * out.round.beside;
     out.round.calls = 1;
     out.round.call_ns = of(facts.costs.graph_launch_ns) + now.calls / now.waits * kGraphNodeHost;
-    // A round of one turn is a turn of a loop over rounds.
+    // If a round has a single wait, the while node runs all rounds, one in each iteration, and the host doesn't wait.
     out.round.waits = now.waits < 2 ? 0 : 1;
     out.round.lead_ns = 0;
     out.round.events = 0;

@@ -214,7 +214,8 @@ double turns_of(uint64_t tasks, const Plan& plan, const Machine& machine) noexce
     return static_cast<double>(tasks) / batch / machine.all_workers();
 }
 
-/// The factor that unequal workers cost. Workers that come back for more even it out, the better the more turns.
+/// The factor by which unequal workers lengthen the time. It falls with the number of batches that each worker claims,
+/// because faster workers claim more.
 double unevenness(uint64_t tasks, const Plan& plan, const Machine& machine) noexcept {
     if (is_fixed(plan)) return machine.uneven;
     return 1 + (machine.uneven - 1) * std::min(1.0, 2 / turns_of(tasks, plan, machine));

@@ -67,8 +67,8 @@ struct Plan {
     bool late = false;           // with `claimed`
 };
 
-/// Nanoseconds from the first task's begin to the last task's end. Up to a few hundred thousand tasks or batches that
-/// workers come back for are simulated one by one; larger numbers are estimated from sums. Throws std::bad_alloc.
+/// Nanoseconds from the first task's begin to the last task's end. Plans with at most 2^18 batches (blocks, for a grid)
+/// are simulated, and so are chunks and strides; otherwise the time is estimated from sums. Throws std::bad_alloc.
 double makespan(const TaskCosts& costs, const Plan& plan, const Machine& machine);
 
 }  // namespace gpo::advice

@@ -1,5 +1,5 @@
-// A round of a workload: the host's submissions, the GPU's work, the waits between both; and the time of all. A form of
-// work is a change of a round.
+// A round of a workload: the host's submissions, the GPU's work, the waits in between, and the time that all take. A
+// form of work changes a round.
 #pragma once
 
 #include "gpuorch/advice.h"

@@ -19,7 +19,7 @@ struct TaskAdvice {
     std::string tried;    // "static chunks 1.9 ms, strided 1.5 ms, claimed by 1: 1.2 ms"
 };
 
-/// `costs`: complete. Throws Failure(GPO_INVALID_ARGUMENT) that names a figure which can't be, and std::bad_alloc.
+/// `costs`: complete. Throws Failure(GPO_INVALID_ARGUMENT) that names an impossible figure, and std::bad_alloc.
 TaskAdvice advise_tasks(const gpo_workload& workload, const gpo_costs& costs);
 
 }  // namespace gpo::advice

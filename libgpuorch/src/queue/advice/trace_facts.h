@@ -1,8 +1,8 @@
 // How a GPU spent its time in a trace.
 //
-// A GPU is *idle* between its first and its last work while none of its engines works. Idle time is counted by the
-// host's activity meanwhile: as *serialising* calls if there are any, else as *launching*, else as *waiting* for the
-// GPU, else as other work of the *host*. Idle time with the next work already submitted is *queued*.
+// A GPU is *idle* between its first and its last work while none of its engines works. The host's activity at that time
+// decides how idle time counts: as *serialising* if the host makes a serialising call, else as *launching*, else as
+// *waiting* for the GPU, else as other work of the *host*. Idle time with the next work already submitted is *queued*.
 #pragma once
 
 #include <vector>

@@ -252,7 +252,7 @@ void Scheduler::stop_quietly() noexcept {
         const Ref<scheduler::Run> run = newest();
         if (run && !run->ended()) ask(*run, Mode::stop);
     } catch (const std::exception&) {
-        // The context is lost, or the driver refuses: then nothing reaches the kernel.
+        // The context is lost, or the driver refuses the write. The request doesn't reach the kernel.
     }
 }
 

@@ -189,8 +189,9 @@ impl<T: Task, A: Answer> Tenant<T, A> {
     }
 
     /// How many places of the ring the tenant may take at a time, and the completion queue that gets an entry for each
-    /// answer, with the task's number and the answer's status. `None`, the initial state: all places, and no queue.
-    /// Answers that have bytes are still to be [taken](Self::take); an answer of the type `()` is taken with its entry.
+    /// answer, with the task's number and the answer's status. Initially both are `None`: the tenant may take all
+    /// places, and has no completion queue. Answers that have bytes are still to be [taken](Self::take); an answer of
+    /// the type `()` is taken with its entry.
     ///
     /// [`ErrorKind::InvalidArgument`]: the limit is above the ring's capacity. [`ErrorKind::InvalidState`]: the tenant
     /// has unanswered tasks, or answers that weren't taken. [`ErrorKind::NotSupported`]: the ring was made without
