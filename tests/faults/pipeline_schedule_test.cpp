@@ -201,7 +201,7 @@ public:
         REQUIRE_OK(gpo_executor_create(runtime_, nullptr, &executor_));
         REQUIRE_OK(gpo_arena_create(devices_.front(), nullptr, &arena_));
         REQUIRE_OK(gpo_timeline_create(runtime_, nullptr, &rig_.never));
-        data_.reserve(1);   // of no bytes it has an address all the same
+        data_.reserve(1);   // so that data() isn't NULL, even if there are no bytes
         data_.resize(draw(8) ? draw(12 * kChunk) : draw(3) * kChunk);
         for (uint8_t& byte : data_) byte = static_cast<uint8_t>(rig_.random());
         memory_.reserve(1);
