@@ -185,7 +185,7 @@ TEST_CASE("device launches: a graph launches itself as its tail, once in a run, 
     CHECK(rig.answers[1] == kLimitExceeded);
     CHECK(rig.answers[2] == kLimitExceeded);
     CHECK(current[0] == exec.number());
-    // In a graph that kernels can't launch there is nothing to launch.
+    // In a graph that kernels can't launch, the kernel's current graph is 0, and launching it fails.
     Made plain(rig);
     rig.kernel(plain, {}, again, rig.word(1), 2u, rig.answers.address(), current.address());
     Executable(rig, plain).launch();
@@ -268,7 +268,7 @@ TEST_CASE("device launches: a graph has to be uploaded, or launched by the host,
     second.launch();
     CHECK(run(second) == 1);
 
-    // Changed parameters reach kernels with the next upload.
+    // When kernels launch a graph, changed parameters take effect only after the next upload.
     CUDA_KERNEL_NODE_PARAMS parameters{};
     RAW_OK(rig.cu.cuGraphKernelNodeGetParams(node, &parameters));
     uint64_t word = rig.word(0);
