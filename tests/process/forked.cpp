@@ -55,7 +55,7 @@ struct Busy : Opened {
         EXPECT_OK(gpo_pipeline_notify(pipeline, queue, 3));
     }
 
-    /// All of it is still there, and ends well.
+    /// Checks that all this work completes, and ends it.
     void end() {
         EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(stream));
         EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(held));
