@@ -153,7 +153,7 @@ private:
     uint64_t ticks_;          // see clock()
     uint32_t parked_, used_;  // stacks with a fiber to be used again; stacks in use or parked
     std::array<Warp, 32> warps_;
-    // A barrier's data of all threads lie close together: no thread's own cache line is read.
+    // Data that barriers need for all threads, in compact arrays: barriers don't read the threads' own cache lines.
     std::array<uint16_t, 1024> slot_of_;
     std::array<FiberContext, 1024> contexts_;     // of each slot: where it goes on
     std::array<uint16_t, 1024> free_slots_;  // [0, parked_)

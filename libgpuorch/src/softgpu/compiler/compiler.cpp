@@ -71,7 +71,7 @@ bool can_be_run(const std::string& path) {
 }
 
 std::string in_path(const std::string& name) {
-    // Absolute, since it runs in another folder than ours.
+    // Make the path absolute, because the compiler runs in another folder.
     const auto whole_path = [](const std::string& path) {
         std::error_code error;
         const std::filesystem::path whole = std::filesystem::absolute(path, error);
