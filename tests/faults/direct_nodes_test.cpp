@@ -1,5 +1,5 @@
-// Nodes that are added by themselves to recordings without a capture of the driver: conditionals and their bodies, and
-// all other kinds; and how such a recording goes on in a capture.
+// Nodes that the caller adds individually to recordings without a capture of the driver: conditional nodes with their
+// bodies, and all other kinds. Also tests how such a recording continues in a capture.
 #include <array>
 #include <atomic>
 #include <chrono>
