@@ -160,7 +160,8 @@ TEST_CASE("conditional nodes: bodies have conditional nodes, child graphs, copie
     const auto outer = rig.condition(graph, 1), inner = rig.condition(graph);
     const ConditionalNode each = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
     const CUgraph body = each.bodies[0];
-    // Runs as often as word 0 says: word 2 is set to 4, an inner loop counts it down, then the child runs once.
+    // The outer loop runs word 0 times. Each time it sets word 2 to 4, counts word 2 down to 0 in an inner loop, and
+    // then runs the child graph once.
     CUgraphNodeParams four{};
     four.type = CU_GRAPH_NODE_TYPE_MEMSET;
     four.memset = {rig.word(2), 0, 4, 4, 1, 1, rig.context};
@@ -280,7 +281,7 @@ TEST_CASE("conditional nodes: a kernel outside sets a body's condition, the hand
     const auto outer = rig.condition(graph, 1);
     const CUgraphNode decider = rig.kernel(graph, {}, rig.set_to_word, outer, rig.word(0));
     const ConditionalNode loop = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_IF, 1, {decider});
-    // The body's conditional node has a handle of the body's graph.
+    // The conditional node in the body uses a condition that belongs to the body's graph.
     const auto inner = rig.condition(loop.bodies[0]);
     const ConditionalNode branch = conditional(rig, loop.bodies[0], inner, CU_GRAPH_COND_TYPE_IF, 1);
     rig.kernel(branch.bodies[0], {}, rig.add, rig.word(1), 1u);
