@@ -435,7 +435,7 @@ void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_OK(gpo_event_notify(event, a.queue, 9));
     std::chrono::steady_clock::time_point killed;
     std::thread killer([&] {
-        while (!is_asleep(getpid())) std::this_thread::yield();   // the first thread: it waits for the event
+        while (!is_asleep(getpid())) std::this_thread::yield();   // until the main thread waits for the event
         killed = std::chrono::steady_clock::now();
         partner.kill_it();
     });
