@@ -842,7 +842,7 @@ void restored_buckets(Attempt& a) {
         made.bytes = kWords * sizeof(uint32_t);
         return made;
     }();
-    // Where an order between streams failed, the warm-up isn't in that of this stream.
+    // Wait for the device: if ordering the streams has failed, the warm-up's work isn't ordered with this stream.
     if (!TWICE(a, gpo_device_wait(a.device, kPatience))) return;
     const bool copied = TWICE(a, gpo_copy_batch(parts.stream, &back, sizeof back, 1));
     if (!TWICE(a, gpo_stream_wait(parts.stream, kPatience)) || spoiled || a.shuts_down()) return;
