@@ -1,5 +1,5 @@
-// Graphs by the driver's own calls, for tests: words in device memory, kernels that change them, owners of graphs and
-// of executables.
+// Helpers for tests of graphs made by direct driver calls: words in device memory, kernels that change them, and owners
+// of graphs and executable graphs.
 #pragma once
 
 #include <utility>
