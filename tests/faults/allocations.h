@@ -1,6 +1,6 @@
 // Host allocations that fail on request: operator new, and malloc where no sanitizer replaces it, of the whole program.
-// They fail on the thread that called arm(), only inside calls of the library, or on the threads that the library has
-// started. To find the latter, the program is linked with --wrap=pthread_create.
+// They fail either on the thread that called arm(), inside calls of the library, or on threads that the library has
+// started. The program is linked with --wrap=pthread_create, in order to identify those threads.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ uint64_t disarm() noexcept;
 /// How many have failed since arm().
 uint64_t failed() noexcept;
 
-// Does the same for all threads of the library together: the k-th allocation fails, and all in the next `spell_ns` real
-// nanoseconds. A spell ends, because the library retries some steps until memory is available. Which allocation is the
-// k-th differs from run to run.
+// The same for all threads of the library together: the k-th allocation fails, and all allocations in the next
+// `spell_ns` nanoseconds of real time. This time is limited, because the library retries some steps until memory is
+// available. Which allocation is the k-th differs from run to run.
 void arm_threads(uint64_t kth, uint64_t spell_ns) noexcept;
 uint64_t disarm_threads() noexcept;
 uint64_t failed_on_threads() noexcept;

@@ -35,7 +35,7 @@ public:
 private:
     void watch() {
         std::unique_lock guard(lock_);
-        // Second by second: a minute in which the machine or this program was suspended counts as one second.
+        // Wait in steps of a second: time during which the machine or this program is suspended counts as one step.
         for (int second = 0; second < 60; ++second)
             if (changed_.wait_for(guard, std::chrono::seconds(1), [this] { return done_; })) return;
         std::fprintf(stderr, "hangs: %s\n%s\n", what_.c_str(), trouble_.where().c_str());

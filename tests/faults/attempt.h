@@ -1,8 +1,8 @@
-// A run of a scenario under some trouble, and the checks that hold under any trouble.
+// An attempt runs a scenario while faults are injected (*trouble*), and checks what must hold under any faults.
 //
-// A scenario is a straight walk through a part of the API. Each step may fail, with a status other than GPO_INTERNAL;
-// the scenario then goes on as well as it can. Accepted work completes exactly once, and nothing hangs. When the
-// trouble is over, the same runtime works, unless its device is lost, and can be shut down.
+// A scenario is a sequence of calls to a part of the API. Each step may fail, with any status except GPO_INTERNAL. The
+// scenario then continues as far as it can. Accepted work must complete exactly once, and nothing may hang. When the
+// trouble has ended, the runtime must work again, unless its device is lost, and it must be possible to shut it down.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ namespace gpo::test {
 /// A fault that is injected during an attempt.
 struct Trouble {
     std::string name;                        // for messages
-    std::function<void()> begin = [] {};     // from here on it may happen
-    std::function<void()> end = [] {};       // and no longer
+    std::function<void()> begin = [] {};     // starts injecting the fault
+    std::function<void()> end = [] {};       // stops injecting it
     std::function<bool()> happened = [] { return false; };
     std::function<void(const char*)> after = [](const char*) {};   // called with the text of each step and question
     std::function<bool()> shuts_down = [] { return false; };   // a shutdown has begun beside the scenario
@@ -49,12 +49,12 @@ public:
 
     /// Runs a step that should succeed. Returns false if it failed, which is allowed during trouble.
     bool step(const char* text, const std::function<gpo_status()>& call);
-    /// Runs a step for which an answer (status below 10) is as good as success.
+    /// Like step(), but statuses below 10, such as GPO_TIMEOUT, also count as success.
     bool ask(const char* text, const std::function<gpo_status()>& call);
 
-    /// Puts a mark on the stream, which has to come out of the queue exactly once.
+    /// Puts a mark on the stream. finish() checks that its entry comes out of the queue exactly once.
     bool notify(gpo_stream_t stream);
-    /// For marks by other functions: the number to pass, and the note that it was accepted.
+    /// For marks that other functions make: next_mark() gives the number to pass, and accepted() registers the mark.
     uint64_t next_mark() { return ++marks_; }
     void accepted(uint64_t mark);
     /// Takes all entries that are in the queue.
@@ -67,7 +67,7 @@ public:
     bool memory_may_be_out() const { return trouble_.no_memory; }
     /// The runtime may be shut down meanwhile.
     bool shared() const { return shared_; }
-    /// A shutdown has begun: what was held may have been cancelled, and the host must not touch the runtime's memory.
+    /// Whether a shutdown has begun: held work may have been cancelled, and the runtime's memory must not be accessed.
     bool shuts_down() const { return trouble_.shuts_down(); }
 
 private:
@@ -87,13 +87,13 @@ private:
 struct Scenario {
     const char* name;
     void (*run)(Attempt&);
-    uint64_t most = UINT64_MAX;    // faults of a kind that are tried, spread over all there are
+    uint64_t most = UINT64_MAX;    // how many faults of each kind are tried, spread evenly over all possible ones
     uint64_t most_in_full = UINT64_MAX;   // the same under --full
-    bool compiles = false;         // each time, by a compiler, which takes as long as everything else together
-    bool makes_groups = false;     // of CUDA devices: with NCCL, which has threads of its own
+    bool compiles = false;         // each run starts a compiler, which takes as long as all other steps together
+    bool makes_groups = false;     // makes groups of devices; on CUDA these use NCCL, which has its own threads
 };
 
-/// All of them: together they call every exported function.
+/// All scenarios. Together they call every exported function.
 const std::vector<Scenario>& scenarios();
 
 /// Runs one scenario with one trouble. After a minute, prints both and aborts the program. `attempted`, unless NULL, is

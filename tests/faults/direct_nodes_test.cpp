@@ -1,5 +1,5 @@
-// Nodes that are added by themselves to recordings without a capture of the driver: conditionals and their bodies, and
-// all other kinds; and how such a recording goes on in a capture.
+// Nodes that the caller adds individually to recordings without a capture of the driver: conditional nodes with their
+// bodies, and all other kinds. Also tests how such a recording continues in a capture.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -47,8 +47,9 @@ struct NodesRig : DirectRig {
         return node;
     }
     void put_add(gpo_stream_t of, uint32_t word, uint32_t by) { CHECK_OK(launch(of, add, 1, 1, at(word), by)); }
-    /// word 0: 1. If word 0 is `when`, word 1: 7. While word 2 < 3: word 2 += 1 and word 3: its old value * 3 + `by`,
-    /// and if word 2 is 2, word 4 += 5. At last word 1: its value * 3 + word 0's step.
+    /// Records a step that sets word 0 to 1, an if on word 0 == `when` that sets word 1 to 7, and a while on word 2 < 3
+    /// that adds 1 to word 2, sets word 3 to 3 * word 3 + `by`, and, if word 2 is 2, adds 5 to word 4. A last step sets
+    /// word 1 to 3 * word 1 + its own number.
     void record_both(gpo_template_t recorded, uint32_t when, uint32_t by) {
         Template then, body, inner;
         begin(recorded);
@@ -576,7 +577,7 @@ TEST_CASE("direct: a capture that breaks while a recording enters it takes the b
         g_table = &pin->table();
         g_captured = pin->native();
     }
-    // The call that isn't allowed in a capture comes between the calls of the library.
+    // The hook makes a call that breaks the capture, between two driver calls of the library.
     driver_faults::arm({Function::cuEventCreate, UINT64_MAX, CUDA_SUCCESS, false, [](Function, uint64_t) noexcept {
                             static_cast<void>(g_table->cuStreamSynchronize(g_captured));
                         }});

@@ -1,5 +1,5 @@
-// Recordings without a capture of the driver: what the driver is called for, what comes out, and how a recording goes on
-// in a capture where only the driver can record.
+// Recordings without a capture of the driver: which driver calls they make, their results, and how a recording
+// continues in a capture when only the driver can record the next call.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -120,7 +120,7 @@ TEST_CASE("direct: a stream whose native handle is asked for in a recording goes
         CHECK(captures() == 0);
         const CUstream native = rig.native(of_joined ? rig.side : rig.on);
         CHECK(captures() == 1);
-        // Work of others lies where the stream was, and an event recorded before names what it named.
+        // The other library's work follows the stream's last node. An event that was recorded earlier is unchanged.
         rig.fill_natively(native, 5);
         rig.put_step(rig.on, 0, 2);
         if (of_joined) CHECK_OK(gpo_stream_wait_stream(rig.on, rig.side));
@@ -281,7 +281,7 @@ TEST_CASE("direct: a stream for whose work the first stream doesn't wait spoils 
     CHECK_OK(gpo_stream_wait(rig.on, kPatience));
     CHECK(rig.word(1) == 0);
     CHECK(rig.word(2) == 3);
-    // A stream that joined and was given nothing spoils nothing.
+    // A stream that joined the recording without getting work doesn't make the recording fail.
     rig.begin(recorded);
     rig.put_step(rig.on, 0, 1);
     rig.fork();
@@ -396,7 +396,7 @@ TEST_CASE("direct: a kernel whose handle is destroyed stays with the recording")
     rig.begin(recorded);
     CHECK_OK(launch(rig.on, rig.kernel_that_goes("gone"), 1, 1, rig.at(5)));
     CHECK_OK(gpo_template_end(recorded));
-    // A module that nobody uses is unloaded, and only that one.
+    // Only the module that is no longer used is unloaded.
     rig.kernel_that_goes("later");
     for (int64_t waited = 0; driver_calls::count(Function::cuModuleUnload) == 0 && waited < kPatience; waited += 1'000'000)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -444,7 +444,7 @@ TEST_CASE("direct: a recording of a blocking stream leaves the legacy stream alo
 }
 
 TEST_CASE("direct: a recording in which the driver refuses to begin the capture fails, and the streams go on") {
-    // Every call of the move into a capture, one at a time, until the move succeeds.
+    // Make each driver call of the switch to a capture fail, one at a time, until the switch succeeds.
     const Function functions[] = {Function::cuStreamBeginCapture, Function::cuStreamGetCaptureInfo,
                                   Function::cuGraphAddNode,       Function::cuEventCreate,
                                   Function::cuEventRecord,        Function::cuStreamWaitEvent,

@@ -35,7 +35,7 @@ Exporter start() {
     for (char** each = environ; *each; ++each) variables.push_back(*each);
     variables.push_back(own.data());
     variables.push_back(nullptr);
-    // Started by a shell, which ends: tests find no child of this process.
+    // A shell starts the exporter and ends, so that the exporter is no child of this process: tests check for children.
     std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     char shell[] = "/bin/sh", command[] = "-c", script[] = "\"$0\" \"$1\" &";
     char only[] = "--test-case=another process exports memory and an event";

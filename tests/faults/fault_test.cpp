@@ -1,4 +1,5 @@
-// Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
+// Each allocation and each driver call fails in turn, first alone, then together with all later ones. Devices are lost
+// at every step.
 // GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay a failure: one scenario, its k-th call. (On the library's
 // own threads the k-th allocation may differ in the replay; the failure names the thread and the place.)
 #include <unistd.h>
@@ -123,8 +124,8 @@ std::vector<CUresult> codes(std::span<const CUresult> which, size_t& turn, bool 
     return {which[turn++ % which.size()]};
 }
 
-/// Loses the device at that driver call: for one call, and for all later calls. After the second walk the device is lost
-/// again, with another code; the recorded error stays the same.
+/// Makes the k-th driver call report that the device is lost: only this call, then also all later calls. After the
+/// second walk another code is reported, but the recorded error must stay the same.
 void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
     Trouble once = driver_trouble(kth, first, false);
     once.name += " (lost)";
@@ -200,7 +201,7 @@ TEST_CASE("no memory on the library's own threads, once or for a while: nothing 
     if (!std::getenv("GPUORCH_TEST_SCENARIO")) CHECK(happened > 10);
 }
 
-/// A trace that begins where no memory is missing any more; each time before that it doesn't, and `look` looks.
+/// Starts a trace while allocation k fails, for increasing k, until the start succeeds. Calls `look` after failures.
 template <class Look>
 void trace_at_last(gpo_runtime_t runtime, const std::string& path, const Look& look) {
     auto options = sized<gpo_trace_options>();
@@ -362,7 +363,7 @@ TEST_CASE(
             allocations::disarm();
             CHECK_OK(destroyed);
             CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
-            // The piece keeps arena or pool, that the context, and the context its device's threads.
+            // The piece holds its arena or pool, which holds the context, which holds its device's threads.
             for (int looks = 0; threads_of_process() != before && looks < 3000; ++looks) usleep(1000);
             REQUIRE(threads_of_process() == before);
         }

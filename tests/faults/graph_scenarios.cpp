@@ -1,4 +1,4 @@
-// Graphs under faults: accepted work has run, once, with its values, and nothing else has run.
+// Graphs under faults: all accepted work runs once, with the right values, and no other work runs.
 #include "faults/graph_scenarios.h"
 
 #include <array>
@@ -18,7 +18,7 @@ constexpr uint32_t kWords = 8;
 /// Objects that all scenarios of this file need.
 struct Parts {
     explicit Parts(Attempt& a) : a(a) {}
-    /// Memory goes with the runtime where something may still use it.
+    /// Frees the memory, unless work may still use it; the runtime's shutdown frees it then.
     ~Parts() {
         if (!stream || !other || gpo_stream_wait(stream, kPatience) || gpo_stream_wait(other, kPatience)) return;
         if (words) gpo_arena_free(arena, words);
@@ -85,7 +85,7 @@ gpo_template_statistics statistics_of(Attempt& a, gpo_template_t of) {
     return out;
 }
 
-/// Both pictures of a template, which are whole or not there.
+/// Draws a template in both formats. Each picture must be complete, or absent.
 void draw(Attempt& a, gpo_template_t of) {
     std::vector<char> room(1 << 16);
     for (const uint32_t format : {GPO_PICTURE_DOT, GPO_PICTURE_SVG}) {
@@ -97,8 +97,8 @@ void draw(Attempt& a, gpo_template_t of) {
     }
 }
 
-/// Host nodes that ran, one count for each attempt: where a stream has failed, they may run after the end of the
-/// runtime.
+/// Counts of host nodes that ran, one for each attempt: after a stream's failure, host nodes may run even after the end
+/// of the runtime.
 std::atomic<uint64_t>& fresh_count() {
     static std::deque<std::atomic<uint64_t>> counts;
     return counts.emplace_back(0);
@@ -176,7 +176,7 @@ private:
     bool whole_ = true;
 };
 
-/// Puts on both streams what a template is to have: a kernel, and beside it a fill, and then a copy of both.
+/// Puts the template's work on both streams: a kernel and, concurrently, a fill, and then a copy of both results.
 gpo_status put_on_streams(Parts& parts, gpo_template_t recorded, uint32_t value, bool twice) {
     const auto step = [&](gpo_status status) {
         if (status != GPO_SUCCESS) throw status;
@@ -212,7 +212,7 @@ gpo_status put_on_streams(Parts& parts, gpo_template_t recorded, uint32_t value,
     }
 }
 
-/// A recording that is discarded where anything of it fails.
+/// Records a template, and discards the recording if any step fails.
 gpo_status record(Parts& parts, gpo_template_t recorded, uint32_t value, bool twice = false) {
     if (const gpo_status status = gpo_template_begin(recorded, parts.stream); status != GPO_SUCCESS) return status;
     const gpo_status status = put_on_streams(parts, recorded, value, twice);
@@ -222,7 +222,7 @@ gpo_status record(Parts& parts, gpo_template_t recorded, uint32_t value, bool tw
     return status;
 }
 
-/// Whether all work on both streams has run, and the host may look at what it has left.
+/// Waits for both streams. True if all work has run, and the host may read the results.
 bool wait(Parts& parts) {
     return TWICE(parts.a, gpo_stream_wait(parts.stream, kPatience)) &&
            TWICE(parts.a, gpo_stream_wait(parts.other, kPatience)) && !parts.a.shuts_down();
@@ -413,7 +413,7 @@ void launched_events(Attempt& a) {
         if (a.failures() == failures) ASK(a, gpo_event_query(which));
     };
     if (TWICE(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0))) reached(event);
-    // A stream waits for a held launch, which a record on another stream then overtakes.
+    // A stream waits for the event, which a held launch will record. Meanwhile another stream records the event first.
     const bool held = TWICE(a, gpo_stream_wait_timeline(parts.stream, go, 1));
     STEP(a, gpo_template_launch(built, parts.stream, nullptr, 0, 0));
     STEP(a, gpo_stream_wait_event(parts.other, event));
@@ -427,7 +427,7 @@ void launched_events(Attempt& a) {
     if (held && !TWICE(a, gpo_timeline_signal(go, 1))) return;
     wait(parts);
     reached(event);
-    // A recording in which the event is a node.
+    // Records a template in which waiting for the event and recording the event are nodes.
     const auto record_nodes = [&] {
         if (const gpo_status status = gpo_template_begin(recorded, parts.stream)) return status;
         gpo_status status = gpo_stream_wait_event(parts.stream, external);
@@ -548,7 +548,7 @@ void templates_made_anew(Attempt& a) {
     Timeline go;
     if (!TWICE(a, gpo_template_create(a.device, nullptr, made.out()))) return;
     if (!TWICE(a, gpo_timeline_create(a.runtime, nullptr, go.out()))) return;
-    // At first `changed` is a value, and there is a loop that never runs.
+    // In the first version `changed` is a value, and the loop never runs.
     const auto make = [&](bool anew, uint32_t value) {
         if (!TWICE(a, gpo_template_clear(made))) return false;
         Builder build(parts, made);
@@ -763,7 +763,7 @@ void conditional_templates(Attempt& a) {
     }
     if (TWICE(a, gpo_graph_launch(beside, parts.stream)) && wait(parts) && set_beside)
         CHECK(parts.seen() == std::array<uint32_t, 2>{0, 9});
-    // All of it as a child, in the body of an if that was recorded with an if inside.
+    // The whole template becomes a child graph, in the body of an if that was recorded and contains an if.
     composed(parts, made);
     bind_to_kernels(parts, deciding);
     recorded_loops(parts);
@@ -842,7 +842,7 @@ void restored_buckets(Attempt& a) {
         made.bytes = kWords * sizeof(uint32_t);
         return made;
     }();
-    // Where an order between streams failed, the warm-up isn't in that of this stream.
+    // Wait for the device: if ordering the streams has failed, the warm-up's work isn't ordered with this stream.
     if (!TWICE(a, gpo_device_wait(a.device, kPatience))) return;
     const bool copied = TWICE(a, gpo_copy_batch(parts.stream, &back, sizeof back, 1));
     if (!TWICE(a, gpo_stream_wait(parts.stream, kPatience)) || spoiled || a.shuts_down()) return;

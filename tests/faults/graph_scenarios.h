@@ -7,7 +7,7 @@ namespace gpo::test {
 
 /// A template of nodes of every kind with another as its child, its parameters, and graphs with values.
 void built_templates(Attempt& a);
-/// Recordings of two streams, as transactions, and what becomes of graphs when their template is recorded anew.
+/// Recordings of two streams, which succeed completely or have no effect, and updates of graphs after a new recording.
 void recorded_templates(Attempt& a);
 /// A template with a loop, made anew without the loop while a launch is held.
 void templates_made_anew(Attempt& a);
@@ -21,9 +21,9 @@ void imported_templates(Attempt& a);
 void calling_host_nodes(Attempt& a);
 /// Events that launches record, held launches among them, and events as nodes of a recording.
 void launched_events(Attempt& a);
-/// Memory that a template owns, and that another template keeps.
+/// Memory that a template owns, and to which another template holds a reference.
 void template_memory(Attempt& a);
-/// Nodes that allocate and free, and others between them.
+/// Nodes that allocate and free memory, and nodes between them that use it.
 void allocating_templates(Attempt& a);
 /// Conditional nodes with bodies, several graphs of them, and a graph that kernels may launch.
 void conditional_templates(Attempt& a);

@@ -1,4 +1,4 @@
-// Graphs that decide and launch on the device: once they are instantiated they take no memory of the host.
+// Graphs with conditional nodes and launches by kernels: running them allocates no host memory.
 #include <vector>
 
 #include "faults/allocations.h"

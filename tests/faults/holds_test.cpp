@@ -1,5 +1,5 @@
-// Frees of held memory while host memory runs out: a failed free has no effect, and an accepted free is done later,
-// however long the shortage lasts. The holder here stands for a graph template.
+// Frees of held memory while there is no host memory: a failed free has no effect, and an accepted free is done later,
+// no matter how long the shortage lasts. The holder of the memory takes the place of a graph template.
 #include <functional>
 
 #include "core/runtime.h"

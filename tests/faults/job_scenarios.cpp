@@ -220,8 +220,8 @@ private:
     const Setting setting_{"TMPDIR", folder_};
 };
 
-/// A C++ compiler with a memory: for the same text and arguments it copies the real compiler's output, so that a
-/// compile takes milliseconds. To the library it is any compiler.
+/// Wraps a C++ compiler and caches its output: for the same text and arguments it copies an earlier output, which takes
+/// milliseconds. The library can't distinguish it from another compiler.
 class Rememberer {
 public:
     Rememberer() : folder_("/tmp/gpuorch-test-rememberer-" + std::to_string(getpid())) {
@@ -256,7 +256,7 @@ private:
     const std::string folder_;
 };
 
-/// A folder for compiled kernels that has none at first.
+/// A new, empty folder for compiled kernels.
 class FreshCache {
 public:
     FreshCache() { fs::remove_all(path); }
@@ -321,7 +321,7 @@ void captured(Attempt& a, gpo_stream_t stream, gpo_kernel_t fill, uint64_t memor
     if (!driver) return;
     const auto& cu = driver->table;
     const auto captured = static_cast<CUstream>(native);
-    // The host's calls want the context; the library's leave what is current as it is.
+    // The host's driver calls need a current context. Calls of the library don't change the current context.
     const auto there = [&](const std::function<CUresult()>& call) {
         CUcontext popped = nullptr;
         const CUresult pushed = cu.cuCtxPushCurrent(static_cast<CUcontext>(context));
@@ -443,11 +443,11 @@ void families(Attempt& a) {
         !STEP(a, gpo_arena_allocate(arena, 64, 0, &pinned)))
         return;
     auto* const words = static_cast<uint32_t*>(pinned);
-    // Not by the host: a shutdown may have taken the memory back by now.
+    // Clear the words on the GPU: the host must not access them, because a shutdown may have freed them.
     const bool cleared = STEP(a, gpo_fill(stream, reinterpret_cast<uint64_t>(words), 0, sizeof *words, 3));
     uint64_t limit = 0;
     STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PENDING_LAUNCHES, &limit));
-    const uint32_t deep = 2, children = 4;   // of each parent: one, two of one grid, and a tail
+    const uint32_t deep = 2, children = 4;   // counts of each parent: 1, 2 by a grid of two blocks, and 1 by a tail
     const bool launched = STEP(a, launch(stream, parent, 1, 1, words, deep));
     a.notify(stream);
     const bool waited = ASK(a, gpo_stream_wait(stream, kPatience)) && gpo_stream_query(stream) == GPO_SUCCESS;

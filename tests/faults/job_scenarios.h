@@ -5,14 +5,14 @@
 
 namespace gpo::test {
 
-/// Files through a kernel into files, with times and a bound on pinned memory. No half-written file is left.
+/// A pipeline that reads files, runs a kernel and writes files, with times and a bound on pinned memory. No incomplete
+/// file may be left.
 void files(Attempt& a);
-/// Chunks and slots found by measuring; source and sink are callbacks.
+/// A pipeline whose source and sink are callbacks, and which finds sizes and numbers of chunks by measuring.
 void tuned_pipeline(Attempt& a);
-/// The compiler runs, in real time.
+/// Compiles without a cache: the real compiler runs.
 void compile_uncached(Attempt& a);
-/// A compile into an empty cache. The compiler copies output that it made before; the library does the same as for any
-/// compiler.
+/// Compiles with an empty cache and a fake compiler, which copies an earlier output of the real one.
 void compile_remembered(Attempt& a);
 /// Cooperative and clustered launches, held work, and work that the host captures.
 void launches(Attempt& a);

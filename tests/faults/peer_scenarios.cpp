@@ -17,7 +17,7 @@ struct Group {
     std::array<gpo_device_t, kRanks> devices{};
     Device second;
     std::array<Stream, kRanks> streams;
-    Stream resident;   // on the first device: with it the group's kernels are loaded early, or later if that fails
+    Stream resident;   // makes the library load the group's kernels early; if that fails, it loads them later
     std::array<Module, kRanks> modules;
     std::array<Kernel, kRanks> fill;
     Peers peers;
@@ -111,7 +111,7 @@ struct Group {
         return status;
     }
 
-    /// Whether all that was put on is done. Where a wait has failed, what comes next would have no order with it.
+    /// Whether all submitted work is done. If a wait has failed, later work would not be ordered after it.
     bool idle(Attempt& a) {
         bool all = true;
         for (const Stream& stream : streams) all = ASK(a, gpo_stream_wait(stream, kPatience)) && all;

@@ -1,7 +1,7 @@
-// Pipelines that end early, under explored schedules: by failure, by cancelling, because a side has enough, at a random
-// chunk and a random point of the schedule. Under every schedule, each chunk is taken once and in order, or not at all,
-// on either device. The result has the right count, the end is reported once, all buffers are given back, and the
-// pipeline can run again. GPUORCH_TEST_SEED=n replays one schedule.
+// Pipelines that end early, under explored schedules. A failure, a cancellation, the source or the sink ends the run,
+// at a random chunk and a random point of the schedule. On either device, chunks must be taken in order and at most
+// once. The counts must be right, the end must be reported once, all buffers must be returned, and the pipeline must
+// run again. GPUORCH_TEST_SEED=n replays one schedule.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -61,8 +61,8 @@ struct Account {
     const std::vector<uint8_t>* data = nullptr;
     bool has_output = true;
 
-    std::atomic<bool> reached{false};   // the end was brought about
-    bool over = false;                  // and reported
+    std::atomic<bool> reached{false};   // the run was made to end
+    bool over = false;                  // the end was reported
     uint64_t given = 0;
     uint64_t staged = 0, staged_bytes = 0, taken = 0, taken_bytes = 0;
     uint64_t progressed = 0;
@@ -76,7 +76,7 @@ struct Account {
 /// The user data of all callbacks.
 struct Rig {
     gpo_pipeline_t pipeline = nullptr;
-    gpo_timeline_t never = nullptr;   // signalled
+    gpo_timeline_t never = nullptr;   // is never signalled
     std::mt19937_64 random;
     Account* now = nullptr;
 
@@ -125,7 +125,7 @@ gpo_status enqueue(void* user, gpo_stream_t stream, const gpo_chunk* chunk) {
             account.expect(held == GPO_SUCCESS, "the stage's stream can't be held");
         }
     }
-    // Once another thread has cancelled the run, nothing goes behind what was held.
+    // After another thread has cancelled the run, the stream refuses work behind the held work.
     const gpo_status copied =
         gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
     if (copied == GPO_SUCCESS) {
@@ -201,7 +201,7 @@ public:
         REQUIRE_OK(gpo_executor_create(runtime_, nullptr, &executor_));
         REQUIRE_OK(gpo_arena_create(devices_.front(), nullptr, &arena_));
         REQUIRE_OK(gpo_timeline_create(runtime_, nullptr, &rig_.never));
-        data_.reserve(1);   // of no bytes it has an address all the same
+        data_.reserve(1);   // so that data() isn't NULL, even if there are no bytes
         data_.resize(draw(8) ? draw(12 * kChunk) : draw(3) * kChunk);
         for (uint8_t& byte : data_) byte = static_cast<uint8_t>(rig_.random());
         memory_.reserve(1);
@@ -470,7 +470,7 @@ private:
     }
 
     void second_run() {
-        // The first one's memory is ours again.
+        // The first run has ended, so its memory may be written.
         std::fill(memory_.begin(), memory_.end(), uint8_t{0x55});
         std::fill(pinned_out_, pinned_out_ + data_.size(), uint8_t{0x55});
         Account account;
@@ -534,7 +534,7 @@ private:
 TEST_CASE("a pipeline ends anywhere with exact accounts, under every schedule, and can be run again") {
     std::vector<int> reached(static_cast<size_t>(End::count));
     {
-        // The first walk finds leftovers of real threads, in the order of their ends, and can't be replayed.
+        // The first walk can't be replayed: it depends on the order in which earlier, real threads have ended.
         const gpo::host::Schedule schedule(0);
         Walk(0).run();
     }

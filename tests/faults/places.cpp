@@ -17,7 +17,7 @@ constexpr int kDepth = 64;
 constexpr uint64_t kCommon = 1;   // bit of a place
 
 std::array<std::atomic<uint64_t>, kMost> noted;
-thread_local int common_depth = 0;   // frames from the function with the Common down to the stack's end; 0: nowhere
+thread_local int common_depth = 0;   // stack frames from the Common's function to the outermost; 0: no Common is alive
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void note(uint32_t what, uint64_t number) noexcept {
     void* stack[kDepth];
     const int depth = backtrace(stack, kDepth);
     uint64_t hash = 0xcbf29ce484222325 ^ what;   // FNV-1a, by words
-    // Up to the function that has the Common: the frames of scenarios differ.
+    // Hash only frames inside the Common's function: the outer frames differ between scenarios.
     const int end = common_depth ? depth - common_depth + 1 : depth;
     for (int i = 1; i < end; ++i) hash = (hash ^ reinterpret_cast<uint64_t>(stack[i])) * 0x100000001b3;
     hash = (hash | 2) & ~kCommon;   // not 0

@@ -1,6 +1,6 @@
-// Where the calls of a scenario come from. Loops make the same call from the same place again and again, and such repeats
-// mostly fail in the same way: tests/run leaves them out, except for the first two and the last of each place. The calls
-// that open a runtime are the same in all scenarios, and are tried in the first one.
+// Where the calls of a scenario come from. Loops make the same call from the same place many times, and these repeats
+// usually fail in the same way. tests/run therefore tries only the first two and the last call of each place. The calls
+// that open a runtime are the same in all scenarios, and are tried only in the first scenario.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,8 @@ struct Recording {
     }
 };
 
-/// Returns when the driver has heard nothing for a while, and forgets what it heard. A question of the scanner's may
-/// still come later, where there is a stream for it to ask of: no test here takes it for a call's.
+/// Waits until no driver call was recorded for a while, and clears the record. If there is a stream, the scanner may
+/// still query the driver later; no test in this file mistakes such a query for one of a tested call.
 void wait_for_quiet() {
     uint64_t before;
     do {
@@ -48,7 +48,7 @@ std::set<std::string> functions_called() {
     return names;
 }
 
-/// Functions that ask, or that concern the calling thread alone and are undone by the call that made them.
+/// Functions that only query, or that change only the state of the calling thread, which the library's call restores.
 const std::set<std::string> kQuestions{"cuCtxGetId",
                                        "cuCtxGetCurrent",
                                        "cuCtxPushCurrent",

@@ -35,7 +35,7 @@ struct Recorder : Gpu {
         return status;
     }
 
-    /// Whether all of it has been put there. `lacks`: whether the recording lacks a piece then.
+    /// Puts the work on both streams. True if all calls succeeded. `lacks`: whether the recording is incomplete.
     bool put_on_streams(gpo_template_t recorded, bool& lacks) {
         const uint64_t address = words;
         uint32_t node = 0, empty = 0;
@@ -84,7 +84,8 @@ void give_out(gpo_stream_t stream) {
     REQUIRE_OK(gpo_stream_get_native(stream, &native));
 }
 
-/// How many calls of the driver fail in a recording, each once and then for ever from there on.
+/// Makes each call of this driver function fail during a recording, first alone, then with all later ones. Returns the
+/// number of failed recordings.
 uint64_t fail_each_call(Recorder& gpu, Function function) {
     uint64_t failures = 0;
     for (const bool for_ever : {false, true})

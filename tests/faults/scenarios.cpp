@@ -1,4 +1,4 @@
-// The scenarios: straight walks through the API, each through a part of it.
+// The scenarios: sequences of calls, each to a part of the API.
 #include "faults/attempt.h"
 #include "faults/exporter.h"
 #include "faults/graph_scenarios.h"
@@ -90,7 +90,7 @@ void devices(Attempt& a) {
     if (count > 1) untouched(second, STEP(a, gpo_device_open(a.runtime, &options, second.out())));
     if (second && peer.accessible) {
         STEP(a, gpo_device_enable_peer(a.device, second));
-        a.ask("disable", [&] {  // fails rightly where enabling did
+        a.ask("disable", [&] {  // must fail if enabling has failed
             const gpo_status status = gpo_device_disable_peer(a.device, second);
             return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
         });
@@ -132,7 +132,7 @@ void advice(Attempt& a) {
     close(file);
 }
 
-/// A stopped trace has whole lines only, under any fault.
+/// Checks that a stopped trace has only complete lines, whatever has failed.
 void check_lines(const std::string& path) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "r"), gzclose);
     if (!file) return;   // taken away: it couldn't be ended
@@ -171,7 +171,7 @@ void traces(Attempt& a) {
     std::vector<char> text(1 << 16);
     if (started) {
         STEP(a, gpo_trace_get_summary(a.runtime, text.data(), text.size(), nullptr));
-        a.ask("stop", [&] {  // a file that failed has failed; tried again there is nothing to stop
+        a.ask("stop", [&] {  // if a file has failed, a second attempt finds no trace to stop
             const gpo_status status = gpo_trace_stop(a.runtime);
             return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
         });
@@ -238,7 +238,7 @@ void events(Attempt& a) {
     ASK(a, gpo_event_query(end));
     STEP(a, gpo_event_wait(end, kPatience));
     int64_t time = 0;
-    // Never recorded where recording failed.
+    // If recording failed, the events were never recorded.
     a.ask("elapsed", [&] {
         const gpo_status status = gpo_event_get_elapsed(start, end, &time);
         return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
@@ -381,7 +381,7 @@ void queues(Attempt& a) {
     STEP(a, gpo_cq_destroy(queue.release()));
 }
 
-// Callbacks that were accepted, and how often they came.
+// Counts the callbacks that were accepted and the callbacks that were called.
 struct Owed {
     std::atomic<int> came{0};
     int accepted = 0;
@@ -469,8 +469,7 @@ void memory(Attempt& a) {
         STEP(a, gpo_arena_get_statistics(arena, &statistics));
         STEP(a, gpo_arena_destroy(arena.release()));
     }
-    // A page that no other attempt uses, nor anybody later: where the device is lost it stays registered with its
-    // driver.
+    // Each attempt maps a new page and never unmaps it: the page of a lost device stays registered with the driver.
     void* aligned = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(aligned != MAP_FAILED);
     if (STEP(a, gpo_host_register(a.device, aligned, 4096, 0)) && !STEP(a, gpo_host_unregister(a.device, aligned)))
@@ -706,7 +705,7 @@ void buckets(Attempt& a) {
     STEP(a, gpo_memory_free(a.device, memory));
 }
 
-// Memory that goes back to the driver only after resident work has ended, next to slow fills.
+// Frees memory, which returns to the driver only after resident work has ended, while slow fills run.
 void resident_work(Attempt& a) {
     if (!a.open()) return;
     Stream resident;
@@ -784,7 +783,7 @@ void answer_first_task(const uint64_t* handle) {
         __atomic_store_n(&answers[word], word == 0 ? posted[0] : uint64_t{1} << 32, __ATOMIC_RELEASE);
 }
 
-// Without a kernel, all posted tasks but one come back cancelled.
+// No kernel answers the queue: one task is answered by the host, and all other posted tasks are cancelled.
 void host_queues(Attempt& a) {
     if (!a.open()) return;
     Stream resident;
@@ -882,7 +881,7 @@ void schedulers(Attempt& a) {
     STEP(a, gpo_queue_destroy(ring.release()));
 }
 
-// A while, whose queue has no other scheduler.
+// A while node with the only scheduler of its queue.
 void looping_schedulers(Attempt& a) {
     if (!a.open()) return;
     auto ring_options = sized<gpo_queue_options>();

@@ -1,5 +1,5 @@
-// A runtime shuts down while the scenarios are under way in it, under explored schedules: at any step of any of them.
-// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_SEED=n run one again.
+// A runtime shuts down at any step of a scenario that runs in it, under explored schedules.
+// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_SEED=n replay one case.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace faults = gpo::driver::faults;
 
 namespace {
 
-/// The calls that were made when the runtime was shutting down, or had been: as far as they gave a failure.
+/// The calls that failed because the runtime was shutting down or had been shut down.
 using Refused = std::set<std::string>;
 
 /// "gpo_cq_wait" of "gpo_cq_wait(queue, kPatience)"; the text itself if it is no call.
@@ -40,7 +40,7 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
     Trouble trouble{.name = "the runtime shuts down"};
     trouble.begin = [&] {
         ender = gpo::host::Thread("ender", [&] {
-            // Soon, or when much has been done: a scenario has tens of crossings or thousands.
+            // Begin the shutdown early or late: scenarios have between tens and thousands of crossings.
             for (uint64_t i = 0; i < (seed * 131 % 2003 >> seed % 6); ++i) gpo::host::crossing();
             begun = true;
             ended = gpo_runtime_shutdown(runtime, kPatience);
@@ -124,7 +124,7 @@ TEST_CASE(
             options.source = "extern \"C\" __global__ void nothing() {}";
             compiled = gpo_module_compile(device, &options, &module);
         });
-        // Early turns shut down before the compiler starts, late ones when it may have ended.
+        // Some turns shut down before the compiler starts, others when it may already have ended.
         std::this_thread::sleep_for(std::chrono::milliseconds(turn % 4 * 60));
         const gpo_status ended = gpo_runtime_shutdown(runtime, kPatience);
         compiler.join();

@@ -1,5 +1,5 @@
-// The host captures a stream that the library knows, its own or a wrapped one. Recordable calls are recorded. Other
-// calls are refused before they reach the driver, so that the capture goes on and the stream stays usable.
+// The host captures a stream of the library, or a wrapped stream. Calls that can be recorded are recorded. Other calls
+// are refused before they reach the driver, so that the capture continues and the stream stays usable.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,8 +33,8 @@ struct Recorded : Gpu {
     }
 };
 
-/// The calling thread's driver calls since recorder::clear(), but for those that only ask: for the context, the
-/// thread's capture mode, whether a stream is captured, whose an address is.
+/// The calling thread's driver calls since recorder::clear(), except those that only query the context, the capture
+/// mode, the capture of a stream, or the owner of an address.
 std::set<std::string> effects() {
     const auto self = static_cast<uint32_t>(syscall(SYS_gettid));
     std::set<std::string> names;
@@ -63,8 +63,8 @@ std::string joined(const std::set<std::string>& names) {
     return text;
 }
 
-/// A driver in which the host, on another thread as it were, begins to capture a stream just before an event is
-/// recorded there.
+/// Wraps the driver: just before an event is recorded on a stream, begins to capture the stream, as another thread of
+/// the host might.
 struct Intruder {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
@@ -106,7 +106,7 @@ public:
         return raw_.cu().cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS &&
                status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     }
-    /// Ends it, and returns how many nodes it has recorded.
+    /// Ends the capture, and returns the number of recorded nodes.
     size_t end() {
         size_t nodes = 0;
         RAW_OK(raw_.cu().cuStreamEndCapture(stream_, &graph_));
@@ -174,8 +174,8 @@ gpo_copy piece(uint64_t destination, const void* source, uint64_t bytes) {
 struct Refused {
     const char* name;
     std::function<gpo_status()> call;
-    const char* culprit = "the captured one";   // in the message
-    std::set<std::string> elsewhere = {};       // driver calls that the call makes for other streams
+    const char* culprit = "the captured one";   // expected in the message
+    std::set<std::string> elsewhere = {};       // driver calls that it makes before it is refused, for other streams
 };
 
 /// Calls that a capture refuses, and their objects.
@@ -236,7 +236,7 @@ struct RefusedCalls {
         };
     }
 
-    /// Each is refused.
+    /// Makes each call during the capture: it must be refused.
     void make_during(HostCapture& capture) {
         auto before = sized<gpo_stream_info>();
         REQUIRE_OK(gpo_event_record(inside, stream));
@@ -255,7 +255,7 @@ struct RefusedCalls {
         REQUIRE_OK(gpo_fill(stream, memory, 7, 1, 4096));
         CHECK(capture.end() == 1);
     }
-    /// Each succeeds.
+    /// Makes each call after the capture: it must succeed.
     void make_after(bool wrapped) {
         REQUIRE_OK(gpo_event_record(inside, stream));
         REQUIRE_OK(gpo_timeline_signal(awaited, 1));
@@ -343,7 +343,7 @@ TEST_CASE("launches, copies, fills and the order between streams are recorded, o
         REQUIRE_OK(gpo_stream_wait_stream(branch, side));
         REQUIRE_OK(gpo_fill(branch, memory, 9, 4, kWords));
         REQUIRE_OK(gpo_copy_to_host(branch, back.data(), memory, back.bytes()));
-        // A stream that has joined is captured as much as the host's own choice.
+        // Streams that have joined the capture are treated like the stream that the host captured first.
         CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_notify(side, queue, 1));
         CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_query(branch));
         REQUIRE_OK(gpo_event_record(join, branch));
@@ -461,7 +461,7 @@ TEST_CASE("an event of one capture is refused in another, and both go on") {
     REQUIRE_OK(gpo_fill(second.stream, memory, 2, 4, 10));
     REQUIRE_OK(gpo_stream_wait_event(first.stream, event));
     CHECK(one.end() == 1);
-    // Over, it is no longer a capture that a stream could join.
+    // A stream can't join a capture that has ended.
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(second.stream, event));
     CHECK(two.active());
     CHECK(two.end() == 1);
@@ -485,7 +485,7 @@ TEST_CASE("what is held when a capture begins runs when it has ended, and is not
     REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
 
     HostCapture capture(raw, captured.native);
-    // Behind what is held it could not be recorded.
+    // The call is refused, because work behind held work can't be recorded.
     recorder::clear();
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_fill(stream, memory, 6, 4, 4));
     CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(stream, event));
@@ -598,7 +598,7 @@ TEST_CASE("a capture that begins just before the library marks the stream goes o
             REQUIRE_OK(gpo_stream_notify(captured.stream, queue, 1));
         }
         if (is("free")) {
-            // This one the scanner records, when the first capture has ended.
+            // The scanner records this mark after the first capture has ended.
             HostCapture first(raw, captured.native);
             memory = Memory();
             Intruder::next = captured.native;

@@ -1,5 +1,5 @@
-// Conditional nodes by the driver's own calls: decisions that kernels take in a graph, and what is refused. The
-// software GPU answers as the real driver does.
+// Conditional nodes, made by direct driver calls: decisions that kernels make in a graph, and calls that the driver
+// refuses. The software GPU must behave like the real driver.
 #include <string>
 #include <vector>
 
@@ -160,7 +160,8 @@ TEST_CASE("conditional nodes: bodies have conditional nodes, child graphs, copie
     const auto outer = rig.condition(graph, 1), inner = rig.condition(graph);
     const ConditionalNode each = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_WHILE, 1);
     const CUgraph body = each.bodies[0];
-    // Runs as often as word 0 says: word 2 is set to 4, an inner loop counts it down, then the child runs once.
+    // The outer loop runs word 0 times. Each time it sets word 2 to 4, counts word 2 down to 0 in an inner loop, and
+    // then runs the child graph once.
     CUgraphNodeParams four{};
     four.type = CU_GRAPH_NODE_TYPE_MEMSET;
     four.memset = {rig.word(2), 0, 4, 4, 1, 1, rig.context};
@@ -264,7 +265,7 @@ TEST_CASE("conditional nodes: a condition decides one node, and a graph whose co
     CUgraphNodeParams again = rig.parameters(handle, CU_GRAPH_COND_TYPE_IF, 1);
     CHECK(rig.cu.cuGraphAddNode(&made, graph, nullptr, 0, &again) == CUDA_ERROR_INVALID_VALUE);
     { Executable exec(rig, graph); }
-    // With the node destroyed, the condition is free.
+    // When the node is destroyed, another node may use the condition.
     RAW_OK(rig.cu.cuGraphDestroyNode(node.node));
     CHECK(refused(rig, graph).result_out == CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
     const ConditionalNode second = conditional(rig, graph, handle, CU_GRAPH_COND_TYPE_WHILE, 1);
@@ -280,7 +281,7 @@ TEST_CASE("conditional nodes: a kernel outside sets a body's condition, the hand
     const auto outer = rig.condition(graph, 1);
     const CUgraphNode decider = rig.kernel(graph, {}, rig.set_to_word, outer, rig.word(0));
     const ConditionalNode loop = conditional(rig, graph, outer, CU_GRAPH_COND_TYPE_IF, 1, {decider});
-    // The body's conditional node has a handle of the body's graph.
+    // The conditional node in the body uses a condition that belongs to the body's graph.
     const auto inner = rig.condition(loop.bodies[0]);
     const ConditionalNode branch = conditional(rig, loop.bodies[0], inner, CU_GRAPH_COND_TYPE_IF, 1);
     rig.kernel(branch.bodies[0], {}, rig.add, rig.word(1), 1u);
@@ -315,7 +316,7 @@ TEST_CASE("conditional nodes: nodes are taken out of a body again, conditional o
     size_t nodes = 0;
     RAW_OK(rig.cu.cuGraphGetNodes(body, nullptr, &nodes));
     CHECK(nodes == 1);
-    // The handle of the body's graph stays, and no node has it.
+    // The handle of the body's graph still exists, but no node uses it.
     CHECK(refused(rig, graph).result_out == CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
     const ConditionalNode again = conditional(rig, body, inner, CU_GRAPH_COND_TYPE_IF, 1);
     rig.kernel(again.bodies[0], {}, rig.add, rig.word(2), 1u);
@@ -342,7 +343,7 @@ TEST_CASE("conditional nodes: in a graph that is being captured, and with a body
         const ConditionalNode node =
             conditional(rig, captured, handle, CU_GRAPH_COND_TYPE_IF, 1, {after, after + count});
         body = node.bodies[0];
-        // While the capture goes on, and from a node of another graph.
+        // The body can get nodes while the capture continues, with attributes copied from a node of another graph.
         const CUgraphNode copy = rig.kernel(body, {}, rig.add, rig.word(1), 1u);
         RAW_OK(rig.cu.cuGraphKernelNodeCopyAttributes(copy, original));
         CUgraphNode last = node.node;

@@ -1,5 +1,5 @@
-// A device that is opened on a context of the host's: its objects are made in that context, which is the host's again
-// afterwards.
+// A device that is opened on a context of the host. The device's objects are made in that context, which belongs to the
+// host alone again afterwards.
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -86,7 +86,7 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
         CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));
         CHECK(back == std::vector<uint32_t>(1024, 42));
-        // Between the two of them events order work, as between devices.
+        // Events order work of the two contexts, as they do between devices.
         Event event = gpu.event();
         REQUIRE_OK(gpo_event_record(event, elsewhere));
         REQUIRE_OK(gpo_stream_wait_event(stream, event));

@@ -1,5 +1,5 @@
-// Graphs that kernels launch, by the driver's own calls and gpuorch/device/graph.cuh: the rules for launches, for
-// graphs that belong together, and for the order. The software GPU answers as the real driver does.
+// Graphs that kernels launch, by direct driver calls and gpuorch/device/graph.cuh: which launches are allowed, which
+// graphs wait for each other, and in which order graphs run. The software GPU must behave like the real driver.
 #include <memory>
 #include <vector>
 
@@ -84,7 +84,7 @@ struct LaunchRig : KernelRig {
     Pinned<uint32_t> answers, status;
 };
 
-/// An executable that kernels can launch, uploaded.
+/// An executable graph that is uploaded, so that kernels can launch it.
 class Launchable {
 public:
     Launchable(LaunchRig& rig, CUgraph graph) : exec_(rig, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
@@ -155,20 +155,20 @@ TEST_CASE("device launches: a tail waits for what was launched and forgotten, an
     LaunchRig rig;
     const CUfunction await = rig.function("await");
     Made waits(rig), sets(rig), first(rig), host(rig);
-    // The sibling waits for what the tail writes; were it of the same environment, both would wait.
+    // The sibling waits for a word that the tail writes. In one environment, the tail would wait for the sibling too.
     rig.kernel(waits, {}, await, rig.word(0), rig.word(1));
     rig.kernel(sets, {}, rig.add, rig.word(0), 1u);
     Launchable waiting(rig, waits), setting(rig, sets);
     rig.kernel(first, {}, rig.note_and_launch, rig.word(10), 1u, waiting.handle(), kSibling, setting.handle(), kTail);
     Launchable scheduler(rig, first);
-    // The host's graph has the scheduler in its environment, and with it the sibling.
+    // The scheduler, and thus the sibling, run in the environment of the graph that the host launches.
     rig.kernel(host, {}, rig.note_and_launch, rig.word(10), 0u, scheduler.handle(), kFireAndForget, DeviceGraph{}, 0u);
     Executable exec(rig, host);
     exec.launch();
     CHECK(rig.value(1) == 1);
     rig.fill(0, 0);
     rig.fill(1, 0);
-    scheduler.launch();  // and by the host alone
+    scheduler.launch();  // the host also launches the scheduler directly
     CHECK(rig.value(1) == 1);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("device launches: a graph launches itself as its tail, once in a run, 
     CHECK(rig.answers[1] == kLimitExceeded);
     CHECK(rig.answers[2] == kLimitExceeded);
     CHECK(current[0] == exec.number());
-    // In a graph that kernels can't launch there is nothing to launch.
+    // In a graph that kernels can't launch, the kernel's current graph is 0, and launching it fails.
     Made plain(rig);
     rig.kernel(plain, {}, again, rig.word(1), 2u, rig.answers.address(), current.address());
     Executable(rig, plain).launch();
@@ -268,7 +268,7 @@ TEST_CASE("device launches: a graph has to be uploaded, or launched by the host,
     second.launch();
     CHECK(run(second) == 1);
 
-    // Changed parameters reach kernels with the next upload.
+    // When kernels launch a graph, changed parameters take effect only after the next upload.
     CUDA_KERNEL_NODE_PARAMS parameters{};
     RAW_OK(rig.cu.cuGraphKernelNodeGetParams(node, &parameters));
     uint64_t word = rig.word(0);
@@ -306,7 +306,7 @@ TEST_CASE("device launches: what kernels can't launch is refused when it is inst
     description.dstDevice = rig.word(0);
     description.WidthInBytes = sizeof pageable;
     description.Height = description.Depth = 1;
-    // The real driver takes pageable memory for another context's, if the graph has a kernel.
+    // If the graph has a kernel, the real driver reports pageable memory as memory of another context.
     const auto is_named = [&](CUgraphInstantiateResult result, const CUgraphNodeParams& bad) {
         return result == CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED ||
                (&bad == &copy && result == CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED);

@@ -1,4 +1,5 @@
-// Events of the library's that the program records, by their native handles or by graphs': the library asks the driver.
+// The program records events of the library itself, by their native handles or in graphs. The library then queries the
+// driver for their state.
 #include <string>
 
 #include "foreign/graph.h"
@@ -15,7 +16,7 @@ struct Rig : GraphRig {
         REQUIRE_OK(gpo_event_get_native(event, &out));
         return static_cast<CUevent>(out);
     }
-    /// Behind the closed gate.
+    /// A template whose work waits for the gate.
     Template made() {
         Template out;
         uint32_t node = 0;
@@ -28,7 +29,7 @@ struct Rig : GraphRig {
         REQUIRE_OK(gpo_template_end(out));
         return out;
     }
-    /// A stream, a held one and a queue wait until the gate is opened.
+    /// Checks that a stream, a held stream and a completion queue wait for the event until the gate is opened.
     void check_waited_for() {
         Stream waiting = stream("waiting"), held = stream("held");
         Timeline go = timeline();
@@ -66,7 +67,7 @@ TEST_CASE("an event that the program records by its native handle is waited for,
         Stream held = rig.stream();
         Timeline go = rig.timeline();
         const CUevent native = rig.native_event();
-        if (before) {   // a copy of that is kept for the held stream
+        if (before) {   // the held stream then waits for this earlier record
             REQUIRE_OK(gpo_event_record(rig.event, rig.on));
             REQUIRE_OK(gpo_stream_wait_timeline(held, go, 1));
             REQUIRE_OK(gpo_stream_wait_event(held, rig.event));

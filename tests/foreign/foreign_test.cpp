@@ -1,5 +1,5 @@
-// The host uses the driver itself, beside the library: nothing that a call of ours does may be seen there. Runs on
-// every device; walks through all of the API by the scenarios of the fault tests.
+// The host program also calls the driver itself. Calls of the library must have no effect on the state that it sees
+// there. Runs on every device, and uses the scenarios of the fault tests to call the whole API.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ using namespace gpo::test;
 
 namespace {
 
-/// Every exported function, and `look` after each call.
+/// Calls every exported function, and `look` after each call.
 void walk_everything(const std::function<void(const char*)>& look, bool with_groups = true) {
     Trouble none{.name = "nothing goes wrong", .must_succeed = true};
     none.after = look;
@@ -24,7 +24,7 @@ void walk_everything(const std::function<void(const char*)>& look, bool with_gro
         if (with_groups || !scenario.makes_groups) attempt(scenario, none);
 }
 
-/// The CUDA runtime library, where the machine has one: it keeps a last error of its own for each thread.
+/// The CUDA runtime library, if the machine has one. It stores a last error for each thread.
 class CudaRuntime {
 public:
     using SetDevice = int(int);
@@ -112,7 +112,7 @@ TEST_CASE(
     CUstream stream = nullptr;
     RAW_OK(cu.cuMemAlloc(&memory, 4096));
     RAW_OK(cu.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-    // A runtime with scanner, executor and errands running all the time, with work to look after.
+    // Keep work pending, so that the runtime's scanner, executor and errands' thread run all the time.
     Gpu gpu;
     Stream busy = gpu.stream("busy");
     Queue queue = gpu.queue();

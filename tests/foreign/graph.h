@@ -1,5 +1,5 @@
-// Graphs by the driver's own calls, for tests: words in device memory, kernels that change them, owners of graphs and
-// of executables.
+// Helpers for tests of graphs made by direct driver calls: words in device memory, kernels that change them, and owners
+// of graphs and executable graphs.
 #pragma once
 
 #include <utility>
@@ -52,7 +52,7 @@ struct GraphRig : Gpu {
         if (count) RAW_OK(cu.cuGraphNodeGetDependencies(node, nodes.data(), &count));
         return nodes;
     }
-    /// A word's value, when the stream has done what it has.
+    /// A word's value, after all work of the stream.
     uint32_t value(uint32_t i) {
         RAW_OK(cu.cuMemcpyDtoHAsync(out.data(), word(i), 4, native));
         sync();
@@ -102,7 +102,7 @@ private:
     void* arguments_[2] = {&word_, &by_};
 };
 
-/// `context`: needed where the memory is a graph's own.
+/// `context`: needed for memory that a graph allocates.
 inline CUgraphNodeParams fill_node(uint64_t address, uint32_t value, size_t count = 1, CUcontext context = nullptr) {
     CUgraphNodeParams parameters{};
     parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
@@ -156,7 +156,7 @@ inline CUgraphNodeParams empty_node() {
 class Made {
 public:
     explicit Made(GraphRig& rig) : rig_(rig) { RAW_OK(rig.cu.cuGraphCreate(&graph_, 0)); }
-    /// The caller's from here on.
+    /// Takes ownership of the graph.
     Made(GraphRig& rig, CUgraph graph) : rig_(rig), graph_(graph) {}
     ~Made() {
         if (graph_) rig_.cu.cuGraphDestroy(graph_);

@@ -69,7 +69,7 @@ TEST_CASE("graphs are launched and get other values beside a capture of any thre
     size_t nodes = 0;
     RAW_OK(raw.cu().cuStreamCreateWithPriority(&captured, CU_STREAM_NON_BLOCKING, 0));
     RAW_OK(raw.cu().cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    CHECK_OK(gpo_graph_launch(by_this.graph, by_this.stream));  // the first, with which the driver uploads it
+    CHECK_OK(gpo_graph_launch(by_this.graph, by_this.stream));  // the driver uploads a graph at its first launch
     by_this.launch_with_other_values(300);
     std::thread([&] { by_another.launch_with_other_values(500); }).join();
     RAW_OK(raw.cu().cuMemsetD32Async(by_this.word, 0, 1, captured));

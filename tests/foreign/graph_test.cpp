@@ -1,4 +1,4 @@
-// Graphs by the driver's own calls: how they run. The software GPU answers as the real driver does.
+// How graphs run that are made by direct driver calls. The software GPU must behave like the real driver.
 #include <unistd.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Functions that the driver calls for graphs and streams of other makers: until the driver reports them, the library
-// doesn't know their calls.
+// Host functions in graphs and streams that the library has not made. The library notices that it is called in such a
+// function only when the driver refuses a call.
 #include <functional>
 
 #include "foreign/graph.h"
@@ -19,14 +19,14 @@ struct Body {
     }
 };
 
-/// Calls of each kind; no call waits for the function's own stream.
+/// Makes calls of each kind in a host function. No call waits for the function's own stream.
 struct FunctionRig : GraphRig {
     FunctionRig() {
         auto info = sized<gpo_driver_info>();
         REQUIRE_OK(gpo_runtime_get_driver(runtime, &info));
         refuses = info.software != 0;
     }
-    /// The software GPU refuses every call of the driver; of CUDA that may be expected.
+    /// Checks a status: the software GPU refuses every driver call in a host function, and CUDA may refuse it.
     void may_refuse(const char* function, gpo_status status) {
         INFO(std::string(function));
         if (status == GPO_WOULD_DEADLOCK) {

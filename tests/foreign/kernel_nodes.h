@@ -1,4 +1,4 @@
-// Nodes of any kernels, in graphs by the driver's own calls.
+// Helpers that add nodes of any kernels to graphs, by direct driver calls.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct KernelRig : GraphRig {
         return gpo::Pin<gpo::Kernel>(kernels_.back().get())->native();
     }
     void fill(uint32_t i, uint32_t value) { RAW_OK(cu.cuMemsetD32Async(word(i), value, 1, native)); }
-    /// Words' values, when the stream has done what it has.
+    /// Values of words, after all work of the stream.
     std::vector<uint32_t> values(uint32_t first, uint32_t count) {
         RAW_OK(cu.cuMemcpyDtoHAsync(out.data(), word(first), 4 * count, native));
         sync();

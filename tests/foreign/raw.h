@@ -1,5 +1,5 @@
-// Direct access to the driver, as for the host or another library in the process. The table is that of the runtime's
-// driver, so that the calls meet libgpuorch's own on a GPU and on the software GPU.
+// Direct driver calls, as the host program or another library in the process would make them. The function table is the
+// one of the runtime's driver: on the software GPU, too, these calls and libgpuorch's use the same driver.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,10 +12,10 @@
 
 namespace gpo::test {
 
-/// Checks the answer of a raw driver call.
+/// Requires that a raw driver call succeeds.
 #define RAW_OK(...) REQUIRE((__VA_ARGS__) == CUDA_SUCCESS)
 
-/// Holds the primary context of the first device; nothing of it is current.
+/// Retains the primary context of the first device, without making it current.
 class Raw {
 public:
     Raw() {
@@ -46,7 +46,7 @@ private:
     std::shared_ptr<driver::Driver> driver_;
 };
 
-/// Makes a context current on the calling thread during its life.
+/// Makes a context current on the calling thread until this object is destroyed.
 class Current {
 public:
     Current(const Raw& raw, CUcontext context) : raw_(raw) { RAW_OK(raw_.cu().cuCtxPushCurrent(context)); }

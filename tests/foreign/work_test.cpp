@@ -1,5 +1,5 @@
-// Records of work (stream/work.h): the same record put on a stream and added to a graph has the same effect; and what a
-// record says of itself.
+// Records of work (stream/work.h). A record has the same effect whether it is put on a stream or added to a graph. Also
+// checks the descriptions of records.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kWords = 1024;
 
-/// A graph of the driver's, with each added node behind the previous node.
+/// A graph made with driver calls. Each new node depends on the previous one.
 struct Chain {
     explicit Chain(gpo::Context& context) : context(context) { RAW_OK(context.table().cuGraphCreate(&graph, 0)); }
     ~Chain() {

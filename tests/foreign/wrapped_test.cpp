@@ -1,5 +1,5 @@
-// A stream of the host's that is wrapped: once the handle is destroyed and the work is done the host may destroy it,
-// and the library names it to the driver no more.
+// The host's own stream, wrapped by a handle. When the handle is destroyed and the work is done, the host may destroy
+// the stream: the library never passes it to the driver again.
 #include <unistd.h>
 
 #include <string>
@@ -20,7 +20,7 @@ struct Recorded : Gpu {
     }
 };
 
-/// The driver's calls for what isn't there any more. A GPU's driver needn't survive them.
+/// Driver calls with handles of destroyed objects. A real driver may crash in such a call.
 std::string stale_calls() {
     std::string names;
     for (const recorder::Call& call : recorder::calls())
@@ -94,7 +94,7 @@ TEST_CASE("a wrapped stream may be destroyed as soon as its handle is and its wo
         REQUIRE_OK(gpo_stream_notify(wrapped.stream, queue, 1));
         CHECK_OK(take(queue, 1)[0].status);
         wrapped.end();
-        static_cast<void>(gpu.memory(64));   // its free waits for all streams
+        static_cast<void>(gpu.memory(64));   // freed at once, behind the work of all streams
         CHECK_OK(gpo_device_wait(gpu.device, kPatience));
     }
     CHECK(stale_calls() == "");
@@ -131,7 +131,7 @@ TEST_CASE(
     Recorded gpu;
     Gate first(gpu), second(gpu);
     Wrapped wrapped(raw, gpu);
-    Stream hosts;   // each wrapper is unaware of the other's work
+    Stream hosts;   // a second wrapper of the same stream: neither knows the other's work
     wrapped.wrap(gpu, hosts);
     void* pieces[2] = {};
     for (void*& piece : pieces) REQUIRE_OK(gpo_arena_allocate(gpu.arena(), 256, 0, &piece));

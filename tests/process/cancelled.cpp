@@ -31,7 +31,7 @@ gpo_status end_when_let_go(void*, void*, uint64_t, uint64_t* bytes) {
     return GPO_END;
 }
 
-/// A call that blocks until main lets it go on.
+/// A call that blocks until main ends the wait.
 struct Blocking {
     const char* name;
     void (*prepare)();
@@ -141,7 +141,7 @@ int main() {
     EXPECT_OK(gpo_pipeline_create(a.device, &options, &pipeline));
     for (int i = 0; i < (full() ? 500 : 20); ++i) cancel(work_all_the_time, nullptr);
     a.check_works();
-    // Cancellation is as the thread had it, after a call.
+    // After a call, the thread's cancellation state is the same as before.
     int state = -1;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
     EXPECT(state == PTHREAD_CANCEL_ENABLE);

@@ -1,6 +1,6 @@
-// The host takes a context away that the library works in, while no call of the library is inside the driver: it
-// destroys a context of its own, or resets the device. The next call says GPO_DEVICE_LOST, destroys are safe, and a
-// runtime opened afterwards works.
+// The host destroys the context that the library uses, or resets the device, while no call of the library is inside the
+// driver. The next call must return GPO_DEVICE_LOST, objects can be destroyed safely, and a runtime opened afterwards
+// must work.
 // LINK: objects
 // RUN: destroyed
 // RUN: reset

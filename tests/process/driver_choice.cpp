@@ -1,6 +1,6 @@
 // No libcuda, a broken libcuda, an old version, and a driver without devices, each with and without device nodes. With
-// "cuda" the reason comes as GPO_NO_DEVICE. With "any" it comes the same way, except on machines without an NVIDIA GPU:
-// there the software GPU stands in, and one line on stderr says so.
+// "cuda", opening fails with GPO_NO_DEVICE and the reason. With "any" it fails too, except on machines without an
+// NVIDIA GPU: there the software GPU is used instead, and one line on stderr reports this.
 // LINK: objects
 // RUN: none
 // RUN: broken
@@ -58,8 +58,8 @@ int cuGetProcAddress_v2(const char *symbol, void **address, int version, unsigne
 #endif
 )";
 
-// In a process with a libcuda or none in its library path: opens two runtimes, and says what the first has got. The
-// choice and the flags are their options; the choice "default" is none.
+// Runs in a process with or without a libcuda in its library path. Opens two runtimes, and prints the result for the
+// first. `choice` and `flags` become the runtimes' options; "default" leaves the choice of the device unset.
 int use(const std::string& choice, const char* nodes, const char* flags) {
     gpo::driver::set_device_folder(nodes);
     std::vector<std::string> warnings;
@@ -113,7 +113,7 @@ public:
 
     std::string library() const { return folder_ / "lib/libcuda.so.1"; }
 
-    /// Puts the fake there, with these macros.
+    /// Builds the fake libcuda with these macros, in the library path.
     void build(const std::string& macros, const std::string& needed = "") const {
         std::ofstream(folder_ / "fake.c") << kFake;
         const std::string command = "cc -shared -fPIC " + macros + " -o '" + library() + "' '" + (folder_ / "fake.c") +
@@ -151,8 +151,8 @@ public:
         return said;
     }
 
-    /// Checks that the output begins with `kind` and contains `word`. If the software GPU stands in, stderr has to have
-    /// one line with the word, otherwise none.
+    /// Checks that the output begins with `kind` and contains `word`. If the software GPU is used instead of CUDA,
+    /// stderr must have exactly one line, which contains `word`. Otherwise stderr must be empty.
     static void expect(const Said& said, const std::string& what, const std::string& kind, const std::string& word) {
         const bool stands_in = kind == "stands in";
         const bool right = said.out.starts_with(kind + ": ") && said.out.find(word) != std::string::npos &&
@@ -223,7 +223,8 @@ void broken(const Machine& machine) {
     machine.expect_reason("a driver with a count of 0", "no device", "stands in");
 }
 
-// stderr has the line once a process, and not where an option or variable says that it is known, or asks for soft.
+// Checks that stderr has the line once per process, and not at all if an option or variable suppresses it or asks for
+// the software GPU.
 void told(const Machine& machine) {
     machine.build("-DINIT_FAILS=100");
     const auto count = [](const Said& said, const std::string& part) {
@@ -237,7 +238,7 @@ void told(const Machine& machine) {
     EXPECT(machine.run("default", "a GPU", "-", "GPUORCH_DEVICE=soft").errors.empty());
     EXPECT(machine.run("soft", "a GPU").errors.empty());
     EXPECT(machine.run("soft", "a GPU").out.starts_with("stands in: "));
-    // A program's own log has the line once. A log on stderr repeats it for each runtime from level info on.
+    // The program's own log function gets the line once. A log on stderr, at level info or above, has it per runtime.
     const Said logged = machine.run("default", "no nodes", "log");
     EXPECT(logged.errors.size() == 1);
     const size_t warned = logged.out.find("warning: there is no NVIDIA GPU here");

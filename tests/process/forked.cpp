@@ -1,5 +1,5 @@
-// fork() with work in flight: in the child every call says so, destroys included; it exits cleanly, and the parent's
-// work goes on. A child of a process that has opened nothing may use the library.
+// fork() while work is pending. In the child every call fails and reports the fork, even destroys. The child exits
+// cleanly, and the parent's work continues. A child of a process that has opened nothing may use the library.
 // RUN: before
 // RUN: after
 // RUN: exec
@@ -55,7 +55,7 @@ struct Busy : Opened {
         EXPECT_OK(gpo_pipeline_notify(pipeline, queue, 3));
     }
 
-    /// All of it is still there, and ends well.
+    /// Checks that all this work completes, and ends it.
     void end() {
         EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(stream));
         EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(held));

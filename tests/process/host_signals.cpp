@@ -1,6 +1,6 @@
-// Faults of kernels on the software GPU belong to the library, without any setting: the device is lost, and the message
-// names the kernel. All other faults belong to the host: its handlers see them as without the library, and are in place
-// again after the library has been shut down.
+// The library handles faults of kernels on the software GPU, without any setting: the device is lost, and the message
+// names the kernel. The host's signal handlers get all other faults, as they would without the library, and are
+// restored after a shutdown.
 // RUN: GPUORCH_DEVICE=soft kernel
 // RUN: GPUORCH_DEVICE=soft handler
 // RUN: GPUORCH_DEVICE=soft usual

@@ -91,7 +91,7 @@ public:
         EXPECT(waitpid(process, &status, 0) == process);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     }
-    void kill_it() const { EXPECT(kill(process, SIGKILL) == 0); }   // and isn't waited for: it stays a zombie
+    void kill_it() const { EXPECT(kill(process, SIGKILL) == 0); }   // never waited for, so it stays a zombie
     std::string name() const { return "process " + std::to_string(process); }
 
     pid_t process = 0;
@@ -332,7 +332,7 @@ int events_partner(const Line& line) {
     EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
     for (int turn = 0; turn < 3; ++turn) {
         line.hear('r');
-        // A held stream waits for the newest recording, not for an older recording that another stream knew.
+        // When a held stream continues, it waits for the event's newest recording, not for an older one.
         EXPECT_OK(gpo_stream_wait_timeline(held, timeline, static_cast<uint64_t>(turn) + 1));
         EXPECT_OK(gpo_stream_wait_event(held, event));
         EXPECT_OK(gpo_timeline_signal(timeline, static_cast<uint64_t>(turn) + 1));
@@ -378,7 +378,7 @@ int events_partner(const Line& line) {
 
 // --- deaths ---
 
-// Imported memory stays; the partner is killed after the import is confirmed.
+// The partner exports memory and is killed after this process has imported it. The imported memory must stay usable.
 int exporter_dies() {
     Partner partner("exporter_dies");
     const Line& line = *partner.line;
@@ -427,7 +427,7 @@ bool is_asleep(pid_t thread) {
     return stat.substr(stat.rfind(')') + 2, 1) == "S";
 }
 
-// All ways to wait for a recording that never completes: `partner`, which made it, is killed.
+// Waits in all ways for a recording that never completes, because `partner`, which made it, is killed.
 void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_STATUS(GPO_NOT_READY, gpo_event_query(event));
     const gpo_stream_t waits = a.new_stream(), later = a.new_stream();
@@ -435,7 +435,7 @@ void lose(const Process& a, gpo_event_t event, const Partner& partner) {
     EXPECT_OK(gpo_event_notify(event, a.queue, 9));
     std::chrono::steady_clock::time_point killed;
     std::thread killer([&] {
-        while (!is_asleep(getpid())) std::this_thread::yield();   // the first thread: it waits for the event
+        while (!is_asleep(getpid())) std::this_thread::yield();   // until the main thread waits for the event
         killed = std::chrono::steady_clock::now();
         partner.kill_it();
     });

@@ -209,7 +209,7 @@ void gathers(Rank& r, uint64_t count) {
     }
 }
 
-// A chain, whose ends have one partner.
+// Each rank sends to the next one. The first and the last rank have only one partner.
 void chain(Rank& r, uint64_t count) {
     const std::vector<int32_t> untouched(count, -1);
     const uint64_t from = r.memory_of(values(r.rank, count)), to = r.memory_of(untouched);
@@ -218,7 +218,7 @@ void chain(Rank& r, uint64_t count) {
     EXPECT(r.read<int32_t>(to, count) == (r.rank ? values(r.rank - 1, count) : untouched));
 }
 
-// By the order of the ranks, so that the bits are known.
+// Floating-point results are combined in the order of the ranks, so that the expected bits are known.
 void floating_point(Rank& r) {
     const uint64_t count = 10007;
     std::vector<float> expected(count), own;
@@ -353,7 +353,7 @@ int disagree(Rank& r) {
                        r.rank == 2 ? GPO_NO_RANK : before));
     EXPECT(has(r.fails_with(GPO_INVALID_STATE),
                "send-receive `step` (4 int32): rank 1 sends to rank 2, which doesn't receive from it"));
-    // The group goes on.
+    // The group still works.
     r.stream = r.new_stream();
     EXPECT_OK(r.submit(collective(GPO_COLLECTIVE_BARRIER, 0), 0, 0));
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
@@ -382,7 +382,7 @@ void barrier(Rank& r) {
     EXPECT_OK(gpo_stream_wait(r.stream, kPatience));
 }
 
-/// A barrier that rank 2 leaves after all others, so that its end can't fail the barrier.
+/// A barrier that rank 2 leaves last, so that the end of rank 2 can't make the barrier fail for others.
 void rank_2_leaves_last(Rank& r) {
     barrier(r);
     tell(r, "there");
@@ -395,7 +395,7 @@ int exits(Rank& r) {
     return others_lose(r, "rank 2 has died");
 }
 
-// The ranks that are left go on as a group of their own. The stream that has failed is of no use any more.
+// The remaining ranks form a new group. The failed stream can't be used any more.
 int goes_on(Rank& r) {
     rank_2_leaves_last(r);
     if (r.rank == 2) _exit(0);
@@ -422,7 +422,7 @@ int killed(Rank& r) {
     return others_lose(r, "rank 2 has died");
 }
 
-// While data is on its way.
+// Rank 2 is killed while data is being transferred.
 int killed_amid(Rank& r) {
     const uint64_t count = 5'000'000, data = r.allocate(count * 4);
     barrier(r);
@@ -473,7 +473,7 @@ int aborts(Rank& r) {
             hear("submitted", {0, 1, 2});
             EXPECT_OK(gpo_peers_abort(peers));
         }).detach();
-    // Rank 3 comes when the others have learned it.
+    // Rank 3 submits after the others have noticed the loss.
     if (r.rank == 3) {
         hear("lost", {0, 1, 2});
         return others_lose(r, "rank 2 has aborted the group");
@@ -501,14 +501,14 @@ int cancels(Rank& r) {
     return r.end();
 }
 
-// Rank 2 comes too late for the others' patience.
+// Rank 2 submits after the other ranks' timeouts.
 int late(Rank& r) {
     barrier(r);
     if (r.rank == 2) hear("lost", {0, 1, 3});
     return others_lose(r, "rank 2 hasn't come");
 }
 
-// The MPI of some ranks takes no device memory: all ranks do without.
+// On some ranks MPI doesn't accept device memory. Then no rank passes device memory to MPI.
 int mixed(Rank& r) {
     EXPECT(Rank::info(r.peers).mpi_device == 0);
     all_reduces(r, 1000);
@@ -516,7 +516,8 @@ int mixed(Rank& r) {
     return r.end();
 }
 
-// Rank 2 stops amid the data, and goes on when the others have given it up: their memory is left alone.
+// Rank 2 is stopped (SIGSTOP) during a transfer, and continues after the other ranks have reported its loss. It must
+// not write to their memory then.
 int resumes(Rank& r) {
     const uint64_t count = 4'000'000, own = r.memory_of(std::vector<int32_t>(count, 7)),
                    all = r.allocate(count * 4 * r.ranks);
@@ -554,7 +555,7 @@ int resumes(Rank& r) {
 
 // --- with NCCL: rank 1 is the culprit ---
 
-// Where the order is checked. Then the group goes on.
+// Ranks submit in different orders while orders are checked. Afterwards the group still works.
 int orders_differ(Rank& r) {
     const uint64_t count = 1000, data = r.memory_of(std::vector<int32_t>(count, static_cast<int32_t>(r.rank) + 1));
     const auto differ = [&](const gpo_collective& first, const gpo_collective& second, const std::string& what) {
@@ -711,7 +712,7 @@ int symmetric(Rank& r) {
     return r.end();
 }
 
-// The last rank does; all fail alike, and the group goes on.
+// The last rank allocates differently. All ranks must fail in the same way, and the group must still work.
 int symmetric_differs(Rank& r) {
     const uint32_t last = r.ranks - 1;
     const std::string name = "rank " + std::to_string(last);
@@ -743,7 +744,7 @@ int symmetric_differs(Rank& r) {
     return r.end();
 }
 
-// The last rank does. Its memory stays, and waits for its kernels end by their bounds.
+// The last rank dies. Its memory stays mapped, and kernels that wait for its kernels end after their time limit.
 int symmetric_dies(Rank& r) {
     const uint32_t last = r.ranks - 1;
     Shared shared(r);
@@ -908,7 +909,7 @@ int run_ranks(const Scenario& scenario, const std::string& by) {
     return wrong != 0;
 }
 
-// In a process of its own: the ranks may begin with the driver anew.
+// A child process checks this: the ranks must be able to initialise the driver themselves.
 void skip_without_nccl() {
     const int code = in_child([] {
         gpo_runtime_t runtime = nullptr;
@@ -968,7 +969,7 @@ int missing() {
     return 0;
 }
 
-// The file of a killed rank 0 isn't a group.
+// If rank 0 was killed, the file that it has left must not be taken for a group.
 int left_behind() {
     Folder folder;
     const std::string path = folder / "group";

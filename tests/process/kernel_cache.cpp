@@ -1,6 +1,7 @@
-// The cache of compiled kernels: missing, read-only, another user's, writable by others, cut short, altered, filled by
-// two processes at once; files that a source reads and that change. The cache never causes an error. Code from it is
-// executed only if it is ours, whole, and matches all files that the source reads.
+// The cache of compiled kernels. Its folder or an entry is missing, read-only, owned by another user, writable by
+// others, truncated, altered, or filled by two processes at once, or files that a source reads have changed. The cache
+// must never cause an error. Code from the cache may be executed only if this user owns it, if it is complete, and if
+// it matches all files that the source reads.
 // LINK: objects
 // RUN: missing
 // RUN: read_only
@@ -36,7 +37,7 @@ constexpr const char* kOtherSource = R"(
 extern "C" __global__ void answer(unsigned *target, unsigned value) { *target = value * 3 + 2; }
 )";
 
-// Compiles with that cache, runs the kernel and returns its answer.
+// Compiles with this cache folder, runs the kernel, and returns its result.
 uint32_t answer(const std::string& cache, const char* source = kSource) {
     auto options = sized<gpo_runtime_options>();
     options.cache = cache.c_str();
@@ -59,7 +60,7 @@ std::vector<std::filesystem::path> files_in(const std::string& folder) {
     return files;
 }
 
-/// Without what the compiler keeps there for itself.
+/// The entries of the cache, without files that the compiler stores there for itself.
 std::vector<std::filesystem::path> entries_in(const std::string& cache) {
     auto files = files_in(cache);
     std::erase_if(files, [](const auto& file) { return file.extension() != ".kernel"; });
@@ -201,7 +202,7 @@ void use_missing(const Folder& folder) {
     use(folder / "not/there/yet");
 }
 
-/// The entry has been replaced by a forged one, of the right or a wrong owner and mode.
+/// Replaces the entry with a forged one, with the right or a wrong owner and mode, and checks what is executed.
 void use_forged(const std::string& kind, const std::string& cache, const Folder& folder) {
     use(cache);
     forge_entry(cache, folder / "workshop");
@@ -213,7 +214,7 @@ void use_forged(const std::string& kind, const std::string& cache, const Folder&
     if (kind == "writable_entry") EXPECT(chmod(entry.c_str(), 0666) == 0);
     // With the right owner and mode, the cache would give the forged code.
     EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
-    // A folder that others can write is left alone; in our own folder an entry of ours replaces the forged one.
+    // The library leaves folders that others can write alone. In the user's own folder it replaces the forged entry.
     if (kind.find("_entry") == std::string::npos) EXPECT(gpo::test::read_whole(only_entry(cache)) == forged);
     else EXPECT(gpo::test::read_whole(only_entry(cache)) != forged);
     EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
@@ -248,7 +249,7 @@ void use_damaged(const std::string& kind, const std::string& cache, const char* 
             write(file, other);
             const std::string again = "'" + std::string(self) + "' use '" + cache + "'";
             EXPECT(std::system(again.c_str()) == 0);
-            // And it was put right.
+            // The damaged entry was replaced.
             for (const auto& now : entries_in(cache)) EXPECT(gpo::test::read_whole(now).size() > 64);
         }
     }

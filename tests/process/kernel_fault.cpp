@@ -55,8 +55,8 @@ gpo_module_t compile_on(gpo_device_t device, bool children = false) {
     return module;
 }
 
-/// Another device of the driver: a kernel runs there, work and marks are behind it, and some are held on the host, when
-/// the fault happens on the first.
+/// Work on another device of the driver while the fault happens on the first device: a running kernel, work and marks
+/// behind the kernel, and work and marks that are held on the host.
 struct Elsewhere {
     gpo_device_t device = nullptr;
     gpo_stream_t runs = nullptr, held = nullptr;
@@ -88,7 +88,7 @@ struct Elsewhere {
         EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(held));
     }
 
-    /// Both streams know; what comes later is refused, and a mark answered.
+    /// Expects both streams to report the loss. Later work must be refused, and a later mark must complete.
     void expect_lost(const Opened& a) {
         EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(runs, kPatience));
         EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(held, kPatience));
@@ -97,7 +97,7 @@ struct Elsewhere {
         EXPECT_OK(gpo_stream_notify(runs, a.queue, 44));
     }
 
-    /// Signalled late, what was held doesn't run after all. Closes the device.
+    /// Signals the timeline after the loss: held work must not run. Closes the device.
     void signal_late_and_close(const Opened& a, gpo_timeline_t timeline) {
         EXPECT_OK(gpo_timeline_signal(timeline, 1));
         __atomic_store_n(&words[16], 1u, __ATOMIC_SEQ_CST);

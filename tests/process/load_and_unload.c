@@ -1,5 +1,5 @@
-// Loading the library, asking for its version and letting go of it leaves nothing behind, starts nothing and touches no
-// NVIDIA library.
+// Loading the library, querying its version and unloading it leaks nothing, starts no threads, and loads no NVIDIA
+// library.
 // LINK: none
 // REPEAT: 1 20
 #include <dirent.h>

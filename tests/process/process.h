@@ -1,5 +1,5 @@
-// For tests that are a process of their own: what they expect, what they count, and the usual objects. The exit code
-// says how it went: 1 for a failure, 77 for a skip.
+// Helpers for tests that run as a process of their own: checks, counters and common objects. The exit code is 0 for
+// success, 1 for a failure, 77 for a skip.
 #pragma once
 
 #include <dirent.h>
@@ -53,7 +53,7 @@ inline std::string last_message() {
     _exit(77);
 }
 
-/// Whether the thousands were asked for.
+/// Whether the test must run all of its cases (--full), which may be thousands.
 inline bool full() { return std::getenv("GPUORCH_TEST_FULL") != nullptr; }
 
 inline int entries(const char* folder) {
@@ -89,7 +89,7 @@ struct Opened {
     }
     void shut_down() { EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience)); }
 
-    /// Submits a notification and takes it.
+    /// Checks that the stream and the queue work: submits a notification and takes its entry.
     void check_works() {
         gpo_completion entry{};
         uint64_t count = 0;
@@ -122,13 +122,13 @@ gpo_status launch_blocks(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t bloc
     return gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
 }
 
-/// One thread.
+/// Launches a kernel with one thread.
 template <class... Arguments>
 gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, const Arguments&... arguments) {
     return launch_blocks(stream, kernel, 1, 1, arguments...);
 }
 
-/// Pinned memory for `count` words, zeroed; of an arena that is left to the runtime.
+/// Pinned memory for `count` words, zeroed. Its arena is never destroyed, except by the runtime's shutdown.
 inline uint32_t* pinned(gpo_device_t device, size_t count) {
     gpo_arena_t arena = nullptr;
     void* memory = nullptr;
@@ -159,7 +159,8 @@ int in_child(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// Looks for the requested device in a child process, so that this process still initialises the driver itself.
+/// Skips the test if the requested device doesn't exist. A child process checks this, so that the driver isn't
+/// initialised in this process yet.
 inline void skip_without_device(const char* name) {
     const int code = in_child([] {
         gpo_runtime_t runtime = nullptr;

@@ -1,5 +1,5 @@
-// Scarce resources of a machine: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for the
-// cache. Each shortage gives a status or goes unnoticed; afterwards everything works.
+// Resources are scarce: descriptors, threads, stacks, addresses, a compiler, a folder for the cache; or signals
+// interrupt all calls. Each shortage gives a status or has no effect. Afterwards everything must work.
 // RUN: descriptors
 // RUN: threads
 // RUN: stacks
@@ -42,7 +42,8 @@ void run_kernel(Opened& a, gpo_kernel_t kernel, unsigned value) {
     EXPECT(*word == value);
 }
 
-/// Opens and closes everything. Any failure has to be a status of scarcity, and all objects are destroyed.
+/// Makes a runtime, a device, a stream and a queue, waits for a mark, and shuts the runtime down, which must succeed.
+/// Returns the first failure.
 gpo_status try_everything() {
     gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
@@ -75,7 +76,7 @@ void without_descriptors() {
     }
     EXPECT(open("/dev/null", O_RDONLY) < 0);
     EXPECT(scarcity(try_everything()));
-    for (size_t i = 0; i < all.size(); ++i) {  // one by one they come back
+    for (size_t i = 0; i < all.size(); ++i) {  // make the descriptors available again, one by one
         close(all[i]);
         if (i < 8) EXPECT(scarcity(try_everything()));
     }
@@ -103,7 +104,7 @@ void* on_tiny_stack(void*) {
 }
 
 void on_tiny_stacks() {
-    try_everything();  // what is done once is done
+    try_everything();  // completes initialisation that happens once per process
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     // The least that the system allows, and room for the test's own structs.

@@ -128,7 +128,7 @@ void sink(const Opened& a, std::string_view kind) {
     EXPECT_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(blocked, 20'000'000, nullptr));
     hundred_callbacks(a, on ? on : executor(a, "sleep", 1));
     EXPECT_OK(gpo_pipeline_cancel(blocked));
-    EXPECT_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(blocked, 20'000'000, nullptr));  // it still has the chunk
+    EXPECT_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(blocked, 20'000'000, nullptr));  // the callback hasn't returned
 }
 
 void log(const Opened& a, std::string_view kind) {

@@ -140,7 +140,7 @@ int main() {
         for (const auto& wait : waits) {
             const int64_t begin = monotonic();
             EXPECT_STATUS(GPO_TIMEOUT, wait());
-            EXPECT(monotonic() - begin >= kShort);  // and not an hour: that is this test's time limit
+            EXPECT(monotonic() - begin >= kShort);  // if it waited for an hour, the test would exceed its time limit
         }
         a.check_works();
     }
@@ -151,6 +151,6 @@ int main() {
     dam.open.notify_all();
     EXPECT_OK(gpo_runtime_shutdown(a.runtime, kPatience));
     jumping = false;
-    EXPECT(looks == 0 || !driver.software);  // CUDA's own threads do look at it
+    EXPECT(looks == 0 || !driver.software);  // CUDA's own threads read the wall clock
     return 0;
 }

@@ -1,5 +1,5 @@
-// The calling thread's last error. Plain memory without a destructor works at any point of a thread's life. Setting the
-// error allocates nothing: being out of memory can be reported.
+// The calling thread's last error. It is plain memory without a destructor, and thus usable even while the thread ends.
+// Setting the error allocates nothing, so that out-of-memory failures can be reported.
 #include "abi/call.h"
 
 #include <cstring>
@@ -14,12 +14,12 @@ namespace gpo::abi {
 
 namespace {
 thread_local gpo_error t_last_error;
-// The object that is to keep the failure in flight, and the error with which it was blamed.
+// The object that will store the failure of the current call, and the error for which it was blamed.
 thread_local Object* t_blamed;
 thread_local const Error* t_blamed_with;
 
-// The object is blamed inside the call and released after it, when the call has no pin any more. The release may run
-// the destructor, which may put marks on streams: a shutdown waits for the release.
+// A reference holds the blamed object until the call has failed, because the call's pins end before that. Releasing the
+// reference may run the destructor, which may put marks on streams. A shutdown therefore waits for the release.
 void hold_blamed(Object& object) noexcept {
     Runtime& runtime = object.runtime();
     runtime.retain();
@@ -33,8 +33,8 @@ void release_blamed(Object& object) noexcept {
     runtime->lingering(-1);
 }
 
-// Whether a failure that names no object gets the call's object. A loss doesn't: the culprit is earlier work on the
-// device, or another process.
+// Whether an error with this status names an object of the call. Errors about a loss don't: their cause is earlier work
+// on the device, or another process.
 bool is_told_of_the_call(gpo_status status) noexcept {
     return status != GPO_DEVICE_LOST && status != GPO_PEER_LOST && status != GPO_FORKED;
 }
@@ -44,7 +44,7 @@ void name_object(const Object& object) noexcept {
         copy_text(t_last_error.object, object.describe().c_str());
 }
 
-// Names the first valid handle's object. A handle of another type than the call takes counts: its object is to blame.
+// Names the object of the first valid handle, even if the handle has the wrong type: that may be the cause.
 void name_one_of(const Given& given) noexcept {
     const uint32_t tag = handle::last_tag();  // from the call's own pins
     for (const Handle& handle : given.handles) {
@@ -60,7 +60,7 @@ void name_one_of(const Given& given) noexcept {
     handle::set_last_tag(tag);
 }
 
-// The error as the object keeps it: with the called function, and with the object if the error names none.
+// The error as the object stores it: with the called function, and with the object if the error names no object.
 ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& error) noexcept {
     const bool names = !error->object.empty() || !is_told_of_the_call(error->status);
     if (!error->function.empty() && names) return error;
@@ -105,7 +105,7 @@ gpo_status keep_in_flight(const char* function) noexcept {
     }
 }
 
-// Asks the runtime of the object. An invalid handle is left to the caller.
+// Calls Runtime::refuse_in_host_function() of the object's runtime. Does nothing if the handle is invalid.
 void refuse_in_host_function(uint64_t object, Type type) {
     struct Pinned {
         ~Pinned() {

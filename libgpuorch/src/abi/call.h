@@ -9,14 +9,15 @@
 //         });
 //     }
 //
-// Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
+// No exception leaves an exported function. A failure is stored as the calling thread's last error, and in the objects
+// that were passed to `blame`.
 //
-// Functions name their handles. A failure that names no object gets the blamed object, or that of the first valid
-// handle. `works_on` marks the streams that the call is for. If such a call fails while its stream is in a recording,
-// the recording lacks something, and can't end well.
+// Functions pass their handles to `call`. If a failure names no object, the error names the blamed object, or the
+// object of the first valid handle. `works_on` marks the streams on which the call puts work. If such a call fails
+// while its stream is in a recording, the recording is incomplete and will fail.
 //
-// In a host node (core/host_node.h) only calls marked `call<InHostNode::works>(…)` are made. Such a call reaches no
-// driver, takes no lock under which the driver is called, and destroys nothing of the driver's.
+// In a host node (core/host_node.h) all calls fail except those marked `call<InHostNode::works>(…)`. A marked call
+// doesn't call the driver, takes no lock under which the driver is called, and destroys no objects of the driver.
 #pragma once
 
 #include <new>
@@ -35,7 +36,7 @@ struct Handle {
     Handle() noexcept = default;
     Handle(const void* of) noexcept : number(of) {}
     const void* number = nullptr;
-    bool works_on = false;  // a stream that the call is for
+    bool works_on = false;  // a stream on which the call puts work
 };
 inline Handle works_on(gpo_stream_t stream) noexcept {
     Handle handle(stream);
@@ -46,18 +47,19 @@ inline Handle works_on(gpo_stream_t stream) noexcept {
 /// The handles that a call was given, in the order of its parameters.
 struct Given {
     Given(Handle first = {}, Handle second = {}, Handle third = {}) noexcept : handles{first, second, third} {}
-    /// `read`: streams that the call is for and reads from an array; complete as far as the call got.
+    /// `read`: streams on which the call puts work, read from an array of the caller. After a failure it may be
+    /// incomplete.
     Given(Handle first, std::span<const gpo_stream_t> read) noexcept : handles{first}, streams(read) {}
     Handle handles[3];
     std::span<const gpo_stream_t> streams;
 };
 
-/// Keeps the error as the calling thread's last, with the function's name; returns its status.
+/// Stores the error as the calling thread's last error, with the function's name. Returns its status.
 gpo_status keep(const char* function, const Error& error) noexcept;
 gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
-/// Makes the object keep this error, with the function's name, once the current call has failed with it.
+/// When the current call fails with this error, the object stores it too, with the function's name.
 void keep_blame(Object& object, const ErrorPtr& error) noexcept;
-/// Translates the exception in flight.
+/// Stores the current exception as the thread's last error, and returns its status. Call this in a catch block.
 gpo_status keep_exception(const char* function, const Given& given) noexcept;
 /// Fails a call in a forked process or a host node.
 gpo_status refuse(const char* function, const Given& given) noexcept;
@@ -78,8 +80,8 @@ gpo_status call(const char* function, const Given& given, Body&& body) noexcept 
     }
 }
 
-/// Unusual conditions for a call to notice before it begins: the process was forked, a host node runs, the
-/// deterministic scheduler is in force, a trace is recorded. If there is none, a single look finds that out.
+/// Handles unusual conditions around a call: the process was forked, a host node runs, the deterministic scheduler is
+/// in force, or a trace is recorded. A single load shows whether any of them holds.
 class Watched {
 public:
     explicit Watched(const char* function) noexcept
@@ -93,7 +95,7 @@ public:
     }
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;
-    /// The process was forked, or this is a host node: the call may not be made.
+    /// Whether the call must fail, because the process was forked or the thread is in a host node.
     bool refused() const noexcept { return watched_ && refused_; }
     gpo_status returns(gpo_status status) noexcept {
         if (watched_) [[unlikely]]
@@ -115,10 +117,10 @@ private:
     union { Scopes scopes_; };  // made if watched_ and not refused_
 };
 
-/// `call` for the few functions that take a fraction of a microsecond: putting work on a stream, allocating from arenas
-/// and freeing there. Cancellation stays as it is: switching it off and on costs as much as the rest (30 ns), and these
-/// functions pass no cancellation point. Where they may (a pageable copy, a new slab), it is switched off further
-/// inside.
+/// A cheaper `call` for functions that take a fraction of a microsecond: those that put work on a stream, and those
+/// that allocate from arenas or free there. It doesn't disable thread cancellation, which would cost 30 ns, as much as
+/// the rest. Most of these functions have no cancellation point. Those that may have one (a pageable copy, a new slab)
+/// disable cancellation themselves.
 template <class Body>
 gpo_status submit(const char* function, const Given& given, Body&& body) noexcept {
     Watched watched(function);
@@ -130,7 +132,7 @@ gpo_status submit(const char* function, const Given& given, Body&& body) noexcep
     }
 }
 
-/// Makes the object keep the error of `body` too. For use inside `call`, around the object's work.
+/// Runs `body`. If it fails, the object stores the error too. Used inside `call`.
 template <class Body>
 gpo_status blame(Object& object, Body&& body) {
     try {
@@ -141,7 +143,7 @@ gpo_status blame(Object& object, Body&& body) {
     }
 }
 
-/// gpo_x_destroy: NULL succeeds.
+/// The work of each gpo_…_destroy. A NULL handle succeeds.
 gpo_status destroy(const char* function, const void* handle, Type type) noexcept;
 
 }  // namespace gpo::abi

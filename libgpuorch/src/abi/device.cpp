@@ -121,14 +121,14 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                         return status;
                     }
                 } catch (const Failure& failure) {
-                    // A failed stream runs nothing more, and reports the failure to its own callers. Cancelled held
-                    // work won't run, and the GPU's earlier work has ended.
+                    // A failed stream doesn't make this call fail: its remaining work is dropped, and its own callers
+                    // get the failure. After a cancellation, held work won't run, and earlier work has ended.
                     const bool cancelled =
                         failure.error()->status == GPO_CANCELLED && !pinned->runtime().shutting_down();
                     if (context.lost() || (failure.error() != stream->failure() && !cancelled)) throw;
                 }
             }
-            // Freed memory waits for the end of a capture, which may be the caller's next call.
+            // Don't wait for freed memory: it is released only after a capture, which this thread may have to end.
             if (captured) return gpo_status{GPO_SUCCESS};
             const bool here = ServesDeferred::here();
             if (Streams::of(context).deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline))

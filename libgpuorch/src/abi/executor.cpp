@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 65536, kMostCallbacks = 1u << 24;
 
-/// Has a callback called for the thing behind `handle`: `submit(thing, task)` asks for it. Tasks of one stream keep
-/// their order.
+/// Arranges a callback for the object behind `handle`: `submit(thing, task)` requests that the task becomes due. Tasks
+/// of one stream are called in order.
 template <class Thing, class Handle, class Submit>
 gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gpo_completion_fn callback, void* user,
                 uint32_t origin, Submit&& submit) {

@@ -25,7 +25,7 @@ gpo_status on_stream(const char* function, const abi::Given& given, Put put) noe
     });
 }
 
-// For calls that may copy pageable memory, which takes long.
+// Like on_stream(), for calls that may copy pageable memory. Such a copy has cancellation points.
 template <class Put>
 gpo_status on_stream_at_length(const char* function, const abi::Given& given, Put put) noexcept {
     host::NoCancel no_cancel;

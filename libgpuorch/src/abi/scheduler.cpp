@@ -12,7 +12,7 @@ namespace {
 
 uint64_t deadline_of(int64_t timeout_ns) { return timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns); }
 
-// Fills the caller's array as far as it has room, and of each element at most the stride's bytes.
+// Writes as many elements as the caller's array has room for, and at most `stride` bytes of each element.
 template <class T, class Read>
 gpo_status write_all(const char* function, gpo_scheduler_t scheduler, T* to, const char* name, uint64_t stride,
                      uint64_t capacity, uint64_t* count, Read read) {

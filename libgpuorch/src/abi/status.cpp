@@ -17,7 +17,7 @@ using namespace gpo;
 extern "C" {
 
 GPO_API gpo_status gpo_last_error(gpo_error* error) {
-    // No abi::call here: asking must not replace the last error.
+    // Doesn't use abi::call, because reading the last error must not replace it.
     try {
         write_struct(error, abi::last_error(), "error");
         return GPO_SUCCESS;

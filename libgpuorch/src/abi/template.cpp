@@ -23,8 +23,8 @@ std::span<const uint32_t> nodes_of(const uint32_t* after, uint32_t count) {
     return {after, count};
 }
 
-/// The frame around a function that adds a node: `add(template)` returns the node. If that fails in a recording, the
-/// recording can't end well. The template is the first handle given.
+/// The frame around a function that adds a node: `add(template)` returns the node. If it fails during a recording, the
+/// recording fails too. The template is the first of the given handles.
 template <class Add>
 gpo_status add(const char* function, const abi::Given& given, uint32_t* node, Add&& add) {
     return abi::call(function, given, [&] {

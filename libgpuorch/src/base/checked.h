@@ -5,8 +5,9 @@
 
 namespace gpo {
 
-/// `span`: bytes from the start of the first of `height` rows of `width` bytes, `pitch` apart, to the end of the last;
-/// 0 without rows. False if the span doesn't fit: don't use `span` then.
+/// Computes how many bytes `height` rows span, from the start of the first row to the end of the last. Rows have
+/// `width` bytes and begin `pitch` bytes apart. Empty rows and no rows span 0 bytes. False on overflow: `span` is then
+/// undefined.
 constexpr bool span_of_rows(uint64_t pitch, uint64_t width, uint64_t height, uint64_t* span) noexcept {
     *span = 0;
     if (width == 0 || height == 0) return true;

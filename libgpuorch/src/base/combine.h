@@ -1,9 +1,9 @@
 // How gpo_combine combines the elements of several ranks. Both kernels of that name include this file:
 // driver/combine.cu, compiled by nvcc, and softgpu/image/combine.cpp. Their results are the same, bit for bit.
 //
-// An element type is a class with two types, Stored, which elements have in memory, and Wide, in which they are
-// combined, with widen() and narrow() between the two, and with the operations on Wide. Ranks are combined in their
-// order. Floating-point numbers are rounded by each operation, and once more by narrow(). Integers wrap.
+// An element type is a class that names two types: elements are Stored in memory, and combined as Wide. The class has
+// conversions between the two, widen() and narrow(), and the operations on Wide. Ranks are combined in ascending order.
+// Each operation on floating-point numbers rounds its result, and narrow() rounds once more. Integers wrap.
 //
 // A result that isn't a number is the canonical NaN: positive, with all other bits set. Minimum and maximum don't
 // depend on the order of the ranks: -0 is less than +0, and the result is a NaN if any element is a NaN. (NCCL uses
@@ -29,7 +29,8 @@ enum Type : unsigned {
     kFloat8E4m3 = 11,
     kFloat8E5m2 = 12,
 };
-/// The kernel's `reduction`. An average is the sum, divided by a number that isn't 0; of integers, towards zero.
+/// The kernel's `reduction`. An average is the sum divided by the kernel's divisor, which must not be 0. Averages of
+/// integers are rounded towards zero.
 enum Reduction : unsigned { kSum = 1, kProduct = 2, kMinimum = 3, kMaximum = 4, kAverage = 5 };
 
 /// A parameter of the kernel.
@@ -70,7 +71,8 @@ struct Floating {
     using Wide = T;
     GPO_HOST_DEVICE static T sum(T a, T b) { return a + b; }
     GPO_HOST_DEVICE static T product(T a, T b) { return a * b; }
-    // Equal numbers have the same bits, unless they are zeros. A NaN in `a` stays, since comparisons with it are false.
+    // Equal numbers have the same bits, except for +0 and -0. If `a` is a NaN, the result is `a`: comparisons with a
+    // NaN are false.
     GPO_HOST_DEVICE static T minimum(T a, T b) { return a == b ? any_bits(a, b) : b < a || b != b ? b : a; }
     GPO_HOST_DEVICE static T maximum(T a, T b) { return a == b ? both_bits(a, b) : a < b || b != b ? b : a; }
     GPO_HOST_DEVICE static T quotient(T a, unsigned divisor) { return a / static_cast<T>(divisor); }
@@ -97,7 +99,7 @@ struct Float64 : Floating<double> {
 
 // -- several elements at a time ---------------------------------------------------------------------------------------
 
-/// `count` neighbouring elements, combined rank by rank. On CUDA the elements are in registers.
+/// `count` consecutive elements, combined rank by rank. CUDA kernels hold them in registers.
 template <class Element, unsigned count>
 class Run {
 public:
@@ -108,7 +110,7 @@ public:
     GPO_HOST_DEVICE explicit Run(const Stored* source) {
         for (unsigned i = 0; i < count; ++i) wide_[i] = Element::widen(source[i]);
     }
-    /// `source`: the next rank's.
+    /// `source`: the next rank's elements.
     GPO_HOST_DEVICE void combine(unsigned reduction, const Stored* source) {
         Wide next[count];
         for (unsigned i = 0; i < count; ++i) next[i] = Element::widen(source[i]);
@@ -134,7 +136,7 @@ private:
     Wide wide_[count];
 };
 
-/// Calls `work` with the element type of this number. No effect if there is no such type.
+/// Calls `work` with the element type that `type` (enum Type) names. No effect if there is no such type.
 template <class Work>
 GPO_HOST_DEVICE void with_type(unsigned type, Work work) {
     using u64 = unsigned long long;

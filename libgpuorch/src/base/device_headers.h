@@ -1,5 +1,5 @@
-// The headers of include/gpuorch/device as text, which is part of the library: kernel sources that the library compiles
-// find them without a folder. Made by device_headers.cmake.
+// The texts of the headers in include/gpuorch/device, embedded in the library by device_headers.cmake. Kernel sources
+// that the library compiles can include these headers although no folder with them is installed.
 #pragma once
 
 #include <span>

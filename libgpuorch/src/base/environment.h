@@ -37,8 +37,7 @@ const char* get(const char* name) noexcept;
 /// True for "1", "on", "yes", "true".
 bool flag(const char* name) noexcept;
 
-/// True if the value is meant as a switch: a number, or a word like "yes". GPUORCH_TRACE doesn't take switches for file
-/// names.
+/// True if the value looks like a switch: a number, or a word like "yes". GPUORCH_TRACE=1 doesn't trace to a file "1".
 bool is_a_switch(const char* value) noexcept;
 
 /// A sentence for each variable with an invalid value. Variables for files, devices and speeds aren't checked here: the

@@ -2,20 +2,21 @@
 // file: driver/combine.cu, compiled by nvcc, and softgpu/image/combine.cpp.
 //
 // Each rank sends its data to the inboxes of all other ranks. Then it combines its own data with the received data. A
-// *packet* carries 8 bytes of data, with the number of the all-reduce behind each half. A half and its number are one
-// store, so a reader that finds the number in both places has the data too, without a fence. (NCCL and MSCCL++ call
-// such packets LL.)
+// *packet* carries 8 bytes of data in two halves, each followed by the number of the all-reduce. The sender stores each
+// half together with its number. A reader that finds the number behind both halves therefore has valid data, and needs
+// no fence. (NCCL and MSCCL++ call such packets LL.)
 //
-// An inbox has two halves, for odd and even numbers. A rank that stores number e + 2 overwrites number e. The peer is
-// then done with number e: the rank has already received number e + 1, which the peer sends only afterwards.
+// An inbox has one half for odd and one for even all-reduces. When a rank sends its data of all-reduce e + 2, it
+// overwrites its data of all-reduce e. The peer has already read these: the rank has received the peer's data of
+// all-reduce e + 1, which the peer sends after it has finished all-reduce e.
 //
 // Each block counts all-reduces itself, so that no block waits for another block of the same kernel. Therefore all
 // launches have blocks of kThreads threads, or a single smaller block.
 //
-// If only some ranks' kernels could be launched, those kernels would wait without end. On the software GPU the host
-// writes the launch's number to a word, which kernels read after long waits. A kernel with that number gives up, and
-// its results are undefined. On CUDA kernels don't give up: counting the reads of a packet made an all-reduce of 8 KiB
-// 8 % slower (2.68 us and 2.88 on two H200s).
+// If the launch fails on some ranks, the kernels of the other ranks would wait forever. On the software GPU the host
+// writes the number of such a launch to a word that kernels read after long waits. A kernel of that launch gives up,
+// and its results are undefined. CUDA kernels don't give up: counting the reads of a packet made an all-reduce of 8 KiB
+// 8 % slower (2.88 us instead of 2.68 on two H200s).
 #pragma once
 
 #include "combine.h"
@@ -29,23 +30,23 @@ constexpr u32 kMostRanks = 8, kThreads = 256;   // of a block, each with 8 bytes
 
 /// A parameter of the kernels.
 struct Mailboxes {
-    u64 inbox[kMostRanks];   // by rank, each of 2 * ranks * slots packets
-    u64 numbers;             // for each block of this rank, the number of its last all-reduce
-    u64 slots;               // of 8 bytes of data
+    u64 inbox[kMostRanks];   // addresses of the ranks' inboxes, each of 2 * ranks * slots packets
+    u64 numbers;             // address of an array: the number of each block's last all-reduce
+    u64 slots;               // packets that one rank sends at most in one all-reduce
     u32 ranks, rank;
 };
 
 /// Another parameter, of the software GPU's kernels.
 struct Stop {
-    u64 word;     // address of the word with the number of the launch that gives up; 0: there is no word
-    u64 launch;   // this one's number
+    u64 word;     // address of a word with the number of the launch that must give up; 0: no such word
+    u64 launch;   // number of this launch
 };
 
 struct alignas(16) Packet {
     u32 low, number_low, high, number_high;
 };
 
-/// Up to 8 bytes, the rest zeros.
+/// Loads up to 8 bytes; missing bytes are 0.
 GPO_HOST_DEVICE inline u64 load(u64 address, u64 bytes) {
     if (bytes >= 8 && address % 8 == 0) return *reinterpret_cast<const u64*>(address);
     u64 out = 0;

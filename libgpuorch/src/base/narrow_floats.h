@@ -1,12 +1,14 @@
 // Floating-point formats that are narrower than float, and conversions between them and float. The host's compiler and
-// nvcc take this code, and it needs no GPU that knows the formats: the software GPU and every GPU get the same bits.
+// nvcc both compile this code. It uses no GPU instructions for these formats: results on all GPUs, including the
+// software GPU, are the same bit for bit.
 //
 // widen() is exact. narrow() rounds to nearest, ties to even, and makes denormals. Every NaN becomes the format's
 // canonical NaN: positive, with all other bits set, as CUDA's instructions make it. Numbers too large for the format
 // become infinities. In the 8-bit formats, they and infinities become the largest finite number, as with __NV_SATFINITE
 // of cuda_fp8.h: widen() takes infinities of e5m2, but narrow() never makes one.
 //
-// The results hold where denormals aren't flushed to zero, and no multiplication is fused with an addition.
+// The results are correct only if the compiler's options neither flush denormals to zero nor fuse multiplications with
+// additions.
 #pragma once
 
 #ifdef __CUDACC__
@@ -20,8 +22,8 @@ namespace gpo {
 GPO_HOST_DEVICE constexpr unsigned bits_of(float x) { return __builtin_bit_cast(unsigned, x); }
 GPO_HOST_DEVICE constexpr float float_of(unsigned bits) { return __builtin_bit_cast(float, bits); }
 
-/// `exponent`, `fraction`: numbers of bits. `largest`: the bits of the largest finite number. `beyond`: the bits for
-/// larger numbers.
+/// `exponent`, `fraction`: how many bits these fields have. `largest`: the encoding of the largest finite number.
+/// `beyond`: the encoding into which narrow() turns larger numbers.
 template <class Bits, int exponent, int fraction, unsigned largest, unsigned beyond>
 struct NarrowFormat {
     using Stored = Bits;
@@ -41,7 +43,8 @@ GPO_HOST_DEVICE constexpr float widen(typename Format::Stored stored) {
     // A power of 2: the difference of the biases.
     constexpr unsigned kScale = static_cast<unsigned>(127 + 127 - Format::kBias) << 23;
     const unsigned magnitude = stored & (Format::kSign - 1), shifted = magnitude << Format::kDropped;
-    // The product makes denormals normal. Infinities and NaNs are large numbers until their exponents are set.
+    // The multiplication normalizes denormals. It turns infinities and NaNs into large finite numbers, whose exponents
+    // are set to all ones afterwards.
     const unsigned finite = bits_of(float_of(shifted) * float_of(kScale));
     const unsigned bits = finite | (magnitude > Format::kLargest ? 0x7f800000 : 0);
     return float_of(bits | (stored & Format::kSign ? 0x80000000 : 0));
@@ -51,10 +54,11 @@ template <class Format>
 GPO_HOST_DEVICE constexpr typename Format::Stored narrow(float x) {
     constexpr int kDropped = Format::kDropped;
     constexpr unsigned kRebias = static_cast<unsigned>(127 - Format::kBias) << 23, kLeastNormal = kRebias + (1 << 23);
-    // The last bit of kGrid is worth the format's least denormal: adding a number to kGrid rounds the number.
+    // The last bit of kGrid, as a float, has the value of the format's least denormal. A float that is added to kGrid
+    // is therefore rounded to a multiple of this denormal.
     constexpr unsigned kGrid = static_cast<unsigned>(128 - Format::kBias + kDropped) << 23;
     const unsigned bits = bits_of(x), magnitude = bits & 0x7fffffff;
-    // Half of the last kept bit, or less by 1 where a tie must be rounded down.
+    // Adding `half` before the shift rounds to nearest: half of the result's last bit, less 1 if a tie must go down.
     const unsigned half = (1u << (kDropped - 1)) - 1 + (magnitude >> kDropped & 1);
     const unsigned normal = (magnitude - kRebias + half) >> kDropped;
     const unsigned denormal = bits_of(float_of(magnitude) + float_of(kGrid)) - kGrid;

@@ -9,7 +9,7 @@
 
 namespace gpo {
 
-/// A text of fixed size that needs no memory, and is cut if it doesn't fit.
+/// A text in a buffer of fixed size. It allocates no memory, and truncates what doesn't fit.
 template <size_t N>
 class FixedText {
 public:
@@ -51,7 +51,7 @@ std::string text(const Pieces&... pieces) {
     return out;
 }
 
-/// text() without memory: the result is cut to fit.
+/// Like text(), but allocates no memory and truncates the result.
 template <size_t N, class... Pieces>
 FixedText<N> fixed_text(const Pieces&... pieces) noexcept {
     FixedText<N> out;
@@ -70,7 +70,7 @@ inline std::string hex(uint64_t value) {
     return std::string(std::string_view(fixed_hex(value)));
 }
 
-/// Copies `from` into a fixed field of a C struct, cut to fit and terminated.
+/// Copies `from` into a fixed field of a C struct, truncated if need be, and terminated with NUL.
 template <size_t N>
 void copy_text(char (&to)[N], std::string_view from) noexcept {
     const size_t length = from.size() < N - 1 ? from.size() : N - 1;

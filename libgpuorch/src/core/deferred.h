@@ -1,4 +1,5 @@
-// Deferred actions, in the order in which they were put off. A thread can wait for all of them.
+// Deferred actions that have not ended. Each is represented by an Entry, from its construction to its destruction. A
+// thread can wait for all of them.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ public:
 
     /// Number of the newest entry ever made; 0 if there was none.
     uint64_t newest() const noexcept;
-    /// Waits until no entry up to `number` is left. False when the deadline has passed. Not where
-    /// ServesDeferred::here().
+    /// Waits until all entries with numbers up to `number` have ended. False when the deadline has passed. Must not be
+    /// called on a thread where ServesDeferred::here() is true.
     bool wait(uint64_t number, uint64_t deadline) noexcept;
     /// Waits until all entries that exist now have ended.
     void wait_for_all() noexcept;
@@ -34,11 +35,11 @@ public:
 private:
     mutable host::Mutex lock_;
     host::Condition gone_;
-    Entry *oldest_ = nullptr, *newest_ = nullptr;   // under lock_, as all entries' links
+    Entry *oldest_ = nullptr, *newest_ = nullptr;   // lock_ guards these and the links of all entries
     uint64_t count_ = 0;
 };
 
-/// While it lives, entries end through the work of the calling thread, which must not wait for them.
+/// Marks the calling thread as one that makes entries end, until this object is destroyed: it must not wait for them.
 class ServesDeferred {
 public:
     ServesDeferred() noexcept;

@@ -30,16 +30,17 @@ public:
 
     ~Errands() { finish(); }
 
-    /// Starts the thread, if there is none. To be called before errands may be posted. Throws std::system_error,
-    /// std::bad_alloc. `name`: the thread's, up to 15 characters.
+    /// Starts the thread, if there is none. Call this before posting errands. `name`: the thread's name, up to 15
+    /// characters. Throws std::system_error, std::bad_alloc.
     void start(const char* name = "gpo-errands");
 
-    /// Runs the errand on the errands' thread, in order; with `due`, a time of host::now(), not before that. The errand
-    /// must not be posted already. Without the thread (or after its end) the errand runs on the calling thread, behind
-    /// an errand that is running there.
+    /// Runs the errand on the errands' thread, in the order of posting, but not before the time `due` (host::now()).
+    /// The errand must not be posted already. If the thread wasn't started or has ended, the errand runs on the calling
+    /// thread, after an errand that is running there.
     void post(Errand& errand, uint64_t due = 0) noexcept;
 
-    /// Posts a function for which no object keeps an errand. Without memory the function runs here: this must be safe.
+    /// Posts a function as an errand of its own. If there is no memory for the errand, the function runs on the calling
+    /// thread, where this must be safe.
     template <class Body>
     void post_body(Body body) noexcept {
         struct Once final : Errand {

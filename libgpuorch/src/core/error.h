@@ -1,6 +1,6 @@
 // Failures inside the library: thrown as Failure, turned into a gpo_status in src/abi.
 //
-// Answers (GPO_NOT_READY, GPO_TIMEOUT, GPO_WOULD_BLOCK) are no failures: functions return them.
+// GPO_NOT_READY, GPO_TIMEOUT and GPO_WOULD_BLOCK are results, not failures: functions return them.
 #pragma once
 
 #include <cuda.h>
@@ -21,9 +21,9 @@ struct Error {
     int32_t native_code = 0;
     uint32_t native_domain = GPO_NATIVE_NONE;
     uint64_t operation = 0;
-    std::string function;  // "" until src/abi fills in the function that was called
+    std::string function;  // the exported function that was called; src/abi fills it in
     std::string object;    // "stream `upload`"
-    std::string message;   // "": the status says all that is known
+    std::string message;   // "": nothing is known besides the status
 
     const char* sentence() const noexcept { return message.empty() ? gpo_status_text(status) : message.c_str(); }
     void write_to(gpo_error& out) const noexcept;
@@ -41,7 +41,7 @@ private:
     ErrorPtr error_;
 };
 
-/// An error with only a status and its standard text. Needs no memory: for failures to allocate.
+/// An error with a status but no message of its own. Allocates no memory, so that it can report that memory is short.
 ErrorPtr bare_error(gpo_status status) noexcept;
 
 /// An error with a message; a bare error if there is no memory for the message.
@@ -68,7 +68,7 @@ template <class... Pieces>
 /// True for a temporary failure: no memory, or no thread, at present.
 bool is_passing(const std::exception& error) noexcept;
 
-/// The status for a CUresult if nothing more is known of the call.
+/// The status that corresponds to a CUresult.
 gpo_status status_of(CUresult result) noexcept;
 
 /// True for results by which the context, and with it every device of the driver, is lost permanently.

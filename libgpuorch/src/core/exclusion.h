@@ -1,4 +1,4 @@
-// Two kinds of work that exclude each other: any number of threads do one kind at a time.
+// Two kinds of work that exclude each other. Any number of threads may do the same kind at once.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace gpo {
 
-/// The frequent or brief kind of work is *short* here, the other kind is *long*.
+/// One kind of work is called *short*, because it is frequent or brief. The other is called *long*.
 class Exclusion {
 public:
-    /// Waits while any thread does the long kind, but not beyond the deadline.
+    /// Begins short work. Waits while any thread does long work; after the deadline it begins all the same.
     void begin_short(uint64_t deadline) noexcept {
         host::Lock lock(lock_);
         ended_.wait(lock, deadline, [this] { return long_ == 0; });
         ++short_;
     }
     void end_short() noexcept { end(short_); }
-    /// Waits while any thread does the short kind.
+    /// Begins long work. Waits while any thread does short work.
     void begin_long() noexcept {
         host::Lock lock(lock_);
         ended_.wait(lock, host::kForever, [this] { return short_ == 0; });

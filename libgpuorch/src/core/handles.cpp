@@ -52,7 +52,7 @@ void leave_ledger(void* ledger) {
         place.ledger.store(nullptr, std::memory_order_relaxed);
         place.thread.store(0, std::memory_order_release);   // release: the next owner writes after this thread
     }
-    t_ledger = nullptr;  // a destructor that runs later and calls the library takes a new ledger
+    t_ledger = nullptr;  // if a later destructor of this thread calls the library, it takes another ledger
     static_cast<Ledger*>(ledger)->taken.store(false, std::memory_order_release);
 }
 
@@ -96,7 +96,7 @@ void detail::finish(Slot& slot) noexcept {
         for (unsigned i = 0; i < reach; ++i)
             if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
     }
-    host::crossing();   // meanwhile the object may be closed, and another take the slot
+    host::crossing();   // another thread may close the object here, and the slot may get another object
     if (!slot.closing.compare_exchange_strong(destroyed, destroyed & ~Slot::kDestroyed, std::memory_order_seq_cst))
         return;
     Object* object = slot.object;
@@ -186,7 +186,7 @@ Table* Table::acquire() {
         g_tables[position].store(table, std::memory_order_release);
         ++g_made;
     }
-    // A tag other than the last: old handles must match no runtime.
+    // Choose a new tag, so that handles of earlier runtimes match no runtime.
     uint32_t tag = 0;
     do {
         tag = (random_number() & 0xfff) << kPositionBits | table->position_;
@@ -202,7 +202,7 @@ Table* Table::acquire() {
 void Table::release() noexcept {
     tag_.store(0, std::memory_order_seq_cst);
     {
-        // The next runtime takes slots in ascending order, like the first: its behaviour doesn't depend on this one.
+        // Sort the free slots: each runtime takes slots in ascending order, whatever earlier runtimes have done.
         std::lock_guard lock(lock_);
         sealed_ = false;
         std::sort(free_.begin(), free_.end(), std::greater<>());
@@ -262,7 +262,7 @@ void Table::recycle(Slot& slot, uint64_t lease) noexcept {
 
 uint32_t Table::close_all() noexcept {
     uint32_t count = 0;
-    // Latest first: children before their parents, as a rule.
+    // In descending order, because children usually have higher indices than their parents.
     for (uint32_t index = used_; index-- > 0;) {
         Slot* s = slot(index);
         const uint64_t number = s ? s->handle.load(std::memory_order_acquire) : 0;

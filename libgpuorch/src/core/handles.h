@@ -7,18 +7,18 @@
 // retired. Slots never move and are never freed. When a runtime has ended, its table is used again by another runtime
 // with another tag. Any number can therefore be looked up safely.
 //
-// Completion queues outlive their runtime. A queue keeps its slot, and the slot the whole handle, while the next
-// runtime uses the table. The table counts only the objects of its present runtime (its *lease*).
+// Completion queues outlive their runtime. A queue stays in its slot, under the same handle, while the next runtime
+// uses the table. Each runtime's use of the table is a *lease*: the table counts only objects of the current lease.
 //
 // A *pin* prevents a slot's object from being closed while a call uses it. Every thread has a *ledger*, in which no
 // other thread writes, and notes its pinned slots there. Threads that use one object at once don't contend, and a pin
 // costs no locked instruction.
 //
-// Why that is safe. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
-// (membarrier(2), a few microseconds), then looks through the ledgers. A pinning thread notes the slot first and then
-// looks at the handle. Either the thread sees the empty handle, or destroy sees the note. An unpinning thread takes
-// the note out first and then looks whether the slot was destroyed. Either the thread closes the object itself, or
-// destroy found no note. Where the system has no membarrier, each pin and unpin has a fence of its own.
+// Why that is safe. Destroy clears the slot's handle, then makes every running thread pass a memory barrier
+// (membarrier(2), a few microseconds), then searches the ledgers. A pinning thread notes the slot first and then reads
+// the slot's handle. Hence either the thread sees that the handle is cleared, or destroy sees the note. An unpinning
+// thread removes the note first and then checks whether the slot was destroyed. Hence either the thread closes the
+// object itself, or destroy found no note. Without membarrier, each pin and unpin contains a full fence.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ struct alignas(32) Slot {                // half a cache line
     uint32_t index = 0;
     std::atomic<uint16_t> generation{0};
     std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
-    // The generation, and kDestroyed: destroyed, not closed yet; without kDestroyed: being closed, or nothing to close.
-    // The generation prevents a call that found one object unused from closing the next.
+    // The generation, with kDestroyed set if the object was destroyed and is not being closed yet. The generation
+    // prevents a thread that found one object unused from closing the slot's next object.
     std::atomic<uint32_t> closing{0};
     static constexpr uint32_t kDestroyed = 1u << 31;
 };
@@ -61,9 +61,9 @@ struct alignas(kLedgerBytes) Ledger {
     static Ledger& of(Note& note) noexcept {
         return *reinterpret_cast<Ledger*>(reinterpret_cast<uintptr_t>(&note) & ~(kLedgerBytes - 1));
     }
-    unsigned used = 0;                 // the thread's own: notes from here on are free; the note before is not
-    uint32_t tag = 0;                  // the thread's own: of the last pin
-    std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
+    unsigned used = 0;                 // only for the thread: notes from here on are free, and the note before is not
+    uint32_t tag = 0;                  // only for the thread: tag of the handle that was pinned last
+    std::atomic<unsigned> reach{0};    // number of notes that were ever used: destroy searches these
     uint32_t number = 0;               // number of ledgers made before
     Ledger* next = nullptr;
     std::atomic<bool> taken{true};
@@ -74,9 +74,9 @@ static_assert(sizeof(Ledger) == kLedgerBytes);
 namespace detail {
 extern constinit thread_local Ledger* t_ledger;
 
-// A thread's ledger by the thread pointer, the register from which thread-local variables are found. In a library that
-// may be opened by dlopen, each access to a thread-local variable calls the C library. Every call of ours looks for a
-// ledger.
+// A hash table of the threads' ledgers. Its key is the thread pointer, the register that thread-local variables are
+// addressed by. Every exported call needs its thread's ledger, and a thread-local variable would cost a call to the C
+// library each time, because this library may be loaded with dlopen.
 struct Place {
     std::atomic<uintptr_t> thread{0};   // 0: free
     std::atomic<Ledger*> ledger{nullptr};
@@ -93,7 +93,7 @@ inline uintptr_t thread_pointer() noexcept {
 #endif
     return pointer;
 }
-/// The place for the thread's ledger, unless another thread has it.
+/// The thread's place in the table. Another thread with the same hash may occupy it.
 inline Place& place_of(uintptr_t thread) noexcept {
     return g_places[(uint64_t{thread} * 0x9e37'79b9'7f4a'7c15u) >> (64 - kPlaceBits)];
 }
@@ -132,7 +132,7 @@ inline uint32_t thread_number() noexcept {
     const Ledger* ledger = detail::own_ledger();
     return ledger ? ledger->number : kNoThread;
 }
-/// The thread's number, taken now if need be. kNoThread: there is no memory.
+/// Like thread_number(), but gives the thread a number if it has none. kNoThread if there is no memory.
 uint32_t take_thread_number() noexcept;
 
 /// Tag of the runtime whose handle the calling thread pinned last, since set_last_tag(0); 0: none.
@@ -227,8 +227,8 @@ constexpr uint32_t tag_of(uint64_t handle) {
     return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
 }
 
-// The cost of each handle in a call. NULL if the call fails or something must be prepared first: pin_slowly() goes on.
-// The slot has its object's whole handle, or 0: neither the tag nor the generation needs another look.
+// The fast path, for each handle of a call. NULL if the handle is invalid or something must be prepared first: the
+// caller then calls pin_slowly(). A slot stores its object's whole handle, so one comparison checks tag and generation.
 [[gnu::always_inline]] inline Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept {
     const uint32_t tag = tag_of(handle);
     const Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);

@@ -1,12 +1,13 @@
-// Host nodes: user functions that a graph calls, on a thread of the driver. The driver permits no call from there. The
-// graph's next launch may wait for the function, inside the driver and under locks of the library.
+// Host nodes: user functions that a graph calls on a thread of the driver. Such a function must not call the driver. It
+// must not wait for the library's locks either: a thread that launches the graph again may hold these locks, while the
+// driver makes it wait for the function.
 #pragma once
 
 #include "host/host.h"
 
 namespace gpo {
 
-/// The calling thread runs the function of a host node, until the scope ends.
+/// Marks the calling thread as running the function of a host node, until the scope ends.
 class HostNodeScope {
 public:
     HostNodeScope() noexcept;
@@ -24,7 +25,7 @@ inline bool in_host_node() noexcept {
     return host::detail::unusual(host::detail::kWatcher - host::detail::kHostNode) && detail::inside_host_node();
 }
 
-/// Messages of a refused call: in a host node, and in a function that only the driver recognises.
+/// Messages for refused calls: in a host node of this library, and in another function that the driver calls.
 inline constexpr const char *kCalledInHostNode =
                                 "called in a host node: that is a thread of the driver's, which permits no call from there",
                             *kCalledInHostFunction = "called in a host node or another function that the driver calls, "

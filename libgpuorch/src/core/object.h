@@ -40,8 +40,8 @@ public:
     bool only() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
-    /// Takes the caller's reference, if it is the only one: no thread gets another any more, and the caller destroys
-    /// the object.
+    /// If the caller's reference is the only one, sets the count to 0: no thread can get another reference, and the
+    /// caller must call destroy_claimed().
     bool claim_if_only() const noexcept {
         uint32_t one = 1;
         return references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
@@ -102,7 +102,7 @@ class Object : public Counted {
 public:
     /// `label` may be NULL; it is cut to 63 bytes.
     Object(Runtime& runtime, Type type, const char* label);
-    /// For the runtime itself, which is its own runtime.
+    /// For the runtime object, whose runtime() is the object itself.
     Object(Runtime& self, Type type);
 
     Runtime& runtime() const noexcept { return runtime_; }
@@ -111,10 +111,10 @@ public:
     /// A label that stays valid for as long as the runtime (labels are interned); "" if there is none.
     const char* label() const noexcept { return label_.load(std::memory_order_acquire); }
     void set_label(const char* label);
-    /// "stream `upload`", or "stream" without a label. Takes no memory: failures are described with it.
+    /// "stream `upload`", or "stream" without a label. Allocates no memory, because messages of failures use it.
     FixedText<96> describe() const noexcept;
 
-    /// The failure that gpo_object_get_error shows: a sticky one stays, others are replaced.
+    /// The failure that gpo_object_get_error reports. Later failures replace it, unless it is sticky.
     virtual ErrorPtr error() const;
     void note_error(ErrorPtr error) noexcept;
     void note_sticky_error(ErrorPtr error) noexcept;
@@ -124,7 +124,8 @@ public:
     /// After close(): gives up the handle's reference.
     virtual void release_handle() noexcept { release(); }
 
-    /// The handle has just been destroyed, calls may still be inside: those that wait return GPO_CANCELLED.
+    /// Called when the handle has been destroyed. Other threads may still be inside calls: waiting calls must return
+    /// GPO_CANCELLED.
     virtual void destroyed() noexcept {}
 
     /// The runtime shuts down: cancels held work and work on the host, and makes waiting calls return. Blocks on
@@ -135,14 +136,13 @@ public:
         static_cast<void>(deadline);
         return true;
     }
-    /// A shutdown has timed out, and can be tried again: waiting calls return.
+    /// A shutdown has timed out: makes waiting calls return. The caller may try the shutdown again.
     virtual void shutdown_timed_out() noexcept {}
-    /// The runtime has shut down. For objects whose handles stay (handle::outlives_runtime).
+    /// The runtime has shut down. Called only for objects that outlive it (handle::outlives_runtime).
     virtual void runtime_ended() noexcept {}
-    /// The user's things still in the object, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if
-    /// none.
+    /// What the user has not freed in this object, for the leak report: "3 pieces of 4096 bytes in all"; "" if nothing.
     virtual FixedText<128> leaks() noexcept { return {}; }
-    /// Whether it is a part of another object: the leak report names only the other.
+    /// Whether this object is a part of another. The leak report omits parts.
     virtual bool is_part() const noexcept { return false; }
 
 protected:
@@ -150,7 +150,7 @@ protected:
 
 private:
     mutable host::Mutex error_lock_;
-    Runtime& runtime_;   // used (Runtime::begin_use); objects that outlive the runtime hold a reference
+    Runtime& runtime_;   // this object is a use of it (Runtime::begin_use); those that outlive it hold a reference
     std::atomic<const char*> label_;
     ErrorPtr error_;
     const Type type_;

@@ -21,7 +21,7 @@ void check_size(size_t size, const Shape& shape, const char* name, const char* w
 namespace {
 
 void check_struct_size(uint32_t size, const Shape& shape, size_t least, const char* name) {
-    // Above 65536 is a size that no struct of this library will ever have: a field that was not set.
+    // No struct of this library will ever exceed 65536 bytes. A larger size is probably an uninitialised field.
     if (size < least || size > 65536)
         fail(GPO_INVALID_ARGUMENT, name, ".struct_size is ", size, ": set it to sizeof the struct");
     check_size(size, shape, name, "struct_size");

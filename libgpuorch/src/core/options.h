@@ -22,7 +22,7 @@ struct Shape {
 template <class T>
 inline constexpr Shape kShape{sizeof(T), kStructFields<T>};
 
-/// Refuses a `size` below the shape's, unless a field begins or ends there. `word` names the size.
+/// Throws Failure if `size` is smaller than the shape's and lies within a field. `word` names the size in the message.
 void check_size(size_t size, const Shape& shape, const char* name, const char* word);
 /// Checks the struct at `in`, whose size is its first field, and copies what both sides know to the zeroed `out`.
 void read_struct(const void* in, const Shape& shape, size_t least, const char* name, void* out);
@@ -72,7 +72,7 @@ T& required(T* pointer, const char* name) {
     return *pointer;
 }
 
-/// Strings that come out: at most `capacity` bytes with the terminator.
+/// Writes a string to the caller's buffer: at most `capacity` bytes, including the terminator.
 gpo_status write_text(std::string_view value, char* buffer, size_t capacity, size_t* needed);
 
 }  // namespace gpo

@@ -85,8 +85,8 @@ void remove_if_stale(int folder, const char* name, time_t now) noexcept {
     const int file =
         opened([&] { return ::openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); });
     if (file < 0) return;
-    // A process that has just made the file, and not locked it yet, will see the unlinking and make another file. A
-    // file put in its final place meanwhile has left this name.
+    // The file may be new and not locked yet: its process notices the unlinking later, and makes another file. If the
+    // file has been moved to its final place meanwhile, this name no longer refers to it.
     if (lock(file, F_WRLCK) && ::fstat(file, &opened_file) == 0 && may_go(opened_file) &&
         opened_file.st_dev == about.st_dev && opened_file.st_ino == about.st_ino)
         ::unlinkat(folder, name, 0);
@@ -109,11 +109,11 @@ void remove_stale(int folder, time_t now) noexcept {
     ::closedir(entries);
 }
 
-/// Whether this process has not looked through the folder yet. The latest folders are remembered; others are looked
-/// through again.
+/// Whether this process still has to search the folder for stale parts. It remembers only the latest folders, and
+/// searches others again.
 bool is_new(int folder) noexcept {
     using Number =
-        std::array<uint64_t, 5>;  // with the creation time: a later folder may get the same other numbers
+        std::array<uint64_t, 5>;  // includes the creation time: a later folder may have the same device and inode
     static host::Mutex lock;
     static std::array<Number, 64> known;
     static size_t count = 0;
@@ -157,7 +157,7 @@ int PartFile::create(mode_t mode) noexcept {
     if (folder_ < 0) return errno;
     const int number = create_locked(mode);
     struct stat about;
-    // The new file's time comes from the folder's host.
+    // Take the current time from the new file: a file server's clock may differ from this host's.
     if (number == 0 && is_new(folder_) && ::fstat(descriptor_, &about) == 0)
         remove_stale(folder_, about.st_ctim.tv_sec);
     return number;
@@ -172,7 +172,7 @@ int PartFile::create_locked(mode_t mode) noexcept {
         // Shared: no conflict with the lock of another user, who may lock readable files.
         const bool locked = lock(descriptor_, F_RDLCK);
         if (locked && ::fstat(descriptor_, &about) == 0 && about.st_nlink == 1) return 0;
-        // Another process took the part for a dead process's, or is just checking. Or there are no locks.
+        // Another process has removed the part as stale, or is checking it. Or the file system has no locks.
         const bool again = locked || errno == EAGAIN || errno == EACCES;
         ::unlinkat(folder_, name_, 0);
         there_ = false;

@@ -1,17 +1,17 @@
 // A *part*: a file that has a temporary name until it is complete. The part lies in the folder of the final file. Its
-// name cannot be guessed: no other user has put a file or a link there. The folder stays that of the part's making,
-// even if the program changes its working folder later.
+// name is random: other users can't place a file or a link there in advance. The folder is opened once, so that a later
+// change of the working directory has no effect.
 //
 // A process that dies leaves its parts behind. The first part that a process makes in a folder removes the parts of
 // dead processes there.
 //
-// Is a part's process alive? A part is alive while a process holds its lock. The lock is fcntl's lock of the open file.
-// The lock ends with the last process that has the file open. Locks work between containers, and between hosts if the
-// network's file system has them.
+// A part is in use while a process holds the lock on it. The lock is an fcntl lock of the open file description, which
+// ends when the last process closes the file or dies. Locks work between containers, and between hosts if the network
+// file system supports locks.
 //
-// The name, .gpuorch-BOOT-RANDOM.part, identifies the kernel that made the part, by its latest start. The lock of
-// another kernel's part may not be visible here: the part is removed only if also nothing has been written to it for a
-// day. A part that can't be locked has a name of another form, and other processes never remove it. Parts of other
+// A part's name is .gpuorch-BOOT-RANDOM.part. BOOT identifies the boot of the host that made the part. Locks of other
+// hosts may be invisible here: their parts are removed only if, in addition, nothing was written to them for a day.
+// Where files can't be locked, parts get names of another form, which other processes never remove. Parts of other
 // users are never removed.
 #pragma once
 
@@ -30,8 +30,8 @@ public:
     PartFile(const PartFile&) = delete;
     PartFile& operator=(const PartFile&) = delete;
 
-    // Each once, in this order. Each returns an errno, or 0.
-    /// Makes the part, and removes those of dead processes, if this process looks into the folder for the first time.
+    // Call each of these once, in this order. Each returns an errno, or 0.
+    /// Makes the part. On the first part in a folder, the process also removes the parts of dead processes there.
     int create(mode_t mode) noexcept;
     /// Network file systems and quotas may report errors only here.
     int close() noexcept;
@@ -46,7 +46,7 @@ private:
     const std::string folder_name_, base_;
     char name_[64];
     int folder_ = -1, descriptor_ = -1;
-    int locked_ = -1;  // the same open file, once descriptor_ is closed: keeps the lock until the file is in place
+    int locked_ = -1;  // a duplicate of descriptor_, which holds the lock until the file is in place
     bool there_ = false;
 };
 

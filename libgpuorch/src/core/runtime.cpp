@@ -169,7 +169,8 @@ void Runtime::refuse_in_host_function() const {
         fail(GPO_WOULD_DEADLOCK, kCalledInHostFunction);
 }
 
-// If CUDA is broken rather than absent, the processor doesn't stand in for the GPU: only the time taken would show.
+// The software GPU replaces CUDA only if CUDA is absent. If CUDA is broken, opening fails: otherwise the program would
+// be slow without a visible reason.
 std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft, bool* stands_in) {
     bool absent = true;
     std::shared_ptr<driver::Driver> opened;
@@ -189,7 +190,7 @@ std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft
     return opened;
 }
 
-// On stderr once per process, unless the fallback is declared as known.
+// Prints the fallback on stderr once per process, unless the program or the user has declared it as known.
 void Runtime::tell_fallback() noexcept {
     static constinit std::atomic<bool> told{false};
     const bool known = (options_.flags & GPO_RUNTIME_QUIET_FALLBACK) || environment::flag("GPUORCH_QUIET_FALLBACK");
@@ -226,7 +227,8 @@ void Runtime::open_driver() {
     if (stands_in) tell_fallback();
 }
 
-// In one order with a thread that begins to shut down and then looks for annexes: one of the two sees the other.
+// Sequentially consistent: either the thread that begins a shutdown finds the new annex, or the maker of the annex sees
+// the shutdown.
 Annex& Runtime::add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept {
     Annex* first = nullptr;
     auto& place = annexes_[static_cast<size_t>(slot)];
@@ -259,7 +261,7 @@ void Runtime::tell_mistakes() noexcept {
     try {
         for (const std::string& mistake : environment::mistakes()) log_and_print(GPO_LOG_WARNING, mistake.c_str());
     } catch (const std::bad_alloc&) {
-        // The values are ignored all the same.
+        // Without memory the mistakes aren't reported. The values are ignored in any case.
     }
 }
 
@@ -348,7 +350,7 @@ void Runtime::report_leaks() {
 bool Runtime::close_objects(uint64_t deadline) noexcept {
     table_->seal();   // objects being created now are refused, or closed with the others
     table_->close_all();
-    // A call inside an object keeps the object until it returns; stop() has made waiting calls return.
+    // Calls in progress pin their objects. stop() has made waiting calls return, so wait until the pins are released.
     for (unsigned spins = 0; table_->live_to_close() > 1; ++spins) {
         if (host::now() >= deadline) return false;
         if (spins < 64)

@@ -47,8 +47,8 @@ struct Counters {
     }
 };
 
-/// State that a folder above the core keeps for a whole runtime, unknown to the core: made on first use, deleted with
-/// the runtime's last use.
+/// Base class of per-runtime state that belongs to a folder above the core. An annex is made on first use, and deleted
+/// when the runtime's last use ends.
 class Annex {
 public:
     enum class Slot : uint8_t { recorder, holds, registry, contexts };   // in the order in which they are deleted
@@ -59,7 +59,7 @@ public:
     virtual ~Annex() = default;
 };
 
-/// Takes log lines away from the threads that log (executor/log_lines.h).
+/// Passes log lines to another thread, which calls the log function (executor/log_lines.h).
 class LogRoute : public Counted {
 public:
     /// False if the route has ended. Doesn't throw.
@@ -113,12 +113,12 @@ public:
     bool attribute() const noexcept { return attribute_; }
     const std::string& cache_folder() const noexcept { return cache_; }   // "": none
 
-    /// The part of a label that is kept.
+    /// The label, truncated to the length that the library stores.
     static std::string_view cut_label(std::string_view label) noexcept;
-    /// A copy of the kept part that lives as long as the runtime.
+    /// A copy of the truncated label, valid for as long as the runtime.
     const char* intern(std::string_view label);
 
-    /// Logs a line put together of these pieces, cut short if there is no memory for all of it.
+    /// Logs a line that consists of these pieces. The line is truncated if there is no memory for all of it.
     template <class... Pieces>
     void log(int32_t level, const Pieces&... pieces) noexcept {
         if (!options_.log || level > options_.log_level) return;
@@ -151,14 +151,14 @@ public:
     using LogCaller = void (*)(const Runtime& runtime, const LogLine& line);
     static void set_log_caller(LogCaller caller) noexcept;
 
-    /// Counts threads of destroyed objects that may still be in a callback, and failed calls that still hold the object
-    /// that keeps their error. Shutdown waits for them, until its deadline.
-    /// A thread that calls this before it looks at shutting_down() either sees the shutdown, or is waited for.
+    /// Counts threads of destroyed objects that may still be in a callback, and failed calls that still hold a
+    /// reference to the blamed object. Shutdown waits until the count is 0, or until its deadline. Threads must call
+    /// this before they check shutting_down(): either the thread sees the shutdown, or the shutdown sees the count.
     void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 
     Errands& errands() noexcept { return errands_; }
 
-    /// The threads that release streams just now (stream/releasing.h).
+    /// Releases of streams that are in progress (stream/releasing.h).
     Deferred& releases() noexcept { return releases_; }
 
     /// Blocking calls of the driver (stream/blocking_calls.h: the long kind), and launches of kernels that wait for
@@ -178,7 +178,7 @@ public:
         return static_cast<A&>(add_annex(A::kSlot, std::make_unique<A>(*this)));
     }
 
-    /// Threads inside calls that wait for results of the scanners, and don't look themselves: scanners look for them.
+    /// Threads in calls that don't query the driver themselves, but wait until a scanner has found the result.
     struct alignas(64) Blocked {
         std::atomic<uint32_t> threads{0};
         std::atomic<uint64_t> since{0};   // when the newest of them began to wait
@@ -190,7 +190,7 @@ public:
             blocked_.since.store(since_, std::memory_order_relaxed);
             blocked_.threads.fetch_add(1, std::memory_order_relaxed);
         }
-        /// The others count as blocked for long.
+        /// If this thread was the newest, the remaining threads count as blocked for long.
         ~Blocking() {
             uint64_t mine = since_;
             blocked_.since.compare_exchange_strong(mine, 0, std::memory_order_relaxed);
@@ -219,16 +219,16 @@ public:
     void for_each(Visit&& visit) {
         table_->for_each([&](Object& object) {
             if (&object.runtime() == this)
-                visit(object);  // not a queue that has outlived an earlier runtime of the table
+                visit(object);  // completion queues of an earlier runtime may still be in the table
         });
     }
 
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_seq_cst); }
 
     // --- the core's steps of a shutdown, for runtime/shutdown.cpp; false: the deadline has passed ---
-    /// GPO_SUCCESS: it is the caller's turn, until end_turn(). GPO_TIMEOUT: other threads had the turn until the
-    /// deadline. GPO_INVALID_HANDLE: another thread has shut the runtime down. Throws Failure(GPO_WOULD_DEADLOCK,
-    /// GPO_INVALID_STATE).
+    /// Only one thread at a time shuts the runtime down. GPO_SUCCESS: the caller does, until it calls end_turn().
+    /// GPO_TIMEOUT: other threads did so until the deadline. GPO_INVALID_HANDLE: another thread has completed the
+    /// shutdown. Throws Failure(GPO_WOULD_DEADLOCK, GPO_INVALID_STATE).
     gpo_status begin_turn(uint64_t deadline);
     void end_turn(bool shut_down) noexcept;
     /// From here on nothing is published. All objects stop.
@@ -241,9 +241,8 @@ public:
     /// The last step: only objects that outlive the runtime are left.
     void end_handles();
 
-    /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give
-    /// GPO_WOULD_DEADLOCK. `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or
-    /// NULL. Scopes nest.
+    /// Surrounds a user's callback. `owner` is the object that waits for the callback (a pipeline, an executor, a
+    /// stream), or NULL. Calls in the callback that would wait for `owner` give GPO_WOULD_DEADLOCK. Scopes nest.
     class CallbackScope {
     public:
         CallbackScope(Runtime& runtime, const void* owner) noexcept;
@@ -305,7 +304,7 @@ private:
     // Fields that most calls read, on one cache line.
     alignas(64) std::array<std::atomic<Annex*>, Annex::kSlots> annexes_{};   // by slot
     std::atomic<bool> shutting_down_{false};
-    // A single thread shuts down, and may be in user code for long. Other threads wait, each until its own deadline.
+    // Only one thread at a time shuts down, and user code may occupy it for long. Others wait until their deadlines.
     host::Mutex shutdown_lock_;
     host::Condition shutdown_passed_on_{host::Sleep::light};
     bool being_shut_down_ = false, shut_down_ = false;  // under shutdown_lock_

@@ -7,7 +7,8 @@
 
 namespace gpo {
 
-/// "a C++ exception: the disk is full", cut if it is long. Exceptions of other types give no text of their own.
+/// For example "a C++ exception: the disk is full", truncated if it is too long. Exceptions of types other than
+/// std::exception are described as "a C++ exception".
 using ThrownText = FixedText<384>;
 inline ThrownText thrown_text(const std::exception& exception) noexcept {
     return fixed_text<384>("a C++ exception: ", exception.what());

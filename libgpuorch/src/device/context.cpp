@@ -226,7 +226,8 @@ void Context::probe() noexcept {
     if (is_sticky(result)) error_of(result, "cuMemGetInfo");
 }
 
-// Called after an answer other than the context's id. Doesn't ask again on a thread where the driver permits no calls.
+// Called when the driver didn't return the context's id. Repeats the query if the driver refused it, except on threads
+// where the driver permits no calls.
 bool Context::alive_after(CUresult answer) noexcept {
     const auto says_gone = [&] {
         return answer == CUDA_SUCCESS || answer == CUDA_ERROR_INVALID_CONTEXT || answer == CUDA_ERROR_INVALID_VALUE ||
@@ -254,7 +255,7 @@ void Context::take_events(bool timing, size_t count, std::vector<CUevent>& to) {
         spare.resize(spare.size() - taken);
         if (taken) return;
     }
-    // The first few streams make a batch each; from then on events are reused.
+    // No spare event was left: make `count` events.
     for (size_t i = 0; i < count; ++i) {
         CUevent event = nullptr;
         const CUresult result = table_.cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);

@@ -1,12 +1,13 @@
 // A driver context, shared by all device handles opened on it: driver table, events, streams and scanner.
 //
 // Entering. Every driver call for a context is made inside a DriverScope. The scope makes the context current and sets
-// the thread's capture mode to RELAXED; at its end it restores both. Threads of the library enter once and stay.
+// the thread's capture mode to RELAXED; its destructor restores both. Threads of the library enter a scope once, and
+// leave it when they end.
 //
 // Loss. The context is lost when the driver returns a sticky error, or reports that no context has the original id any
-// more. The first such error is stored, every later DriverScope throws it, and the driver gets no further call for this
-// context. A query that the driver refuses says nothing of the context, and is repeated a few times. In a host
-// function, where the driver permits no query, the call fails and nothing is lost.
+// more. The first such error is stored, and every later DriverScope throws it before it calls the driver. If the driver
+// refuses the query for the id, the query is repeated a few times. In a host function the driver permits no query: the
+// call fails, but the context isn't lost.
 #pragma once
 
 #include <cuda.h>
@@ -27,18 +28,19 @@ namespace gpo {
 
 class Context;
 
-/// Users of a context, which end before it: its streams (stream/streams.h), unknown to device/ otherwise. Only
-/// add_counters allocates memory.
+/// The streams of a context, which end before the context does. device/ knows them only by this interface, which
+/// stream/streams.h implements. Only add_counters allocates memory.
 class ContextUsers {
 public:
     using Make = std::unique_ptr<ContextUsers> (*)(Context& context);
     virtual ~ContextUsers() = default;
-    /// Once, on any thread, under no lock. `crashed`: by a kernel, which takes the driver's other devices along.
+    /// Called once, on any thread, under no lock. `crashed`: a driver error made the context lost, which may have made
+    /// contexts of other devices lost too.
     virtual void context_lost(bool crashed) noexcept = 0;
     virtual void add_counters(gpo_statistics& statistics) const = 0;
     /// Cancels held work on all streams, including hidden streams and streams whose handles were destroyed.
     virtual void cancel_held() noexcept = 0;
-    /// Waits for the marks of all streams, including these. False if the deadline passes first.
+    /// Waits for the marks of the same streams. False if the deadline passes first.
     virtual bool drain_marks(uint64_t deadline) noexcept = 0;
     /// After the end of the errands' thread: does the scanner's remaining work, with the resulting errands, and ends
     /// the scanner's thread.
@@ -80,39 +82,40 @@ public:
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
     ErrorPtr error_of(CUresult result, const char* function, const Wanted& wanted) noexcept;
 
-    /// False if the context is lost, was destroyed behind our back, or can't be asked about on this thread; asks the
-    /// driver, which costs 11 ns.
+    /// Queries the driver, which takes 11 ns. False if the context is lost, if code outside the library destroyed it,
+    /// or if the driver permits no query on this thread.
     bool alive() noexcept {
         CUresult answer = CUDA_SUCCESS;
         return says_alive(answer) || alive_after(answer);
     }
-    /// Whether it is the calling thread's current context, and alive: one query, while alive() and cuCtxGetCurrent are
-    /// two.
+    /// Whether the context is the calling thread's current one, and alive. Makes one driver call, where alive() and
+    /// cuCtxGetCurrent would make two.
     bool is_current() const noexcept {
         unsigned long long id = 0;
         return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
     }
-    /// Throws Failure unless alive(). To be called before the driver gets an object of this context.
+    /// Throws Failure unless alive(). Call this before passing objects of the context to the driver.
     void require_alive() {
         CUresult answer = CUDA_SUCCESS;
         if (!says_alive(answer) && !alive_after(answer)) [[unlikely]] fail_dead();
     }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-    /// Whether there has ever been a graph that kernels launch: kernels of any graph may launch it from then on.
+    /// Whether note_device_graph() was ever called: from then on, kernels of any graph may launch graphs.
     bool has_device_graphs() const noexcept { return has_device_graphs_.load(std::memory_order_relaxed); }
     void note_device_graph() noexcept { has_device_graphs_.store(true, std::memory_order_relaxed); }
     /// The first failure; NULL unless the context is lost.
     ErrorPtr loss() const;
     void lose(ErrorPtr error, bool crashed) noexcept;
-    /// Finds out whether the context is lost, by a call without other effects.
+    /// Makes a driver call without side effects, in order to find out whether the context is lost.
     void probe() noexcept;
 
     // --- events: without timing, for marks; and with timing ---
-    /// Moves up to `count` events into `to` (at least one; made if none is left). Inside a DriverScope. Throws.
+    /// Appends up to `count` spare events to `to`, or new events if there are no spare ones; at least one. Inside a
+    /// DriverScope. Throws.
     void take_events(bool timing, size_t count, std::vector<CUevent>& to);
     /// Takes one event. Inside a DriverScope. Throws.
     void take_event(bool timing, CUevent* to);
-    /// Takes events back. Never fails: events that can't be kept are destroyed. Needs no DriverScope.
+    /// Returns events to the spare ones, or destroys them if there is no memory. Never fails. Needs no DriverScope.
     void give_events(bool timing, CUevent* events, size_t count) noexcept;
 
     // --- for the trace ---
@@ -129,18 +132,19 @@ public:
     std::atomic<uint32_t> scheduled_multiprocessors{0};
 
     using MakeKept = Ref<Counted> (*)(Context& context);
-    /// The object that `make` made on the first call, shared by all users of the context until the runtime shuts down.
-    /// The object may refer to the context. `make` runs under no lock; other threads that ask meanwhile wait for it. If
+    /// Returns the object that the first call made with `make`. The context holds it until the runtime shuts down. The
+    /// object may refer to the context. `make` runs under no lock, while other callers with the same `make` wait. If
     /// `make` throws, this throws the same, and the next call tries again. Throws Failure, std::bad_alloc.
     Ref<Counted> keep(MakeKept make);
 
-    /// The runtime shuts down and nothing is held any more: from here on streams needn't hear of a loss. Releases the
-    /// objects of keep(), while the errands' thread is there for resulting errands.
+    /// The first step of the context's end, when the runtime shuts down and no operation is held any more: streams are
+    /// no longer notified of a loss. Releases the objects of keep(), which may post errands. The errands' thread must
+    /// still be running.
     void begin_end() noexcept;
     /// After the end of the errands' thread: does the scanner's remaining work, with the resulting errands, and ends
     /// the scanner's thread.
     void finish() noexcept;
-    /// Whether the end has begun: no thread waits for the context's streams any more.
+    /// Whether begin_end() was called: no thread waits for the context's streams any more.
     bool ending() const noexcept { return phase_.load(std::memory_order_acquire) >= Phase::ending; }
     bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
 
@@ -150,7 +154,7 @@ public:
         volatile uint32_t* words = nullptr;
         CUdeviceptr address = 0;
     };
-    /// Two words for one stream; none when the 512 pairs are used up. Inside a DriverScope.
+    /// Two words for one stream; NULL if all 512 pairs are in use. Inside a DriverScope.
     Attribution take_attribution();
     void give_attribution(const Attribution& attribution) noexcept;
 
@@ -200,17 +204,18 @@ private:
 /// The driver calls made inside a scope.
 enum class Calls : uint8_t {
     any,    // the thread's capture mode is RELAXED meanwhile
-    plain,  // only calls that never disturb another stream's capture (launch, record, wait, pinned copy, fill): saves
-            // 15 ns
+    plain,  // only launches, records, waits, pinned copies and fills: these never disturb another stream's capture, and
+            // the capture mode stays unchanged, which saves 15 ns
 };
 
-/// Makes the context current for the calling thread and keeps its calls from disturbing captures, until the scope ends.
+/// Makes the context current on the calling thread until the scope ends, and prevents driver calls from disturbing
+/// captures.
 class DriverScope {
 public:
     /// Throws Failure(GPO_DEVICE_LOST) with the context's first failure.
     explicit DriverScope(Context& context, Calls calls = Calls::any);
-    /// For frequent callers. `was_current`: whether the context was current already the last time. If so, a single
-    /// query to the driver finds that it still is.
+    /// A faster constructor for frequent callers. `was_current`: whether the context was already current the last time.
+    /// If so, a single driver call verifies that it still is.
     DriverScope(Context& context, Calls calls, std::atomic<bool>& was_current)
         : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls),
           pushed_(!(was_current.load(std::memory_order_relaxed) && context.is_current()) &&
@@ -226,7 +231,8 @@ public:
     DriverScope& operator=(const DriverScope&) = delete;
 
 private:
-    /// Makes the context current, and notes in `was_current` whether it was already; false if so. Throws if it is lost.
+    /// Makes the context current. False if it was current already, which is also stored in `was_current`. Throws if the
+    /// context is lost.
     static bool enter(Context& context, std::atomic<bool>* was_current);
     const driver::Table& table_;
     CUstreamCaptureMode outer_mode_;

@@ -9,7 +9,7 @@ Ref<Context> Contexts::open(int native_ordinal, CUcontext foreign, ContextUsers:
     {
         std::lock_guard lock(lock_);
         if (runtime_.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // A lost context stays lost for as long as the runtime lives.
+        // A lost context is returned too: the runtime never replaces it.
         if (auto found = contexts_.find(key); found != contexts_.end()) {
             if (found->second->ordinal() != native_ordinal) Context::refuse_ordinal(native_ordinal);
             return found->second;

@@ -17,8 +17,8 @@ public:
     /// Throws std::bad_alloc if there are none yet.
     static Contexts& of(Runtime& runtime) { return runtime.annex<Contexts>(); }
 
-    /// The context of a device (native ordinal), or the foreign context; opened, with its users, on the first call.
-    /// Throws Failure, std::bad_alloc.
+    /// Returns the context of a device (native ordinal), or the foreign context. The first call makes the context and
+    /// its streams object. Throws Failure, std::bad_alloc.
     Ref<Context> open(int native_ordinal, CUcontext foreign, ContextUsers::Make make_users);
     /// Throws std::bad_alloc.
     std::vector<Ref<Context>> all() const;
@@ -31,7 +31,7 @@ public:
             if (!visit(*context)) return false;
         return true;
     }
-    /// After a context crashed: finds out whether the others are lost as well.
+    /// Finds out which contexts are lost, after one of them crashed.
     void probe() const noexcept;
     void add_stream_counters(gpo_statistics& statistics) const noexcept;
 
@@ -40,8 +40,8 @@ public:
     void cancel_held() const noexcept;
     /// Waits for the marks of all streams. False if the deadline passes first.
     bool drain_marks(uint64_t deadline) const noexcept;
-    /// Hands all contexts to the caller, for shutdown to end. Destroy them in the map's order: a foreign context, which
-    /// may be a primary context too, comes before it.
+    /// Moves all contexts to the caller, which ends them. Destroy them in the map's order, foreign contexts first: a
+    /// foreign context may be a device's primary context, which the device's own entry releases.
     using Key = std::pair<int, CUcontext>;   // native ordinal, or -1 and the foreign context
     std::map<Key, Ref<Context>> take_all() noexcept;
 

@@ -1,5 +1,5 @@
-// A device handle: a context with a label. The context lives on after the handle is closed, while objects made from it
-// exist.
+// A device handle: a context with a label. The context lives on after the handle is destroyed, until the runtime shuts
+// down.
 #pragma once
 
 #include "device/context.h"

@@ -1,5 +1,5 @@
-// A process's description of memory or an event of its own, for use by another process: the bytes of gpo_memory_export
-// and gpo_event_export. The reader trusts nothing: the bytes may be garbage, and the named objects freed.
+// A description of memory or an event that a process exports to other processes: the bytes that gpo_memory_export and
+// gpo_event_export write. Readers trust nothing: the bytes may be garbage, and the described objects freed.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct Exported {
     char driver[8] = {};             // the driver's name
     unsigned char device[16] = {};   // the device's UUID
     uint64_t bytes = 0;              // of memory
-    uint64_t offset = 0;             // of the memory's begin in the allocation that the driver's handle stands for
-    host::SharedFileName file;       // of an event: the library's file that its processes share
+    uint64_t offset = 0;             // where the memory begins in the allocation that `handle` names
+    host::SharedFileName file;       // of an event: a file of the library, shared by the processes that use the event
     unsigned char handle[64] = {};   // the driver's
     uint64_t rest[12] = {};
-    uint64_t digest = 0;             // of all before it
+    uint64_t digest = 0;             // of all fields above
 };
 static_assert(sizeof(Exported) == GPO_EXPORT_BYTES);
 
@@ -49,7 +49,7 @@ int ordinal_of(Context& context, const unsigned char (&uuid)[16]);
 std::string process_of(const Exported& exported);
 /// Throws Failure(GPO_PEER_LOST) if the process has ended.
 void refuse_lost(const Exported& exported);
-/// Calls refuse_lost(), then throws a Failure for the driver's answer.
+/// Throws the Failure for a failed import: GPO_PEER_LOST if the exporter has ended, otherwise the driver's error.
 [[noreturn]] void fail_import(Context& context, const Exported& exported, CUresult result, const char* function);
 
 }  // namespace gpo

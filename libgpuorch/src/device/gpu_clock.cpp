@@ -7,8 +7,8 @@ namespace gpo {
 namespace {
 constexpr int kMostPairs = 8;
 constexpr uint64_t kPatience = 50'000'000;  // ns to wait for a base on a GPU that doesn't respond
-constexpr uint64_t kPrecise = 4'000;  // good enough: no further try
-constexpr uint64_t kPoor = 200'000;  // a base that is off by more is not taken when there is another
+constexpr uint64_t kPrecise = 4'000;  // ns of error with which a base is good enough: no further try
+constexpr uint64_t kPoor = 200'000;  // ns: a base with a larger error is discarded while a recent one exists
 }  // namespace
 
 GpuClock::~GpuClock() {

@@ -21,7 +21,7 @@ public:
     GpuClock(const GpuClock&) = delete;
     GpuClock& operator=(const GpuClock&) = delete;
 
-    /// Makes a base, if the newest is older than `age`.
+    /// Makes a base if the newest one is older than `age` (ns).
     bool adjust(uint64_t age) noexcept override;
     void times_of(const std::deque<trace::Record>& operations, std::vector<Times>& times) override;
     uint64_t error() const noexcept override { return error_; }

@@ -1,6 +1,6 @@
 // The built-in kernels, for CUDA. builtin.ptx is made from this file by make_builtin.py and committed;
-// softgpu/image/builtin.cpp holds the same kernels for the software GPU. Grid and block may have any shape: threads are
-// numbered through it, and every kernel loops over n.
+// softgpu/image/builtin.cpp has the same kernels for the software GPU. Grid and block may have any shape: each kernel
+// numbers all threads of the grid consecutively, and loops until all n elements are processed.
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -38,7 +38,7 @@ extern "C" __global__ void gpo_add_f32(float* z, const float* x, const float* y,
     for (u64 i = first(); i < n; i += stride()) z[i] = x[i] + y[i];
 }
 
-// Counts in shared memory first. A block counts fewer than 2^32 bytes in one round of the outer loop.
+// Each block counts in shared memory first: at most 2^31 bytes per round, so that 32-bit counts can't overflow.
 extern "C" __global__ void gpo_histogram_u8(u64* bins, const u8* x, u64 n) {
     __shared__ u32 counts[256];
     const u32 thread = thread_of_block(), threads = threads_of_block();
@@ -56,7 +56,7 @@ extern "C" __global__ void gpo_histogram_u8(u64* bins, const u8* x, u64 n) {
     }
 }
 
-// Warps add by shuffles, blocks in shared memory, the grid by one atomic a block.
+// Adds within each warp by shuffles, then within each block through shared memory. Each block adds its sum atomically.
 extern "C" __global__ void gpo_reduce_add_f32(float* sum, const float* x, u64 n) {
     __shared__ float partial[32];
     const u32 thread = thread_of_block(), threads = threads_of_block();

@@ -1,9 +1,10 @@
 // The kernel that decides conditional nodes of graphs (graph/conditional.h). make_builtin.py compiles this file to
 // condition.ptx; softgpu/image/builtin.cpp has the same kernel for the software GPU.
 //
-// `handle`: the condition. `comparison`: GPO_COMPARE_*; with GPO_COMPARE_KERNEL the user's kernel sets the condition,
-// and this kernel only sets 0 where `limit` ends a loop. `state`: of a while: how often its body ran, and whether
-// `limit` ended the loop; may be NULL. `when`: 0: an if or a switch, 1: before a while, 2: at the end of its body.
+// `handle`: the condition. `comparison`: GPO_COMPARE_*. With GPO_COMPARE_KERNEL the user's kernel sets the condition,
+// and this kernel only sets it to 0 when `limit` ends a loop. `state`: NULL, or two words of a while node: how often
+// the body ran, and whether `limit` ended the loop. `when`: 0 for an if or switch node, 1 before a while node, 2 at the
+// end of a while node's body.
 extern "C" __global__ void gpo_decide(cudaGraphConditionalHandle handle, const unsigned* word, unsigned comparison,
                                       unsigned constant, unsigned* state, unsigned limit, unsigned when) {
     const bool begins = when == 1 && state, counts = when == 2 && state;

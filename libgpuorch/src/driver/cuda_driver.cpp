@@ -2,12 +2,12 @@
 // at-exit handlers would not survive that).
 //
 // Every entry of the table is requested from cuGetProcAddress with the version of its prototype and with the legacy
-// default stream. If the driver can't be used, one sentence says why. A failure is not stored, so the next runtime
-// tries again: a driver may be installed, or its device nodes may appear, in the meantime.
+// default stream. If the driver can't be used, the caller gets the reason as a sentence. The next runtime tries again,
+// because a driver may have been installed, or device nodes may have appeared, in the meantime.
 //
-// The library distinguishes two kinds of failures. If the machine has no NVIDIA GPU, the software GPU may stand in
-// unasked. If the machine has a GPU, or a driver for one, something is broken: a program that continued without the GPU
-// would only be slow.
+// The library distinguishes two kinds of failures. If the machine has no NVIDIA GPU, the software GPU may replace it
+// automatically. If the machine has a GPU, or a driver for one, the failure is reported: a program that continued
+// without the GPU would be slow, and hide that the driver is broken.
 #include <algorithm>
 #include <string>
 
@@ -95,8 +95,8 @@ bool fill(Table& table, GetProcAddress* get, int version, std::string* why) {
 }
 
 /// A stream that has freed memory of a pool may be destroyed while another thread destroys the pool. In driver 580,
-/// cuStreamDestroy then reads address 0x78: in one of four runs of the matrix's learning streams, and within seconds in
-/// a program that does nothing else. With both calls under the same lock, neither program crashed.
+/// cuStreamDestroy then crashes, reading address 0x78: in one of four runs of the matrix's learning streams, and within
+/// seconds in a program that only makes these two calls. With both calls under the same lock, neither program crashed.
 void serialise_destruction(Table& table) {
     static host::Mutex& lock = *new host::Mutex();
     static const auto destroy_stream = table.cuStreamDestroy;

@@ -41,7 +41,7 @@ std::string nvidia_node() {
         std::lock_guard guard(g_lock);
         in = folder();
     }
-    // By name first: without a free descriptor or in a sandbox a folder can't be listed.
+    // Try the usual names first: listing a folder fails in some sandboxes, and without a free descriptor.
     for (const char* name : {"/nvidia0", "/nvidiactl"})
         if (access((in + name).c_str(), F_OK) == 0) return in + name;
     return first_listed(in);

@@ -55,9 +55,9 @@ struct CompileResult {
 class Compilation {
 public:
     virtual ~Compilation() = default;
-    /// A text for all that the image depends on beside the request and Compiler::identity(): the files that the source
-    /// reads. The text stays valid until finish(). NULL: the compiler doesn't know the files, or has failed already.
-    /// Without this text an image is never cached.
+    /// A text that describes the files that the source reads. The image depends only on these, the request, and
+    /// Compiler::identity(). The text stays valid until finish(). NULL if the compiler doesn't know the files, or has
+    /// failed already: the image isn't cached then.
     virtual const std::string* inputs() const = 0;
     /// Makes the image. Called once at most.
     virtual CompileResult finish() = 0;
@@ -67,7 +67,7 @@ public:
 class Compiler {
 public:
     virtual ~Compiler() = default;
-    /// Reads the source with all that it includes. A failure is what finish() returns.
+    /// Reads the source and the files that it includes. finish() reports failures.
     virtual std::unique_ptr<Compilation> begin(const CompileRequest& request) = 0;
     CompileResult compile(const CompileRequest& request) { return begin(request)->finish(); }
     /// Part of the key of the disk cache: compiler, version, and the properties of the machine that the code depends
@@ -79,14 +79,14 @@ public:
 struct Fault {
     CUresult result = CUDA_SUCCESS;
     CUstream stream = nullptr;        // NULL: the legacy stream
-    uint64_t number = 0;              // of the operation in its stream: see Driver::submitted
-    std::string kernel;               // its symbol; empty when it wasn't a kernel
-    std::string text;                 // of an assert or trap: what, file, line, block, thread
+    uint64_t number = 0;              // the operation's number in its stream: see Driver::submitted
+    std::string kernel;               // symbol of the kernel; empty for other operations
+    std::string text;                 // for an assert or trap: the condition, file, line, block and thread
 };
 
-/// A thread that waits for events of a context, and would otherwise query them again and again. The thread sets
-/// `listening`, passes a heavy fence (host/fence.h), queries once more, and then waits until `signal` changes. A
-/// notifying thread passes a light fence before it reads `listening`.
+/// Lets a thread wait for events of a context without polling. The waiting thread sets `listening`, executes a heavy
+/// fence (host/fence.h), queries the events once more, and then waits until `signal` changes. A notifying thread
+/// executes a light fence before it reads `listening`.
 struct Listener {
     explicit Listener(CUcontext context) noexcept : context(context) {}
     const CUcontext context;
@@ -118,7 +118,7 @@ struct Driver {
     /// The kernel gpo_combine (driver/combine.cu).
     std::string_view combine_image;
     virtual Compiler& compiler() = 0;
-    /// The operation that failed; nullopt while none has failed, and always without tells_faults. Any thread.
+    /// The operation that failed; nullopt if none has failed, or if tells_faults is false. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }
     /// Number of operations submitted to the stream since its creation. Each successful call that submits work counts
     /// once, by any caller. 0 without tells_faults.

@@ -1,8 +1,8 @@
 // A shared library opened by name at its first use: CUDA's driver, NVRTC, NVML.
 //
-// The destructor closes the library unless stay() was called: functions that have run may have left threads or exit
-// handlers, which would crash after the close. The text `tried` collects the reasons why a library can't be used: a
-// sentence for each attempt, separated by "; ".
+// The destructor closes the library unless stay() was called. Call stay() once functions of the library have run: they
+// may have started threads or registered exit handlers, which would crash after the close. The text `tried` collects
+// the reasons why a library can't be used: a sentence for each attempt, separated by "; ".
 #pragma once
 
 #include <string>

@@ -193,8 +193,8 @@ DeviceRuntime device_runtime_of(const Loaded& library) {
     return find_device_runtime(folder_of(library.path), library.major, "/usr/local");
 }
 
-// A single compilation. The functions are called in the order of their declaration. A function that returns false has
-// put the reason into the log.
+// A single compilation. Call the functions in the order of their declaration. A function that returns false has added
+// the reason to the log.
 class OwnCompilation {
 public:
     OwnCompilation(const Loaded& library, const CompileRequest& request)
@@ -225,9 +225,9 @@ public:
         return true;
     }
 
-    // Chooses a cubin for the device. If this NVRTC doesn't know the device's architecture, chooses PTX of the newest
-    // older architecture, for the driver to translate. An architecture among the caller's options has priority over
-    // both.
+    // Chooses the output. An architecture in the caller's options has priority. Otherwise the output is a cubin for the
+    // device's architecture. If this NVRTC doesn't know that architecture, the output is PTX for the newest older one,
+    // which the driver translates.
     bool choose_architecture() {
         bool given = false;
         for (const std::string& option : request_.options) {

@@ -15,7 +15,7 @@ public:
     /// The compiler, its version, the include folders and their state, and the library's own headers; "none" without
     /// NVRTC.
     std::string identity() override;
-    /// Sets the driver's version: NVRTC of the same major version is tried first.
+    /// Sets the driver's version. Libraries of NVRTC with the same major version are tried first.
     void prefer(int version) noexcept { version_ = version; }
 
 private:

@@ -1,6 +1,6 @@
-// Headers that kernel sources may include without a folder: the headers of gpuorch/device, and standard headers that
-// sources include out of habit. NVRTC lacks the latter, as it compiles only for the device, but knows most of their
-// declarations without any header. The types equal libcu++'s, so that a source may include both.
+// Headers that kernel sources may include although no folder has them: those of gpuorch/device, and common standard
+// headers. NVRTC, which compiles only for the device, lacks standard headers, but declares most of their functions
+// itself. The types are the same as libcu++'s, so that a source may include both.
 #include "base/device_headers.h"
 #include "driver/nvrtc.h"
 

@@ -2,8 +2,9 @@
 // the protocol. make_builtin.py compiles this file to push.ptx; softgpu/image/builtin.cpp has the same for the software
 // GPU.
 //
-// The grid has one block, so that tasks keep their order in the ring and only the last tasks may find no room. `words`,
-// `sequence`, `slots`: of the priority that is pushed to. `state`: of the ring. `source`: `count` tasks.
+// The grid has a single block: tasks enter the ring in their order, and if it is too full, the last ones are refused.
+// `words`, `sequence`, `slots`: of the priority to which the tasks belong. `state`: of the ring. `source`: `count`
+// tasks.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -11,8 +12,8 @@ namespace {
 
 enum { kTail = 0, kRoom = 256, kItems = 384, kRefused = 640 };   // bytes from `words`
 enum { kAborted = 2 };
-constexpr u32 kPolls = 1 << 22;      // to wait until a pop that has taken its place frees the slot
-constexpr u32 kAttempts = 1 << 16;   // to win against other pushes, with tickets
+constexpr u32 kPolls = 1 << 22;      // most reads of a slot's word while waiting for a pop to free the slot
+constexpr u32 kAttempts = 1 << 16;   // with tickets: most attempts to take slots while other pushes are faster
 
 __device__ inline u64* word(u64 words, u32 offset) { return reinterpret_cast<u64*>(words + offset); }
 
@@ -45,11 +46,12 @@ struct Ring {
 struct Grant {
     u64 first;       // position
     u32 tasks;
-    u32 free_slots;  // from `first` on, with tickets
+    u32 free_slots;  // with tickets: number of free slots from `first` on
     bool lost;       // another push was faster
 };
 
-// Asks for room and returns the part that isn't granted. Thread 0 calls.
+// Reserves room for up to `wanted` tasks: subtracts `wanted` from the ring's room, and adds back what was too much.
+// Only thread 0 calls this.
 __device__ inline void ask_for_room(u64 words, u32 wanted, Grant& grant) {
     const long long room = static_cast<long long>(atomicAdd(word(words, kRoom), 0ull - wanted));
     const u32 granted = room <= 0 ? 0 : room < wanted ? static_cast<u32>(room) : wanted;
@@ -58,7 +60,7 @@ __device__ inline void ask_for_room(u64 words, u32 wanted, Grant& grant) {
     grant.first = granted ? atomicAdd(word(words, kTail), static_cast<u64>(granted)) : 0;
 }
 
-// With tickets, no word counts the room: takes the free places from the tail on. The whole block calls.
+// With tickets there is no count of the room: reserves the slots that are free from the tail on. All threads call this.
 __device__ void take_free_slots(const Ring& ring, u32 wanted, Grant& grant) {
     u64* tail = word(ring.words, kTail);
     for (u32 attempt = 0;; ++attempt) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kKept = 65536;
 
-// A call is a single 64-bit word, so that readers see whole calls: function 12, thread 32, result 20 bits. The sequence
-// gives the place in the ring and the number of rounds.
+// A call is stored in one 64-bit word, so that readers never see half a call: function 12 bits, thread 32, result 20.
+// The sequence is the number of the call, from which its place in the ring follows.
 struct Entry {
     std::atomic<uint64_t> sequence{0};   // + 1; 0: empty
     std::atomic<uint64_t> word{0};

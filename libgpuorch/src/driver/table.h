@@ -9,7 +9,7 @@
 
 #include <cuda.h>
 
-// The prototypes of the floor, where the header of CUDA 13 maps the name to a later one.
+// CUDA 13's cuda.h maps these names to newer prototypes than those that the table requests.
 #undef cuEventElapsedTime
 #undef cuCtxCreate
 #undef cuMemcpyBatchAsync
@@ -20,12 +20,12 @@
 
 namespace gpo::driver {
 
-// Prototypes that cuda.h of CUDA 13 no longer shows under the plain name, as of the version asked for.
+// The prototypes that the table requests. CUDA 13's cuda.h doesn't declare them under these names.
 using cuEventElapsedTime_t = CUresult CUDAAPI(float*, CUevent, CUevent);
 using cuCtxCreate_t = CUresult CUDAAPI(CUcontext*, unsigned, CUdevice);
 using cuStreamGetCaptureInfo_t = CUresult CUDAAPI(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
                                                   const CUgraphNode**, size_t*);
-// 13.0: no index of the failing copy.
+// Since 13.0 this function no longer returns the index of the failing copy.
 using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*,
                                               size_t*, size_t, CUstream);
 using cuGraphAddNode_t = CUresult CUDAAPI(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);

@@ -2,8 +2,8 @@
 //
 // A table entry is a plain function pointer and carries no object. Therefore the wrapped table is global to the hook's
 // type: each hook type has one wrapped table at a time. Wrapping a second driver with the same hook replaces the first;
-// different hooks stack. The wrapped driver doesn't know results that a hook makes up, and can't notify listeners of
-// them. Therefore a wrapper has no notifications: listeners have to query.
+// different hooks stack. A wrapper doesn't support listen(): the wrapped driver can't notify listeners of results that
+// the hook invents.
 //
 //     struct Hook {
 //         template <class Call> static CUresult around(Function, Call&& call) noexcept;   // call() reaches the driver
@@ -33,7 +33,7 @@ public:
         condition_image = wrapped_->condition_image;
         push_image = wrapped_->push_image;
         combine_image = wrapped_->combine_image;
-        // Entries are replaced only after the originals can be reached.
+        // Set `inner` first: the new entries call the originals through it.
         inner = wrapped_->table;
         table = wrapped_->table;
 #define X(name, version, need) \

@@ -1,4 +1,4 @@
-// A callback of the user that runs on an executor while a thread of the library waits for its return.
+// Calls a user's callback on an executor, while a thread of the library waits until the callback has returned.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace gpo {
 
-/// Runs `function` on the executor, beyond its capacity if need be, and returns when `function` has returned.
-/// `function` must not throw. False if the function will never run, because no thread runs the executor any more.
-/// Throws if the executor accepts no more tasks.
+/// Runs `function` on the executor, and returns when `function` has returned. The executor accepts the call even if it
+/// is full. `function` must not throw. Returns false if no thread is left to run the function. Throws if the executor
+/// accepts no more tasks.
 bool call_on(Executor& executor, const std::function<void()>& function);
 
 }  // namespace gpo

@@ -1,4 +1,4 @@
-// A callback of the user that gets the outcome of work (gpo_stream_then, gpo_event_then, gpo_timeline_then,
+// A task that calls a user's callback with the outcome of work (gpo_stream_then, gpo_event_then, gpo_timeline_then,
 // gpo_pipeline_then).
 #pragma once
 
@@ -29,9 +29,9 @@ private:
     const uint32_t origin_;
 };
 
-/// Accepts a task on its executor, then calls `submit`, which must make the task complete later. A `submit` that throws
-/// or returns a failure must have done nothing: the task is withdrawn and the failure passed on. If the executor was
-/// destroyed meanwhile, the result is GPO_SUCCESS instead, and the task is called with GPO_CANCELLED.
+/// Accepts a task on its executor, then calls `submit`, which must arrange for the task to become due later. A `submit`
+/// that throws or returns a failure must have had no effect: the task is withdrawn and the failure passed on. If the
+/// executor was destroyed meanwhile, the task is called with GPO_CANCELLED, and the result is GPO_SUCCESS.
 template <class Submit>
 gpo_status accept_and_submit(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
     gpo_status status = executor.accept(*task, order);

@@ -8,7 +8,7 @@ namespace gpo {
 
 namespace {
 
-constexpr uint64_t kIdleSpinning = 1'000'000;               // ns that a spinner without work goes on for
+constexpr uint64_t kIdleSpinning = 1'000'000;               // ns after which a spinner without work stops
 constexpr unsigned kTurnsToYield = 16, kSpinsOfYield = 64;  // how often a spinner yields, and for how many spins
 constexpr size_t kLine = 64;
 
@@ -28,7 +28,7 @@ void Task::on_completed(const Outcome& outcome) noexcept { executor_->due(*this,
 void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);
     __builtin_prefetch(&outcome_, 1);
-    __builtin_prefetch(&*strand_, 1);  // an accepted task keeps its strand
+    __builtin_prefetch(&*strand_, 1);  // not NULL: the task was accepted
     __builtin_prefetch(strand_->posted, 1);
     executor_->fetch_ahead();
 }
@@ -42,9 +42,10 @@ Executor::~Executor() = default;
 void Executor::start() {
     if (thread_count_ == 0) return;
     std::unique_ptr<Crew> crew;
-    // The starting thread counts too until all are started: no thread is the last to leave before.
+    // The starting thread counts as inside too: none of the new threads is the last to leave before all are started.
     inside_.store(1, std::memory_order_relaxed);
-    // From here on a shutdown waits, and the errands' thread, which joins the new threads, goes on.
+    // From here on a shutdown waits for this executor. Only then does it end the errands' thread, which joins the new
+    // threads.
     runtime().lingering(1);
     try {
         if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
@@ -105,7 +106,7 @@ gpo_status Executor::accept(Task& task, const void* order) {
     {
         std::lock_guard lock(lock_);
         if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // To a user, a destroyed executor is a stale handle. A task that a library thread waits for is cancelled.
+        // To a user, a destroyed executor is a stale handle. For a library thread that waits, the task was cancelled.
         if (closing_.load(std::memory_order_relaxed))
             fail(task.awaited_ ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
         if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
@@ -161,7 +162,7 @@ void Executor::due(Task& task, const Outcome& outcome) noexcept {
         ready = become_due(task, outcome, false);
         too_late = task.awaited_ && stopped_ && thread_count_ == 0;
     }
-    if (too_late) return abandon_awaited();  // stop() came before it was due
+    if (too_late) return abandon_awaited();  // stop() was called before the task became due
     if (ready && spinning_.load(std::memory_order_seq_cst) == 0) wake_one();
 }
 
@@ -191,14 +192,14 @@ void Executor::make_ready(Ref<Strand> strand) noexcept {
 
 namespace {
 
-/// Whether the thread's last poll called a task: abandoned tasks leave an empty strand posted.
+/// Whether this thread's last poll called a task. A poll may also find an empty strand, whose task was abandoned.
 thread_local bool called_one;
 
 }  // namespace
 
 bool Executor::run_one() noexcept {
     called_one = false;
-    // The thread that made the strand ready was the last to touch this memory.
+    // This memory is probably in the cache of another core, whose thread made the strand ready.
     fetch_ahead();
     fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // with fields of the derived class
     fetch(ready_last_.load(std::memory_order_relaxed), sizeof(Strand));
@@ -293,8 +294,8 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
             const bool first = spinning || woken;
             stop_spinning();
             woken = false;
-            // Strands made ready while a thread was spinning caused no wake-up: wake the next thread, which does the
-            // same.
+            // No thread was woken for strands that became ready while a thread was spinning. Wake one thread, which
+            // wakes the next.
             if (first && spins_ && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
             if (run_one()) {
                 ++served;
@@ -315,7 +316,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
                 if (pending_.load(std::memory_order_seq_cst) != 0 || idle_since == 0) idle_since = now;
                 if (now - idle_since >= kIdleSpinning) {
                     stop_spinning();
-                    // A thread that accepted a task before this saw a spinner, and woke no thread.
+                    // Accepting a task wakes no thread while one is spinning: check for tasks before sleeping.
                     if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
                     woken = true;
                     idle_since = 0;
@@ -330,7 +331,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
         if (deadline != host::kForever && host::now() >= deadline && ready_.load(std::memory_order_seq_cst) == 0) break;
     }
     stop_spinning();
-    // The wake-up for a ready task may have come to this thread: pass it on.
+    // This thread leaves, and may have received the wake-up for a ready task: wake another thread.
     if (until != Until::none_ready && ready_.load(std::memory_order_seq_cst) != 0) wake_one();
     return served;
 }
@@ -440,7 +441,8 @@ void Executor::cancel_calls() noexcept {
     }
 }
 
-// Calls may be inside: those that run callbacks return. Streams don't wait for a call that never returns.
+// Other threads may be inside run() or poll(), which return now. Host calls are cancelled, because streams would
+// otherwise wait for calls that may never finish.
 void Executor::destroyed() noexcept {
     {
         std::lock_guard lock(lock_);
@@ -471,8 +473,8 @@ void Executor::stop() noexcept {
     if (thread_count_ == 0) abandon_awaited();
 }
 
-// The thread that would run the remaining tasks may itself be waiting for the thread that waits for an awaited task.
-// The strands stay posted, with nothing to call.
+// Prevents a deadlock: the only thread that could run an awaited task may itself wait for the library thread that waits
+// for the task. The strands stay posted, but are empty.
 void Executor::abandon_awaited() noexcept {
     Task* abandoned = nullptr;
     {
@@ -500,7 +502,7 @@ bool Executor::drain(uint64_t deadline) noexcept {
     while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
         const uint32_t seen = none_owed_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
-            // No other thread runs the executor. A runner that comes later shares the work.
+            // No other thread runs the executor. A thread that calls run() meanwhile takes part.
             serve_as_caller(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
         } else if (pending_.load(std::memory_order_seq_cst) != 0) {
             // Not on signal_: a thread woken there must take the ready task.

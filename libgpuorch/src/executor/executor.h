@@ -1,5 +1,5 @@
-// Executors call tasks that have become due, on threads of the library or on threads of the program. task.h defines
-// the terms.
+// An executor calls tasks that have become due. Its tasks run on threads of the library, or on threads of the program
+// that call gpo_executor_run or gpo_executor_poll. task.h defines the terms.
 //
 // Strands with a due task are posted to an Asio io_context (run_queue.h), which the threads that run the executor poll.
 // This class sleeps through the host seam: the deterministic mode sees every sleep.
@@ -30,26 +30,27 @@ public:
     /// Starts the threads, all or none. Throws Failure(GPO_SHUT_DOWN), std::system_error, std::bad_alloc.
     void start();
 
-    /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in
-    /// the order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws if the executor accepts no more tasks.
+    /// Returns GPO_SUCCESS, or GPO_WOULD_BLOCK if the executor is full. An accepted task is called once, unless it is
+    /// withdrawn or abandoned. Tasks with the same `order` (not NULL) are called one at a time, in the order in which
+    /// they become due. Throws if the executor accepts no more tasks.
     gpo_status accept(Task& task, const void* order);
-    /// Takes back an accepted task that won't become due: the task won't be called. False if the executor was destroyed
-    /// meanwhile and calls the task. Only while a pin keeps the executor.
+    /// Removes an accepted task that won't become due: the executor won't call the task. False if the executor was
+    /// destroyed meanwhile and calls the task. The caller must hold a pin on the executor.
     bool withdraw(Task& task) noexcept;
 
-    /// Runs tasks on the calling thread until none is pending or the deadline passes. Throws for WOULD_DEADLOCK,
-    /// CANCELLED.
+    /// Runs tasks on the calling thread until none is pending or the deadline passes. Throws
+    /// Failure(GPO_WOULD_DEADLOCK, GPO_CANCELLED).
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
-    /// Registers a host call until it is finished. Writes `number` before any thread can look the call up. Throws
+    /// Registers a host call, and writes its number to `number` before another thread can take the call. Throws
     /// std::bad_alloc.
     void add_call(HostCall& call, uint64_t& number);
     void remove_call(uint64_t number) noexcept;
-    /// Removes and returns the call: only one caller gets to finish it. NULL if no call has the number.
+    /// Removes and returns the call with this number: only one caller can finish a call. NULL if there is no such call.
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
-    /// Prefetches for a task that may become due soon.
+    /// Prefetches the memory that due() will use.
     void fetch_ahead() const noexcept {
         __builtin_prefetch(&lock_, 1);
         run_queue_.fetch_ahead();
@@ -63,7 +64,7 @@ public:
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
-    /// Calls the first task of a posted strand. For RunQueue alone.
+    /// Calls the first task of a posted strand. Only RunQueue may call this.
     void run(Ref<Strand> strand) noexcept;
 
 private:
@@ -108,7 +109,7 @@ private:
 
     RunQueue run_queue_;                             // strands with a due task that no thread is calling
     host::Mutex lock_;
-    List owed_;                                      // under lock_, as all up to the next empty line
+    List owed_;                                      // lock_ guards this and all members up to the empty line
     List due_awaited_;
     std::map<const void*, Ref<Strand>> strands_;     // by `order`; idle strands are erased now and then
     size_t sweep_at_ = 64;
@@ -121,14 +122,14 @@ private:
     std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
-    std::atomic<uint32_t> serving_callers_{0};       // after destruction they run the remaining tasks
+    std::atomic<uint32_t> serving_callers_{0};       // callers of run() and poll(): run what is left after destruction
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
     std::atomic<const Task*> due_last_{nullptr};  // the task and the strand made ready last, only to prefetch:
     std::atomic<const Strand*> ready_last_{nullptr}; // may dangle
 
     std::unique_ptr<Crew> crew_;                     // the last thread to leave posts it as an errand
-    std::atomic<uint32_t> inside_{0};                // threads that have not left
+    std::atomic<uint32_t> inside_{0};                // threads that have not left thread()
 };
 
 template <>

@@ -11,7 +11,7 @@ public:
     explicit HostCallOperation(Ref<HostCall> call) : HookedOperation("host call", nullptr), call_(std::move(call)) {}
     HostCallOperation(const HostCallOperation& other) : HookedOperation(other), call_(other.call_), held_(true) {}
 
-    // Only the held copy begins: the stream can't refuse it any more.
+    // Only the held copy begins the call: the stream has accepted it and can't refuse it any more.
     bool ready(Stream& stream) override {
         if (!held_) return false;
         if (!call_->begun_) begin(stream);

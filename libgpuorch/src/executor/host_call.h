@@ -3,11 +3,13 @@
 // The stream holds a host call like any held operation. When everything before it has been given to the driver, the
 // call *begins*: a mark is recorded behind that work, and the stream stays held. When the mark completes, the executor
 // calls the user's function. When the function or another caller *finishes* the call, the stream is flushed and finds
-// the operation ready. The operation issues nothing, or throws the failure, and the stream drops the work behind it.
+// the operation ready. After success the operation issues nothing. After a failure it throws the failure, and the
+// stream drops the work behind it.
 //
-// A host call that is dropped before it has begun still gets a mark, with the error. The callback thus keeps its place
-// among the stream's other callbacks. The callback waits for the work before, which may use memory that the callback
-// releases. A host call that is dropped later is only *abandoned*: the stream no longer waits for it.
+// A host call that is dropped before it has begun still gets a mark, which carries the error. The user's function is
+// thus called in the same place among the stream's callbacks, and after the work before it: that work may use memory
+// that the function releases. A host call that is dropped after it has begun is only *abandoned*: the stream no longer
+// waits for it.
 #pragma once
 
 #include "executor/executor.h"
@@ -23,7 +25,8 @@ public:
     /// Puts a host call on a stream. GPO_SUCCESS or GPO_WOULD_BLOCK; throws.
     static gpo_status put(Stream& stream, Executor& executor, gpo_host_fn function, void* user);
 
-    /// Only the first call counts. `error` NULL: success. Any thread, under no lock.
+    /// Finishes the call; further calls have no effect. `error`: NULL for success. Any thread may call this, under no
+    /// lock.
     void finish(const ErrorPtr& error) noexcept;
 
 private:
@@ -37,7 +40,7 @@ private:
     uint64_t behind_ = 0;                 // number of the operation before it, under the same lock
 
     host::Mutex lock_;
-    Ref<Stream> stream_;                  // until finished; under lock_, as the following
+    Ref<Stream> stream_;                  // NULL once finished; lock_ guards this and the members below
     bool finished_ = false;
     ErrorPtr failure_, abandoned_;
 };

@@ -20,7 +20,7 @@ private:
 bool LogLines::line(int32_t level, const char* line) noexcept {
     try {
         const auto task = make<LogLine>(*executor_, level, line);
-        if (executor_->accept(*task, this) == GPO_SUCCESS) task->on_completed({});  // if full: counted there
+        if (executor_->accept(*task, this) == GPO_SUCCESS) task->on_completed({});  // a full executor counts it
         return true;
     } catch (const std::bad_alloc&) {
         executor_->count_refused();

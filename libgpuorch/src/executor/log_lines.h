@@ -1,4 +1,4 @@
-// Log lines whose log function is called on an executor.
+// Passes log lines to the user's log function on an executor.
 #pragma once
 
 #include "executor/executor.h"

@@ -45,7 +45,7 @@ struct Posted {
 
 struct RunQueue::Context {
     asio::io_context io;
-    // Without this guard a poll that finds nothing stops the context.
+    // Asio stops a context that has no work and no work guard: later polls would then run nothing.
     const asio::executor_work_guard<asio::io_context::executor_type> stays = asio::make_work_guard(io);
 };
 

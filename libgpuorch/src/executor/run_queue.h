@@ -1,8 +1,8 @@
 // The run queue of an executor's threads: an Asio io_context, to which strands are posted when they become ready.
 //
-// Asio stores ready strands and calls them. No thread sleeps inside Asio, since every sleep goes through the host seam
-// (executor.cpp). A strand is posted at most once at a time, and holds the memory for Asio's record of the posting:
-// posting needs no memory and can't fail.
+// Asio only stores ready strands and calls them. No thread sleeps inside Asio: threads sleep through host/host.h
+// (executor.cpp). A strand is posted at most once at a time, and contains the memory for Asio's record of the posting.
+// Posting therefore allocates nothing and can't fail.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ public:
     void post(Ref<Strand> strand) noexcept;
     /// Runs (Executor::run) the strand that was posted first. False if there was none.
     bool poll_one() noexcept;
-    /// To be called ahead of post() or poll_one(): asks for all their cache lines, which another core has, at once
-    /// instead of one by one.
+    /// Prefetches the memory that post() and poll_one() use. Another core's cache usually has these lines: the prefetch
+    /// requests them all at once, instead of one after the other.
     void fetch_ahead() const noexcept {
         for (size_t at = 0; at < scheduler_bytes_; at += 64) __builtin_prefetch(scheduler_ + at, 1);
     }

@@ -1,9 +1,9 @@
-// A task: one call that an executor makes exactly once.
+// A task: a function that an executor calls once, unless the task is withdrawn or abandoned.
 //
-// A task is *pending* from acceptance until it has been called, and `owed` until it becomes *due*. A task becomes due
-// when the work it waits for is done, or when its executor is torn down. One of the executor's threads *calls* the
-// task. A *strand* is the list of tasks that must be called one at a time, in the order in which they became due. The
-// executor's lock guards all of that.
+// A task is *pending* from its acceptance until its function has returned. Accepted tasks are `owed` until they become
+// *due*: when the awaited work is done, or the executor is destroyed. A thread that runs the executor *calls* a due
+// task. A *strand* is a list of tasks that must be called one at a time, in the order in which they became due.
+// The executor's lock guards these states and lists.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ public:
 
 class Task : public CompletionHandler {
 public:
-    /// Tag of a task that a library thread waits for: accepted beyond the executor's capacity, and abandoned when no
+    /// Marks a task that a library thread waits for. A full executor accepts the task too, and abandons it when no
     /// thread is left to run it.
     struct Awaited {};
     static constexpr Awaited awaited{};
@@ -52,7 +52,7 @@ private:
     /// Called on a thread that runs the executor, under no lock; exceptions are caught there. `cancelled`: the executor
     /// was torn down before the awaited work was done.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
-    /// Runs instead of call() for an awaited task that is abandoned. Under no lock.
+    /// Called in place of call() when an awaited task is abandoned. Under no lock.
     virtual void abandon() noexcept {}
 
     enum class State : uint8_t { made, owed, due, called };

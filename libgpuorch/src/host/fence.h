@@ -13,10 +13,11 @@
 
 namespace gpo::host {
 
-/// To be called before the first light_fence whose heavy counterpart matters. Cheap after the first time.
+/// Looks for membarrier. Call this before the first light_fence() that is paired with a heavy_fence(). Later calls are
+/// cheap.
 void look_at_fences() noexcept;
 
-/// Whether a light fence costs the processor nothing. Stays so once it is.
+/// Whether light_fence() is free, because membarrier was found. Once true, always true.
 inline bool light_fences() noexcept { return !detail::unusual(detail::kNoMembarrier); }
 
 inline void light_fence() noexcept {

@@ -18,9 +18,9 @@
 
 namespace gpo::host {
 
-/// Fetches a cache line exclusively, because this core will write it soon. (Unless the compiler targets a particular
-/// processor, __builtin_prefetch(line, 1) fetches for reading only. The few x86-64 processors without prefetchw ignore
-/// it.)
+/// Prefetches a cache line in exclusive state, for a write that follows soon. (__builtin_prefetch(line, 1) becomes
+/// prefetchw only if the compiler targets a processor with this instruction. The few x86-64 processors without
+/// prefetchw treat it as a no-op.)
 inline void fetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -34,8 +34,8 @@ inline constexpr uint64_t kForever = UINT64_MAX;
 
 namespace detail {
 enum : uint32_t {
-    kForksUnwatched = 1,   // until the fork handler is registered: no static constructor does it
-    kForked = 2,           // this is a child's copy
+    kForksUnwatched = 1,   // the fork handler isn't registered yet: the first call registers it
+    kForked = 2,           // this process is a fork's child
     kScheduled = 4,        // the deterministic scheduler stands in for the machine
     kNoMembarrier = 8,     // until look_at_fences() (host/fence.h) has found membarrier
     kHostNode = 256,       // and its multiples, up to 255: functions of host nodes that run (core/host_node.h)
@@ -51,7 +51,7 @@ inline bool unusual(uint32_t what) noexcept { return process_flags.unusual.load(
 /// True while the deterministic scheduler stands in for the machine. Costs one relaxed load, predicted false.
 inline bool scheduled() noexcept { return unusual(kScheduled); }
 void scheduled_step() noexcept;
-/// Sets even_ticks: before the first use of ticks() that matters.
+/// Sets even_ticks. Call this before the first ticks() that must be cheap.
 void look_at_ticks() noexcept;
 bool watch_forks() noexcept;
 }  // namespace detail
@@ -59,8 +59,8 @@ bool watch_forks() noexcept;
 /// Nanoseconds on a steady clock (CLOCK_MONOTONIC; the virtual clock in deterministic mode).
 uint64_t now() noexcept;
 
-/// A cheap steady counter (the processor's time stamps where they tick evenly, else now()): for moments that are turned
-/// into nanoseconds later, by two looks at both clocks. 15 ns cheaper than now().
+/// A steady counter that is 15 ns cheaper than now(): the processor's time stamps if their rate is constant, otherwise
+/// now(). To convert ticks to nanoseconds, compare this counter with now() at two moments.
 inline uint64_t ticks() noexcept {
 #if defined(__x86_64__)
     if (detail::process_flags.even_ticks.load(std::memory_order_relaxed) && !detail::scheduled()) [[likely]]
@@ -72,14 +72,14 @@ inline uint64_t ticks() noexcept {
 /// The deadline `timeout_ns` from now; negative means kForever. Saturates.
 uint64_t deadline_after(int64_t timeout_ns) noexcept;
 
-/// How deep a thread sleeps until another wakes it. A core that has idled for a while takes long to come back. On a
-/// virtual machine a thread woke in 4 us after 100 us of sleep, but in 160 us after 1 ms (median; 240 us the slowest
-/// tenth). Timers don't have that cost, so a light sleeper wakes every 100 us for its first 50 ms, unless timers turn
-/// out to come late. `light` is for threads that expect their next work soon.
+/// How a thread sleeps until another wakes it. A core that has been idle for long takes long to wake. On a virtual
+/// machine a thread woke in 4 us after 100 us of sleep, but in 160 us after 1 ms (median; the slowest tenth took 240
+/// us or more). A thread in `light` sleep therefore lets a timer wake it every 100 us during the first 50 ms, unless
+/// timers prove to be late. `light` is for threads that expect their next work soon.
 enum class Sleep : uint8_t { deep, light };
 
-/// Sleeps until `word` is woken, unless it does not hold `expected`, or until `deadline`. May return early without
-/// cause. False when the deadline has passed.
+/// Returns at once if `word` does not hold `expected`. Otherwise sleeps until another thread wakes `word`, or until
+/// `deadline`. Spurious wake-ups are possible. False when the deadline has passed.
 bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline = kForever,
           Sleep sleep = Sleep::deep) noexcept;
 void wake_one(const std::atomic<uint32_t>& word) noexcept;
@@ -92,7 +92,7 @@ void sleep_until(uint64_t deadline) noexcept;
 /// first few turns only relax the core, later ones yield it.
 void step(unsigned spins = 0) noexcept;
 
-/// A step of the deterministic mode between two instructions whose order among threads matters; nothing otherwise.
+/// A step in deterministic mode, otherwise nothing: lets other threads run between two memory accesses that may race.
 inline void crossing() noexcept {
     if (detail::scheduled()) [[unlikely]]
         detail::scheduled_step();
@@ -133,7 +133,7 @@ public:
     constexpr explicit Condition(Sleep sleep = Sleep::deep) noexcept : sleep_(sleep) {}
     Condition(const Condition&) = delete;
     Condition& operator=(const Condition&) = delete;
-    /// False when the deadline has passed. May return early without cause.
+    /// False when the deadline has passed. Spurious wake-ups are possible.
     bool wait(Lock& lock, uint64_t deadline = kForever) noexcept;
     template <class Done>
     bool wait(Lock& lock, uint64_t deadline, Done done) {
@@ -150,12 +150,12 @@ private:
     const Sleep sleep_;
 };
 
-/// Has each thread that is started from now on say its name, on itself: for tools that show threads.
+/// From now on each new thread calls `tell` with its name, for tools that show threads.
 using ThreadNames = void (*)(const char* name) noexcept;
 void tell_thread_names(ThreadNames tell) noexcept;
 
-/// A thread with a name (15 bytes are shown by the system), all signals blocked but SIGSEGV, SIGBUS, SIGFPE, SIGILL.
-/// Joined by its owner, always: the destructor joins.
+/// A thread with a name, of which the system shows 15 bytes. All signals are blocked except SIGSEGV, SIGBUS, SIGFPE and
+/// SIGILL. The destructor joins the thread.
 class Thread {
 public:
     Thread() noexcept;
@@ -166,7 +166,7 @@ public:
     ~Thread();
     void join() noexcept;
     bool joinable() const noexcept { return impl_ != nullptr; }
-    /// True on the thread itself: it may not join itself.
+    /// Whether this is the calling thread, which must not join itself.
     bool is_current() const noexcept;
 
 private:
@@ -195,7 +195,7 @@ inline bool forked() noexcept {
     return detail::watch_forks();
 }
 
-/// Has each child that is forked from now on call `handler` before anything else. The process has one handler.
+/// Sets the process's fork handler, which every child that is forked later calls inside fork(). There is only one.
 using ForkHandler = void (*)() noexcept;
 void on_fork(ForkHandler handler) noexcept;
 

@@ -1,5 +1,5 @@
-// Parking: the clock and the wait words, and the mutex and the condition variable made of these. Each has one branch
-// that asks whether the deterministic scheduler replaces the machine.
+// The clock, wait words, and the mutex and condition variable that are made of wait words. Each function has one branch
+// for the case that the deterministic scheduler replaces the machine.
 #include <ctime>
 
 #include "host/host.h"
@@ -58,7 +58,7 @@ void Mutex::lock_slow() noexcept {
         if (word_.load(std::memory_order_relaxed) == 0 && try_lock()) return;
         machine::relax(0);
     }
-    // From here on the word says 2 whenever we hold it: others may be asleep on it and the unlock has to wake one.
+    // From here on the lock is taken with the value 2: other threads may sleep, and unlock() must wake one of them.
     while (word_.exchange(2, std::memory_order_acquire) != 0) {
         if (detail::scheduled()) [[unlikely]] {
             detail::scheduled_wait(word_, 2, kForever, "a mutex");
@@ -69,8 +69,9 @@ void Mutex::lock_slow() noexcept {
     }
 }
 
-// A waiter counts itself and reads the sequence while it holds the mutex. The condition changes under the same mutex.
-// Hence either the notifier sees the waiter's count, or the waiter sees the change: relaxed order is enough.
+// A waiter counts itself and reads the sequence while it holds the mutex. The condition changes under the same mutex,
+// which orders both. Either the notifier sees the waiter's count, or the waiter sees the changed condition. Relaxed
+// atomics are therefore enough.
 bool Condition::wait(Lock& lock, uint64_t deadline) noexcept {
     waiters_.fetch_add(1, std::memory_order_relaxed);
     const uint32_t seen = sequence_.load(std::memory_order_relaxed);

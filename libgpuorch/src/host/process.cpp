@@ -51,7 +51,7 @@ unsigned processors_of_mask() noexcept {
     return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
 }
 
-/// Processors that quota / period stands for, rounded up; `most` when there is no quota.
+/// The number of processors that a quota allows: quota / period, rounded up, at most `most`. `most` without a quota.
 unsigned processors_of_quota(long long quota, long long period, unsigned most) noexcept {
     if (quota <= 0 || period <= 0) return most;
     const long long processors = quota / period + (quota % period != 0);
@@ -137,7 +137,7 @@ namespace detail {
 constinit ProcessFlags process_flags;
 
 bool watch_forks() noexcept {
-    // No call goes on, and perhaps forks, before the handler is there.
+    // Concurrent first calls wait in pthread_once: no thread continues, and perhaps forks, before this registration.
     if (unusual(kForksUnwatched))
         pthread_once(&watch_once, [] {
             pthread_atfork(nullptr, nullptr, in_child);

@@ -32,16 +32,16 @@ namespace detail {
 
 struct Actor {
     char name[32]{};
-    uint32_t number = 0;                           // by order of creation; the trace's name for the actor
+    uint32_t number = 0;                           // in order of creation; goes into the hash
     bool ready = true;                             // false while it waits
-    bool in_time = true;                           // what its wait returns
-    bool released = false;                         // the schedule ended before the actor: now an outsider
+    bool in_time = true;                           // what its wait returns: false after the deadline
+    bool released = false;                         // the schedule has ended: the thread is no actor any more
     bool of_maker = false;  // of the thread that made the schedule; other threads delete their own actor
     unsigned polls = 0;                            // since anything last happened
     const std::atomic<uint32_t>* word = nullptr;   // waited for
     uint64_t deadline = kForever;                  // of the wait
-    uint64_t stalled_until = 0;                    // if ready: doesn't run before
-    const char* purpose = "";                      // of the wait, for the report
+    uint64_t stalled_until = 0;                    // a ready actor doesn't run before this time
+    const char* purpose = "";                      // what it waits for, for the report of a deadlock
     std::atomic<uint32_t> turn{0};                 // 1: it may run
 };
 
@@ -51,7 +51,7 @@ namespace {
 
 using detail::Actor;
 
-constexpr uint64_t kClockStart = 1'000'000'000;   // not zero, which code may take for "never"
+constexpr uint64_t kClockStart = 1'000'000'000;   // not 0, because code may use 0 for "never"
 constexpr unsigned kPatience = 16;
 constexpr uint64_t kFirstQuantum = 1'000;         // ns
 constexpr uint64_t kShortestStall = 1'000, kStallLengths = 14;   // ns; each doubles the previous
@@ -59,7 +59,7 @@ constexpr uint64_t kLastQuantum = uint64_t{1} << 40;   // ns
 constexpr uint64_t kClockEnd = uint64_t{1} << 62;      // polling alone doesn't move the clock past it
 constexpr uint64_t kIdleTurns = 1'000;            // between two looks at the real clock
 constexpr uint64_t kLivelock = 20'000'000'000;    // ns of real time in which actors did nothing but poll
-constexpr uint64_t kMostRescues = 100'000;        // after a deadlock; then the run is ended by abort()
+constexpr uint64_t kMostRescues = 100'000;        // how often waits are released after a deadlock, before abort()
 
 constinit pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 constinit Schedule::Run* run = nullptr;           // under `lock`
@@ -110,7 +110,7 @@ struct Schedule::Run {
     uint64_t rescues = 0;
     uint32_t next_number = 0;
     bool deadlocked = false;
-    // Each seed has a temper as well as a sequence: races want many switches, others one at the right place.
+    // The seed chooses these settings too: some races need many switches, others a single one at the right place.
     uint64_t stay;                     // in eighths: how often the running actor keeps the turn
     bool early;                        // some waits return early without cause
     bool stalls;                       // now and then an actor stalls
@@ -121,8 +121,8 @@ struct Schedule::Run {
 
     uint64_t draw(uint64_t below) noexcept { return mix(random_state += 0x9e3779b97f4a7c15) % below; }
 
-    /// Only one actor runs at a time, and a turn passes three times faster without a second core. Actors started later
-    /// inherit the affinity.
+    /// Restricts all actors to one core: only one runs at a time, and passing the turn within a core is three times
+    /// faster. Threads that are started later inherit the affinity.
     void stay_on_one_processor() noexcept {
         const int here = sched_getcpu();
         if (here < 0 || here >= CPU_SETSIZE) return;
@@ -271,7 +271,7 @@ struct Schedule::Run {
 namespace {
 
 void give_turn(Actor* actor) noexcept {
-    // Once the actor has the turn it may run, end and be deleted: machine::wake uses only the address.
+    // After the store, the actor may run, end and be deleted at any time: machine::wake uses only the word's address.
     std::atomic<uint32_t>& turn = actor->turn;
     turn.store(1, std::memory_order_release);
     machine::wake(turn, 1);

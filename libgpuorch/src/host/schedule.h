@@ -15,9 +15,9 @@
 // Stalls. With a quarter of the seeds an actor now and then *stalls* for 1 us to 8 ms, like a thread that the system
 // gives no processor. The other actors run, and deadlines in that time pass, before the stalled actor's next step.
 //
-// Rules. A thread that blocks by other means than host.h keeps its turn and stops everybody: in a Schedule use
-// host::Thread and not std::thread::join. Join threads that were started in a Schedule before its end: otherwise
-// their wait returns early and they go on in real time.
+// Rules. An actor must block only through host.h: otherwise no other actor can run. Hence use host::Thread in a
+// Schedule, not std::thread::join. Threads that were started in a Schedule must be joined before it ends. Otherwise
+// their waits return early, and they continue in real time.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ public:
     /// Takes over the host seam for the whole process. Throws std::logic_error if a Schedule is in force already or
     /// threads of the library are running. The calling thread becomes the first actor.
     explicit Schedule(uint64_t seed);
-    /// Any of the actors may call it: the others, the maker's among them, go on in real time.
+    /// Any actor may destroy the Schedule. All other actors continue in real time.
     ~Schedule();
     Schedule(const Schedule&) = delete;
     Schedule& operator=(const Schedule&) = delete;
@@ -57,8 +57,8 @@ private:
     std::unique_ptr<Run> run_;
 };
 
-/// Makes the calling foreign thread an actor while a Schedule is in force, for the life of this object; otherwise
-/// nothing. A user's own second thread is an actor only during calls into the library.
+/// Makes a thread that the library didn't start an actor, until this object is destroyed. Without a Schedule it does
+/// nothing. Other threads of the user are thus actors only while they are inside calls into the library.
 class ActorScope {
 public:
     explicit ActorScope(const char* name) {
@@ -76,8 +76,8 @@ private:
     detail::Actor* actor_ = nullptr;
 };
 
-// Replacements that the rest of this folder calls when detail::scheduled() is true. A thread that is no actor gets the
-// machine's own behaviour from each.
+// What the functions of host.h call when detail::scheduled() is true. For threads that aren't actors, these functions
+// behave like the machine's own.
 namespace detail {
 
 uint64_t scheduled_now() noexcept;
@@ -92,8 +92,9 @@ void scheduled_join(const std::atomic<uint32_t>& ended) noexcept;
 /// True once the run was found deadlocked: a waiter for a mutex then enters without it, so that the run can end.
 bool given_up() noexcept;
 
-/// The actor of a new thread. The starter creates it (NULL if the starter is no actor itself), and discards it if no
-/// thread could be started. The thread begins and ends it: the end sets `ended` and wakes the joiners.
+/// The actor of a new thread. actor_create returns NULL if the calling thread isn't an actor. The new thread calls
+/// actor_begin and actor_end, which sets `ended` and wakes the joiners. If no thread could be started, the creator
+/// calls actor_discard.
 Actor* actor_create(const char* name);
 void actor_begin(Actor* actor) noexcept;
 void actor_end(Actor* actor, std::atomic<uint32_t>& ended) noexcept;

@@ -38,7 +38,7 @@ uint64_t start_of(int32_t number) noexcept {
     ::close(file);
     if (got <= 0) return 0;
     text[got] = 0;
-    const char* at = strrchr(text, ')');   // the name, which is field 2, may have any characters
+    const char* at = strrchr(text, ')');   // ends field 2, the name, which may contain parentheses and spaces
     for (int field = 2; at && field < kStartField; ++field) at = strchr(at + 1, ' ');
     return at ? strtoull(at + 1, nullptr, 10) : 0;
 }
@@ -59,7 +59,7 @@ Process this_process() noexcept {
 
 bool has_ended(const Process& process) noexcept {
 #ifdef SYS_pidfd_open
-    // A process that has ended keeps its number and start until the parent asks for the status.
+    // An ended process still has its number and start in /proc until its parent collects the exit status.
     const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.number, 0));
     if (descriptor >= 0) {
         pollfd ended{descriptor, POLLIN, 0};

@@ -1,9 +1,9 @@
-// Memory that processes of one host share without a name in a file system. Here too: a process's identity,
-// and whether the process has ended.
+// Memory that processes of one host share, without a name in a file system; also the identity of a process, and a test
+// for its end.
 //
 // A shared file lives in memory alone (memfd_create), for as long as any process has it open or mapped. Other processes
-// of the same user open it through /proc, by the number and the descriptor of the process that made it. Either may have
-// been reused, so the file's last page holds a random *key*, which is compared before anything is touched.
+// of the same user open it through /proc, by the process number of the maker and the maker's descriptor. Both numbers
+// may have been reused meanwhile. The file's last page therefore holds a random *key*, which is compared first.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpo::host {
 
-/// A process of this host. The system may reuse the number, but not with the same start.
+/// A process of this host. The system may reuse the number, but a later process with this number has a later start.
 struct Process {
     int32_t number = 0;
     uint64_t start = 0;   // clock ticks since the host's own start
@@ -42,7 +42,8 @@ public:
         return *this;
     }
 
-    /// Makes a file of zeroes, which take no memory until written. `bytes`: a multiple of the page. False sets errno.
+    /// Makes a file of zeroes. Pages take no memory until they are written. `bytes`: a multiple of the page size. False
+    /// with errno set.
     bool create(uint64_t bytes) noexcept;
     /// Opens another process's file. False with errno set; ENOENT: no such file (any more).
     bool open(const SharedFileName& name) noexcept;
@@ -51,7 +52,7 @@ public:
     bool is_open() const noexcept { return descriptor_ >= 0; }
     int descriptor() const noexcept { return descriptor_; }
     uint64_t bytes() const noexcept { return bytes_; }
-    /// For a file that this process has created.
+    /// The name by which other processes open this file. Only for files made by create().
     SharedFileName name() const noexcept;
     /// Maps the whole file, readable and writable; NULL with errno set. The mapping outlives the file's descriptor.
     void* map() const noexcept;

@@ -58,7 +58,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
                     out.pool_reserved += pool.reserved;
                     out.pool_peak += pool.peak_in_use;
                 } catch (const Failure&) {
-                    // The device is lost: the driver has no pool any more.
+                    // The pool can't be read after its device was lost.
                 }
                 break;
             }

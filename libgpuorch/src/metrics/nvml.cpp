@@ -11,7 +11,7 @@ namespace gpo::metrics {
 
 namespace {
 
-// nvml.h comes with the toolkit, which isn't needed otherwise; these prototypes have not changed since NVML 11.
+// The build doesn't need the CUDA toolkit, which contains nvml.h. These prototypes have not changed since NVML 11.
 using Result = int;
 using Handle = struct NvmlDevice*;
 struct Utilization {
@@ -118,7 +118,7 @@ bool Nvml::read(const char* pci_address, gpo_device_metrics& out, std::string* w
         if (nvml.nvmlDeviceGetClockInfo(device, kClockMemory, &value) == 0)
             out.memory_clock = int64_t{value} * 1'000'000;
     }
-    // nvmlDeviceGetPcieThroughput would watch the link for 20 ms; newer drivers have counters of bytes.
+    // Byte counters, which newer drivers have, are read at once: nvmlDeviceGetPcieThroughput measures for 20 ms.
     FieldValue fields[2]{};
     fields[0].field = kPcieSentBytes;
     fields[1].field = kPcieReceivedBytes;

@@ -1,5 +1,5 @@
-// NVML: what the machine's driver reports about a GPU's health. The library is opened by the first question and never
-// closed. If it can't be used, there is a reason instead.
+// Reads a GPU's load, power, temperature and clocks through NVML, which is loaded at first use. Once initialized, NVML
+// stays loaded. If it can't be used, these functions return the reason as text.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ public:
     Nvml(const Nvml&) = delete;
     Nvml& operator=(const Nvml&) = delete;
 
-    /// libnvidia-ml.so.1 of the machine. Tries again after a failure. NULL with the reason in `why`.
+    /// Loads libnvidia-ml.so.1 on the first call, and again after a failure. NULL, with the reason in `why`, if NVML
+    /// can't be used.
     static const Nvml* open(std::string* why);
-    /// For tests: opens the library at a path. The caller deletes the object.
+    /// Loads NVML from a path; only tests call this directly. The caller deletes the result.
     static Nvml* open_at(const char* path, std::string* why);
 
     /// Fills in what NVML knows of the device at this PCI address ("0000:1b:00.0"), and leaves the rest unchanged.

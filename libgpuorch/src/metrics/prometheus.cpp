@@ -13,7 +13,7 @@ namespace {
 
 class Text {
 public:
-    /// Every sample carries this label first.
+    /// `runtime`: the first label of every sample.
     explicit Text(std::string runtime) : runtime_(std::move(runtime)) {}
     /// Begins a metric.
     Text& metric(const char* name, const char* type, const char* help) {

@@ -9,22 +9,22 @@ namespace gpo {
 
 namespace {
 
-// A call that makes an annex after this look sees the shutdown.
+// The annex if it exists already, otherwise NULL. A thread that makes the annex later notices the shutdown itself.
 template <class A>
 A* made(const Runtime& runtime) noexcept {
     return runtime.find_annex<A>(std::memory_order_seq_cst);
 }
 
-// The scanners end when all marks are reached, and wait for them without a deadline. A stream without a handle has a
-// mark while anything runs on it.
+// Waits with a deadline until all marks have been reached: later, the scanners wait for their last marks without one.
+// A stream whose handle was destroyed has a mark while work is pending on it.
 bool drain_marks(const Runtime& runtime, uint64_t deadline) noexcept {
     const Contexts* contexts = made<Contexts>(runtime);
     return !contexts || contexts->drain_marks(deadline);
 }
 
-// Objects are closed. The order matters: an errand may mark a stream, which needs the scanner, and a reached mark may
-// become an errand. After the end of the errands' thread, errands run on the scanner that finds them due. The scanner
-// goes on until it finds none.
+// Call this after all objects were closed. The order matters: an errand may put a mark on a stream, which a scanner
+// must then watch, and a mark that is reached may post an errand. After the errands' thread has ended, scanners run
+// such errands themselves. A scanner ends when no mark is left.
 void end_contexts(Runtime& runtime) noexcept {
     std::map<Contexts::Key, Ref<Context>> contexts;
     if (Contexts* all = made<Contexts>(runtime)) contexts = all->take_all();
@@ -39,15 +39,16 @@ void end_contexts(Runtime& runtime) noexcept {
 
 gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
     runtime.stop_objects();
-    // Streams without a handle: only this releases a stream that waits for a signal held behind the wait.
+    // Streams whose handles were destroyed aren't objects that stop_objects() reaches. Such a stream may wait for a
+    // signal that is held behind the wait: only the cancellation ends that wait.
     if (const Contexts* contexts = made<Contexts>(runtime)) contexts->cancel_held();
     if (!runtime.drain_objects(deadline) || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
     runtime.report_leaks();
     runtime.set_log_route(nullptr);
     if (!runtime.close_objects(deadline)) return GPO_TIMEOUT;
-    runtime.set_log_route(nullptr);   // a route set by a call that was still inside would keep the runtime
+    runtime.set_log_route(nullptr);   // again: a call in progress may have set one, which holds the runtime
     if (!runtime.end_lingering(deadline)) return GPO_TIMEOUT;
-    if (!drain_marks(runtime, deadline)) return GPO_TIMEOUT;   // memory freed with the objects waits for streams
+    if (!drain_marks(runtime, deadline)) return GPO_TIMEOUT;   // closed objects free memory behind their streams' work
     end_contexts(runtime);
     runtime.end_handles();
     return GPO_SUCCESS;

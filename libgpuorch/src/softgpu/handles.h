@@ -54,7 +54,7 @@ public:
         return object;
     }
 
-    /// The handle stops working; the object stays until recycle().
+    /// Invalidates the handle. The object stays until recycle().
     void retire(T* object) noexcept {
         const uint32_t generation = object->Handled::word.load(std::memory_order_relaxed) >> 1;
         object->Handled::word.store(((generation + 1) & kGenerations) << 1, std::memory_order_release);
@@ -114,7 +114,7 @@ private:
     }
 
     const HandleKind kind_;
-    const uint32_t first_generation_;   // another one each time the software GPU is opened: old handles stay stale
+    const uint32_t first_generation_;   // differs each time the software GPU is opened, so that old handles stay stale
     std::atomic<uint32_t> size_{0};
     std::array<std::atomic<Chunk*>, kChunks> chunks_{};
     Handled* free_ = nullptr;

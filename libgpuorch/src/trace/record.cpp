@@ -15,8 +15,8 @@ namespace gpo::trace {
 namespace {
 
 thread_local Buffer* t_buffer = nullptr;  // one reference
-thread_local uint32_t t_calls = 0;  // spans that are open, within the innermost callback
-thread_local bool t_inside = false;  // a call's span is open around that callback
+thread_local uint32_t t_calls = 0;  // open spans of calls; in a callback, only those inside the innermost callback
+thread_local bool t_inside = false;  // whether a call's span is open around the innermost callback
 
 host::Mutex g_collectors_lock;
 constinit Collector* g_collectors = nullptr;
@@ -26,7 +26,7 @@ pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 bool g_key_made = false;
 
 void leave_buffer(void* buffer) {
-    t_buffer = nullptr;  // a later destructor that calls the library takes a new buffer
+    t_buffer = nullptr;  // if another destructor of the thread calls the library later, it makes a new buffer
     static_cast<Buffer*>(buffer)->release();
 }
 

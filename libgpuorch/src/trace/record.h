@@ -18,7 +18,7 @@
 
 namespace gpo::trace {
 
-/// Watchers: running recorders, and an NVTX tool.
+/// Counts watchers: recorders that are running, and an NVTX tool.
 void add_watcher() noexcept;
 void remove_watcher() noexcept;
 /// Whether there is a watcher. Relaxed: a new watcher may be missed.
@@ -31,8 +31,8 @@ enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, ker
 inline constexpr size_t kEngines = 7;
 const char* engine_name(Engine engine) noexcept;
 
-/// How long the newest timed launch of a graph took. All graphs of a template share it. Counted, since the template may
-/// be destroyed before a launch's times are known.
+/// How long the newest timed launch of a graph took. All graphs of a template share this object. It is reference
+/// counted, because the template may be destroyed before the times of its last launch are known.
 class NewestTime final : public Counted {
 public:
     /// Nanoseconds; 0: no launch was timed.
@@ -67,7 +67,7 @@ struct Record {
     bool collective = false;
     bool inside_call = false;  // a call's span is open around it on this thread
     gpo_status status = GPO_SUCCESS;
-    uint32_t lane = 0;  // of its stream; 0: none
+    uint32_t lane = 0;  // the stream's number in the trace; 0: none
     uint32_t nodes = 0;     // of a graph
     const char* name = "";  // static: the function, the kind of operation, what calls back, what serialises
     const char* label = "";  // interned by the runtime
@@ -77,7 +77,7 @@ struct Record {
     uint64_t number =
         0;  // of the operation in its stream; notify and completion: the mark's ticks, which identify the mark
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
-    NewestTime* time = nullptr;  // gets the GPU times: a reference, given back with the events
+    NewestTime* time = nullptr;  // receives the GPU times: a reference, which is released with the events
 };
 
 class Buffer final : public Counted {
@@ -94,7 +94,7 @@ public:
     bool has_room(uint32_t records) const noexcept {
         return pushed_.load(std::memory_order_relaxed) - popped_.load(std::memory_order_acquire) + records <= kRecords;
     }
-    /// Without room, drops and counts the record. True when the writer should be woken.
+    /// Adds a record, or drops and counts it if the ring is full. True if the caller should wake the writer.
     bool push(const Record& record) noexcept;
     void count_dropped() noexcept { dropped_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -127,12 +127,13 @@ public:
 
     /// A new buffer of the runtime with this tag; NULL if the runtime isn't traced, or there is no memory.
     static Ref<Buffer> make_buffer_of(uint32_t tag) noexcept;
-    /// A buffer of the runtime fills up.
+    /// Wakes the writer of the runtime with this tag, because a buffer fills up.
     static void wake_of(uint32_t tag) noexcept;
 
 protected:
     ~Collector() = default;
-    /// Between both calls, the tag leads to this collector. Called by the final class's constructor and destructor.
+    /// Add this collector to the list by which a tag is looked up, and remove it. The constructor and the destructor of
+    /// the final class call these.
     void enlist() noexcept;
     void delist() noexcept;
 
@@ -200,8 +201,8 @@ private:
     bool outer_inside_ = false;
 };
 
-/// Records a call that made the device or the driver wait for other work. `what` is static text. `begin`: of the call,
-/// host::now(); 0: not known.
+/// Records that a call made the device or the driver wait for other work. `what` is static text. `begin`: when the call
+/// began, by host::now(); 0 if unknown.
 [[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes,
                                                    uint64_t begin) noexcept;
 inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0, uint64_t begin = 0) noexcept {

@@ -9,7 +9,7 @@ namespace gpo {
 
 enum class Serialising : uint8_t { device_allocation, host_registration, pageable_copy, module_load };
 
-/// Reports a serialising call. `begin`: of the call, host::now(); 0: not known.
+/// Reports a serialising call. `begin`: when the call began, by host::now(); 0 if unknown.
 void serialised(Runtime& runtime, Serialising what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
 
 /// Reports the serialising call inside its scope.

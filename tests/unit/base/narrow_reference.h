@@ -29,7 +29,7 @@ public:
         const double value = infinite ? std::numeric_limits<double>::infinity() : std::nan("");
         return code & sign() ? -value : value;
     }
-    /// Rounds to nearest, ties to even; a number beyond the largest counts as if the exponents went on.
+    /// Rounds to nearest, ties to even. Numbers beyond the largest are rounded as if larger exponents existed.
     uint32_t nearest(double x) const {
         if (std::isnan(x)) return nan();
         const auto found = std::lower_bound(magnitudes_.begin(), magnitudes_.end(), std::fabs(x));

@@ -78,8 +78,8 @@ uint64_t drain(CompletionQueue& queue, uint64_t capacity) {
     return queue.drain(out.data(), sizeof out[0], capacity);
 }
 
-// Producers fill a small queue; each poller drains once, with room for `room`, whenever its descriptor is readable; a
-// waker disturbs. All entries must come out.
+// Producers fill a small queue. Each poller drains up to `room` entries once, whenever its descriptor is readable. If
+// `wakes`, another thread wakes the queue meanwhile. All entries must come out.
 void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint64_t room, bool wakes) {
     Fixture fixture(4);
     CompletionQueue& queue = *fixture.queue;
@@ -100,7 +100,7 @@ void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint6
         for (int i = 0; i < pollers; ++i)
             threads.emplace_back("poller", [&, i] {
                 std::vector<gpo_completion> out(room);
-                // Far more turns than any of them needs: a lost wake ends the test, and doesn't hang it.
+                // Far more turns than are needed: after a lost wake the test fails instead of hanging.
                 for (unsigned spins = 0; drained.load() < total && spins < 5000; ++spins) {
                     if (watches[static_cast<size_t>(i)]->readable()) {
                         const uint64_t count = queue.drain(out.data(), sizeof out[0], room);
@@ -121,9 +121,9 @@ void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint6
     REQUIRE(once);
 }
 
-// Producers fill a small queue; each waiter drains one entry per wait. A waker makes waits return early; before each
-// wake it sees the effect of the last one. All entries must come out, and each wake must end a wait: the waits have
-// no timeout.
+// Producers fill a small queue; each waiter drains one entry per wait. A waker makes waits return early, and wakes
+// again only when it has seen the effect of its last wake. All entries must come out, and each wake must end a wait:
+// waits have no timeout.
 void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t each) {
     constexpr int kWakes = 3;
     Fixture fixture(4, mode);

@@ -1,4 +1,4 @@
-// The scanner between two turns: each rule of completion/pace.h on values, without clock, thread or driver.
+// What the scanner does between two turns: tests each rule of completion/pace.h without a clock, thread or driver.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -23,7 +23,7 @@ Turn progress(Turn turn) {
     turn.progress = true;
     return turn;
 }
-/// A turn that completed all marks, and below a turn that found none.
+/// A turn that completed all marks; the next function makes a turn that found none.
 Turn completed(uint64_t now = kNow) { return {now, false, true, true, gpo::host::kForever}; }
 Turn nothing(uint64_t now = kNow) { return {now, false, false, true, gpo::host::kForever}; }
 
@@ -153,7 +153,7 @@ TEST_CASE("a scanner that was woken in vain asks for all marks, rests, and only 
         CHECK_FALSE(asked_all);
         CHECK(next() == Move::listen);
         CHECK(asked_all);
-        CHECK(next() == Move::sleep);   // after a notification that completed no mark
+        CHECK(next() == Move::sleep);   // the notification has completed no mark
         CHECK(asked_all);
     }
 }
@@ -289,10 +289,10 @@ TEST_CASE("while a thread is blocked the scanner spins for a millisecond, then r
     CHECK(next(1000 * kMs, pending(50 * kMs)).rest == 1 * kMs);
     CHECK(next(0, nothing()).move == Move::sleep);                     // nothing will come
     CHECK(next(0, notified(50 * kMs)).move == Move::announce);   // the driver notifies
-    // The blocked thread looks itself.
+    // The blocked thread queries the driver itself.
     CHECK(rest_of_blocked(0, true) == 0);
     CHECK(rest_of_blocked(kMs - 1, true) == 0);
-    CHECK(rest_of_blocked(0, false) == 10 * kUs);   // another thread looks
+    CHECK(rest_of_blocked(0, false) == 10 * kUs);   // another thread queries the driver
     CHECK(rest_of_blocked(kMs, true) == 20 * kUs);
     CHECK(rest_of_blocked(10 * kMs, false) == 200 * kUs);
 }

@@ -95,7 +95,7 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     on.shut();
     constexpr uint64_t kMarks = 500;
     for (uint64_t i = 1; i <= kMarks; ++i) on.notify(i);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // all are old, and the rests between turns long
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // so that marks are old and the scanner's pauses long
     recorder::clear();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     // Each turn first queries whether the context is alive.
@@ -106,8 +106,8 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     on.expect(1, kMarks + 1);
 }
 
-/// Turns of the scanner in a tenth of a second or, on a busy machine, more, counted by the query that begins each turn
-/// (whether the context is alive). Sets the time that passed.
+/// Counts the scanner's turns during a tenth of a second, or longer on a busy machine. Each turn begins with a query
+/// whether the context is alive. Sets `milliseconds` to the time that passed.
 static uint64_t turns_in_a_while(uint64_t& milliseconds) {
     const auto begin = std::chrono::steady_clock::now();
     recorder::clear();
@@ -248,7 +248,7 @@ TEST_CASE("the events of marks go round with their places") {
     recorder::clear();
     for (int i = 0; i < 100; ++i) some(10);
     CHECK(recorder::count(Function::cuEventCreate) == 0);
-    // With more marks at once than before, the stream takes more events. Destroyed, it leaves them to the next stream.
+    // A stream with more pending marks than before takes more events, which the next stream reuses.
     on.shut();
     const uint64_t from = next;
     while (next < from + 1000) on.notify(next++);
@@ -304,13 +304,13 @@ TEST_CASE(
     Recorded on;
     on.notify(0);
     on.expect(0, 1);
-    on.shut();   // the scanner queries only marks, and none is put on
+    on.shut();   // the scanner queries only marks, and there are none
     void* context = nullptr;
     REQUIRE(gpo_device_get_native(on.device, &context, nullptr) == GPO_SUCCESS);
     const auto counts = [&](bool current) {
         const auto record = [&] { REQUIRE(gpo_event_record(on.event, on.stream) == GPO_SUCCESS); };
         if (current) REQUIRE(on.driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
-        record();   // learns whether the context is current
+        record();   // the library remembers from this call whether the context is current
         recorder::clear();
         for (int i = 0; i < 10; ++i) record();
         CHECK(recorder::count(Function::cuEventRecord) == 10);
@@ -351,7 +351,7 @@ TEST_CASE("a thread that waits for a stream or event asks the driver itself, all
     for (const bool event : {false, true}) {
         CAPTURE(event);
         uint64_t questions = 0;
-        for (int i = 0; i < 1000 && questions < 100; ++i) {   // on a busy machine a millisecond may be over at once
+        for (int i = 0; i < 1000 && questions < 100; ++i) {   // on a busy machine a wait may make only few queries
             recorder::clear();
             CHECK((event ? gpo_event_wait(on.event, 900'000) : gpo_stream_wait(on.stream, 900'000)) == GPO_TIMEOUT);
             questions = questions_of_this_thread();
@@ -395,7 +395,7 @@ TEST_CASE("while a thread waits for a queue the scanner asks all the time in the
     Recorded on;
     on.shut();
     on.notify(0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // the rests between turns are long
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // so that the scanner's pauses are long
     recorder::clear();
     uint64_t waits = 0;
     while (waits < 1000 && recorder::count(Function::cuEventQuery) < 20 * waits + 200) {

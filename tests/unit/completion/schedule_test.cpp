@@ -18,14 +18,14 @@
 
 namespace {
 
-// While the library had a bug that lost a mark, one seed in a thousand found the bug.
+// An earlier bug, which lost a mark, was found by one seed in a thousand.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSeeds = 1000;
 #else
 constexpr uint64_t kSeeds = 10'000;
 #endif
 
-/// Returns the time at which the work was seen done.
+/// Takes an entry, and returns the time at which the library noticed the end of its work.
 uint64_t expect_entry(gpo_cq_t queue, uint64_t number, gpo_status status = GPO_SUCCESS) {
     gpo_completion entry{};
     uint64_t count = 0;
@@ -120,7 +120,7 @@ TEST_CASE("a mark made just before its stream is destroyed is told of under ever
             gpo_stream_t stream = nullptr;
             REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
             REQUIRE(gpo_stream_notify(stream, on.queue, 2 * i) == GPO_SUCCESS);
-            expect_entry(on.queue, 2 * i);   // from here on the scanner knows the stream, and looks at it
+            expect_entry(on.queue, 2 * i);   // from here on the scanner queries the stream
             REQUIRE(gpo_stream_notify(stream, on.queue, 2 * i + 1) == GPO_SUCCESS);
             REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
             expect_entry(on.queue, 2 * i + 1);
@@ -135,7 +135,7 @@ TEST_CASE("a device that is lost is told of under every schedule to those who wa
         REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
         Gate gate(on.device, stream);
         REQUIRE(gpo_stream_notify(stream, on.queue, 1) == GPO_SUCCESS);
-        // In most runs the scanner then sleeps until a notification by the driver; the mark never causes one.
+        // In most runs the scanner then sleeps until the driver notifies it, which never happens for this mark.
         if (seed % 4) gpo::host::sleep_until(gpo::host::now() + 100'000'000);
         gpo::Pin<gpo::Device>(on.device)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
         expect_entry(on.queue, 1, GPO_DEVICE_LOST);
@@ -189,7 +189,7 @@ TEST_CASE("a stream of which only the scanner is left to know goes under every s
             REQUIRE(gpo_stream_notify(streams[i], on.queue, i) == GPO_SUCCESS);
             seen = expect_entry(on.queue, i);
         }
-        // The scanner parks a millisecond after the last mark. The first stream ends during its look at the second.
+        // The scanner parks a millisecond after the last mark. Destroy the first stream while it queries the second.
         gpo::host::sleep_until(seen + 1'000'000 + seed % 3 * 10'000);
         REQUIRE(gpo_stream_destroy(streams[0]) == GPO_SUCCESS);
         gpo::host::sleep_until(gpo::host::now() + 100'000'000);
@@ -213,7 +213,7 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
                 status = gpo_cq_wait(on.queue, seed % 3 ? -1 : int64_t{60'000'000'000});
                 later = gpo_cq_wait(on.queue, -1);
             });
-            const bool inside = seed % 2;   // long before the call, or just at that time
+            const bool inside = seed % 2;   // true: the waiter is already inside its call; false: it is just beginning
             while (!begins) gpo::host::step(0);
             if (inside) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
             CHECK(gpo_cq_destroy(on.queue) == GPO_SUCCESS);
@@ -239,7 +239,8 @@ struct Silent {
     ~Silent() { gpo::driver::set_interposer({}); }
 };
 
-/// Runs pieces of work of these lengths one after the other. Returns how late each end was seen, in virtual time.
+/// Runs pieces of work of these lengths one after the other. Returns for each piece the virtual time between its end
+/// and its completion entry.
 std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengths) {
     const Silent silent;
     SoftRuntime on(seed);
@@ -251,7 +252,7 @@ std::vector<uint64_t> lateness(uint64_t seed, const std::vector<uint64_t>& lengt
         gpo::host::sleep_until(gpo::host::now() + length);
         const uint64_t opened = gpo::host::now();
         gate.open();
-        // Polls: during a wait the scanner would look all the time.
+        // Poll the queue: while a thread waits, the scanner would query the driver all the time.
         gpo_completion entry{};
         for (uint64_t count = 0; count == 0;) {
             gpo::host::sleep_until(gpo::host::now() + length / 4);
@@ -338,7 +339,7 @@ TEST_CASE("when work gets shorter, one end is seen late, and the next as without
         first.push_back(late[10]);
         second.push_back(late[11]);
     });
-    CHECK(median(first) <= 1'000'000);   // the longest rest
+    CHECK(median(first) <= 1'000'000);   // the scanner's longest pause
     CHECK(median(second) <= 500'000 / 16 + 20'000);
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") 
 }
 
 TEST_CASE("hundreds of threads have a number each, keep it while they run, and others have it after them") {
-    // Half of the places for ledgers belong to a thread pointer that no thread has.
+    // Occupy half of the places for ledgers with a thread pointer that no thread has.
     constexpr int kThreads = 300;
     constexpr uintptr_t kAnother = 1;
     std::vector<handle::detail::Place*> occupied;

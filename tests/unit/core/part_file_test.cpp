@@ -63,7 +63,7 @@ TEST_CASE("a dead process's part goes when the next one makes a part in its fold
     Writer dead(folder);
     const std::string stale = only_name(folder);
     Writer elsewhere(other);
-    Writer living(folder);   // another process, which looks through the folder too
+    Writer living(folder);   // another process, which also searches the folder for stale parts
     CHECK(folder.names().size() == 2);
     dead.end();
     elsewhere.end();

@@ -47,7 +47,8 @@ void meet(uint64_t seeds, Call call) {
     check_that_none_is_left();
 }
 
-/// A template with the last reference to a module, which is unloaded behind the work of all streams. One has work.
+/// A template with the last reference to a module. The module is unloaded behind the work of all streams, one of which
+/// has work.
 gpo_template_t make_template_with_module(gpo_runtime_t runtime, uint64_t* memory) {
     gpo_device_t device = nullptr;
     gpo_module_t module = nullptr;
@@ -149,8 +150,8 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
         REQUIRE(gpo_arena_allocate(arena, 256, 0, &piece) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
         REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
-        // The stream fails and informs the scanner. An errand then marks all streams, to learn when none uses the
-        // piece.
+        // The stream fails and notifies the scanner. An errand then puts a mark on each stream, in order to find out
+        // when no stream uses the piece any more.
         REQUIRE(gpo_timeline_destroy(timeline) == GPO_SUCCESS);
         for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
         CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);

@@ -27,7 +27,7 @@ using gpo::test::Folder;
 
 namespace {
 
-// Prints the result of opening on stdout. The other cases run this in its own process.
+// Opens the CUDA driver and prints the result on stdout. The other test cases start a process that runs only this one.
 TEST_CASE("probe: open the CUDA driver" * doctest::skip()) {
     std::string why;
     const auto driver = gpo::driver::open_cuda(&why);
@@ -57,7 +57,7 @@ TEST_CASE("probe: look for a libcuda" * doctest::skip()) {
 }
 
 TEST_CASE("probe: open the CUDA driver in a forked child" * doctest::skip()) {
-    gpo::host::forked();   // the library has been used before the fork
+    gpo::host::forked();   // counts as a use of the library before the fork
     const pid_t child = fork();
     if (child == 0) {
         std::string why;

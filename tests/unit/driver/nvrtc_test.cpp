@@ -62,7 +62,7 @@ bool have_nvrtc(NvrtcCompiler& compiler) {
 
 }  // namespace
 
-// First in this file: a library that was found once is kept.
+// Must be the first test case in this file: once found, NVRTC stays loaded.
 TEST_CASE("where there is no NVRTC a compilation says what was tried") {
     NvrtcCompiler compiler;
     Setting setting("/nowhere/libnvrtc.so.13");
@@ -200,7 +200,7 @@ TEST_CASE("a source of which NVRTC may read files has no inputs that could be a 
     CHECK_FALSE(reads("#include <stdint.h>\n#include \"stdint.h\"\n", {"-I/mine"}));
     CHECK_FALSE(reads("#include \"given.h\"\n", {"-I/mine"}, {{"given.h", "#include <given.h>"}}));
     CHECK_FALSE(reads("int include = 1; const char* text = \"include x.h\";", {"--include-path=/mine"}));
-    // Each reads mine.h from a folder, or may.
+    // Each source reads mine.h from a folder, or may do so.
     for (const char* source : {"#include \"mine.h\"\n",
                                "#include MINE\n",
                                "#import \"mine.h\"\n",

@@ -162,7 +162,8 @@ TEST_CASE("a callback that is due while the spinning thread leaves is called by 
         REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
         for (uint64_t round = 1; round <= 12; ++round) {
             CAPTURE(round);
-            // While the executor's own thread is in a callback the caller's begins to spin; then the own thread sleeps.
+            // While the executor's thread is in a callback, the calling thread begins to spin. Then the executor's
+            // thread sleeps.
             std::atomic<bool> blocks{true};
             REQUIRE(gpo_timeline_then(timeline, 0, executor, [](void* user, const gpo_completion*, const gpo_error*) {
                         const auto& on = *static_cast<std::atomic<bool>*>(user);
@@ -182,7 +183,7 @@ TEST_CASE("a callback that is due while the spinning thread leaves is called by 
                 gpo::host::sleep_until(end - kRuns / 2);
                 blocks = false;
                 gpo::host::sleep_until(end);
-                // The caller looks at the clock once in 64 turns.
+                // A spinning caller reads the clock once in 64 turns.
                 for (uint64_t i = 0; i < (seed + 11 * round) % 128; ++i) gpo::host::crossing();
                 REQUIRE(gpo_timeline_signal(timeline, round) == GPO_SUCCESS);
             }

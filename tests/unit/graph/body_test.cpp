@@ -93,7 +93,8 @@ struct World {
         void* native = nullptr;
         REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);
     }
-    /// Word 0 += 1; then word 1 += 1 twice if the kernel before the while decides so. Only the end runs under `plan`.
+    /// Records a body that adds 1 to word 0, and then twice 1 to word 1 if the kernel before the while decides so.
+    /// `plan` is in force only while the recording ends.
     gpo_status record_body(const driver_faults::Plan& plan) {
         REQUIRE(gpo_template_begin(body, stream) == GPO_SUCCESS);
         const gpo_launch launched = shape();
@@ -155,7 +156,8 @@ constexpr Function kFunctions[] = {Function::cuStreamEndCapture,
                                    Function::cuGraphKernelNodeCopyAttributes};
 constexpr uint64_t kMostCalls = 12;
 
-/// Records a body in a new template. Whether that fails at this call; then the template is as before.
+/// Records a body in a new template while this driver call fails. Returns whether the recording failed, and checks that
+/// the template is unchanged then.
 bool World::fails_whole(Function function, uint64_t kth) {
     destroy();
     make();

@@ -268,7 +268,7 @@ TEST_CASE("graph: what is turned off stays off through updates, and through one 
     turn("third", 0);
     CHECK(run() == Words{0, rest(4), 0});
 
-    // The update doesn't get beyond this call.
+    // The update stops at this call.
     record(5);
     const Function last = all ? Function::cuGraphExecUpdate : Function::cuGraphNodeSetEnabled;
     driver_faults::arm({last, all ? 1u : 2u, CUDA_ERROR_OUT_OF_MEMORY});

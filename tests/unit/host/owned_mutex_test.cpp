@@ -14,7 +14,7 @@ using namespace gpo::host;
 
 namespace {
 
-/// Notes in `shared` when two threads are inside at once.
+/// A room that the mutex guards. Sets `shared` when two threads are inside at once.
 struct Room {
     OwnedMutex mutex;
     int inside = 0, visits = 0;
@@ -28,7 +28,8 @@ struct Room {
     }
 };
 
-/// Enters alone until the owner no longer takes the mutex beneath; false on systems where the owner always takes it.
+/// Enters repeatedly, without other threads, until the owner enters without locking the underlying mutex. False on
+/// systems where the owner always locks it.
 bool settle_in(Room& room) {
     gpo::host::look_at_fences();
     for (int i = 0; i < 200; ++i) {

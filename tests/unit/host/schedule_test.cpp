@@ -277,7 +277,7 @@ TEST_CASE("a foreign thread is an actor inside its scope, and may wake actors fr
         word = 1;
         wake_all(word);
     });
-    // The main actor polls: a wait could be taken for a deadlock before the foreign thread has arrived.
+    // The main actor polls: if it waited before the foreign thread becomes an actor, the run would be deadlocked.
     while (word.load() == 0) step();
     CHECK(slept);
     foreign.join();

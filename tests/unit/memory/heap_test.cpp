@@ -170,7 +170,7 @@ TEST_CASE("the cap is never passed, and what it leaves can be used to the last p
         CHECK(h.free(pieces.back()));
         CHECK(h.take(64 << 10) == pieces.back());
         for (void* piece : pieces) CHECK(h.free(piece));
-        // Empty slabs make room for a large piece by themselves.
+        // The heap frees empty slabs itself to make room for a large piece.
         void* large = h.take(10 * kMiB);
         REQUIRE(large);
         CHECK(h.heap.totals().slabs == 1);
@@ -397,11 +397,11 @@ TEST_CASE("what isn't allocated is refused while the slab that it lay in goes") 
         std::thread other([&] {
             gpo::handle::take_thread_number();            // owns a shard, remembers where it freed last
             while (!stop) {
-                const uint64_t inside = address.load();   // inside a live or freed piece, never at a piece's begin
+                const uint64_t inside = address.load();   // an address within a live or freed piece, not its begin
                 if (inside) ++(h.heap.free(inside) ? freed : refused);
             }
         });
-        // Others' ranges come and go, so the slab's place must be looked up anew all the time.
+        // Other ranges are added and removed all the time, so that cached look-ups of the slab become invalid.
         std::atomic<int> wrong{0};
         std::thread changes([&] {
             const gpo::Range elsewhere{4096, 8192, 7, &h};

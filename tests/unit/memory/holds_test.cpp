@@ -1,5 +1,5 @@
-// Frees of memory with references left: the frees are accepted, wait, name the holders, and are done once, behind
-// earlier launches. The holders here stand for graph templates.
+// Frees of memory that is still held: a free is accepted, waits, names the holders, and is done once, behind earlier
+// launches. The holders in these tests take the place of graph templates.
 #include <doctest/doctest.h>
 
 #include <cuda.h>
@@ -179,8 +179,8 @@ struct Program {
     const gpo::driver::Table& table = driver->table;
 };
 
-/// Releases an address whose memory is to be freed. During this object's life all streams have been waited for, but the
-/// memory isn't freed yet.
+/// Releases an address whose memory must then be freed. While this object exists, the library has waited for all
+/// streams but hasn't freed the memory yet.
 class Gap {
 public:
     Gap(World& world, uint64_t address) : runtime_(world.runtime), held_(world, world.make_stream()) {
@@ -286,7 +286,7 @@ TEST_CASE("a free that waits for words of structs alone is told from one that wa
     world.holds->release(memory, *world.holder);
     world.holds->release(memory + 8, *world.other);
     world.holds->release(memory + 8, *world.holder, first);
-    world.holds->release(memory + 8, *world.holder);   // matches no hold: words are separate holds
+    world.holds->release(memory + 8, *world.holder);   // no effect: this word was held separately
     world.wait();
     CHECK(world.is_device_memory(memory));
     world.holds->release(memory + 8, *world.holder, second);

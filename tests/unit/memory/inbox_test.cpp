@@ -1,4 +1,4 @@
-// The rings that pass freed memory to another thread: nothing is lost, nothing comes twice, and full rings say so.
+// The rings that pass freed memory to another thread: each item arrives exactly once, and full rings refuse items.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -32,7 +32,7 @@ constexpr uint32_t kLargest = (1u << Inbox::kItemBits) - 1;
 TEST_CASE("what was put into an inbox comes out once, in order, lap after lap") {
     Inbox inbox;
     CHECK(take(inbox).empty());
-    // More laps than a slot has room to count.
+    // More rounds through the ring than a slot's counter can count.
     for (uint32_t turn = 0; turn < 300 * Inbox::kSlots / 3; ++turn) {
         REQUIRE(inbox.put(turn));
         REQUIRE(inbox.put(0));

@@ -54,7 +54,7 @@ struct World {
         REQUIRE(gpo_arena_get_statistics(arena, &statistics) == GPO_SUCCESS);
         return statistics.in_use;
     }
-    /// Destroys all but the device's handle; the shutdown takes the rest.
+    /// Destroys all handles except the device's, which the shutdown destroys.
     void destroy() {
         CHECK(gpo_arena_destroy(arena) == GPO_SUCCESS);
         CHECK(gpo_memory_free(device, target) == GPO_SUCCESS);
@@ -167,8 +167,7 @@ TEST_CASE("a shutdown goes well under every schedule while an errand marks strea
         CAPTURE(seed);
         World world(seed);
         void* piece = world.take();
-        // The free's mark gets no memory. An errand tries again a millisecond later; the runtime shuts down at that
-        // time.
+        // There is no memory for the free's mark. An errand retries a millisecond later, while the runtime shuts down.
         faults::arm({.function = gpo::driver::Function::cuEventRecord,
                      .kth = 1,
                      .result = CUDA_ERROR_OUT_OF_MEMORY,

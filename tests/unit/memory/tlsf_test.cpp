@@ -1,4 +1,5 @@
-// The two-level segregated fit: no overlap, alignment, coalescing, good use of the space.
+// The two-level segregated fit allocator: blocks don't overlap and are aligned, free blocks coalesce, and little space
+// is wasted.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -50,7 +50,7 @@ TEST_CASE("labels count where two ranks have given one, whichever these are") {
                               std::vector{sum("a"), sum(), sum("a")}})
         CHECK(found(ranks) == "");
     Announcement long_one = sum(), same = sum(), other = sum();
-    std::memset(long_one.label, 'x', sizeof long_one.label);   // without a terminator, unlike any sent by this library
+    std::memset(long_one.label, 'x', sizeof long_one.label);   // not terminated: this library never sends such a label
     same = other = long_one;
     other.label[sizeof other.label - 1] = 'y';
     CHECK(found({long_one, same}) == "");

@@ -28,7 +28,8 @@ struct ThreeDevices {
     ~ThreeDevices() { unsetenv("GPUORCH_SOFT_DEVICES"); }
 };
 
-/// A group of three devices, a stream on each, a timeline that holds them. Every fourth has a large all-reduce.
+/// A group of three devices with a stream on each, and a timeline that holds the streams. One seed in four makes large
+/// all-reduces.
 struct Group : private ThreeDevices, gpo::test::SoftRuntime {
     explicit Group(uint64_t seed) : SoftRuntime(seed), count(seed % 4 == 3 ? kLarge : 64) {
         for (uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -56,7 +57,7 @@ struct Group : private ThreeDevices, gpo::test::SoftRuntime {
         }
         return gpo_peers_submit(peers, &what, parts, sizeof parts[0], kRanks);
     }
-    /// The first word of a rank, when all is done.
+    /// Waits for the rank's stream, checks that all words of its data are equal, and returns the word.
     uint32_t word(uint32_t rank) {
         std::vector<uint32_t> out(count);
         REQUIRE(gpo_copy_to_host(streams[rank], out.data(), data[rank], count * 4) == GPO_SUCCESS);
@@ -114,7 +115,7 @@ TEST_CASE("a collective beside a cancellation runs on all streams or on none, un
             threads.emplace_back("signaller",
                                  [&] { CHECK(gpo_timeline_signal(group.timeline, 1) == GPO_SUCCESS); });
         }
-        // Cancelled: the wait alone, the collective's part on that stream, or nothing any more.
+        // The cancellation reached only the wait, or also the stream's part of the collective, or it came too late.
         for (uint32_t rank = 0; rank < kRanks; ++rank) {   // without another call that would look after the streams
             gpo_completion entry{};
             uint64_t taken = 0;
@@ -127,7 +128,7 @@ TEST_CASE("a collective beside a cancellation runs on all streams or on none, un
             CHECK((status == GPO_SUCCESS || status == GPO_CANCELLED));
             failed += status != GPO_SUCCESS;
         }
-        // The one whose work was cancelled goes on; the others have failed.
+        // If the collective was cancelled, only the stream of the cancelled part still works; the other streams failed.
         CHECK((failed == 0 || failed == kRanks - 1));
         if (failed == 0) {
             const uint32_t first = group.word(0);

@@ -1,5 +1,5 @@
-// Waiters for a pipeline's run get the result of that run, under many schedules, even if the next run begins and ends
-// before they look.
+// Threads that wait for a pipeline's run get the result of that run, under many schedules, even if the next run begins
+// and ends before they are scheduled.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 using gpo::test::sized;
 
 constexpr int64_t kPatience = 10'000'000'000;
-constexpr size_t kWaiting = 24;   // threads; they look one after the other
+constexpr size_t kWaiting = 24;   // waiting threads, which read the result one after the other
 
 /// The first run fails once threads wait for it; the second has nothing to read.
 void run(uint64_t seed) {

@@ -1,5 +1,5 @@
-// The form advised for each workload, with the costs of an H200. If both forms were measured there with raw driver
-// calls, the measured gain has to be within the expected range.
+// Which form is advised for each workload, with the costs of an H200. If both forms were measured on an H200 with raw
+// driver calls, the measured gain must be within the expected range.
 #include "queue/advice/advice.h"
 
 #include <doctest/doctest.h>
@@ -151,7 +151,7 @@ TEST_CASE("of the five mixes of tasks each gets the order that was the fastest o
         std::vector<float> costs;
         uint32_t order_now;
         bool left;        // the current order was the fastest
-        double measured;  // gain of claiming tasks one by one; for the random tasks: of longest first, on an H100
+        double measured;  // gain of claiming tasks one by one; for random tasks, gain of "longest first", on an H100
     };
     uint64_t random = 1;
     const std::vector<Row> rows = {
@@ -197,7 +197,7 @@ TEST_CASE("late claims are advised for uneven tasks, and not where tasks are ali
     CHECK(order(rising, GPO_ORDER_CLAIMED) == GPO_ORDER_CLAIMED_LATE);
     CHECK(order(mix([](size_t) { return 500.0; }), GPO_ORDER_CHUNKS) == GPO_ORDER_CLAIMED);
     CHECK(order(mix([](size_t) { return 500.0; }), GPO_ORDER_CLAIMED_LATE) == GPO_ORDER_CLAIMED);
-    // Tasks that are claimed late already stay so.
+    // If tasks are already claimed late, the advice is to leave them.
     CHECK(ask(of_tasks(rising, GPO_ORDER_CLAIMED_LATE)).ranked.front().form == GPO_FORM_LEAVE);
     // The simulation's figures are in the reason.
     const Answer answer = ask(of_tasks(rising, GPO_ORDER_CHUNKS));
@@ -207,7 +207,7 @@ TEST_CASE("late claims are advised for uneven tasks, and not where tasks are ali
 TEST_CASE("a hot part that is claimed already stays, and equal tasks that are strided need no queue if they are many") {
     const auto hot = mix([](size_t i) { return i < (1 << 13) ? 8000.0 : 100.0; });
     CHECK(ask(of_tasks(hot, GPO_ORDER_CLAIMED)).ranked.front().form == GPO_FORM_LEAVE);
-    // Claims of tasks that take nanoseconds take longer than the tasks.
+    // If a task takes only nanoseconds, claiming it takes longer than running it.
     const auto tiny = mix([](size_t) { return 1.0; });
     CHECK(ask(of_tasks(tiny, GPO_ORDER_STRIDED)).ranked.front().form == GPO_FORM_LEAVE);
     auto slow = of_tasks(tiny, GPO_ORDER_CLAIMED);

@@ -106,8 +106,8 @@ TEST_CASE("the simulation predicts what an H200 and an H100 measured, to a third
 }
 
 TEST_CASE("large batches of uneven tasks are slow") {
-    // An H200 took 3568 us for the sawtooth by 32. The first warps, on half of the multiprocessors, took all of the few
-    // batches; a range gives each worker its first batch.
+    // An H200 took 3568 us for the sawtooth in batches of 32. There were so few batches that the warps that started
+    // first, on half of the multiprocessors, claimed all of them.
     for (const bool late : {false, true}) {
         const double by_8 = us(sawtooth(), {HandOut::claimed, 8, false, late});
         const double by_128 = us(sawtooth(), {HandOut::claimed, 128, false, late});

@@ -1,5 +1,5 @@
-// A failure's message about the failed operation: with a driver that knows the operation, and with the software GPU's
-// driver without this knowledge.
+// Which operation a failure's message names: with a driver that reports the failed operation, and with a driver that
+// doesn't.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -102,7 +102,7 @@ Messages fail_on_two_streams() {
     };
     for (int i = 0; i < 3; ++i) put(culprit, fine, &words[32], "done");
     REQUIRE(gpo_stream_wait(culprit, 30'000'000'000) == GPO_SUCCESS);
-    // Both streams wait behind a gate, so all work is pending when the failing kernel begins.
+    // Gates block both streams, so that all work is pending when the failing kernel begins.
     put(innocent, gate, &words[16], "waiting");
     put(innocent, fine, &words[33], "next");
     put(culprit, gate, &words[0], "gate");

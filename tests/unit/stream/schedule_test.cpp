@@ -90,7 +90,7 @@ TEST_CASE(
                     gpo_stream_wait_timeline(held.stream, held.timeline, 1);
                     gpo_fill(held.stream, memory, 7, 1, 64);
                 }
-                // In the end the stream fails, or goes on.
+                // Finally either make the stream fail, or let it continue.
                 if (seed % 2)
                     CHECK(gpo_timeline_fail(held.timeline, GPO_FAILED, "on purpose") == GPO_SUCCESS);
                 else
@@ -108,7 +108,8 @@ TEST_CASE(
 
 namespace {
 
-/// Never ready. Sleeps between the call's look at the runtime and the stream's lock.
+/// An operation that is never ready. It makes the submitting call sleep after the call has checked the runtime's state,
+/// and before it takes the stream's lock.
 class Slow final : public gpo::HookedOperation {
 public:
     struct Counts {
@@ -156,7 +157,7 @@ TEST_CASE(
                     status = failure.error()->status;
                 }
             });
-            // The thread is asleep, or hasn't begun and is refused at once.
+            // At this time the thread either sleeps in its call, or hasn't begun and will be refused.
             for (uint64_t i = 0; i < seed % 21 * 4; ++i) gpo::host::crossing();
             CHECK(gpo_runtime_shutdown(std::exchange(held.runtime, nullptr), kPatience) == GPO_SUCCESS);
         }

@@ -1,4 +1,4 @@
-// Traces read back: from the writer, from a killed process, and damaged ones.
+// Reads trace files: complete ones, those of killed processes, and damaged ones.
 #include "trace/report/reader.h"
 
 #include <doctest/doctest.h>

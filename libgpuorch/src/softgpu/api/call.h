@@ -39,7 +39,7 @@ CUresult enter(Body&& body) noexcept {
     }
 }
 
-/// `enter` for calls that give work or ask for its state: refused once the devices are lost.
+/// `enter` for calls that submit work or query its state. They fail once the devices are lost.
 template <class Body>
 CUresult enter_live(Body&& body) noexcept {
     return enter([&](Machine& machine) -> CUresult {
@@ -57,8 +57,8 @@ CUresult enter_unsafe(Body&& body) noexcept {
     });
 }
 
-/// The result of a call that destroys, or has found work done: the fault's code when the devices are lost. A loss marks
-/// unfinished work as done, so a query checks for the loss after reading the state, not only before.
+/// The result of a call that destroys an object or has found that work is done: the fault's code if the devices are
+/// lost. A loss marks unfinished work as done, so queries must check for the loss after they have read the state.
 inline CUresult success_unless_lost(const Machine& machine) noexcept {
     return CUresult(machine.fault_code.load(std::memory_order_acquire));
 }
@@ -75,7 +75,7 @@ Context& context_of(Machine&, CUcontext);
 Context& context_or_current(Machine&, CUcontext);
 
 Device& device_of(Machine&, CUdevice);
-/// Lock held. The default streams want a current context.
+/// The stream of a handle. The default streams need a current context. Lock held.
 Stream& stream_of(Machine&, CUstream);
 Event& event_of(Machine&, CUevent);
 Function& function_of(Machine&, CUfunction);

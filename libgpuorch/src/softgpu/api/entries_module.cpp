@@ -266,7 +266,7 @@ CUresult CUDAAPI parameter_info(CUfunction handle, size_t index, size_t* offset,
     });
 }
 
-// Kernels of libraries, which there are none of here.
+// Fails always: the software GPU has no libraries (CUlibrary), and thus no kernels of libraries.
 CUresult CUDAAPI function_of_kernel(CUfunction*, CUkernel) {
     return enter_live([](Machine&) -> CUresult { return CUDA_ERROR_INVALID_HANDLE; });
 }

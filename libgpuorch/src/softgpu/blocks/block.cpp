@@ -11,8 +11,8 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr uint32_t kBarriersPerTurn = 256;   // after so many the block lets others have the worker
-constexpr uint64_t kVirtualTick = 100;       // a look at the clock takes so long where time is virtual
+constexpr uint32_t kBarriersPerTurn = 256;   // barriers after which the block yields its worker
+constexpr uint64_t kVirtualTick = 100;       // ns that reading the clock takes when time is virtual
 
 Block& block_of(gpo_soft_block* block) noexcept { return *static_cast<Block*>(block); }
 
@@ -54,7 +54,8 @@ gpo_soft_dim3 place_in_grid(const Launch& launch, uint64_t number) noexcept {
     return {which.x * cluster.x + within.x, which.y * cluster.y + within.y, which.z * cluster.z + within.z};
 }
 
-/// Where a stack begins, below its end: hot frames of neighbouring stacks shall not fall into the same cache sets.
+/// The offset from a stack's end at which it begins. It differs between neighbouring stacks, so that their most used
+/// frames don't share cache sets.
 size_t colour(uint32_t slot) noexcept { return (slot * 7 % 60) * 64; }
 
 }  // namespace
@@ -104,7 +105,7 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
 
 void Block::forget_contexts() noexcept {
 #if defined(GPO_ASAN)
-    // Frames that are never left stay marked in the shadow of their stacks, and the next user of the memory is blamed.
+    // Frames that never return stay poisoned in AddressSanitizer's shadow: the next user of the memory would be blamed.
     if (region_) {
         for (uint32_t i = 0; i < used_; ++i)
             __asan_unpoison_memory_region(reinterpret_cast<void*>(stacks + (uintptr_t{i} << stack_shift)),
@@ -156,7 +157,7 @@ GPO_NO_TSAN void Block::leave(State state) noexcept {
 
 GPO_NO_TSAN void Block::fail(CUresult result, const char* text) noexcept {
     const auto* thread = current_ ? current_ : reinterpret_cast<const Thread*>(threads);
-    // The sentence is cut and the place is not.
+    // If the text is too long, the sentence is truncated, but not the place.
     char message[sizeof KernelOutcome::text], which[48] = "", where[160];
     if (thread->index.x != kUnknown)
         snprintf(which, sizeof which, ", thread %u,%u,%u", thread->index.x, thread->index.y, thread->index.z);
@@ -254,7 +255,8 @@ uint32_t Block::ready_from(uint32_t number) const noexcept {
     return next * 32 + static_cast<uint32_t>(std::countr_zero(warps_[next].ready));
 }
 
-/// The thread to run when `self` can't: from its own warp first, so that warps converge. NULL: none, go home.
+/// The thread to run when `self` must wait. Threads of its own warp come first, so that warps converge. NULL: no thread
+/// can run, and the block must go home.
 Thread* Block::after_wait(Thread& self) noexcept {
     const uint32_t warp = self.linear / 32, lane = self.linear % 32;
     if (const uint32_t lanes = warps_[warp].ready) {
@@ -281,7 +283,7 @@ Thread* Block::after_wait(Thread& self) noexcept {
 
 /// Lets others run until something switches back to `self`.
 GPO_NO_TSAN inline void Block::wait() noexcept {
-    // Nearly always the next lane goes on. Meanwhile the processor fetches the stack of the lane after.
+    // Usually the next lane continues. Prefetch the stack of the lane after that.
     const uint32_t lanes = warps_[number_ / 32].ready & (~0u << (number_ % 32));
     if (lanes != 0) {
         const uint32_t number = (number_ & ~31u) + static_cast<uint32_t>(std::countr_zero(lanes));
@@ -359,7 +361,7 @@ GPO_NO_TSAN uint64_t Block::spin(uint64_t since, const char* file, uint32_t line
     }
     const Launch& launch = owner();
     if (launch.stopped()) leave(State::stopped);
-    if (launch.block_count == 1 && launch.thread_count == 1) return 0;   // it waits for none of its own
+    if (launch.block_count == 1 && launch.thread_count == 1) return 0;   // a single thread waits for no other
     const uint64_t now = clock();
     if (since == 0 || now - since < launch.longest_loop) return since ? since : now;
     char text[sizeof KernelOutcome::text];
@@ -401,7 +403,7 @@ GPO_NO_TSAN uint32_t Block::barrier(uint32_t operation, uint32_t value) noexcept
     }
 }
 
-/// Lets the lanes of `mask` go on if all of them that are left wait for that mask, each with its answer.
+/// If all lanes of `mask` that haven't ended wait with this mask, gives each its answer and makes it ready.
 bool Block::release_group(uint32_t warp, uint32_t mask) noexcept {
     Warp& all = warps_[warp];
     const uint32_t live = all.live & mask;
@@ -502,7 +504,7 @@ GPO_NO_TSAN uint64_t Block::warp(uint32_t operation, uint32_t mask, uint64_t val
 }
 
 uint64_t Block::clock() noexcept {
-    // Never the same twice; and where time is virtual it passes by being looked at, or a loop on it would not end.
+    // Each call returns a later time. Virtual time advances with each call, so that loops that wait for a time end.
     ticks_ = std::max(host::now(), ticks_ + (host::Schedule::active() ? kVirtualTick : 1));
     return ticks_;
 }
@@ -523,7 +525,7 @@ void service_print(gpo_soft_block* block, const char* text, size_t length) {
     try {
         block_of(block).owner().print({text, length});
     } catch (...) {
-        // Without memory the text is lost, as when a device's printf buffer overflows.
+        // The text is lost if there is no memory, as text is lost on a GPU whose printf buffer overflows.
     }
 }
 

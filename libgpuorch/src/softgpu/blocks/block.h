@@ -1,9 +1,9 @@
 // A resident block: its threads as fibers, with barriers, warp operations and yields.
 //
-// Words. A *thread* is a device thread, known by its number in the block. Each thread runs on a *slot*: a stack with
-// its state. Threads are started in order. A further stack is used only when the threads before wait: a thread that
-// never waits is followed by the next thread on the same stack. *Home* is the worker's own context. A block goes home
-// when it has ended, has been stopped, or has run all its threads once and all still spin.
+// Words. A *thread* is a device thread, identified by its number in the block. Each thread runs on a *slot*: a stack
+// with its state. Threads are started in order. A thread that ends without having waited leaves its stack to the next
+// thread; another stack is used only when a thread waits. *Home* is the worker's own context. A block switches to home
+// when it has ended, when it was stopped, or when all its threads have run once and still spin.
 //
 // A block runs on one worker at a time and may continue on another. Nothing here locks or blocks.
 #pragma once
@@ -153,7 +153,7 @@ private:
     uint64_t ticks_;          // see clock()
     uint32_t parked_, used_;  // stacks with a fiber to be used again; stacks in use or parked
     std::array<Warp, 32> warps_;
-    // A barrier's data of all threads lie close together: no thread's own cache line is read.
+    // Data that barriers need for all threads, in compact arrays: barriers don't read the threads' own cache lines.
     std::array<uint16_t, 1024> slot_of_;
     std::array<FiberContext, 1024> contexts_;     // of each slot: where it goes on
     std::array<uint16_t, 1024> free_slots_;  // [0, parked_)

@@ -1,4 +1,4 @@
-// A context that can be switched to: Boost.Context's fcontext, with the sanitizers informed of each switch.
+// An execution context with a stack of its own: Boost.Context's fcontext. The sanitizers are informed of each switch.
 //
 // A *switch* saves the running context into `from` and continues in `to`. The call returns at a switch back to `from`.
 // A context may be abandoned instead of being switched to again. The frames of an abandoned context are not destroyed,
@@ -50,7 +50,7 @@ struct FiberContext {
     boost::context::detail::fcontext_t continuation = nullptr;
 #if defined(GPO_ASAN)
     void* fake_stack = nullptr;
-    const void* bottom = nullptr;  // of the stack the context runs on; NULL: the thread's own, learnt when leaving it
+    const void* bottom = nullptr;  // of the context's stack; NULL until the first switch from a thread's own stack
     size_t size = 0;
 #endif
 };
@@ -69,7 +69,7 @@ inline FiberContext make_context(void* bottom, size_t size, Entry entry) {
     return context;
 }
 
-/// The first step in the target of a switch: stores where the source goes on.
+/// Must be called first after a switch, in the target: stores where the source will continue.
 inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]] FiberContext* self) {
     auto* from = static_cast<FiberContext*>(transfer.data);
     from->continuation = transfer.fctx;

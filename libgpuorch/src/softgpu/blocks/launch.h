@@ -1,4 +1,4 @@
-// A kernel launch: the request, and until `done` the blocks left, the failure, and the printed text.
+// A kernel launch: the request, and the launch's state until it is done (remaining blocks, failure, printed text).
 #pragma once
 
 #include <cuda.h>
@@ -38,12 +38,12 @@ using ParameterBytes = std::vector<std::byte, ParameterAllocator<std::byte>>;
 using PrintSink = std::function<void(std::string_view)>;
 
 class Launch;
-/// Launches on their way through the multiprocessors: they go from list to list, which takes no memory.
+/// Launches in the multiprocessors. They move from list to list, which allocates nothing.
 using Launches = std::list<Launch>;
 
 struct KernelOutcome {
     CUresult result = CUDA_SUCCESS;
-    char text[320] = "";  // for an assert or trap: file, line, block, thread; an array, for it must find room
+    char text[320] = "";  // for an assert or trap: file, line, block, thread; an array, so that nothing is allocated
 };
 
 struct Command;
@@ -54,10 +54,10 @@ struct KernelLaunch;
 class RuntimeCalls {
 public:
     virtual void set_condition(Command& caller, uint64_t handle, uint32_t value) noexcept = 0;
-    /// `how` is one of GPO_SOFT_GRAPH_*; the answer is a cudaError.
+    /// `how` is one of GPO_SOFT_GRAPH_*. Returns a cudaError.
     virtual int launch_graph(Command& caller, uint64_t graph, uint32_t how) noexcept = 0;
     virtual uint64_t current_graph(Command& caller) noexcept = 0;
-    /// By a thread of the block of that number, x fastest; the answer is a cudaError.
+    /// A thread of block number `block` (x fastest) launches a kernel. Returns a cudaError.
     virtual int launch_kernel(const KernelLaunch& caller, uint64_t block, const gpo_soft_launch&) noexcept = 0;
 
 protected:
@@ -98,16 +98,16 @@ public:
     void stop(CUresult result, std::string_view text) noexcept;
     bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
-    /// Appends to the launch's printed text; passes the text on when much has gathered.
+    /// Appends to the launch's printed text, and passes the text to the sink when it is long.
     void print(std::string_view text);
 
     /// Arrival of one block at the grid's barrier: its generation, to be compared with `grid_generation()`.
     uint32_t arrive_at_grid() noexcept;
     uint32_t grid_generation() const noexcept { return grid_generation_.load(std::memory_order_acquire); }
 
-    /// After the last block: passes on what was printed.
+    /// After the last block: passes the remaining printed text to the sink, and returns the outcome.
     KernelOutcome finish() noexcept;
-    /// Back to the state before it was submitted. After finish().
+    /// Resets the launch to its state before submission. Call this after finish().
     void rewind() noexcept;
 
 private:

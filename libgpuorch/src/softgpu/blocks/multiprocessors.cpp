@@ -1,16 +1,16 @@
 // The workers. `lock_` guards the queues, and is never held while a block runs or `done` is called.
 //
-// Memory. A launch that was prepared never fails for lack of memory. Queues are lists made of the things in them. A
-// worker has, from its start, a region for blocks that run to their end. For blocks that wait, each size of region
-// exists as often as the most demanding launch prepared so far needs at least (one, a cluster's, or a cooperative
-// grid's). More are made if memory allows; otherwise a block waits until a region is free.
+// Memory. A prepared launch never fails for lack of memory. Queues are intrusive lists. Each worker owns a region for
+// blocks that run to their end. Blocks that may wait need a region each. Preparing a launch makes at least as many
+// regions of its size as the launch needs at once: one, one per block of a cluster, or one per block of a cooperative
+// grid. More regions are made if memory allows; otherwise a block waits until a region is free.
 //
 // Turns. A worker alternates between a resident block that has yielded and new work. Blocks of kernels that can't wait
-// are taken in batches and run to their end in the worker's own region. Blocks of other kernels get a region each and
-// count against what the device can hold. When everything left only spins, host::step() gives the core to the host.
+// are taken in batches and run to their end in the worker's own region. Blocks of other kernels get a region each, and
+// count as resident. When all remaining blocks only spin, host::step() gives the core to other threads of the host.
 //
-// Sleep. A worker without work looks out for new work for a moment before it sleeps, one worker at a time. While a
-// worker looks out, a thread with new work only changes `news_`, without a wake-up. The worker checks `news_`, takes
+// Sleep. Before a worker without work sleeps, it polls for new work for a moment; only one worker at a time does so.
+// Meanwhile a thread with new work only changes `news_`, and wakes no worker. The polling worker sees the change, takes
 // the work, and wakes the next worker if more is left.
 #include "softgpu/blocks/multiprocessors.h"
 
@@ -40,8 +40,8 @@ constexpr size_t kSharedPerMultiprocessor = 228 << 10;
 constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
-constexpr uint64_t kLooksOut = 50'000;     // ns that a worker without work looks out before it sleeps
-constexpr uint64_t kRoomLeft = 1ull << 30;   // bytes of addresses that regions made only for speed leave
+constexpr uint64_t kLooksOut = 50'000;     // ns for which a worker without work polls before it sleeps
+constexpr uint64_t kRoomLeft = 1ull << 30;   // bytes of addresses that must stay free when optional regions are made
 constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
@@ -156,7 +156,7 @@ private:
         Region* region = nullptr;    // for new blocks of a kernel that waits, a cluster of them: a list
     };
 
-    /// How many of the workers asked for there are, where RLIMIT_AS leaves few addresses: one at least.
+    /// The number of workers: as asked, or fewer if RLIMIT_AS leaves few addresses, but at least one.
     static unsigned affordable(unsigned asked) noexcept {
         const uint64_t room = address_room();
         if (room == kUnlimited) return asked;
@@ -174,7 +174,7 @@ private:
             ending_ = true;
             for (Launch& launch : waiting_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
             for (Launch& launch : started_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
-            ready_.push_all(stuck_);   // they are taken up again only to be ended
+            ready_.push_all(stuck_);   // these blocks run again only in order to end
         }
         wake_all();
         for (auto& worker : workers_) worker.join();
@@ -262,8 +262,8 @@ private:
         return list;
     }
 
-    /// The next new blocks that may start. Launches of kernels that wait don't overtake an earlier launch that can't
-    /// start: else a cooperative grid would never find room. Launches that need no residency may overtake.
+    /// The next new blocks that may start. If a launch can't start for lack of room, later launches of kernels that
+    /// wait can't start either: a cooperative grid would otherwise never find room. Launches without residency can.
     Work take_new() {
         bool blocked = false;
         for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
@@ -284,7 +284,7 @@ private:
                 work.count = launch.cluster_size;
                 work.region = take_regions(RegionLayout::stack_count(launch.thread_count), launch.cluster_size);
                 if (!work.region) {
-                    blocked = true;   // what runs gives its own back
+                    blocked = true;   // running blocks will release their room
                     continue;
                 }
                 for (uint64_t i = 0; i < work.count; ++i) count_resident(launch, true);
@@ -309,7 +309,7 @@ private:
 
     bool more_to_do() const { return !ready_.empty() || !waiting_.empty(); }
 
-    /// Work for one more worker has arrived. True if a worker has to be woken; a worker that looks out sees `news_`.
+    /// Work for one more worker has arrived. True if the caller must wake a worker; a polling worker sees `news_`.
     bool needs_waking() noexcept {
         if (looking_out_) news_.fetch_add(1, std::memory_order_release);
         return !looking_out_ && idle_ != 0;
@@ -365,8 +365,8 @@ private:
         wake_all();
     }
 
-    /// For a moment after the last kernel the next launch needs no wake-up, which would cost the launching thread some
-    /// microseconds. Only one worker at a time; the lock is held at the beginning and at the end.
+    /// Polls for new work for a moment. A launch in this time needs no wake-up, which would cost the launching thread
+    /// some microseconds. Only one worker at a time polls. The lock is held on entry and on return.
     void look_out(host::Lock& lock) {
         looking_out_ = true;
         const uint32_t seen = news_.load(std::memory_order_relaxed);
@@ -439,7 +439,7 @@ private:
         return static_cast<Block*>(blocks[0]);
     }
 
-    /// A block of a stopped launch has ended: blocks stuck in a wait that can't end are run again, to end too.
+    /// Called when a block of a stopped launch has ended. Makes blocks ready whose wait can't end, so that they end.
     void take_up_stuck() noexcept {
         host::Lock lock(lock_);
         ready_.push_all(stuck_);
@@ -499,7 +499,7 @@ private:
             host::Lock lock(lock_);
             last = ending_;
         }
-        // Room for what waited for it; or the last worker can go.
+        // Other launches may have waited for this room, or the last worker may wait to end.
         if (last || launches_wait_for_room()) wake_all();
     }
 
@@ -528,7 +528,7 @@ private:
     std::atomic<unsigned> resident_hint_{0};
     unsigned idle_ = 0;                  // workers that sleep
     bool looking_out_ = false;           // a worker does, before it sleeps
-    std::atomic<uint32_t> news_{0};      // changes when it is to see something; written under the lock, or by wake_all
+    std::atomic<uint32_t> news_{0};      // changes to notify the polling worker; written under the lock or by wake_all
     bool turn_ = false;
     bool ending_ = false;
     std::vector<host::Thread> workers_;  // last: they use all of the above

@@ -24,11 +24,11 @@ public:
         unsigned workers = 0;              // 0: host::processors()
         unsigned multiprocessors = 8;      // the device's reported number, which limits resident blocks
         unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
-        bool catch_faults = catches_faults();   // a wild access ends the launch with 700 and the address, no more
-        bool guard = guard_from_environment();  // so does a stack that runs over
-        /// ns that one loop of a thread may take in a kernel whose threads run one after the other. A longer loop is
-        /// thought to wait for another thread: the launch ends with CUDA_ERROR_LAUNCH_TIMEOUT and the loop's place. The
-        /// block's other threads wait during the loop, so real work that takes as long is rare.
+        bool catch_faults = catches_faults();   // an invalid access ends only the launch: error 700, with the address
+        bool guard = guard_from_environment();  // a stack overflow also ends only the launch
+        /// ns that a loop may take in a kernel whose threads run one after the other. A longer loop probably waits for
+        /// another thread, which can't run: the launch ends with CUDA_ERROR_LAUNCH_TIMEOUT and the loop's place. Loops
+        /// that really compute for so long are rare.
         uint64_t longest_loop = 10'000'000'000;
         /// Gets the text of device printf, in order per thread, from a worker. Empty: the process's stdout.
         std::function<void(std::string_view)> print;
@@ -38,15 +38,15 @@ public:
     virtual ~Multiprocessors() = default;   // waits for running blocks; stops endlessly spinning ones at a yield
     static std::unique_ptr<Multiprocessors> create(const Options&);
 
-    /// Takes all memory that the launch needs until it is done. Any thread; throws std::bad_alloc. The list has one
-    /// element, to be handed to submit() or dropped.
-    /// A launch that has ended can be submitted again (KernelLaunch::done).
+    /// Allocates all memory that the launch needs. Returns a list with one element, which the caller passes to submit()
+    /// or discards. A launch that has ended can be submitted again (KernelLaunch::done). Any thread. Throws
+    /// std::bad_alloc.
     virtual Launches prepare(KernelLaunch launch) = 0;
     /// Never blocks, never fails. The largest cooperative grid is blocks_per_multiprocessor() × multiprocessors.
     virtual void submit(Launches prepared) noexcept = 0;
     virtual unsigned blocks_per_multiprocessor(const gpo_soft_kernel&, unsigned threads,
                                                size_t dynamic_shared) const = 0;
-    /// Every launch, running or waiting, ends with `result` at its next yield: the device was lost.
+    /// Called when the device is lost: every launch, running or waiting, ends with `result` at its next yield.
     virtual void stop_all(CUresult result) noexcept = 0;
 };
 

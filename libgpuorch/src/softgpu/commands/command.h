@@ -99,11 +99,11 @@ struct Command : Work {
     Stream* stream = nullptr;            // the stream that it runs for
     GraphRun* run = nullptr;             // the run whose node it is
     uint32_t node = 0;
-    uint64_t ticket = 0;                 // counts the stream's commands, ours included
-    uint64_t begun = 0;                  // of a stream: counts the commands that have begun on the machine
-    uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
+    uint64_t ticket = 0;                 // number of the command in its stream, which counts internal commands too
+    uint64_t begun = 0;                  // in a stream: number in the order in which the machine's commands begin
+    uint64_t number = 0;                 // number of the call that submitted it to the stream, from 1; 0: internal
     uint64_t due = 0;                    // with rates: not done before this time
-    Launches prepared;  // of a kernel before its start: the only launch, then the multiprocessors'
+    Launches prepared;  // one launch, of a kernel that hasn't started; the multiprocessors take it at the start
     ChildGrid* child = nullptr;          // the child grid of this command; NULL: not launched by a kernel
     std::shared_ptr<Family> family;      // the kernel's children until they are over (machine/children.h)
     Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over

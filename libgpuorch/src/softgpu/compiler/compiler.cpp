@@ -55,8 +55,8 @@ constexpr const char* kCompileFlags[] = {
     "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-Wno-unknown-pragmas", "-Wno-attributes"};
 constexpr const char* kLinkFlags[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--as-needed"};
 
-/// For GCC alone, whose objects else share the static members of templates and the inline variables across the process,
-/// in spite of RTLD_LOCAL, and are never unloaded.
+/// Only for GCC. Without this flag all objects in the process share inline variables and static members of templates,
+/// in spite of RTLD_LOCAL, and can't be unloaded.
 constexpr const char* kOwnVariables = "-fno-gnu-unique";
 
 constexpr const char* kMacros[] = {"-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__NVCC__=1", "-D__CUDA_ARCH__=900",
@@ -71,7 +71,7 @@ bool can_be_run(const std::string& path) {
 }
 
 std::string in_path(const std::string& name) {
-    // Absolute, since it runs in another folder than ours.
+    // Make the path absolute, because the compiler runs in another folder.
     const auto whole_path = [](const std::string& path) {
         std::error_code error;
         const std::filesystem::path whole = std::filesystem::absolute(path, error);
@@ -126,7 +126,7 @@ std::string clean_name(const std::string& name) {
     return out;
 }
 
-/// Hides the source's macros from a header of ours while it is read, except macros for our headers to see.
+/// Hides the source's macros while one of the library's headers is read, except macros that are meant for this header.
 struct Curtain {
     /// Goes before a header that the token pass must not change.
     static constexpr const char* kSystem = "#pragma GCC system_header\n";
@@ -143,7 +143,7 @@ struct Curtain {
 /// The compilers that a process has asked for their versions. Any thread.
 class Versions {
 public:
-    /// The first line that the compiler says of itself; asked once for each path. 0, or why it couldn't be asked.
+    /// Gets the first line of the compiler's version text. Runs each compiler only once. Returns 0 or an errno.
     int find(const std::string& path, std::string& version) {
         {
             host::Lock lock(lock_);
@@ -276,7 +276,7 @@ private:
         return names;
     }
 
-    /// The source with all that it includes, to text_.
+    /// Preprocesses the source into text_.
     bool preprocess() {
         cccl_ = find_cccl(request_, options_);
         if (!write_sources()) return false;
@@ -320,7 +320,7 @@ private:
         return true;
     }
 
-    /// From text_ to the image, with what the compiler says of it said of the user's text.
+    /// Compiles text_ to the image, and converts the places in the compiler's messages to places in the user's source.
     bool build() {
         const std::string before = std::exchange(result_.log, {});
         const bool built = compile();
@@ -438,7 +438,7 @@ private:
         return false;
     }
 
-    /// Which of its bounds a process ran into; "" if into none.
+    /// Names the limit that a process has exceeded; "" if it has exceeded none.
     static std::string exceeded(const ProcessResult& process, uint64_t memory) {
         const auto says = [&](const char* words) { return process.output.find(words) != std::string::npos; };
         if (process.timed_out || process.status == -SIGXCPU || says("CPU time limit exceeded"))

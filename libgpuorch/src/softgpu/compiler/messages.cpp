@@ -294,7 +294,8 @@ private:
         }
     }
 
-    /// The column in the user's line for a place of the preprocessed text; 0: the token there doesn't determine it.
+    /// Converts an offset in the preprocessed text to a column in the user's line. 0 if the column is unknown, because
+    /// the token at the offset doesn't occur equally often in both lines.
     uint32_t column(const Message& message, uint32_t offset) const {
         std::string_view text = source_.preprocessed;
         bool behind = false;

@@ -30,9 +30,9 @@ struct ProcessRequest {
     bool include_paths = true;
 };
 
-/// Returns when the process ends, even if others still hold its output, or at the deadline, even if the process has
-/// closed its output. The rest of its process group is killed. Files written by the process end at kLargestOutput. Its
-/// locale is C, and in a set-uid program its environment is kUsualPath and no more. Throws std::bad_alloc.
+/// Runs a process until it ends or the deadline passes, no matter which processes have its output open. Then kills the
+/// rest of its process group. Files that the process writes can't grow beyond kLargestOutput. Its locale is C, and in a
+/// set-uid program its environment consists only of kUsualPath. Throws std::bad_alloc.
 ProcessResult run_process(const ProcessRequest& request);
 
 inline constexpr uint64_t kLargestOutput = uint64_t{1} << 30;   // bytes

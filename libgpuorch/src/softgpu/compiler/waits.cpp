@@ -307,7 +307,7 @@ private:
         return name != indices_.end() && names_[name->second].observes;
     }
 
-    /// `converting`: a variable may be one whose conversion looks.
+    /// `converting`: identifiers count too, if the source has a conversion operator that reads other threads' writes.
     uint32_t first_observed(TokenRange range, bool converting = true) const {
         converting = converting && operators_.count(kConversion);
         for (uint32_t at = range.begin; at < range.end; ++at)

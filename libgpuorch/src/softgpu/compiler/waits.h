@@ -9,8 +9,8 @@
 // atomic whose result is not used. The compare-and-swap loop of a read-modify-write ends whether others run or not, so
 // it is no wait: do { assumed = old; old = atomicCAS(p, assumed, f); } while (assumed != old);
 //
-// Kernels that launch graphs are found by calls alone, and in doubt the answer is "doesn't": a stream refuses a kernel
-// that contains a launch anywhere.
+// A kernel counts as launching graphs only if it contains such a call by name. In doubt the answer is "doesn't",
+// because streams refuse kernels that contain a launch of a graph.
 //
 // Names may hide what a loop reads (a template's T may be volatile int). Each loop that is not seen to end by itself,
 // as a counted loop does, is therefore *watched*. Watching makes no thread wait, but the loop reports at times that it
@@ -29,7 +29,7 @@ struct SpinningLoop {
     enum class Kind { while_loop, do_loop, for_loop } kind;
     uint32_t keyword;        // while, do, for
     uint32_t open, close;    // the condition's parentheses
-    bool watched;            // not seen to end by itself; false: reads other threads' writes
+    bool watched;            // true: may not end by itself; false: certainly reads other threads' writes
 };
 
 struct FunctionTraits {

@@ -131,11 +131,11 @@ __gpo_inline double __gpo_sum_error(double a, double b, double sum) {
     const double part = sum - a;
     return (a - (sum - part)) + (b - part);
 }
-/// In float what is exact in double, up to a little.
+/// Rounds to float in the direction `mode`. The exact number is x plus an error with the sign of `little`.
 __gpo_inline float __gpo_float_towards(double x, double little, char mode) {
     const float nearest = static_cast<float>(x);
     const double error = x - static_cast<double>(nearest);
-    if (nearest - nearest != 0.0f && x - x == 0.0)   // too large: at most the largest number, if that is the direction
+    if (nearest - nearest != 0.0f && x - x == 0.0)   // too large for float: infinity or the largest number, by `mode`
         return (mode == 'u') == (x > 0.0) && mode != 'z' ? nearest : nearest > 0 ? 3.402823466e+38f : -3.402823466e+38f;
     return __gpo_round_towards(nearest, error > 0.0 || error < 0.0 ? error : little, mode);
 }

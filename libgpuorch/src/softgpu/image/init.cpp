@@ -12,7 +12,7 @@ namespace gpo::softgpu {
 
 namespace {
 
-/// The parts of a shared object, read and written by copies: nothing in it need be aligned.
+/// Reads and writes the structures of a shared object (ELF) by copying them, because they may be unaligned.
 class Object {
 public:
     explicit Object(std::string& bytes) : bytes_(bytes) {
@@ -55,15 +55,15 @@ private:
     std::vector<Elf64_Shdr> sections_;
 };
 
-/// An array of functions, and the names of its functions to keep.
+/// One of the arrays of functions that the loader calls, and the names of the functions that stay in it.
 struct Kept {
-    Elf64_Word section;   // its type
-    Elf64_Sxword size;    // the tag of its size
-    std::string_view ours, runtime;   // parts of the device header's names, and the C runtime's
+    Elf64_Word section;   // type of the array's section
+    Elf64_Sxword size;    // tag of the dynamic entry with the array's size
+    std::string_view ours, runtime;   // part of the names in the device header; name of the C runtime's function
 };
 constexpr Kept kKept[] = {
     {SHT_INIT_ARRAY, DT_INIT_ARRAYSZ, "__gpo_enter", {}},
-    // The C runtime's own destroys what functions' static variables hold.
+    // The C runtime's function destroys static variables of functions.
     {SHT_FINI_ARRAY, DT_FINI_ARRAYSZ, "__gpo_forget", "__do_global_dtors_aux"},
 };
 
@@ -74,7 +74,7 @@ std::set<uint64_t> functions(Object& object, const Kept& kept) {
         if (section.sh_type != SHT_SYMTAB) continue;
         object.each<Elf64_Sym>(section, [&](const Elf64_Sym& symbol) {
             const std::string_view name = object.name(section, symbol);
-            const bool whole = name.find('.') == name.npos;   // no part that the compiler has split off
+            const bool whole = name.find('.') == name.npos;   // not a part of a function, which the compiler split off
             if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && whole &&
                 (name.find(kept.ours) != name.npos || (!kept.runtime.empty() && name == kept.runtime)))
                 out.insert(symbol.st_value);
@@ -84,8 +84,8 @@ std::set<uint64_t> functions(Object& object, const Kept& kept) {
     return out;
 }
 
-/// A relocation fills each place in an array: it has the function's address or, packed, adds to the address stored
-/// there. Moves our functions to the first places and returns their number.
+/// Moves our functions to the front of the array and returns their number. The loader fills each element by a
+/// relocation, which contains the function's address. A packed relocation doesn't: then the element contains it.
 uint64_t move_to_front(Object& object, const Elf64_Shdr& array, const std::set<uint64_t>& ours) {
     uint64_t front = 0, back = array.sh_size / sizeof(uint64_t);
     bool packed = true;
@@ -114,7 +114,7 @@ uint64_t move_to_front(Object& object, const Elf64_Shdr& array, const std::set<u
     return static_cast<uint64_t>(others - addresses.begin());
 }
 
-/// The dynamic section is what the loader reads.
+/// Changes the size in the dynamic section, where the loader reads it.
 void set_size(Object& object, Elf64_Sxword tag, uint64_t size) {
     for (const Elf64_Shdr& section : object.sections()) {
         if (section.sh_type != SHT_DYNAMIC) continue;

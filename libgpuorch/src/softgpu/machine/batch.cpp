@@ -135,7 +135,7 @@ Batch::Started Batch::start(Command& command) noexcept {
     return Started::done;
 }
 
-/// A command that never runs must not hold up others: its mark is set as done, and its memory is given back.
+/// Ends a command that won't run: marks it as done, so that other commands don't wait for it, and releases its memory.
 void Batch::drop(Command& command) noexcept {
     if (command.kind == CommandKind::record) {
         mark_done(*command.mark);
@@ -169,7 +169,7 @@ void Batch::begin_run(Command& command) noexcept {
     for (size_t i = 0; i < command.marks.size(); ++i) run.commands[run.shape->events[i]]->mark = command.marks[i];
 }
 
-/// Marks the graph's events as done, even if the run never began; else their waiters would never return.
+/// Marks the graph's events as done, even if the run never began: their waiters would otherwise never return.
 void Batch::end_run(Command& command) noexcept {
     GraphRun& run = *command.graph;
     const bool begun = run.owner == &command;

@@ -20,18 +20,19 @@ public:
 
     /// The stream may have a command to start.
     void ready(Stream&) noexcept;
-    /// Appends a command; it belongs to the stream from here on.
+    /// Appends a command to the stream, which owns it from here on.
     void append(Stream&, Command&) noexcept;
-    /// An engine or the multiprocessors have finished the command: takes its outcome and starts its successors.
+    /// Called when an engine or the multiprocessors have finished a command: stores its outcome and starts its
+    /// successors.
     void completed(Command&, CUresult, const char* text) noexcept;
-    /// The first failure of a kernel: all devices are lost.
+    /// Called at the first failure of a kernel: all devices become lost.
     void fail(const Command&, CUresult, const char* text) noexcept;
-    // A kernel of `by` launches an executable, which has to be possible (machine/kernel_calls.cpp).
+    // Called when a kernel of `by` launches an executable graph, after the checks in machine/kernel_calls.cpp.
     void launch_tail(GraphRun& by, std::shared_ptr<GraphRun>) noexcept;
-    /// Into the environment of `by`; `sibling`: into the environment around `by`.
+    /// Launches into the environment of `by`; if `sibling`, into the environment that contains `by`.
     void launch_beside(GraphRun& by, std::shared_ptr<GraphRun>, bool sibling) noexcept;
-    /// A kernel launches a child, which has to be possible (machine/kernel_calls.cpp). Throws std::bad_alloc, with no
-    /// effect.
+    /// Called when a kernel launches a child, after the checks in machine/kernel_calls.cpp. Throws std::bad_alloc
+    /// without effects.
     void launch_child(std::unique_ptr<ChildGrid>);
     /// Ends the waits for values and marks in a context's streams (NULL: in all streams).
     void give_up_waits(const Context* only) noexcept;
@@ -40,7 +41,7 @@ public:
     void tell(const Context&) noexcept;
     /// Wakes the host threads that wait for the stream.
     void wake_waiters(Stream&) noexcept;
-    /// Advances what is ready. The lock stays held.
+    /// Advances all ready streams, without releasing the lock.
     void settle() noexcept;
     void finish() noexcept;
     host::Lock& lock() noexcept { return lock_; }
@@ -54,7 +55,7 @@ private:
     void give_up_wait(Command&) noexcept;
     void begin_run(Command&) noexcept;
     void end_run(Command&) noexcept;
-    /// Starts what can be started of a graph; true when the run is over.
+    /// Starts all nodes of a graph's run that can start. True if the run is over.
     bool advance_run(GraphRun&) noexcept;
     // Conditional nodes, and runs that belong together (machine/graph_runs.cpp).
     Started start_run(Command&) noexcept;

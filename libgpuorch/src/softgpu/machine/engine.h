@@ -18,7 +18,7 @@ public:
     using Perform = CUresult (*)(Machine&, Command&);
     /// Throws std::system_error, std::bad_alloc.
     Engine(Machine&, const char* name, Perform);
-    /// Drops nothing: the queue must have run dry or its commands be dropped by the machine's closing.
+    /// The queue must be empty: the destructor drops no commands.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;

@@ -71,7 +71,7 @@ Machine::~Machine() {
         closing_ = true;
         batch.give_up_waits(nullptr);
     }
-    // No batch may still be submitting or waking when what it submits to goes away.
+    // Wait for batches that are still submitting or waking threads: they use the members that are destroyed next.
     const auto settled = [&] {
         for (unsigned spins = 0; setting_off_.load(std::memory_order_acquire); ++spins) host::step(spins);
     };
@@ -85,7 +85,7 @@ Machine::~Machine() {
     for (auto& chunk : command_chunks_)
         for (size_t i = 0; i < kCommandChunk; ++i)
             if (chunk[i].staged) give_staging(reinterpret_cast<void*>(chunk[i].copy.source));
-    // Executables and graphs go before the members that they refer to.
+    // Destroy executables and graphs before the members that they refer to.
     graph_execs.for_each([](GraphExec& exec) { exec.run.reset(); });
     graphs.destroy_all();
     while (auto* block = static_cast<FreeStaging*>(free_staging_)) {
@@ -333,7 +333,7 @@ void Machine::end_context(Context& context) {
                 settle_pool(pool);
             });
         }
-        // Under the lock: a primary context's next life has the same handle.
+        // Call this under the lock, because the primary context has the same handle when it is retained again.
         memory.forget(context.as<CUcontext>());
     }
     trim_wanted.store(true, std::memory_order_release);

@@ -5,10 +5,10 @@
 // kernel or user's function runs and no thread is woken under the lock: a Batch collects what a change of state makes
 // runnable, and starts it after releasing the lock.
 //
-// Progress. A stream's first command starts when the command before it is done, on the thread that saw it done.
-// Records, waits, value writes and the bookkeeping of memory are done at once on that thread. Kernels go to the
-// device's multiprocessors, copies and fills to one of its engines, host functions to the machine's thread for them.
-// All of them return each command exactly once, through Machine::finish.
+// Progress. When a command of a stream is done, the thread that notices this starts the stream's next command. Records,
+// waits, value writes and the bookkeeping of memory are done at once on that thread. Kernels go to the device's
+// multiprocessors, copies and fills to one of its engines, host functions to a thread for them. Each of these returns
+// every command exactly once, through Machine::finish.
 #pragma once
 
 #include <cuda.h>
@@ -70,20 +70,20 @@ struct Machine {
     uint64_t begun = 0;                             // commands of streams that have begun
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
     std::atomic<uint64_t> frees{0};                 // calls that free a pool's memory in a stream's order
-    std::atomic<bool> frees_unseen{false};          // some may not be seen (softgpu/memory/pool.h)
+    std::atomic<bool> frees_unseen{false};          // some frees may be unseen, in the sense of softgpu/memory/pool.h
 
-    // Under `lock`. A listener is its owner's again after ignore(). Beyond the lock, a wake-up uses only the address of
-    // the listener's wait word.
+    // Guarded by `lock`. After ignore() the owner may destroy the listener. A later wake-up uses only the address of
+    // its wait word.
     std::vector<driver::Listener*> listeners;
 
-    // Failure. `fault_code`, once set, stays: every call that gives work or asks for its state returns the code.
+    // Failure. Once `fault_code` is set, every call that submits work or queries its state returns this code.
     std::atomic<int> fault_code{0};
     std::optional<driver::Fault> fault;
 
-    // Captures that aren't relaxed: calls that are unsafe beside them look here first.
+    // Number of captures that aren't relaxed. Calls that are unsafe during a capture check this first.
     std::atomic<uint32_t> strict_captures{0};
     std::vector<std::shared_ptr<Capture>> captures;
-    std::atomic<uint32_t> capturing{0};             // how many there are, relaxed ones too
+    std::atomic<uint32_t> capturing{0};             // number of all captures, including relaxed ones
 
     std::unique_ptr<Engine> host_caller;            // started with the first host function
     std::unique_ptr<Clock> clock;                   // started when rates are set, or with the first wait for a value
@@ -116,7 +116,7 @@ struct Machine {
 
     /// Lock held. Throw std::bad_alloc.
     Stream* create_stream(Context&, unsigned flags, int priority);
-    /// The handle stops working; work that the stream already has still runs.
+    /// Invalidates the handle. Work that was already submitted to the stream still runs.
     void destroy_stream(Batch&, Stream&) noexcept;
     void destroy_event(Event&) noexcept;
     /// The mark is the event's latest record.
@@ -127,14 +127,14 @@ struct Machine {
     /// Lock not held.
     void end_context(Context&);
 
-    /// Waits until the stream has done all that it had been given up to `ticket`. When the devices are lost it returns
-    /// at once, or, `strict`, when what was running has ended.
+    /// Waits until the stream has finished all commands up to `ticket`. If the devices are lost, returns at once, or,
+    /// if `strict`, when the running command has ended.
     void wait_ticket(Stream&, uint64_t ticket, bool strict = false) noexcept;
     void wait_mark(Mark&) noexcept;
-    /// Waits for all that the context's streams (NULL: all streams) have been given, strictly. Throws std::bad_alloc.
+    /// Waits strictly for all commands submitted to the context's streams (NULL: all streams). Throws std::bad_alloc.
     void wait_context(const Context*);
-    /// Waits for the end of the kernels and graphs that run now in the context, strictly; not for work that has not
-    /// begun. Takes no memory.
+    /// Waits strictly for the kernels and graphs that are running in the context, but not for work that has not begun.
+    /// Allocates nothing.
     void wait_running(const Context&) noexcept;
     /// Waits for the streams that the legacy stream is ordered with.
     void wait_blocking(const Context&);
@@ -143,7 +143,7 @@ struct Machine {
     void settle_pool(Pool&) noexcept;
     /// A host thread has waited for the stream with this handle, and so has seen the stream's frees up to `number`.
     void see_frees(uintptr_t stream, uint64_t number) noexcept;
-    /// Trims pools to their thresholds; called where the caller waits anyway.
+    /// Trims pools to their thresholds. Called when the caller waits in any case.
     void trim_pools() noexcept;
 
 private:

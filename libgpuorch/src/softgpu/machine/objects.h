@@ -44,8 +44,8 @@ struct Device {
     std::unique_ptr<Engine> engines[kEngines];
     Pool* default_pool = nullptr;
     Pool* graph_pool = nullptr;                      // what graphs' allocation nodes allocate
-    Context* primary = nullptr;                      // keeps its handle over all its lives
-    uint64_t kernels_busy_until = 0;                 // with rates: when the last kernel submitted will have ended
+    Context* primary = nullptr;                      // has the same handle each time it is retained again
+    uint64_t kernels_busy_until = 0;                 // with rates: when the kernel submitted last will end
 };
 
 struct Context : Handled {
@@ -56,7 +56,7 @@ struct Context : Handled {
     uint32_t retained = 0;                           // primary
     bool ending = false;  // primary: last release done; end_context is under way
     unsigned flags = 0;
-    std::atomic<uint64_t> id{0};                     // another one in each life
+    std::atomic<uint64_t> id{0};                     // changes each time a primary context is retained again
     Stream* legacy = nullptr;
     std::vector<Stream*> streams;                    // all, the legacy one too
     std::vector<std::pair<uint64_t, Stream*>> per_thread;
@@ -78,12 +78,12 @@ struct Stream : Handled {
     Stream* next_ready = nullptr;                    // in a batch's list
     std::atomic<uint64_t> submitted{0};              // tickets; never reset, so that a waiter can outlive the stream
     std::atomic<uint64_t> completed{0};
-    uint64_t number = 0;                             // calls that gave the stream work since its creation
+    uint64_t number = 0;                             // calls that submitted work to the stream since its creation
     uint64_t legacy_seen = 0;                        // the legacy stream's ticket that this stream is ordered after
     uint64_t legacy_joined = 0;                      // own ticket that the legacy stream is ordered after
     std::atomic<uint32_t> sleepers{0}, turns{0};     // host threads that wait for a ticket
 
-    // Capture. `depends` are the nodes that the next one follows.
+    // Capture. `depends`: the nodes on which the next node will depend.
     std::shared_ptr<Capture> capture;
     bool capture_origin = false;
     std::vector<GraphNode*> depends;
@@ -97,8 +97,8 @@ struct Stream : Handled {
 struct Event : Handled {
     Context* context = nullptr;
     unsigned flags = 0;
-    std::atomic<uint64_t> recorded{0};               // records called for
-    std::atomic<uint64_t> completed{0};              // the number of the latest record that is done
+    std::atomic<uint64_t> recorded{0};               // number of calls that recorded the event
+    std::atomic<uint64_t> completed{0};              // number of the latest record that is done
     Mark* mark = nullptr;                            // of the latest record; holds a reference
     uint64_t time = 0;                               // of the latest record that was done while it was the latest
 

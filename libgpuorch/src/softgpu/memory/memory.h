@@ -1,15 +1,16 @@
-// The software GPU's address space: which addresses are device memory, pinned host memory or a module's variables, whom
-// they belong to, and where new device memory comes from.
+// The software GPU's address space. It knows which addresses are device memory, pinned host memory or variables of a
+// module, and which context owns them. It also allocates device memory.
 //
-// All devices share one reservation of addresses, cut into equal parts, so the device of an address is found by a
-// division. A part is larger than the device's memory, and has two *areas*: one of anonymous memory for pools, and one
-// of a shared file for cuMemAlloc, whose blocks other processes can import. (The first touch of a page of a file takes
-// 1.6 times as long, and giving it back twice as long.) If no file can be made there is one area, and nothing can be
-// exported. Imported memory is mapped into the anonymous area, and doesn't count as memory of this process's devices.
+// All devices share one range of reserved addresses, divided into equal parts: a division finds the device of an
+// address. A part is larger than the device's memory, and has two *areas*. One is anonymous memory for pools. The other
+// maps a shared file, and is for cuMemAlloc, whose blocks other processes can import. (The first touch of a file's page
+// takes 1.6 times as long as that of an anonymous page, and returning the page twice as long.) If no file can be made,
+// there is only the anonymous area, and nothing can be exported. Imported memory is mapped into the anonymous area, and
+// doesn't count as memory of this process's devices.
 //
 // Pages are committed as the heap grows, and are returned to the system when a large block is freed. With guards
-// (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an unreadable page is on either side, and a block ends
-// where its last page does.
+// (GPUORCH_SOFT_GUARD) only allocated memory can be accessed. Each block then ends at the end of a page, and lies
+// between two inaccessible pages.
 //
 // `lock` is a leaf: it is taken inside the machine's lock or alone, and while it is held only mmap, mprotect and
 // madvise are called.
@@ -34,9 +35,9 @@ struct Pool;
 struct Place {
     enum Kind : uint8_t { unknown, device, host, variable };
     Kind kind = unknown;
-    bool ordered = false;            // stream-ordered: only its stream knows whether it is allocated
-    bool registered = false;         // host: the caller's memory
-    bool imported = false;           // device: another process's
+    bool ordered = false;            // stream-ordered: whether it is allocated depends on the stream's progress
+    bool registered = false;         // host memory of the caller, pinned by cuMemHostRegister
+    bool imported = false;           // device memory of another process
     int ordinal = -1;                // device
     uint64_t base = 0, size = 0;
     unsigned flags = 0;              // host: CU_MEMHOSTALLOC_* or CU_MEMHOSTREGISTER_*
@@ -71,7 +72,7 @@ public:
     AddressSpace& operator=(const AddressSpace&) = delete;
 
     Place find(uint64_t address) const noexcept;
-    /// find() for running work: a stream-ordered block is found until its stream has reached the free.
+    /// Like find(), but for running work: finds a stream-ordered block until its stream has reached the free.
     Place find_reached(uint64_t address) const noexcept;
     Place find(const void* address) const noexcept { return find(reinterpret_cast<uint64_t>(address)); }
     /// True when [address, address + bytes) lies in device addresses or touches a pinned range: not plain host memory.

@@ -7,8 +7,8 @@
 // may take the block when the freeing stream has reached the free.
 //
 // A free is *seen* when the stream has reached the free and a host thread has waited for the stream, destroyed the
-// stream, or waited for an event recorded on the stream behind the free. Memory goes back to the device only when its
-// frees are seen, as with the real driver: queries show nothing.
+// stream, or waited for an event recorded on the stream behind the free. A query doesn't count. As with the real
+// driver, memory returns to the device only when its frees are seen.
 //
 // The caller of every function here must hold the lock of the address space.
 #pragma once
@@ -33,7 +33,7 @@ struct Pool : Handled {
         uint64_t id = 0;
         CUcontext context = nullptr;
         bool handed = false, live = false;
-        bool fixed = false;              // a graph's: kept after a free, never handed to others
+        bool fixed = false;              // belongs to a graph: a free doesn't make it available to others
         Stream* freed_on = nullptr;      // pending: the freeing stream; NULL: a call that waits for all streams
         uint64_t freed_id = 0;           // the free that it is pending for; 0: not pending
         uint64_t address = 0;
@@ -53,9 +53,9 @@ struct Pool : Handled {
     Place find(uint64_t address) const noexcept;
     /// Hands out a block for `stream`. Throws std::bad_alloc.
     CUresult take(AddressSpace&, Stream* stream, CUcontext, uint64_t bytes, uint64_t* address);
-    /// A block that another stream has freed without having reached the free: its user must wait for that stream.
+    /// Hands out a block that another stream will free later. The caller must make its work wait for that stream.
     CUresult take_pending(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, Stream** freed_on);
-    /// The call of the free: `id` names it to reach_free(). False unless `address` is the start of a handed-out block.
+    /// A freeing call. `id` identifies it in reach_free(). False unless `address` is the start of a handed-out block.
     struct Free {
         Stream* stream = nullptr;   // NULL: the call waits for all streams, and its free is seen at once
         uintptr_t handle = 0;       // the stream's
@@ -72,9 +72,9 @@ struct Pool : Handled {
     void reach_free(uint64_t address, uint64_t id) noexcept;
     bool live(uint64_t address, uint64_t bytes) const noexcept;
 
-    /// Takes a block that keeps its address, allocated or not, until unfix(). Throws std::bad_alloc.
+    /// Takes a block that stays at its address until unfix(), whether it is allocated or not. Throws std::bad_alloc.
     CUresult fix(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, uint64_t* id);
-    /// An allocated block is an ordinary one from here on; another one is given back.
+    /// Ends fix(). If the block is allocated, it becomes an ordinary block; otherwise it is released.
     void unfix(uint64_t address, uint64_t id) noexcept;
     /// NULL: the block was freed with its context.
     Block* fixed(uint64_t address, uint64_t id) noexcept;

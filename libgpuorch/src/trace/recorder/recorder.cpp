@@ -14,9 +14,10 @@ namespace gpo::trace {
 namespace {
 
 constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
-// The first claim for GPUORCH_TRACE. The process keeps the claim until it ends, and all names of the form with it.
+// The first claim for GPUORCH_TRACE, which this process holds until it ends. Because of this claim, other processes
+// with the same GPUORCH_TRACE choose names of another form.
 constinit std::atomic<Claim*> g_place{nullptr};
-constinit std::atomic<uint32_t> g_form{0};  // 0: plain, 1: with the process id, 2: and with the time
+constinit std::atomic<uint32_t> g_form{0};  // of file names: 0 plain, 1 with the process id, 2 with id and time
 
 std::string program_name() {
     return program_invocation_short_name && *program_invocation_short_name ? program_invocation_short_name : "program";
@@ -30,7 +31,7 @@ std::string absolute(const std::string& path) {
     return text(folder, "/", path);
 }
 
-/// A folder that other users may write to. Other users could know our files' names beforehand, and read our files.
+/// Whether other users may write to the folder: they could create files with the expected names, and read our traces.
 bool is_shared(const char* value) {
     struct stat status;
     return stat(value, &status) == 0 && S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH));
@@ -122,7 +123,7 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
-    // The program may change its working folder before the end.
+    // Make paths absolute, because the program may change its working directory before the trace ends.
     for (std::string* path : {&options_.path, &options_.picture, &options_.summary}) *path = absolute(*path);
     start_ = host::now();
     for (const std::string& path : {options_.path, options_.picture, options_.summary}) {
@@ -190,7 +191,7 @@ void Recorder::finish() noexcept {
         host::step(spins);
     }
     give_back_leftovers();
-    // The state stays `changing`: no trace of a shut-down runtime starts.
+    // The state stays `changing`, so that no trace starts after the shutdown.
 }
 
 // Discards records of calls that were under way when the session ended, and returns their events.
@@ -207,7 +208,7 @@ void Recorder::give_back_leftovers() noexcept {
             if (record.gpu_end && record.lane && record.lane <= lanes_.size())
                 give_back(*lanes_[record.lane - 1], record);
     }
-    // Clocks call the driver in their destructors: not under the lock.
+    // The destructors of clocks call the driver: run them after the lock is released.
     std::vector<Clocked> clocks;
     std::lock_guard lock(lanes_lock_);
     lanes_.clear();
@@ -222,7 +223,7 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
         const std::string counted = number > 1 ? text("-", number) : "";
         const bool shared = is_shared(value);
         for (uint32_t form = std::max(g_form.load(), uint32_t{shared});; ++form) {
-            // Processes of different containers may have equal ids, and share a folder: the time differs.
+            // Processes of different containers may have the same id and share a folder. The time distinguishes them.
             const std::string process =
                 form == 0 ? "" : form == 1 ? text("-", getpid()) : text("-", getpid(), "-", host::now());
             const Options options = named_by(value, process + counted);

@@ -1,10 +1,10 @@
 // A runtime's tracing: the buffers of its threads, the streams that were traced, and the thread that makes files of
 // them.
 //
-// The writer thread empties the buffers every few milliseconds, or when a buffer is full. It learns the GPU times of
-// completed operations; while threads submit at full speed only now and then, because that makes them wait. It passes
-// all of it on to the trace file, the figures and the picture. Only the writer thread uses these, under no lock. After
-// each round it publishes what other threads may ask for (info, summary).
+// The writer thread empties the buffers every few milliseconds, or earlier if a buffer fills up. It reads the GPU times
+// of completed operations. Because submitting threads wait for this, the writer reads times less often while threads
+// submit fast. Records and times go to the trace file, the figures and the picture, which only the writer thread uses,
+// under no lock. After each round the writer publishes the data for info() and summary().
 //
 // Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime. One trace is a
 // *session* of the recorder. Threads share the buffers, and may be inside a call when a session ends: records that they
@@ -30,9 +30,9 @@ namespace gpo::trace {
 struct Options {
     std::string path, picture, summary, title;  // files; "": none
     bool gpu_times = true;
-    bool one_claim = false;  // the picture goes with the trace: who has that one has both
-    bool alone = false;      // new files, for this user alone
-    bool of_environment = false;  // GPUORCH_TRACE asked for it: the program gets no status that says what failed
+    bool one_claim = false;  // the claim on the trace file covers the picture too
+    bool alone = false;      // the files must be new, and only this user can read them
+    bool of_environment = false;  // GPUORCH_TRACE asked for this trace: failures are printed, as no call returns them
 };
 
 class Recorder final : public Annex, private Collector {
@@ -41,19 +41,19 @@ public:
     explicit Recorder(Runtime& runtime);
     ~Recorder() override;
 
-    /// The runtime's; NULL if it has never been traced. Runtime::annex makes it, to be followed by a look at
-    /// shutting_down().
+    /// The runtime's recorder; NULL if the runtime has never been traced. Runtime::annex makes the recorder. Check
+    /// shutting_down() after that.
     static Recorder* of(const Runtime& runtime) noexcept { return runtime.find_annex<Recorder>(); }
 
-    /// Returns the claim on its file, the picture's where there is no trace. Throws Failure(GPO_INVALID_STATE,
-    /// GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
+    /// Starts a session. Returns the claim on the trace file, or on the picture if there is no trace file. Throws
+    /// Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error, without effects.
     Ref<Claim> start(const Options& options, const Source& source);
     /// Throws Failure(GPO_INVALID_STATE, GPO_WOULD_DEADLOCK), and the failure of a file, if one failed.
     void stop();
-    /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
+    /// Ends a session and releases the contexts, when the runtime shuts down and all work has ended.
     void finish() noexcept;
 
-    /// What GPUORCH_TRACE asks for; what can't be done is logged, and told on stderr.
+    /// Starts the trace that GPUORCH_TRACE asks for. Failures are logged, and printed on stderr.
     static void start_from_environment(Runtime& runtime, const Source& source) noexcept;
 
     bool running() const noexcept { return state_.load(std::memory_order_acquire) == recording; }
@@ -61,7 +61,7 @@ public:
     gpo_trace_info info();
     std::string summary();
 
-    /// One that was opened while a session runs.
+    /// Adds a GPU that was opened while a session runs.
     void add_gpu(Gpu& gpu) noexcept;
     /// A lane for a stream of this GPU: its number in this recording; 0 if there is no room for one. With kUntimed, if
     /// the GPU has no clock. Under the stream's submit lock. `label`: the stream's, or "".
@@ -124,15 +124,15 @@ private:
 
     host::Mutex buffers_lock_;
     std::vector<Ref<Buffer>> buffers_;  // under buffers_lock_
-    uint64_t lost_ = 0;  // buffers that there was no memory for, under it
+    uint64_t lost_ = 0;  // buffers for which there was no memory; under buffers_lock_
 
     host::Mutex lanes_lock_;  // inside a submit lock
-    // Grows under lanes_lock_, and never moves: it has room for all from a session's start. Whoever was told of a lane
-    // (by a record) reaches it without the lock. A lane is the writer's once it is there.
+    // Grows under lanes_lock_, but never reallocates, because a session reserves its full capacity. The writer can
+    // therefore reach a lane that a record names without the lock. Only the writer uses the lanes' contents.
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::vector<Clocked> clocks_;  // under lanes_lock_
 
-    // The writer's; start and stop touch it while there is none.
+    // Only the writer thread uses these; start and stop use them while no writer runs.
     Options options_;
     const Source* source_ = nullptr;
     uint64_t start_ = 0, end_ = 0, sampled_ = 0, resolved_ = 0, written_ = 0;  // host::now() of the last time
@@ -144,7 +144,7 @@ private:
         threads_;  // those that the file knows; where a thread's newest completion ends in it
     std::map<std::string, Summary::Serialised> serialising_;  // by what
     gpo_trace_info info_{};
-    uint64_t dropped_ = 0;  // of threads that have gone
+    uint64_t dropped_ = 0;  // records that ended threads dropped, and records for which there was no memory
     ErrorPtr file_error_;
     std::vector<std::string> log_;  // lines for the runtime's log
     std::array<uint64_t, 6> last_sample_{};

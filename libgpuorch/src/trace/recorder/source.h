@@ -16,19 +16,19 @@ namespace gpo::trace {
 class Clock {
 public:
     virtual ~Clock() = default;
-    /// Compares the clocks, if that was done longer ago than `age`. False if the driver refused. Blocks for some ten
+    /// Compares the clocks, unless the last comparison is newer than `age`. False if the driver refused. Takes some ten
     /// microseconds.
     virtual bool adjust(uint64_t age) noexcept = 0;
 
     struct Times {
-        bool known = false;   // false: the driver doesn't know the times any more
+        bool known = false;   // whether the driver could report the times
         uint64_t begin = 0, end = 0;
     };
     /// Appends the times of the operations, in order, up to the first operation that has not ended. Throws
     /// std::bad_alloc.
     virtual void times_of(const std::deque<Record>& operations, std::vector<Times>& times) = 0;
 
-    /// Greatest error of a time; the host's cost of recording an operation's two events. 0: not known.
+    /// The largest error of a time, and the host's time for recording an operation's two events. 0 if unknown.
     virtual uint64_t error() const noexcept = 0;
     virtual uint64_t record_cost() const noexcept = 0;
 };

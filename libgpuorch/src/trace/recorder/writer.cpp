@@ -10,21 +10,21 @@ namespace {
 constexpr uint64_t kPeriod = 5'000'000, kIdlePeriod = 100'000'000;  // between two looks at the buffers
 constexpr uint64_t kSamplePeriod = 10'000'000;
 constexpr uint64_t kBaseAge = 1'000'000'000;
-constexpr uint64_t kLate = 100'000'000;  // a record comes to its buffer's end at most this much after it began
-constexpr size_t kPending = 65536;  // operations of a stream whose times are waited for
-// While threads submit faster than this, in operations between two looks, times are read only of streams that have so
-// many waiting: each is a call of the driver's, which makes those that submit wait.
+constexpr uint64_t kLate = 100'000'000;  // longest time assumed between a record's begin and its push into the buffer
+constexpr size_t kPending = 65536;  // most operations of a stream that wait for their GPU times
+// If more than kBusy operations were submitted since the last round, the writer reads times only for streams with at
+// least kPutOff waiting operations. Reading a time is a driver call, for which submitting threads wait.
 constexpr uint64_t kBusy = 256;
 constexpr size_t kPutOff = 4096;
 constexpr uint64_t kPutOffTime =
-    100'000'000;  // at most; kWritten: from one write to the file to the next, so that of a
-constexpr uint64_t kWritten = 50'000'000;      // process that is killed only the last tenth of a second is missing
+    100'000'000;  // after which all times are read in any case
+constexpr uint64_t kWritten = 50'000'000;      // between writes to the file: a killed process loses some 100 ms
 
 }  // namespace
 
 void Recorder::run() noexcept {
     const Runtime::CallbackScope scope(runtime_, this);   // for the log function, which can't end the trace here
-    if (json_) json_->flush(true);  // no older trace is left in the file, whatever happens from now on
+    if (json_) json_->flush(true);  // replaces an older trace in the file
     uint64_t idle_since = host::now();
     uint64_t seen_records = 0;
     while (!stopping_.load(std::memory_order_seq_cst)) {
@@ -105,20 +105,20 @@ size_t Recorder::adjust_clocks() {
     return lanes;
 }
 
-// Buffers of threads that have ended belong to the recorder alone. `emptied`: all buffers were read in this turn.
+// When a thread has ended, only the recorder holds its buffer. `emptied`: all buffers were read in this round.
 void Recorder::forget_ended_threads(bool last, bool emptied) noexcept {
     std::lock_guard lock(buffers_lock_);
     info_.dropped = dropped_ + lost_;
     std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
         info_.dropped += buffer->dropped();
-        // Not looked into for want of memory; or a thread was about to record as the trace ended, and what came after
-        // the end isn't missed. Their events are given back later.
+        // Two cases: there was no memory to read the buffer, or a thread added records after the trace had ended. The
+        // latter don't count as dropped. Events in these records are returned later.
         if (last && buffer->waiting() != 0) {
             if (!emptied) info_.dropped += buffer->waiting();
             return false;
         }
         if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
-        if (buffer->waiting() != 0) return false;  // the thread came, recorded and went since we looked
+        if (buffer->waiting() != 0) return false;  // the thread has recorded and ended since the buffer was read
         dropped_ += buffer->dropped();
         threads_.erase(buffer.get());
         return true;
@@ -138,7 +138,7 @@ void Recorder::publish() noexcept {
         std::lock_guard lock(published_lock_);
         std::swap(published_, now);
     } catch (const std::bad_alloc&) {
-        // What was known before stays.
+        // The previous publication stays.
     }
 }
 
@@ -173,7 +173,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             if (json_) json_->submitted(buffer.thread, record);
             if (record.gpu_end) {
                 Lane& lane = *lanes_[record.lane - 1];
-                // Threads that share a stream have buffers of their own: put in order what comes out of it.
+                // Several threads may submit to one stream, each with a buffer of its own: sort their records.
                 auto place = lane.pending.end();
                 while (place != lane.pending.begin() && std::prev(place)->number > record.number) --place;
                 lane.pending.insert(place, record);
@@ -189,7 +189,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
         case Kind::completion:
             ++info_.completions;
             if (json_) {
-                // Those that were found at once come one after the other: a viewer has to tell them apart.
+                // Completions that were found together are drawn one after the other, so that viewers show each.
                 Record shown = record;
                 uint64_t& last_end = threads_[&buffer];
                 shown.begin = std::max(record.begin, last_end);
@@ -263,9 +263,9 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
         done.events.push_back(record.gpu_end);
         lane.pending.pop_front();
         if (!known) continue;
-        // The clocks agree to some microseconds only: order is kept.
+        // The clocks agree only to some microseconds: make sure that the order is right.
         begin = std::max({begin, record.begin, lane.last_end});
-        end = std::max(end, begin + 1);  // an arrow ends in it
+        end = std::max(end, begin + 1);  // an arrow needs a span that isn't empty
         lane.last_end = end;
         if (newest) newest->note(begin, end);
         show(lane, number, record, begin, end);
@@ -294,7 +294,7 @@ void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t 
     if (picture_) picture_->span(span);
 }
 
-// No record that began before this is still to come.
+// A time before which no further record will begin.
 uint64_t Recorder::watermark(uint64_t now) {
     uint64_t mark = now - std::min(now, kLate);
     for (size_t i = 0, count = lane_count(); i < count; ++i)

@@ -1,7 +1,9 @@
-// Files that only one trace at a time writes. A second trace, of this process or of another, gets an error.
+// A claim gives one trace the exclusive right to write a file. A second trace that claims the file, in this process or
+// another, gets an error.
 //
-// A claim is a lock (flock) on the file itself. The lock ends with the process, even a killed one; a forked child
-// doesn't share it. On a file system without locks every trace gets the claim. Pipes and devices are shared.
+// A claim is a lock (flock) on the file itself. The lock ends with the process, even if the process is killed. Forked
+// children don't share it. On file systems without locks, several traces can claim the same file. Pipes and devices
+// aren't locked.
 #pragma once
 
 #include <string>
@@ -13,21 +15,22 @@ namespace gpo::trace {
 
 class Claim final : public Counted {
 public:
-    /// Opens the file, or makes it; old content stays. `alone`: makes the file, for this user alone. Throws
-    /// Failure(GPO_IO_ERROR) naming the file, also for a pipe without readers and for another user's symbolic link.
-    /// The error is_taken() if another trace has the file, or if `alone` and the file exists. Doesn't block.
+    /// Opens or makes the file, and leaves its content. `alone`: the file must be new, and only this user can read it.
+    /// Throws Failure(GPO_IO_ERROR) naming the file, also for a pipe without readers and for another user's symbolic
+    /// link. is_taken() holds for the error if another trace has claimed the file, or if the file exists in spite of
+    /// `alone`. Doesn't block.
     explicit Claim(const std::string& path, bool alone = false);
     static bool is_taken(const Error& error) noexcept;
 
     /// For writing. -1 in a forked child.
     int descriptor() const noexcept { return descriptor_; }
     bool regular() const noexcept { return regular_; }
-    /// The file has content now. Without this call, a file that the claim made is removed with the claim.
+    /// Call this when the file has content: otherwise the destructor removes the file if the claim has made it.
     void keep_file() noexcept { made_ = false; }
     void remove_unkept() noexcept;
-    /// Closes `part`, and puts it in the file's place; then claims the new file. An errno, or 0.
+    /// Closes `part`, replaces the file with it, and claims the new file. Returns an errno, or 0.
     int replace(PartFile& part) noexcept;
-    /// The result that closing the descriptor would have: an errno, or 0.
+    /// Reports the error that closing the descriptor would report: an errno, or 0.
     int flush() const noexcept;
 
 private:

@@ -1,9 +1,9 @@
-// The numbers of a trace: how busy each engine was, how much of the copying was hidden, the longest gaps, and how much
-// was under way at each moment. All of them come from one sweep over the ends of spans, in order of time. Memory is
-// bounded: only spans that can still change the result are stored.
+// The figures of a trace: how busy each engine was, how much of the copying was hidden, the longest gaps, and how much
+// work was pending at each moment. One sweep over the begins and ends of all spans, in order of time, computes all of
+// them. Memory is bounded, because only spans that can still change the result are stored.
 //
-// A copy is *hidden* while another engine of its device works too. A *gap* is a time between the first and the last
-// work of a device in which none of its engines works.
+// A copy is *hidden* while another engine of its device works too. A *gap* is an interval between the first and the
+// last work of a device in which none of its engines works.
 #pragma once
 
 #include <array>
@@ -30,19 +30,19 @@ struct DeviceFigures {
     std::array<PerEngine, kEngines> engines;
     uint64_t begin = 0, end = 0;  // first and last moment of work
     uint64_t any = 0;  // ns in which some engine worked
-    uint64_t copying = 0, hidden = 0;  // ns of copying by an engine, and of them beside another engine's work
+    uint64_t copying = 0, hidden = 0;  // ns in which a copy engine worked; ns of these in which another engine did too
     std::vector<Gap> gaps;  // the longest, longest first
 };
 
 class Figures {
 public:
-    /// `on_its_way`: called at each change of the bytes and operations that a device has been given and not finished.
+    /// `on_its_way`: called whenever a device's pending bytes or operations change.
     using OnItsWay = std::function<void(int device, uint64_t at, uint64_t bytes, uint64_t operations)>;
     explicit Figures(OnItsWay on_its_way) : on_its_way_(std::move(on_its_way)) {}
 
     /// Throws std::bad_alloc.
     void add(const Span& span);
-    /// No span that was submitted before `time` is still to come. Throws std::bad_alloc.
+    /// The caller guarantees that all spans submitted before `time` have been added. Throws std::bad_alloc.
     void settle(uint64_t time);
     const std::map<int, DeviceFigures>& devices() const noexcept { return devices_; }
 

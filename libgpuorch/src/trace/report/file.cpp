@@ -133,7 +133,7 @@ void File::append(std::string_view text) noexcept {
         rescue();
         return;
     }
-    // Cutting the file back to a boundary hardly before the next would free nothing.
+    // Drop boundaries that are close to the next one: cutting the file there would free no block.
     const size_t count = boundaries_.size();
     if (count > 2 && boundaries_[count - 1].offset - boundaries_[count - 2].offset < kBlock) boundaries_.pop_back();
     else if (count == kBoundaries) boundaries_.erase(boundaries_.begin() + 1);

@@ -1,5 +1,5 @@
-// The file of a trace: plain or gzipped text that is written bit by bit. The file is well-formed at every moment, even
-// if the process is killed or the disk is full.
+// The file of a trace: plain or gzipped text that is written in steps. After each step the file is well-formed, even if
+// the process is killed or the disk is full.
 //
 // Each append ends at a *boundary*, a place where the file could be closed. The write call of an append also writes the
 // closing text behind the boundary; the next append overwrites the closing text. A killed process therefore leaves a

@@ -1,10 +1,10 @@
 // The trace as Chrome's JSON array, in the form that Perfetto reads: one event on each line, in text that goes to the
 // file at boundaries (file.h).
 //
-// Host threads are the threads of process 1. Each device is a process, numbered 100 + its number, with its streams as
-// threads. A stream that was held has a second thread for the held times. Spans of one thread nest. Arrows go from the
-// call that submitted an operation (or, on threads of the library, from a short span of the submission) to the end of
-// the operation's span, and from a notify to its completion.
+// In the file, host threads are the threads of process 1. Device N is process 100 + N, whose threads are the device's
+// streams. A stream that was ever held has a second thread, which shows when it was held. Spans of one thread nest.
+// Arrows lead from the call that submitted an operation (on threads of the library, from a short span for the
+// submission) to the end of the operation's span, and from a notify to its completion.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ public:
     void span(const Span& span);
     void on_the_way(int device, uint64_t at, uint64_t bytes, uint64_t operations);
     void counter(const char* name, int device, uint64_t at, const char* series, uint64_t value);
-    /// A line about the trace itself: `text` is the inside of a JSON object.
+    /// A line about the trace itself. `text`: the members of a JSON object, without the braces.
     void about(const char* name, std::string_view text);
 
     /// Passes the text to the file, if there is much of it or if `all`.
@@ -49,7 +49,7 @@ public:
 private:
     void head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at);
     void time(uint64_t ns);
-    /// Removes a line that was begun, but not ended for lack of memory.
+    /// Begins a line. Removes an incomplete line first, which an exception for lack of memory has left.
     void begin() noexcept { text_.erase(whole_); }
     void finish() {
         text_ += "},\n";

@@ -1,5 +1,5 @@
-// Reads back a line of a trace file: a JSON object whose members have names of their own. Members of inner objects have
-// the outer name in front ("args.bytes").
+// Parses a line of a trace file: a JSON object without duplicate names. A member of an inner object gets the outer name
+// as a prefix ("args.bytes").
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace gpo::trace {
 
 class JsonLine {
 public:
-    /// False if the text is no JSON object, or is nested deeper than a trace's lines are. Arrays are passed over.
+    /// False if the text is no JSON object, or is nested deeper than lines of a trace. Ignores the content of arrays.
     /// Throws std::bad_alloc.
     bool parse(std::string_view text);
 
     /// A string, without its quotes and escapes; "" if there is none of that name.
     std::string_view string(std::string_view name) const noexcept;
-    /// A number without sign, fraction and exponent; nothing if there is no such number.
+    /// A number without sign, fraction and exponent; nullopt if there is none of that name.
     std::optional<uint64_t> number(std::string_view name) const noexcept;
-    /// Microseconds with at most three decimals, as nanoseconds.
+    /// Nanoseconds: in the file, times are microseconds with at most three decimals.
     std::optional<uint64_t> time(std::string_view name) const noexcept;
 
 private:

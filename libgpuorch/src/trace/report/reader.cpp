@@ -291,7 +291,7 @@ private:
     Lines lines_;
     JsonLine json_;
     TraceRead out_;
-    bool told_ = false;  // the last event that a stopped trace has
+    bool told_ = false;  // whether the event was read with which a complete trace ends
     std::map<uint32_t, const char*> lanes_;
     std::unordered_map<uint64_t, uint64_t> submitted_;  // by lane and number
 };

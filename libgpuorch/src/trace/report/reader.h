@@ -1,7 +1,7 @@
-// Reads a trace file back that the library wrote (json.h), gzipped or not.
+// Reads a trace file that the library has written (json.h), gzipped or not.
 //
-// A trace whose process was killed ends early: between two lines, within a line, or within the gzipped data. The part
-// before is read, and `whole` is false. A file that is damaged elsewhere, or was written by something else, is refused.
+// If the process was killed, its trace file ends early: between two lines, within a line, or within the gzipped data.
+// The part before that is read, and `whole` is false. Files with other damage, or from other programs, are refused.
 #pragma once
 
 #include <map>
@@ -28,10 +28,10 @@ struct TraceRead {
     std::map<std::string, uint64_t> serialised;  // counts by what
     uint64_t launches = 0, launch_time = 0;      // calls that launch a kernel, ns in them
     uint64_t end = 0;
-    uint64_t dropped = 0, call_cost = 0, operation_cost = 0;  // as the trace says of itself
+    uint64_t dropped = 0, call_cost = 0, operation_cost = 0;  // from the trace's last line
     bool whole = true;
 
-    std::set<std::string> texts;  // that spans refer to
+    std::set<std::string> texts;  // owns the strings of the spans
 };
 
 /// Throws Failure(GPO_NOT_FOUND, GPO_IO_ERROR, GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED) naming the file, and the line

@@ -1,4 +1,4 @@
-// Numbers in a form that people read, for the picture and the summary.
+// Formats names, numbers and counts for the picture and the summary.
 #pragma once
 
 #include <cstdint>

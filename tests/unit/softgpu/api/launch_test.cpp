@@ -87,8 +87,8 @@ TEST_CASE("an image of another version of the software GPU is refused, and one o
     char log[256] = {};
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-    // Images of older libraries carry no digest. Images of other versions may carry a digest: the table shows the
-    // version.
+    // Images of older libraries have no digest. Images of other versions may have one, and are refused because of the
+    // version in their table.
     std::vector<char> unsealed = unsealed_image("softgpu_other_version");
     REQUIRE(unsealed.size() > 4096);
     unsealed.resize(unsealed.size() + gpo::softgpu::kSealBytes);   // the zeros that images are handed over with

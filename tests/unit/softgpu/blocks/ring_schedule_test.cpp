@@ -1,5 +1,5 @@
-// The ring of gpuorch/device/queue.cuh; another block may run between any two of its memory operations: blocks run on
-// the software GPU under a schedule, and each operation yields to the schedule.
+// The ring of gpuorch/device/queue.cuh, on the software GPU under explored schedules. Each memory operation of the ring
+// yields, so that another block may run between any two of them.
 #include <algorithm>
 #include <atomic>
 #include <map>

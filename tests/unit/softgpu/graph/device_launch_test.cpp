@@ -21,7 +21,7 @@ struct LaunchGpu : GraphGpu {
         node(made, "launch_graphs", {}, own, unsigned(of.size()), how, answers);
         return instantiate(made);
     }
-    /// A graph that signs into `names`, for kernels to launch.
+    /// A graph that kernels can launch. Its kernel adds `name` to the list `names`.
     CUgraphExec signs(uint32_t* names, unsigned name, CUstream stream) {
         const CUgraph made = graph();
         node(made, "sign", {}, names, name);

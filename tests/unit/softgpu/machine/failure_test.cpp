@@ -52,7 +52,7 @@ TEST_CASE("a failing kernel takes every device along, and the failure names it e
     CHECK(fault->number == 2);
     CHECK(fault->kernel == "fail_when");
     CHECK(fault->text.find("it was asked to") != std::string::npos);
-    // Still safe: identities, queries of device attributes, destruction.
+    // After the failure, a context's id and device attributes can still be queried, and objects can be destroyed.
     unsigned long long id = 0;
     OK(gpu.cu->cuCtxGetId(gpu.context, &id));
     int count = 0;
