@@ -511,6 +511,8 @@ def run(code, *options, **settings):
 def a_forked_child_destroys_nothing():
     for options in ((), ("-X", "dev")):
         got = run(OBJECTS + """
+import warnings
+warnings.filterwarnings("ignore", ".*use of fork", DeprecationWarning)  # of Python 3.12 and newer, in a process with threads
 cycle = [gpo.stream_create(device)]
 cycle.append(cycle)
 sys.stdout.flush()
