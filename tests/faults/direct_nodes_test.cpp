@@ -411,9 +411,7 @@ TEST_CASE("direct: what an added node uses stays with the recording, and nodes c
     CHECK_OK(gpo_template_end(recorded));
     rig.kernel_that_goes("later");   // a module that nobody uses is unloaded, and only that one
     const auto unloaded = [] { return driver_calls::count(Function::cuModuleUnload); };
-    for (int64_t waited = 0; unloaded() == 0 && waited < kPatience; waited += 1'000'000)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));   // another unload would come at once
+    CHECK_OK(gpo_device_wait(rig.device, kPatience));   // for unloads, too
     CHECK(unloaded() == 1);
     CHECK(rig.node(recorded, rig.step, rig.at(5), 3, {3}) == 4);
     Graph graph = make_graph(recorded);
@@ -646,6 +644,7 @@ TEST_CASE("direct: a recording enters no capture while a node is added") {
             void* native = nullptr;
             CHECK_OK(gpo_stream_get_native(of, &native));
         });
+        // The other thread comes to a lock, and no call shows that.
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         captures_meanwhile = captures_to_graph();
     };
