@@ -12,9 +12,9 @@ typedef struct bucket_call {
 
 static int is_recording(const bucket_call *c) { return c->slot == BUCKETS_RECORD && c->work->graph_template; }
 
-/* Pushes the caller's stream object, so that uses of arrays are noted on it; for another stream an object that is open
- * for the time of the call. That is always the same for a stream: arrays that a warm-up has used on it may be collected
- * while it is recorded. The buckets are at 1, the request at 2. */
+/* Pushes the caller's stream object, so that uses of arrays are noted on it. For another stream, pushes an object that is
+ * open during the call. A stream always has the same object, because arrays of a warm-up may be collected while the
+ * stream is recorded. The buckets are at 1, the request at 2. */
 static stream_object *push_stream(lua_State *L, state *s, const bucket_call *c) {
     if (c->stream == c->of->request->stream) {
         lua_rawgeti(L, 2, REQUEST_STREAM);

@@ -11,7 +11,8 @@ enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_ARRAYS, BUCKETS_TABLE, BUCKETS_R
 
 /* BUCKETS_ARRAYS is a list of the arrays that are padded with zeros or restored. BUCKETS_NEXT is the template object of
  * the next bucket that C records: C calls when its recording has begun, and to make an object then could start Lua's
- * collector, whose finalizers may use the stream. BUCKETS_STREAM is the object of the stream on which C warms up and records. */
+ * collector, whose finalizers may use the stream. BUCKETS_STREAM is the object of the stream on which C warms up and
+ * records. */
 
 /* The bucket of a shape. At the bucket's index, BUCKETS_RECIPES keeps the recipe, which counts the bucket as a user,
  * and BUCKETS_STREAMS keeps `marked`, a stream known to use the recipe's arrays. */

@@ -1098,7 +1098,8 @@ function graph:device_status() end
 ---@field fallbacks integer
 ---@field last_failure string
 
---- A template for each shape of a table, recorded when it is needed. Buckets hold references to the arrays of their templates.
+--- A template for each shape of a table, recorded when it is needed. Buckets hold references to the arrays of their
+--- templates.
 ---@class buckets: object
 local buckets = {}
 

@@ -470,7 +470,8 @@ class Function:
         self.given = [i for i, one in enumerate(self.parameters) if one["name"] not in hidden and
                       (one["direction"] == "in" or "length" in one or one["type"] == "void *")]
         self.written = [i for i in range(len(self.words)) if i not in self.given]
-        # Indices of the parameters that are pointers to memory; of each pointer's length; of strides, with the default stride;
+        # Indices of the parameters that are pointers to memory; of each pointer's length; of strides, with the default
+        # stride;
         # and of a kernel's arguments.
         self.memories = [i for i in self.given if self.kinds[i] is ctypes.c_void_p or "length" in self.parameters[i]]
         self.lengths = {i: self.words.index(self.parameters[i]["length"]) for i in self.given if "length" in self.parameters[i]}

@@ -94,9 +94,9 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 
 /* Creates a group of some ranks of another: rank i of the new group is rank `ranks[i]` of `peers`. The two groups don't
  * depend on each other. `options` may be NULL. Statuses as gpo_peers_create.
- * For a group of several processes: all processes whose ranks are in the list call it, with the same list, and the
- * others don't. It blocks until all are there, as gpo_peers_join does, and has that function's statuses too. A group
- * that is broken can be split as well: so the processes that are left go on without the lost one.
+ * For a group of several processes: the processes whose ranks are in the list call the function, with the same list.
+ * The call blocks until all of them have called, and has the statuses of gpo_peers_join too. A broken group can be
+ * split as well, so that the remaining processes go on without the lost one.
  * GPO_INVALID_ARGUMENT: the list has a number that is no rank, or a rank twice; or this process has no rank in it */
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);
@@ -135,8 +135,8 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * All processes submit the same collectives in the same order, each with the part of its own rank. If what they have
  * submitted differs, the collective fails in all processes with GPO_INVALID_STATE, and the message names two ranks and
  * what each has submitted; the group goes on. Labels count too: collectives that are equal but for their labels differ,
- * if both ranks have given a label. So layers that are summed in another order on one rank are noticed, whatever their
- * sizes. A label is cut to 63 bytes before. With NCCL all this is noticed only in groups that are made with
+ * if both ranks have given a label. Labels reveal that one rank sums layers in another order, even if all layers have
+ * one size. Only the first 63 bytes of a label count. With NCCL all this is noticed only in groups that are made with
  * GPO_JOIN_CHECK_ORDER; others may hang, or get wrong data. The collective fails likewise, with the status of the rank
  * in question, if a rank can't take part since its stream has failed, or since its part was cancelled before it began.
  *
@@ -148,9 +148,9 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * by timeout_ns, unless the MPI ends them first: `mpirun` ends all processes when one of them dies.
  *
  * With NCCL the order in which the driver gets the collectives counts: streams of one group that are held have to be
- * released in the order in which the collectives were submitted. When a process has died, has left, or has kept the
- * others waiting for timeout_ns and half a second, what waits on the GPU ends: streams that have work of the group
- * fail, and so do waits and notifies behind that work. Until a rank knows of it, within a tenth of a second, a
+ * released in the order in which the collectives were submitted. A process is lost if it has died, has left, or has
+ * kept the others waiting for timeout_ns and half a second. Then the collectives that wait on the GPU end. Streams with
+ * work of the group fail, and so do waits and notifies behind that work. Until a rank knows of it, within a tenth of a second, a
  * collective may still complete there with what the others had sent. A process that hangs isn't noticed in collectives
  * that were recorded into graphs. Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
  *
@@ -161,9 +161,10 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  *
  * CUDA-aware MPI: where the MPI of all processes takes addresses of device memory, the host engine copies the data to
  * device memory of its own (64 MiB for a group), gives MPI the address of that, and combines there, in the same order;
- * reductions of more than 16 ranks stay in pinned memory. MPI is asked (MPIX_Query_cuda_support) unless the
- * environment's GPUORCH_MPI_DEVICE says 1 or 0; where one process says 0, has no memory for it, or can't load the
- * kernels that combine, beside resident work (stream.h), all do without. gpo_peers_info.mpi_device reports which. MPI
+ * reductions of more than 16 ranks stay in pinned memory. The variable GPUORCH_MPI_DEVICE (1 or 0) says whether MPI
+ * takes such addresses; without it MPI is asked (MPIX_Query_cuda_support). All processes use pinned memory if one of
+ * them says 0, has no device memory left, or can't load the combining kernels because of resident work (stream.h).
+ * gpo_peers_info.mpi_device reports the choice. MPI
  * never gets the buffers of collectives. After a collective has failed, MPI may still access the library's memory,
  * which stays allocated until MPI has finished, possibly until the process ends. */
 

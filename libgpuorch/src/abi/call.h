@@ -119,8 +119,8 @@ private:
 
 /// A cheaper `call` for functions that take a fraction of a microsecond: those that put work on a stream, and those
 /// that allocate from arenas or free there. It doesn't disable thread cancellation, which would cost 30 ns, as much as
-/// the rest. Most of these functions have no cancellation point. Those that may have one (a pageable copy, a new slab)
-/// disable cancellation themselves.
+/// the rest. Most of these functions have no cancellation point. Functions that may have a cancellation point (a
+/// pageable copy, a new slab) disable cancellation themselves.
 template <class Body>
 gpo_status submit(const char* function, const Given& given, Body&& body) noexcept {
     Watched watched(function);

@@ -43,8 +43,8 @@ GPO_HOST_DEVICE constexpr float widen(typename Format::Stored stored) {
     // A power of 2: the difference of the biases.
     constexpr unsigned kScale = static_cast<unsigned>(127 + 127 - Format::kBias) << 23;
     const unsigned magnitude = stored & (Format::kSign - 1), shifted = magnitude << Format::kDropped;
-    // The multiplication normalizes denormals. It turns infinities and NaNs into large finite numbers, whose exponents
-    // are set to all ones afterwards.
+    // The multiplication normalizes denormals. Infinities and NaNs become large finite numbers, and their exponents are
+    // set to all ones afterwards.
     const unsigned finite = bits_of(float_of(shifted) * float_of(kScale));
     const unsigned bits = finite | (magnitude > Format::kLargest ? 0x7f800000 : 0);
     return float_of(bits | (stored & Format::kSign ? 0x80000000 : 0));

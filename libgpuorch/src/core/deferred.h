@@ -39,7 +39,7 @@ private:
     uint64_t count_ = 0;
 };
 
-/// Marks the calling thread as one that makes entries end, until this object is destroyed: it must not wait for them.
+/// While this object exists, the calling thread is one of the threads that end entries, and must not wait for entries.
 class ServesDeferred {
 public:
     ServesDeferred() noexcept;

@@ -89,8 +89,8 @@ def layouts():
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "layouts.rs").write_text("\n".join(lines) + "\n")
     rustc = "rustc" if PROGRAM == "cargo" else PROGRAM.with_name("rustc")
-    outcome = subprocess.run([rustc, "--edition=2024", "--crate-type=lib", "--emit=metadata", "--out-dir", folder, folder / "layouts.rs"],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    outcome = subprocess.run([rustc, "--edition=2024", "--crate-type=lib", "--emit=metadata", "--out-dir", folder,
+                              folder / "layouts.rs"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     say("bindings: structs and the table are laid out as in C", outcome.returncode == 0, outcome.stdout)
 
 

@@ -54,8 +54,8 @@ gpo_soft_dim3 place_in_grid(const Launch& launch, uint64_t number) noexcept {
     return {which.x * cluster.x + within.x, which.y * cluster.y + within.y, which.z * cluster.z + within.z};
 }
 
-/// The offset from a stack's end at which it begins. It differs between neighbouring stacks, so that their most used
-/// frames don't share cache sets.
+/// The offset from a stack's end at which the stack begins. Neighbouring stacks have different offsets, so that their
+/// most used frames don't share cache sets.
 size_t colour(uint32_t slot) noexcept { return (slot * 7 % 60) * 64; }
 
 }  // namespace
