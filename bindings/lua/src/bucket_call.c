@@ -12,8 +12,8 @@ typedef struct bucket_call {
 
 static int is_recording(const bucket_call *c) { return c->slot == BUCKETS_RECORD && c->work->graph_template; }
 
-/* Pushes the caller's stream object, so that uses of arrays are noted on it. For another stream, pushes an object that is
- * open during the call. A stream always has the same object, because arrays of a warm-up may be collected while the
+/* Pushes the caller's stream object, so that uses of arrays are noted on it. For another stream, pushes an object that
+ * is open during the call. A stream always has the same object, because arrays of a warm-up may be collected while the
  * stream is recorded. The buckets are at 1, the request at 2. */
 static stream_object *push_stream(lua_State *L, state *s, const bucket_call *c) {
     if (c->stream == c->of->request->stream) {
@@ -69,6 +69,8 @@ static void push_work(lua_State *L, const bucket_call *c) {
 static void push_recorded(lua_State *L, state *s, const bucket_call *c, stream_object *stream) {
     if (is_recording(c)) {
         push_kept(L, 1, BUCKETS_NEXT);
+        /* The one before was taken, and there was no memory for another. */
+        if (!lua_isuserdata(L, -1)) luaL_error(L, "not enough memory");
         begin_recording(s, lua_touserdata(L, -1), stream);
     } else {
         lua_pushnil(L);
@@ -85,6 +87,7 @@ static void settle_next(lua_State *L, state *s, const bucket_call *c) {
     r->pending = bucket_for(c->of, c->work->shape);
     r->recorded = c->work->graph_template;
     r->kept = count_buckets(s, c->of).kept;
+    drop_next_template(L);
     make_next_template(L, s);
 }
 

@@ -257,6 +257,12 @@ void make_next_template(lua_State *L, state *s) {
     lua_settop(L, index - 2);
 }
 
+void drop_next_template(lua_State *L) {
+    lua_pushboolean(L, 0);
+    keep(L, 1, BUCKETS_NEXT, lua_gettop(L));
+    lua_pop(L, 1);
+}
+
 /* The buckets at 1 get a next template if they have none. */
 static void have_next_template(lua_State *L, state *s) {
     push_kept(L, 1, BUCKETS_NEXT);
@@ -271,9 +277,7 @@ static void stop_next_template(lua_State *L, state *s) {
     template_object *t = lua_touserdata(L, -1);
     if (t && t->recording) {
         stop_recording(L, s, t, lua_gettop(L), 0);
-        lua_pushboolean(L, 0);
-        keep(L, 1, BUCKETS_NEXT, lua_gettop(L));
-        lua_pop(L, 1);
+        drop_next_template(L);
     }
     lua_pop(L, 1);
 }

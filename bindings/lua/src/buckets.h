@@ -50,8 +50,9 @@ typedef struct bucket_counts {
     uint64_t kept, evictions;
 } bucket_counts;
 bucket_counts count_buckets(const state *s, const buckets_object *b);
-/* Makes BUCKETS_NEXT of the buckets at 1. */
+/* Makes BUCKETS_NEXT of the buckets at 1; or drops it, which takes no memory. */
 void make_next_template(lua_State *L, state *s);
+void drop_next_template(lua_State *L);
 /* Ends a recording that was begun: the bucket gets the recipe, if C has kept the bucket. The buckets are at `index`. */
 void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r);
 
