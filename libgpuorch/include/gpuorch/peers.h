@@ -150,9 +150,10 @@ GPO_API gpo_status gpo_peers_get_link(gpo_peers_t peers, uint32_t from, uint32_t
  * With NCCL the order in which the driver gets the collectives counts: streams of one group that are held have to be
  * released in the order in which the collectives were submitted. A process is lost if it has died, has left, or has
  * kept the others waiting for timeout_ns and half a second. Then the collectives that wait on the GPU end. Streams with
- * work of the group fail, and so do waits and notifies behind that work. Until a rank knows of it, within a tenth of a second, a
- * collective may still complete there with what the others had sent. A process that hangs isn't noticed in collectives
- * that were recorded into graphs. Joining takes a second or more, since NCCL sets up all kinds of collectives at once.
+ * work of the group fail, and so do waits and notifies behind that work. Until a rank knows of it, within a tenth of a
+ * second, a collective may still complete there with what the others had sent. A process that hangs isn't noticed in
+ * collectives that were recorded into graphs. Joining takes a second or more, since NCCL sets up all kinds of
+ * collectives at once.
  *
  * The host engine (GPO_ENGINE_HOST) copies the data to pinned memory (8 MiB for a group), exchanges and reduces it
  * there, and copies the result back. It holds the stream meanwhile (stream.h), and nothing on the GPU waits. Reductions

@@ -1,6 +1,6 @@
-// Host nodes: user functions that a graph calls on a thread of the driver. Such a function must not call the driver, nor
-// wait for the library's locks. Another thread that launches the graph again may hold a lock while the driver makes this
-// thread wait for the function.
+// Host nodes: user functions that a graph calls on a thread of the driver. Such a function must not call the driver,
+// nor wait for the library's locks. Another thread that launches the graph again may hold a lock while the driver
+// makes this thread wait for the function.
 #pragma once
 
 #include "host/host.h"
