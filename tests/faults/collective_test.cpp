@@ -1,4 +1,5 @@
 // Small all-reduces, whose kernels wait for each other on the GPUs, when some of the kernels can't be launched.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -11,6 +12,10 @@ namespace faults = gpo::driver::faults;
 namespace {
 
 constexpr uint64_t kCount = 1000;
+
+constexpr char kBlocker[] = R"(
+extern "C" __global__ void blocker(const volatile unsigned *open) { while (!*open) __nanosleep(1000); }
+)";
 
 gpo_collective sum() {
     return collective(GPO_COLLECTIVE_ALL_REDUCE, GPO_TYPE_UINT32, kCount, GPO_REDUCE_SUM);
@@ -86,4 +91,36 @@ TEST_CASE("a small all-reduce whose last event can't be recorded is done, and th
         REQUIRE_OK(rig.submit(sum(), rig.parts(data, data)));
         check(rig, data, 7 * rig.ranks);
     }
+}
+
+TEST_CASE("a rank whose kernel never begins, because its device is lost, doesn't keep the others from ending" * gated) {
+    static std::atomic<uint32_t> ending, open;   // the runtime ends before the kernel that reads `open`
+    ending = open = 0;
+    PeersRig rig(2);
+    if (rig.ranks < 2) return skip("there is one device");
+    if (!rig.software()) return skip("kernels on a GPU don't give up");
+    const auto data = rig.buffers(kCount * 4);
+    fill(rig, data, 3);
+    REQUIRE_OK(rig.submit(sum(), rig.parts(data, data)));   // so that nothing is left to load or allocate
+    rig.wait_all();
+    const Kernel blocker = rig.kernel(kBlocker, "blocker");
+    REQUIRE_OK(launch(rig.streams[0], blocker.get(), 1, 1, static_cast<void*>(&open)));
+    REQUIRE_OK(rig.submit(sum(), rig.parts(data, data)));
+    faults::arm({.function = gpo::driver::Function::cuStreamQuery, .result = CUDA_ERROR_ILLEGAL_ADDRESS,
+                 .for_ever = true});
+    for (const Stream& stream : rig.streams) CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_query(stream));
+    faults::arm({.function = gpo::driver::Function::cuDevicePrimaryCtxRelease, .kth = UINT64_MAX,
+                 .watch = [](gpo::driver::Function, uint64_t) noexcept {
+                     ending = 1;
+                     ending.notify_one();
+                 }});
+    // The first rank's context is ending before its kernel can begin, and drops the kernel.
+    std::thread opens([&] {
+        ending.wait(0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        open = 1;
+    });
+    CHECK_OK(gpo_runtime_shutdown(rig.runtime, kPatience));
+    faults::disarm();
+    opens.join();
 }

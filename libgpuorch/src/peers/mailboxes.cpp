@@ -19,7 +19,7 @@ uint64_t bytes_of_numbers(uint64_t slots) noexcept {
 
 Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, bool recorded,
                      const FixedText<96>& owner)
-    : slots_((bytes + 7) / 8) {
+    : contexts_(contexts.begin(), contexts.end()), slots_((bytes + 7) / 8) {
     const uint64_t inbox_bytes = 2 * contexts.size() * slots_ * sizeof(exchange::Packet);
     const uint64_t number_bytes = bytes_of_numbers(slots_);
     for (const auto& context : contexts) {
@@ -44,6 +44,12 @@ Mailboxes::Mailboxes(std::span<const Ref<Context>> contexts, uint64_t bytes, boo
     }
 }
 
+// The kernels of a lost device may never begin, and the ends of the other ranks' contexts wait for theirs.
+Mailboxes::~Mailboxes() {
+    if (std::any_of(contexts_.begin(), contexts_.end(), [](const auto& context) { return context->lost(); }))
+        stop(exchange::kEveryLaunch);
+}
+
 exchange::Mailboxes Mailboxes::argument(uint32_t rank) const noexcept {
     exchange::Mailboxes out{};
     std::copy(inboxes_.begin(), inboxes_.end(), out.inbox);
@@ -58,8 +64,8 @@ exchange::Stop Mailboxes::stop_argument(uint32_t rank) const noexcept {
     return {stopped_.empty() ? 0 : reinterpret_cast<uint64_t>(stopped_[rank]), launch_};
 }
 
-void Mailboxes::stop() noexcept {
-    for (uint32_t* word : stopped_) std::atomic_ref(*word).store(launch_, std::memory_order_release);
+void Mailboxes::stop(uint32_t launch) noexcept {
+    for (uint32_t* word : stopped_) std::atomic_ref(*word).store(launch, std::memory_order_release);
 }
 
 }  // namespace gpo::peers

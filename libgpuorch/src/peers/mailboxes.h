@@ -26,10 +26,14 @@ public:
     void begin_launch() noexcept { ++launch_; }
     /// Makes waiting kernels of the newest launch give up soon. Has an effect only on the software GPU. No other launch
     /// may follow.
-    void stop() noexcept;
+    void stop() noexcept { stop(launch_); }
 
 private:
-    std::vector<Ref<OwnedMemory>> memory_;    // by rank
+    ~Mailboxes() override;
+    void stop(uint32_t launch) noexcept;
+
+    std::vector<Ref<Context>> contexts_;      // by rank
+    std::vector<Ref<OwnedMemory>> memory_;
     std::vector<uint64_t> inboxes_, numbers_;
     uint64_t slots_ = 0;
     std::vector<uint32_t*> stopped_;   // by rank; pinned in the rank's own context

@@ -55,8 +55,10 @@ uint64_t take(gpo_soft_block* block, const exchange::Stop& stop, uint64_t packet
         const uint64_t high = half_of(packet, 1).load(std::memory_order_acquire);
         if (low >> 32 == number && high >> 32 == number) return (low & UINT32_MAX) | high << 32;
         if (reads % kReads != 0) continue;
-        auto* const stopped = reinterpret_cast<uint32_t*>(stop.word);
-        if (stopped && std::atomic_ref(*stopped).load(std::memory_order_relaxed) == stop.launch) return 0;
+        if (auto* const word = reinterpret_cast<uint32_t*>(stop.word)) {
+            const uint32_t stopped = std::atomic_ref(*word).load(std::memory_order_relaxed);
+            if (stopped == stop.launch || stopped == exchange::kEveryLaunch) return 0;
+        }
         block->services->yield(block);
     }
 }
