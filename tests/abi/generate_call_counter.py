@@ -25,7 +25,7 @@ def main():
         lines += [headers.declaration(result, "__real_" + name, parameters) + ";",
                   headers.declaration(result, "__wrap_" + name, parameters) + " {",
                   f"    auto& counter = gpo::test::coverage()[{number}];",
-                  "    const gpo::test::Inside inside;",
+                  "    const gpo::test::Inside inside(__builtin_return_address(0));",
                   f"    const auto answer = __real_{name}({arguments});",
                   f"    counter.note({good});",
                   "    return answer;", "}", ""]

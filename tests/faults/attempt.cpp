@@ -241,8 +241,9 @@ std::vector<uint64_t> Choice::of(const Scenario& scenario, const std::vector<uin
         const uint64_t number = all[sample < 2 ? 0 : i * (total - 1) / (sample - 1)];
         if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
     }
-    for (const uint64_t number : numbers)
-        if (places::is_common(places[number - 1])) tried_.insert(places[number - 1]);
+    std::vector<uint64_t> chosen;
+    for (const uint64_t number : numbers) chosen.push_back(places[number - 1]);
+    tried_.add(chosen);
     if (full() && numbers.size() < total)
         std::printf("%s: %zu of %llu places, spread\n", scenario.name, numbers.size(),
                     static_cast<unsigned long long>(total));

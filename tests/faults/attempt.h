@@ -9,10 +9,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "faults/places.h"
 #include "support/gpu.h"
 
 namespace gpo::test {
@@ -116,7 +116,7 @@ public:
 private:
     const uint64_t sample_;
     const bool every_;
-    std::set<uint64_t> tried_;   // common places
+    places::Tried tried_;
 };
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

@@ -1,10 +1,11 @@
 // Where the calls of a scenario come from. Loops make the same call from the same place many times, and these repeats
-// usually fail in the same way. tests/run therefore tries only the first two and the last call of each place. The calls
-// that open a runtime are the same in all scenarios, and are tried only in the first scenario.
+// usually fail in the same way. tests/run therefore tries only the first two and the last call of each place. What an
+// exported function does is tried in the first two scenarios in which it does so. The calls that open a runtime are
+// tried only in the first scenario.
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <vector>
 
 namespace gpo::test::places {
@@ -22,14 +23,23 @@ public:
 void begin() noexcept;
 /// Notes the calling thread's stack for call `number` (from 1) of kind `what`. Allocates nothing. Any thread.
 void note(uint32_t what, uint64_t number) noexcept;
-/// Returns a place for each of the `count` calls. Equal numbers are equal stacks; 0: the call was not noted.
+/// Returns a place for each of the `count` calls. Equal numbers are equal stacks, in the library up to the exported
+/// function; 0: the call was not noted.
 std::vector<uint64_t> end(uint64_t count);
 
-/// The numbers, from 1, of the calls that aren't repeats, in ascending order. `tried`: common places that an earlier
-/// scenario has tried.
-std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, const std::set<uint64_t>& tried);
+/// How many scenarios have tried a place.
+class Tried {
+public:
+    /// `places`: what one scenario tries; a place may be there several times.
+    void add(const std::vector<uint64_t>& places);
+    /// Whether the place needs no more scenarios.
+    bool often_enough(uint64_t place) const;
 
-/// Whether Common was alive at the call.
-bool is_common(uint64_t place) noexcept;
+private:
+    std::map<uint64_t, uint32_t> scenarios_;
+};
+
+/// The numbers, from 1, of the calls that aren't repeats, in ascending order.
+std::vector<uint64_t> without_repeats(const std::vector<uint64_t>& places, const Tried& tried);
 
 }  // namespace gpo::test::places

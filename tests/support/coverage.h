@@ -26,9 +26,13 @@ std::vector<Coverage>& coverage();
 
 /// The number of nested library calls on this thread.
 inline thread_local int inside_library = 0;
+/// Where the outermost of these calls returns to.
+inline thread_local const void* called_from = nullptr;
 
 struct Inside {
-    Inside() noexcept { ++inside_library; }
+    explicit Inside(const void* return_address) noexcept {
+        if (inside_library++ == 0) called_from = return_address;
+    }
     ~Inside() { --inside_library; }
 };
 
