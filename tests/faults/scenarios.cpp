@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "support/device_queue.h"
 #include "support/pipeline_ends.h"
 
 namespace gpo::test {
@@ -774,15 +775,6 @@ void device_queues(Attempt& a) {
     if (range) STEP(a, gpo_queue_destroy(range.release()));
 }
 
-// Does what a kernel does with the first task of a host ring.
-void answer_first_task(const uint64_t* handle) {
-    // gpo::host_ring: posted_slots, answer_slots.
-    const uint64_t* const posted = reinterpret_cast<const uint64_t*>(handle[13]);
-    uint64_t* const answers = reinterpret_cast<uint64_t*>(handle[14]);
-    for (int word = 2; word >= 0; --word)   // an answer, success, the ticket
-        __atomic_store_n(&answers[word], word == 0 ? posted[0] : uint64_t{1} << 32, __ATOMIC_RELEASE);
-}
-
 // No kernel answers the queue: one task is answered by the host, and all other posted tasks are cancelled.
 void host_queues(Attempt& a) {
     if (!a.open()) return;
@@ -804,10 +796,10 @@ void host_queues(Attempt& a) {
     const bool told = STEP(a, gpo_queue_set_tenant(queue, 1, &tenant));
     const char tasks[2 * 16] = {};
     uint64_t posted = 0;
-    uint64_t handle[GPO_QUEUE_HANDLE_BYTES / 8];
+    DeviceHostRing ring;
     const bool asked = STEP(a, gpo_queue_post(queue, 0, tasks, 2, 0, &posted)) &&
-                       STEP(a, gpo_queue_get_device_handle(queue, handle, sizeof handle, nullptr));
-    if (asked) answer_first_task(handle);
+                       STEP(a, gpo_queue_get_device_handle(queue, &ring, sizeof ring, nullptr));
+    if (asked) answer_first_task(ring);
     const uint64_t first = a.next_mark(), second = a.next_mark();
     if (told && STEP(a, gpo_queue_post(queue, 1, tasks, 2, first, &posted))) {
         CHECK(posted == 2);

@@ -233,7 +233,10 @@ gpo_status HostQueue::wait(uint32_t tenant, uint64_t deadline) {
         if (over) return GPO_END;
         refuse_wait(tenant);
         const uint64_t now = host::now();
-        if (now >= deadline) return GPO_TIMEOUT;
+        if (now >= deadline) {
+            ring_.collect(true);   // another thread may be collecting the answer
+            return ring_.any_to_take(tenant) ? GPO_SUCCESS : GPO_TIMEOUT;
+        }
         if (patience.spin(now)) continue;
         host::wait(ring_.signal(tenant), seen, std::min(deadline, now + patience.rest(now)), host::Sleep::light);
     }
