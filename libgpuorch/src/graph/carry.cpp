@@ -34,7 +34,7 @@ std::string why_not(const Parameter& was, const Parameter& is, uint32_t number, 
 }  // namespace
 
 SetValues carry_over(const Recipe& from, const SetValues& values, const Recipe& to, Dropped& dropped) {
-    SetValues out{to.values(), std::vector<bool>(to.parameters().size())};
+    SetValues out{to.parameters().values(), std::vector<bool>(to.parameters().size())};
     for (uint32_t i = 0; i < from.parameters().size(); ++i) {
         if (!values.set[i]) continue;
         const Parameter &was = from.parameters()[i], &is = to.parameters()[i];   // a name keeps its number

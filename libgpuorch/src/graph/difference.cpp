@@ -82,13 +82,14 @@ bool same_attributes(const Node& a, const Node& b) noexcept {
 bool same_conditions(const Recipe& a, const Recipe& b) {
     const auto bound_of = [](const Recipe& recipe) {
         std::vector<std::array<uint32_t, 3>> out;
-        for (const NodeTree::Bound& bound : recipe.bound())
+        for (const NodeTree::Bound& bound : recipe.tree().bound)
             out.push_back({bound.kernel, bound.argument, bound.conditional});
         std::sort(out.begin(), out.end());
         return out;
     };
     return bound_of(a) == bound_of(b) &&
-           std::equal(a.sections().begin(), a.sections().end(), b.sections().begin(), b.sections().end(),
+           std::equal(a.tree().sections.begin(), a.tree().sections.end(), b.tree().sections.begin(),
+                      b.tree().sections.end(),
                       [](const auto& one, const auto& other) {
                           return one.node == other.node && one.index == other.index;
                       });
@@ -98,7 +99,7 @@ bool same_conditions(const Recipe& a, const Recipe& b) {
 
 Works::Works(const Recipe& recipe, const Recipe& built) : recipe_(recipe) {
     if (&recipe == &built || !same_conditions(recipe, built)) return;
-    for (const NodeTree::Bound& bound : recipe.bound()) {
+    for (const NodeTree::Bound& bound : recipe.tree().bound) {
         const auto* from = std::get_if<KernelNode>(&built.nodes()[bound.kernel].work);
         if (!from || bound.argument >= from->arguments() ||
             from->argument_bytes(bound.argument) != sizeof(CUgraphConditionalHandle))

@@ -57,14 +57,14 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
     try {
         built->make_graph();
         instance_ = prepare(recipe, built, *built);
-        wanted_ = {recipe->values(), std::vector<bool>(recipe->parameters().size())};
+        wanted_ = {recipe->parameters().values(), std::vector<bool>(recipe->parameters().size())};
         addresses_ = HeldAddresses(*of_, *recipe, wanted_.bytes);
         if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
         executable_ = instantiate(built);
         exec_ = executable_->native;
-        waits_.store(!recipe->awaited_events().empty(), std::memory_order_relaxed);
+        waits_.store(!recipe->events().awaited.empty(), std::memory_order_relaxed);
     } catch (...) {
-        if (built->single()) built->give_back();
+        if (built->traits().single) built->sole().give_back();
         free_memory();
         throw;
     }
@@ -105,19 +105,19 @@ void Graph::make_device_status(const Recipe& recipe) {
 }
 
 Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
-    if (!recipe->single() || recipe->claim()) return recipe;
+    if (!recipe->traits().single || recipe->sole().claim()) return recipe;
     bool free = false;
     BlockingCalls& calls = Streams::of(context()).blocking_calls();
     if (calls.begin()) {
         {
-            std::lock_guard lock(recipe->ending());   // another thread may be destroying the executable
-            const CUgraphExec left = recipe->take_left();
+            std::lock_guard lock(recipe->sole().ending());   // another thread may be destroying the executable
+            const CUgraphExec left = recipe->sole().take_left();
             if (left) context().table().cuGraphExecDestroy(left);
-            free = left || recipe->claim();
+            free = left || recipe->sole().claim();
         }
         calls.end();
     } else {
-        free = recipe->claim();   // that thread may wait for a resident kernel
+        free = recipe->sole().claim();   // that thread may wait for a resident kernel
     }
     return free ? recipe : recipe->rebuild();
 }
@@ -195,10 +195,10 @@ public:
 private:
     void call(bool ok) noexcept override {
         {
-            std::lock_guard lock(built_->ending());
-            if (!native) native = built_->take_left();
+            std::lock_guard lock(built_->sole().ending());
+            if (!native) native = built_->sole().take_left();
             if (native && ok) context().table().cuGraphExecDestroy(native);
-            if (native && built_->single()) built_->give_back();
+            if (native && built_->traits().single) built_->sole().give_back();
         }
         delete this;
     }
@@ -207,7 +207,8 @@ private:
 
 Graph::Executable::Executable(Context& context, const Ref<Recipe>& built)
     : context_(&context), built_(built),
-      destroy_(context.has_device_graphs() || built->single() ? std::make_unique<Destroy>(context, built) : nullptr) {}
+      destroy_(context.has_device_graphs() || built->traits().single ? std::make_unique<Destroy>(context, built)
+                                                                      : nullptr) {}
 
 Graph::Executable::~Executable() {
     if (!native) return;
@@ -217,7 +218,7 @@ Graph::Executable::~Executable() {
         return;
     }
     // An uncopyable recipe has one executable at a time: if the next graph comes first, it destroys this executable.
-    if (built_->single() && !built_->copyable()) built_->leave(native);
+    if (built_->traits().single && !built_->traits().copyable) built_->sole().leave(native);
     else destroy_->native = native;
     destroy_->room = std::move(room);
     BlockingCall* const call = destroy_.release();
@@ -233,7 +234,7 @@ Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-    else if (recipe.leaves_memory())
+    else if (recipe.traits().leaves_memory)
         params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     CUresult result;
     {
@@ -260,7 +261,7 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
     out.recipe = recipe;
     out.built = built;
     for (const Node& node : built->nodes()) out.natives.push_back(node.native);
-    const std::vector<Parameter>& parameters = recipe->parameters();
+    const ParameterTable& parameters = recipe->parameters();
     std::vector<uint32_t> patched_of(recipe->nodes().size(), UINT32_MAX);
     out.targets.resize(parameters.size());
     out.loops = loops_for(*recipe);
@@ -277,13 +278,13 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
         }
     }
     out.changed.reserve(parameters.size());
-    out.sent = recipe->values();
+    out.sent = recipe->parameters().values();
     return out;
 }
 
 void Graph::take_over(Instance next) noexcept {
     std::swap(instance_, next);
-    waits_.store(!instance_.recipe->awaited_events().empty(), std::memory_order_release);
+    waits_.store(!instance_.recipe->events().awaited.empty(), std::memory_order_release);
     unsent_ = true;
     // A recipe of 100 nodes takes 30 us to destroy.
     context().runtime().errands().post_body([before = std::move(next.recipe)] { static_cast<void>(before); });
@@ -293,7 +294,7 @@ void Graph::take_over(Instance next) noexcept {
 
 uint32_t Graph::parameter(const char* name) {
     std::lock_guard lock(lock_);
-    return instance_.recipe->parameter(name);
+    return instance_.recipe->parameters().find(name);
 }
 
 void Graph::set(std::span<const Setting> settings) {
@@ -303,7 +304,7 @@ void Graph::set(std::span<const Setting> settings) {
 
 void Graph::set(const char* name, const void* value, uint64_t bytes) {
     std::lock_guard lock(lock_);
-    const Setting setting{instance_.recipe->parameter(name), value, bytes};
+    const Setting setting{instance_.recipe->parameters().find(name), value, bytes};
     apply({&setting, 1});
 }
 
@@ -322,7 +323,7 @@ void Graph::apply(std::span<const Setting> settings) {
 
 void Graph::get(const char* name, void* value, uint64_t bytes) {
     std::lock_guard lock(lock_);
-    const Parameter& parameter = instance_.recipe->parameters()[instance_.recipe->parameter(name)];
+    const Parameter& parameter = instance_.recipe->parameters()[instance_.recipe->parameters().find(name)];
     if (bytes != parameter.bytes)
         fail(GPO_INVALID_ARGUMENT, "parameter `", parameter.name, "` has ", parameter.bytes, " bytes, not ", bytes);
     std::memcpy(value, wanted_.bytes.data() + parameter.offset, parameter.bytes);
@@ -346,7 +347,7 @@ Graph::Snapshot Graph::recorded() {
         lock.lock();
     }
     Snapshot out{instance_.recipe, std::move(spare_)};
-    out.values.bytes = instance_.recipe->values();
+    out.values.bytes = instance_.recipe->parameters().values();
     out.values.set.assign(instance_.recipe->parameters().size(), false);
     return out;
 }
@@ -357,7 +358,7 @@ gpo_status Graph::put_all_waits(Stream& stream) {
     EventList awaited;
     {
         std::lock_guard lock(lock_);
-        awaited = instance_.recipe->awaited_events();
+        awaited = instance_.recipe->events().awaited;
     }
     for (const Ref<Event>& event : awaited)
         if (const gpo_status status = event->put_launch_wait(stream); status != GPO_SUCCESS) return status;
@@ -375,7 +376,7 @@ void Graph::launch(Stream& stream, Snapshot* values, LaunchedEvents& events) {
     }
     if (Residence* residence = stream.residence()) [[unlikely]]
         keep_used(*residence);
-    const EventList& recorded = instance_.recipe->recorded_events();
+    const EventList& recorded = instance_.recipe->events().recorded;
     if (!recorded.empty()) events.begin(stream, recorded);
     if (before_) [[unlikely]] wait_for_launches_before(stream);
     const CUresult launched = context().table().cuGraphLaunch(exec_, stream.native());
@@ -405,7 +406,7 @@ void Graph::keep_used(Residence& residence) const {
 }
 
 void Graph::fail_launch(CUresult result) const {
-    if (result == CUDA_ERROR_INVALID_VALUE && instance_.recipe->fixed())
+    if (result == CUDA_ERROR_INVALID_VALUE && instance_.recipe->traits().fixed)
         fail(GPO_INVALID_STATE, describe(), " can't be launched: memory that it frees isn't allocated, or memory that ",
              "it allocates still is");
     context().check_allocation(
@@ -431,14 +432,14 @@ CUgraphExec Graph::native() {
     std::lock_guard lock(lock_);
     send(wanted_.bytes);
     unsent_ = false;
-    instance_.recipe->note_given_out();
+    instance_.recipe->events().note_given_out();
     return exec_;
 }
 
 // Gives the driver the nodes whose values differ from the sent values. Takes no memory. Addresses are checked again:
 // memory that isn't the library's may have been freed since.
 void Graph::send(const Values& values) {
-    const std::vector<Parameter>& parameters = instance_.recipe->parameters();
+    const ParameterTable& parameters = instance_.recipe->parameters();
     std::vector<uint32_t>& changed = instance_.changed;
     changed.clear();
     for (uint32_t i = 0; i < parameters.size(); ++i)
@@ -594,7 +595,7 @@ void LaunchGraph::issue(Stream& stream) {
 std::unique_ptr<Operation> LaunchGraph::held_copy() const {
     auto copy = std::make_unique<LaunchGraph>(graph_, stream_, values_ ? *values_ : graph_.snapshot());
     copy->kept_ = Ref<Graph>(&graph_);
-    copy->events_.promise(stream_, copy->values_->recipe->recorded_events());
+    copy->events_.promise(stream_, copy->values_->recipe->events().recorded);
     return copy;
 }
 

@@ -21,7 +21,7 @@ Instances::Entry* Instances::find(const Stream* stream) noexcept {
 
 // All streams share one graph if the driver allows one executable at a time and the recipe can't be copied.
 uint32_t Instances::most_of(const Recipe& recipe) const noexcept {
-    return recipe.single() && !recipe.copyable() ? std::min(most_, 1u) : most_;
+    return recipe.traits().single && !recipe.traits().copyable ? std::min(most_, 1u) : most_;
 }
 
 // Removes the graphs beyond `most`: an earlier recording may have allowed more. Under lock_.

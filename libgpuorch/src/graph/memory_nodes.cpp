@@ -40,8 +40,8 @@ uint32_t Recipe::add_allocation(uint64_t bytes, std::span<const uint32_t> after,
     params.alloc.poolProps.location.id = device_with_pools(*context_);
     params.alloc.bytesize = bytes;
     const uint32_t number = add_memory(params, EmptyNode{}, after);
-    nodes_[number].work = AllocationNode{params.alloc.dptr, bytes, false};
-    know_memory(nodes_[number]);
+    tree_.nodes[number].work = AllocationNode{params.alloc.dptr, bytes, false};
+    know_memory(tree_.nodes[number]);
     address = params.alloc.dptr;
     return number;
 }
@@ -49,10 +49,10 @@ uint32_t Recipe::add_allocation(uint64_t bytes, std::span<const uint32_t> after,
 uint32_t Recipe::add_free(uint64_t address, std::span<const uint32_t> after) {
     const uint32_t allocation = allocation_at(address);
     if (const uint32_t known = free_of(address); known != kNone)
-        fail(GPO_INVALID_ARGUMENT, describe_node(nodes_[known], known), ", frees the memory at ", hex(address),
+        fail(GPO_INVALID_ARGUMENT, describe_node(tree_.nodes[known], known), ", frees the memory at ", hex(address),
              " already");
     if (!is_behind(allocation, after))
-        fail(GPO_INVALID_ARGUMENT, "the free would not come after ", describe_node(nodes_[allocation], allocation),
+        fail(GPO_INVALID_ARGUMENT, "the free would not come after ", describe_node(tree_.nodes[allocation], allocation),
              ", which allocates the memory at ", hex(address), ": name that node or a later one in after");
     CUgraphNodeParams params = memory_params(CU_GRAPH_NODE_TYPE_MEM_FREE);
     params.free.dptr = address;
@@ -61,27 +61,26 @@ uint32_t Recipe::add_free(uint64_t address, std::span<const uint32_t> after) {
 
 // Nothing may fail after the driver has added the node: the node can't be taken out.
 uint32_t Recipe::add_memory(CUgraphNodeParams& params, NodeWork work, std::span<const uint32_t> after) {
-    std::vector<CUgraphNode> before;
-    for (const uint32_t number : after) before.push_back(nodes_[number].native);
+    const std::vector<CUgraphNode> before = natives_of(after);
     Node node{std::move(work), nullptr, {after.begin(), after.end()}, "", nullptr};
-    if (nodes_.size() == nodes_.capacity()) nodes_.reserve(2 * nodes_.size() + 8);
+    if (tree_.nodes.size() == tree_.nodes.capacity()) tree_.nodes.reserve(2 * tree_.nodes.size() + 8);
     // For an allocation the driver looks for room at once.
     const uint64_t bytes = params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? params.alloc.bytesize : 0;
     context_->check_allocation(
         context_->table().cuGraphAddNode(&node.native, graph_, before.data(), before.size(), &params),
         "cuGraphAddNode", {Context::Wanted::Where::device, bytes, "a template's node"});
-    fixed_ = true;
-    nodes_.push_back(std::move(node));
-    return static_cast<uint32_t>(nodes_.size() - 1);
+    traits_.fixed = true;
+    tree_.nodes.push_back(std::move(node));
+    return static_cast<uint32_t>(tree_.nodes.size() - 1);
 }
 
 // The node that allocates at the address. A recording's nodes of other libraries are unknown until this searches them.
 uint32_t Recipe::allocation_at(uint64_t address) {
     const auto known = [&] {
-        const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+        const auto found = std::find_if(tree_.nodes.begin(), tree_.nodes.end(), [&](const Node& node) {
             return allocation_of(node) && allocation_of(node)->address == address;
         });
-        return found == nodes_.end() ? kNone : static_cast<uint32_t>(found - nodes_.begin());
+        return found == tree_.nodes.end() ? kNone : static_cast<uint32_t>(found - tree_.nodes.begin());
     };
     if (const uint32_t number = known(); number != kNone) return number;
     for (const CUgraphNode native : native_nodes(*context_, graph_)) see_unlabelled(native);
@@ -90,8 +89,8 @@ uint32_t Recipe::allocation_at(uint64_t address) {
 }
 
 uint32_t Recipe::free_of(uint64_t address) const noexcept {
-    for (uint32_t i = 0; i < nodes_.size(); ++i)
-        if (const auto* free = std::get_if<FreeNode>(&nodes_[i].work); free && free->address == address) return i;
+    for (uint32_t i = 0; i < tree_.nodes.size(); ++i)
+        if (const auto* free = std::get_if<FreeNode>(&tree_.nodes[i].work); free && free->address == address) return i;
     return kNone;
 }
 
@@ -100,11 +99,11 @@ uint32_t Recipe::free_of(uint64_t address) const noexcept {
 bool Recipe::is_behind(uint32_t number, std::span<const uint32_t> after) const {
     std::set<CUgraphNode> met;
     std::vector<CUgraphNode> open;
-    for (const uint32_t each : after) open.push_back(nodes_[each].native);
+    for (const uint32_t each : after) open.push_back(tree_.nodes[each].native);
     while (!open.empty()) {
         const CUgraphNode native = open.back();
         open.pop_back();
-        if (native == nodes_[number].native) return true;
+        if (native == tree_.nodes[number].native) return true;
         if (!met.insert(native).second) continue;
         const auto before = native_dependencies(*context_, native);
         if (!before) return true;
@@ -132,13 +131,13 @@ void Recipe::forget_memory(const Node& node) noexcept {
 }
 
 void Recipe::check_frees() {
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-        const AllocationNode* allocation = allocation_of(nodes_[i]);
+    for (uint32_t i = 0; i < tree_.nodes.size(); ++i) {
+        const AllocationNode* allocation = allocation_of(tree_.nodes[i]);
         if (!allocation || free_of(allocation->address) != kNone) continue;
         if (!allocation->recorded)
-            fail(GPO_INVALID_STATE, describe_node(nodes_[i], i), ", allocates ", allocation->bytes, " bytes at ",
+            fail(GPO_INVALID_STATE, describe_node(tree_.nodes[i], i), ", allocates ", allocation->bytes, " bytes at ",
                  hex(allocation->address), " that no node frees: call gpo_template_add_free");
-        leaves_memory_ = true;
+        traits_.leaves_memory = true;
     }
 }
 

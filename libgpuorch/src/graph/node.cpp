@@ -410,4 +410,35 @@ CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, cons
     return CUDA_SUCCESS;   // nodes of other kinds can't be changed
 }
 
+uint32_t node_called(std::span<const Node> nodes, std::string_view label) {
+    std::optional<uint32_t> found;
+    label = Runtime::cut_label(label);
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+        if (label != nodes[i].label) continue;
+        if (found)
+            fail(GPO_INVALID_ARGUMENT, "several nodes are called `", label, "`: nodes ", *found + 1, " and ", i + 1);
+        found = i;
+    }
+    if (!found || label.empty()) fail(GPO_NOT_FOUND, "no node is called `", label, "`");
+    return *found;
+}
+
+uint32_t checked_node(std::span<const Node> nodes, uint32_t number, const char* what) {
+    if (number == 0 || number > nodes.size())
+        fail(GPO_INVALID_ARGUMENT, what, " is ", number, ": the template has ", nodes.size(), " nodes");
+    return number - 1;
+}
+
+std::vector<uint32_t> checked_nodes(std::span<const Node> nodes, std::span<const uint32_t> after) {
+    std::vector<uint32_t> out;
+    out.reserve(after.size());
+    for (const uint32_t node : after) {
+        const uint32_t number = checked_node(nodes, node, "a node of after");
+        if (std::find(out.begin(), out.end(), number) != out.end())
+            fail(GPO_INVALID_ARGUMENT, "node ", node, " is named twice in after");
+        out.push_back(number);
+    }
+    return out;
+}
+
 }  // namespace gpo

@@ -19,7 +19,7 @@ void make_room(std::vector<T>& in) {
 class Recipe::Places {
 public:
     Places(const Recipe& child, uint32_t first)
-        : child_(child), first_(first), begins_(begins_of(child.nodes(), child.sections().size())) {}
+        : child_(child), first_(first), begins_(begins_of(child.nodes(), child.tree().sections.size())) {}
     uint32_t section_of(uint32_t number) const noexcept { return child_.nodes()[number].section; }
     uint32_t of(uint32_t number) const noexcept {
         const uint32_t section = section_of(number);
@@ -34,9 +34,7 @@ private:
 
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
     : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
-    if (!before) return;
-    // Only the names and their numbers stay: the new recording defines the parameters.
-    for (const Parameter& parameter : before->parameters_) named(parameter.name);
+    if (before) parameters_ = ParameterTable::names_of(before->parameters_);
 }
 
 Recipe::Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body)
@@ -48,7 +46,7 @@ Recipe::~Recipe() {
         std::lock_guard lock(scope_->building);
         scope_->gone = true;
     }
-    for (const Node& node : nodes_) forget_memory(node);
+    for (const Node& node : tree_.nodes) forget_memory(node);
     if (!graph_ || !owned_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuGraphDestroy(graph_);
@@ -64,9 +62,9 @@ void Recipe::make_graph() {
         CUgraph made = nullptr;
         context_->check(context_->table().cuGraphCreate(&made, 0), "cuGraphCreate");
         try {
-            add_recorded(*context_, nodes_, 0, made);
+            add_recorded(*context_, tree_.nodes, 0, made);
         } catch (...) {
-            for (Node& node : nodes_) {
+            for (Node& node : tree_.nodes) {
                 node.native = nullptr;
                 node.attributes_due = false;
             }
@@ -76,14 +74,14 @@ void Recipe::make_graph() {
         graph_ = made;
         owned_ = true;
     } else {
-        add_recorded(*context_, nodes_, placed_, graph_);
+        add_recorded(*context_, tree_.nodes, placed_, graph_);
     }
     made_.store(true, std::memory_order_release);
 }
 
 void Recipe::read_made(GraphRecording& recording) {
     for (Node& node : recording.direct_nodes(direct_)) {
-        nodes_.push_back(std::move(node));
+        tree_.nodes.push_back(std::move(node));
         ++direct_;
     }
     place_direct(recording);
@@ -95,27 +93,27 @@ void Recipe::read_made(GraphRecording& recording) {
 
 // Nodes of a direct recording get native nodes in their order.
 void Recipe::place_direct(const GraphRecording& recording) {
-    while (placed_ < direct_ && recording.place(static_cast<uint32_t>(placed_), nodes_[placed_])) ++placed_;
+    while (placed_ < direct_ && recording.place(static_cast<uint32_t>(placed_), tree_.nodes[placed_])) ++placed_;
 }
 
 void Recipe::borrow(const GraphRecording::Addition& addition) noexcept {
     graph_ = addition.graph();
     lost_ = addition.lost();
     for (; placed_ < direct_; ++placed_) {
-        nodes_[placed_].native = addition.nodes()[placed_].native;
-        nodes_[placed_].attributes_due = false;
+        tree_.nodes[placed_].native = addition.nodes()[placed_].native;
+        tree_.nodes[placed_].attributes_due = false;
     }
 }
 
 void Recipe::tell(GraphRecording::Addition& addition) {
     if (!addition.direct()) return;
     try {
-        addition.note({nodes_.begin() + static_cast<ptrdiff_t>(direct_), nodes_.end()});
+        addition.note({tree_.nodes.begin() + static_cast<ptrdiff_t>(direct_), tree_.nodes.end()});
     } catch (...) {
         remove_from(static_cast<uint32_t>(direct_));
         throw;
     }
-    direct_ = placed_ = nodes_.size();
+    direct_ = placed_ = tree_.nodes.size();
 }
 
 void Recipe::own(CUgraph graph, GraphRecording& recording) {
@@ -131,20 +129,22 @@ void Recipe::own(CUgraph graph, GraphRecording& recording) {
 void Recipe::own_direct(GraphRecording& recording) {
     place_direct(recording);
     std::vector<Node> nodes = recording.take_direct_nodes(direct_);
-    if (nodes_.empty()) nodes_.swap(nodes);
-    else nodes_.insert(nodes_.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
-    for (Node& node : nodes_)
+    if (tree_.nodes.empty()) tree_.nodes.swap(nodes);
+    else
+        tree_.nodes.insert(tree_.nodes.end(), std::make_move_iterator(nodes.begin()),
+                           std::make_move_iterator(nodes.end()));
+    for (Node& node : tree_.nodes)
         if (!*node.label) node.label = native_label(*context_, node.work);
 }
 
 void Recipe::see_unlabelled(CUgraphNode native) {
-    Node& node = nodes_[see(native, "", nullptr)];
+    Node& node = tree_.nodes[see(native, "", nullptr)];
     if (!*node.label) node.label = native_label(*context_, node.work);
 }
 
 // If the driver can't report the edges to a node, `order_known` is false, and only the driver's graph has these edges.
 void Recipe::read_dependencies() {
-    for (Node& node : nodes_) {
+    for (Node& node : tree_.nodes) {
         const auto before = native_dependencies(*context_, node.native);
         node.order_known = before.has_value();
         if (!before) continue;
@@ -155,8 +155,8 @@ void Recipe::read_dependencies() {
 }
 
 uint32_t Recipe::find(CUgraphNode native) const noexcept {
-    for (size_t i = nodes_.size(); i-- > 0;)   // as a rule a recent node
-        if (nodes_[i].native == native) return static_cast<uint32_t>(i);
+    for (size_t i = tree_.nodes.size(); i-- > 0;)   // as a rule a recent node
+        if (tree_.nodes[i].native == native) return static_cast<uint32_t>(i);
     return kNone;
 }
 
@@ -167,68 +167,43 @@ uint32_t Recipe::see(CUgraphNode native, const char* label, Ref<const Counted> o
         read_node(*context_, native, dynamic_cast<const Kernel*>(owner.get())), native, {}, label, std::move(owner)};
     node.attributes = attributes;
     put(std::move(node));
-    return static_cast<uint32_t>(nodes_.size() - 1);
+    return static_cast<uint32_t>(tree_.nodes.size() - 1);
 }
 
 void Recipe::put(Node node) {
-    nodes_.push_back(std::move(node));
-    if (!is_memory(nodes_.back().work)) return;
-    fixed_ = true;
-    know_memory(nodes_.back());
-}
-
-uint32_t Recipe::find(std::string_view label) const {
-    uint32_t found = kNone;
-    label = Runtime::cut_label(label);
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-        if (label != nodes_[i].label) continue;
-        if (found != kNone)
-            fail(GPO_INVALID_ARGUMENT, "several nodes are called `", label, "`: nodes ", found + 1, " and ", i + 1);
-        found = i;
-    }
-    if (found == kNone || label.empty()) fail(GPO_NOT_FOUND, "no node is called `", label, "`");
-    return found;
-}
-
-uint32_t Recipe::checked(uint32_t number, const char* what) const {
-    if (number == 0 || number > nodes_.size())
-        fail(GPO_INVALID_ARGUMENT, what, " is ", number, ": the template has ", nodes_.size(), " nodes");
-    return number - 1;
-}
-
-std::vector<uint32_t> Recipe::numbers_of(std::span<const uint32_t> nodes) const {
-    std::vector<uint32_t> out;
-    out.reserve(nodes.size());
-    for (const uint32_t node : nodes) {
-        const uint32_t number = checked(node, "a node of after");
-        if (std::find(out.begin(), out.end(), number) != out.end())
-            fail(GPO_INVALID_ARGUMENT, "node ", node, " is named twice in after");
-        out.push_back(number);
-    }
-    return out;
+    tree_.nodes.push_back(std::move(node));
+    if (!is_memory(tree_.nodes.back().work)) return;
+    traits_.fixed = true;
+    know_memory(tree_.nodes.back());
 }
 
 // --- adding: all or nothing ---
 
+std::vector<CUgraphNode> Recipe::natives_of(std::span<const uint32_t> numbers) const {
+    std::vector<CUgraphNode> out;
+    for (const uint32_t number : numbers) out.push_back(tree_.nodes[number].native);
+    return out;
+}
+
 void Recipe::take_out(CUgraphNode native) noexcept {
-    strays_ |= context_->table().cuGraphDestroyNode(native) != CUDA_SUCCESS;
+    traits_.strays |= context_->table().cuGraphDestroyNode(native) != CUDA_SUCCESS;
 }
 
 void Recipe::take_strays_out() {
-    if (!strays_) return;
-    if (fixed_)
+    if (!traits_.strays) return;
+    if (traits_.fixed)
         fail(GPO_INVALID_STATE, "a node couldn't be added for want of memory, and the driver takes no node out of a ",
              "graph that allocates: clear the template, or record it anew");
     for (const CUgraphNode native : native_nodes(*context_, graph_))
         if (find(native) == kNone) context_->check(context_->table().cuGraphDestroyNode(native), "cuGraphDestroyNode");
-    strays_ = false;
+    traits_.strays = false;
 }
 
-uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> owner,
-                     std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after) {
+uint32_t Recipe::add_native(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                            std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after) {
     try {
         const uint32_t number = see(native, label, std::move(owner), attributes);
-        nodes_[number].after = std::move(after);
+        tree_.nodes[number].after = std::move(after);
         return number;
     } catch (...) {
         take_out(native);
@@ -240,26 +215,26 @@ uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Coun
                           std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after) {
     const NodeWork work = read_node(*context_, scratch, dynamic_cast<const Kernel*>(owner.get()));
     const uint32_t number = add_copy(work, scratch, after);
-    nodes_[number].label = label;
-    nodes_[number].owner = std::move(owner);
-    nodes_[number].attributes = attributes;
+    tree_.nodes[number].label = label;
+    tree_.nodes[number].owner = std::move(owner);
+    tree_.nodes[number].attributes = attributes;
     return number;
 }
 
 uint32_t Recipe::add_child(Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
                            const char* prefix) {
     child.make_graph();
-    TreeCopy copy({child.nodes_, child.sections_, child.bound_});
-    for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
-        if (const std::string why = why_not_copied(child.nodes_[i]); !why.empty())
+    TreeCopy copy(child.tree_);
+    for (uint32_t i = 0; i < child.tree_.nodes.size(); ++i) {
+        if (const std::string why = why_not_copied(child.tree_.nodes[i]); !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(copy.tree, i), ", can't be copied: ", why);
-        if (const std::string why = body_ ? why_not_in_body(child.nodes_[i].work) : std::string(); !why.empty())
+        if (const std::string why = body_ ? why_not_in_body(child.tree_.nodes[i].work) : std::string(); !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(copy.tree, i), ", can't be in a body: ", why);
     }
-    const auto first = static_cast<uint32_t>(nodes_.size());
+    const auto first = static_cast<uint32_t>(tree_.nodes.size());
     const uint32_t loops = scope_->loops;
-    const size_t children = scope_->children.size(), kept = kept_.size(), parameters = parameters_.size(),
-                 values = values_.size();
+    const size_t children = scope_->children.size(), kept = kept_.size();
+    const ParameterTable::Size parameters = parameters_.extent();
     try {
         keep(std::move(memory));
         for (const Ref<const Counted>& used : child.kept_) keep(used);
@@ -276,8 +251,7 @@ uint32_t Recipe::add_child(Recipe& child, Ref<const Counted> memory, std::span<c
         scope_->children.erase(scope_->children.begin() + static_cast<ptrdiff_t>(children), scope_->children.end());
         scope_->loops = loops;
         kept_.erase(kept_.begin() + static_cast<ptrdiff_t>(kept), kept_.end());
-        forget_names_from(parameters);
-        values_.resize(values);
+        parameters_.cut(parameters);
         throw;
     }
 }
@@ -288,8 +262,7 @@ void Recipe::keep(Ref<const Counted> used) {
 
 // All or nothing: after a failure the nodes that were added are taken out.
 void Recipe::add_anew(TreeCopy& copy, std::span<const uint32_t> after) {
-    std::vector<CUgraphNode> behind;
-    for (const uint32_t number : after) behind.push_back(nodes_[number].native);
+    const std::vector<CUgraphNode> behind = natives_of(after);
     try {
         copy.add_to(*context_, graph_, behind);
     } catch (...) {
@@ -307,18 +280,18 @@ void Recipe::take_out(const TreeCopy& copy) noexcept {
 // can't fail.
 std::vector<Ref<Recipe>> Recipe::room_for(const Recipe& child, TreeCopy& copy, std::span<const uint32_t> after) {
     std::vector<Ref<Recipe>> out{Ref<Recipe>(this)};
-    while (out.size() < child.sections_.size()) out.push_back(make<Recipe>(context_, scope_, nullptr));
+    while (out.size() < child.tree_.sections.size()) out.push_back(make<Recipe>(context_, scope_, nullptr));
     std::vector<size_t> nodes(out.size()), bodies(out.size());
     for (Node& node : copy.tree.nodes) {
         ++nodes[node.section];
         if (!node.section && node.after.empty()) node.after.reserve(after.size());
     }
-    for (size_t i = 1; i < out.size(); ++i) ++bodies[child.nodes_[child.sections_[i].node].section];
+    for (size_t i = 1; i < out.size(); ++i) ++bodies[child.tree_.nodes[child.tree_.sections[i].node].section];
     for (size_t i = 0; i < out.size(); ++i) {
-        out[i]->nodes_.reserve(out[i]->nodes_.size() + nodes[i]);
+        out[i]->tree_.nodes.reserve(out[i]->tree_.nodes.size() + nodes[i]);
         out[i]->bodies_.reserve(out[i]->bodies_.size() + bodies[i]);
     }
-    scope_->bindings.reserve(scope_->bindings.size() + child.bound_.size());
+    scope_->bindings.reserve(scope_->bindings.size() + child.tree_.bound.size());
     scope_->children.reserve(scope_->children.size() + child.scope_->children.size() + 1);
     return out;
 }
@@ -328,22 +301,22 @@ void Recipe::put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const R
                           const Places& places, std::span<const uint32_t> after) noexcept {
     const auto in = [&](uint32_t number) { return recipes[places.section_of(number)].get(); };
     for (size_t i = 1; i < recipes.size(); ++i) {
-        const NodeTree::Section& section = child.sections_[i];
+        const NodeTree::Section& section = child.tree_.sections[i];
         recipes[i]->graph_ = copy.graphs[i];
         recipes[i]->lost_ = lost_;
         in(section.node)->bodies_.push_back({places.of(section.node), section.index, recipes[i], true});
     }
-    for (const NodeTree::Bound& bound : child.bound_)
+    for (const NodeTree::Bound& bound : child.tree_.bound)
         scope_->bindings.push_back({in(bound.kernel), places.of(bound.kernel), bound.argument, in(bound.conditional),
                                     places.of(bound.conditional)});
-    for (uint32_t i = 0; i < child.nodes_.size(); ++i) {
+    for (uint32_t i = 0; i < child.tree_.nodes.size(); ++i) {
         Node& node = copy.tree.nodes[i];
         if (auto* conditional = std::get_if<ConditionalNode>(&node.work)) conditional->loop += scope_->loops;
         if (!node.section && node.after.empty()) node.after.assign(after.begin(), after.end());
         else
             for (uint32_t& before : node.after) before = places.of(before);
         node.section = 0;
-        in(i)->nodes_.push_back(std::move(node));
+        in(i)->tree_.nodes.push_back(std::move(node));
     }
     scope_->know_decisions_of(*child.scope_);
     for (const Scope::Child& inner : child.scope_->children)
@@ -354,30 +327,29 @@ void Recipe::put_nodes_of(const Recipe& child, TreeCopy& copy, std::span<const R
 
 // Nodes that no other comes after.
 std::vector<uint32_t> Recipe::ends() const {
-    std::vector<bool> followed(nodes_.size());
-    for (const Node& node : nodes_)
+    std::vector<bool> followed(tree_.nodes.size());
+    for (const Node& node : tree_.nodes)
         for (const uint32_t before : node.after) followed[before] = true;
     std::vector<uint32_t> out;
     for (uint32_t i = 0; i < followed.size(); ++i)
-        if (!followed[i] && !nodes_[i].section) out.push_back(i);
+        if (!followed[i] && !tree_.nodes[i].section) out.push_back(i);
     return out;
 }
 
 uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after) {
-    std::vector<CUgraphNode> before;
-    for (const uint32_t number : after) before.push_back(nodes_[number].native);
+    const std::vector<CUgraphNode> before = natives_of(after);
     if (const std::string why = body_ ? why_not_in_body(work) : std::string(); !why.empty())
         fail(GPO_NOT_SUPPORTED, why);
     Node node{work, nullptr, {after.begin(), after.end()}, "", nullptr};
-    make_room(nodes_);
+    make_room(tree_.nodes);
     node.native = copy_node(*context_, work, graph_, before);
     CUresult result = copy_attributes(*context_, work, original, node.native);
-    if (result != CUDA_SUCCESS && fixed_)   // the node stays: one more try
+    if (result != CUDA_SUCCESS && traits_.fixed)   // the node stays: one more try
         result = copy_attributes(*context_, work, original, node.native);
     if (result != CUDA_SUCCESS) take_out(node.native);
     context_->check(result, "cuGraphKernelNodeCopyAttributes");
-    nodes_.push_back(std::move(node));
-    return static_cast<uint32_t>(nodes_.size() - 1);
+    tree_.nodes.push_back(std::move(node));
+    return static_cast<uint32_t>(tree_.nodes.size() - 1);
 }
 
 // --- parameters ---
@@ -393,68 +365,14 @@ void Recipe::add_child_parameters(const Recipe& child, std::span<const Ref<Recip
         }
 }
 
-Parameter& Recipe::named(std::string_view name) {
-    if (const auto known = numbers_.find(name); known != numbers_.end()) return parameters_[known->second];
-    Parameter made;
-    made.name = name;
-    parameters_.reserve(parameters_.size() + 1);
-    numbers_.emplace(name, static_cast<uint32_t>(parameters_.size()));
-    return parameters_.emplace_back(std::move(made));
-}
-
-// Forgets the parameters from `number` on, which have no fields.
-void Recipe::forget_names_from(size_t number) noexcept {
-    std::erase_if(numbers_, [&](const auto& known) { return known.second >= number; });
-    parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(number), parameters_.end());
-}
-
 void Recipe::add_parameter(std::string_view name, const NodeField& field) {
-    constexpr size_t kLongest = 63;
-    if (name.empty() || name.size() > kLongest)
-        fail(GPO_INVALID_ARGUMENT, "a parameter's name has 1 to ", kLongest, " bytes");
-    const Node& node = nodes_[field.node];
-    const uint32_t bytes = size_of_field(node, field);
-    Values value(bytes);
-    read_field(node.work, field, value.data());
-    NamedField added = named_field(*context_, node, field);
-    Parameter& parameter = named(name);
-    if (parameter.bytes && parameter.bytes != bytes)
-        fail(GPO_INVALID_ARGUMENT, "parameter `", name, "` has ", parameter.bytes, " bytes, and ", bytes, " in ",
-             describe_node(node, field.node));
-    parameter.fields.reserve(parameter.fields.size() + 1);
-    if (parameter.bytes) {
-        added.differs = std::memcmp(values_.data() + parameter.offset, value.data(), bytes) != 0;
-    } else {
-        constexpr size_t kAlignment = 8;
-        const size_t offset = (values_.size() + kAlignment - 1) / kAlignment * kAlignment;
-        values_.resize(offset + bytes);
-        std::memcpy(values_.data() + offset, value.data(), bytes);
-        parameter.offset = offset;
-        parameter.bytes = bytes;
-    }
-    parameter.fields.push_back(std::move(added));
+    parameters_.add(*context_, name, tree_.nodes[field.node], field);
 }
 
 void Recipe::check_setting(uint32_t number, const void* value, uint64_t bytes) const {
-    if (number >= parameters_.size() || !parameters_[number].bytes || parameters_[number].hidden)
-        fail(GPO_NOT_FOUND, "there is no parameter with the number ", number);
-    const Parameter& parameter = parameters_[number];
-    if (!value) fail(GPO_INVALID_ARGUMENT, "the value of parameter `", parameter.name, "` is NULL");
-    if (bytes != parameter.bytes)
-        fail(GPO_INVALID_ARGUMENT, "parameter `", parameter.name, "` has ", parameter.bytes, " bytes, ", bytes,
-             " were given");
+    const Parameter& parameter = parameters_.settable(number, value, bytes);
     for (const NamedField& field : parameter.fields)
-        check_value(*context_, limits_, nodes_[field.node], field, parameter.name, value);
-}
-
-uint32_t Recipe::parameter(std::string_view name) const {
-    const auto found = numbers_.find(name);
-    if (found != numbers_.end() && parameters_[found->second].bytes && !parameters_[found->second].hidden)
-        return found->second;
-    std::string known;
-    for (const Parameter& parameter : parameters_)
-        if (parameter.bytes && !parameter.hidden) known += text(known.empty() ? "" : ", ", "`", parameter.name, "`");
-    fail(GPO_NOT_FOUND, "there is no parameter `", name, "`; there ", known.empty() ? "are none" : "are ", known);
+        check_value(*context_, limits_, tree_.nodes[field.node], field, parameter.name, value);
 }
 
 // --- conditional nodes ---
@@ -468,19 +386,18 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
     ConditionalNode node{type, 0, bodies, condition, type == CU_GRAPH_COND_TYPE_WHILE ? scope_->loops : 0};
     context_->check(create(&node.handle, graph_, context_->native(), condition.initial, CU_GRAPH_COND_ASSIGN_DEFAULT),
                     "cuGraphConditionalHandleCreate");
-    const auto first = static_cast<uint32_t>(nodes_.size());
+    const auto first = static_cast<uint32_t>(tree_.nodes.size());
     try {
         std::vector<uint32_t> behind(after.begin(), after.end());
         const bool loop = type == CU_GRAPH_COND_TYPE_WHILE;
         if (has_decision(condition, type))
             behind = {add_decision(node, kNone, *this, loop ? Decision::before_loop : Decision::once, after)};
-        std::vector<CUgraphNode> before;
-        for (const uint32_t number : behind) before.push_back(nodes_[number].native);
+        const std::vector<CUgraphNode> before = natives_of(behind);
         std::vector<CUgraph> graphs;
-        make_room(nodes_);
+        make_room(tree_.nodes);
         Node entry{node, gpo::add_conditional(*context_, node, graph_, before, graphs), std::move(behind), "", nullptr};
-        nodes_.push_back(std::move(entry));
-        const auto number = static_cast<uint32_t>(nodes_.size() - 1);
+        tree_.nodes.push_back(std::move(entry));
+        const auto number = static_cast<uint32_t>(tree_.nodes.size() - 1);
         for (Scope::Binding& binding : scope_->bindings)
             if (binding.conditional_in == this && binding.conditional == kNone) binding.conditional = number;
         for (uint32_t i = 0; i < bodies; ++i) {
@@ -503,9 +420,9 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
     const Ref<Kernel> kernel = scope_->decide(*context_);
     scope_->bindings.reserve(scope_->bindings.size() + 1);
     const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);
-    nodes_[made].label = kernel->label();
-    nodes_[made].owner = Ref<const Counted>(kernel.get());
-    nodes_[made].attributes = LaunchAttributes{};
+    tree_.nodes[made].label = kernel->label();
+    tree_.nodes[made].owner = Ref<const Counted>(kernel.get());
+    tree_.nodes[made].attributes = LaunchAttributes{};
     scope_->bindings.push_back({this, made, kDecisionHandle, &in, number});
     if (when == Decision::once) return made;
     try {
@@ -521,19 +438,18 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
 void Recipe::add_count(uint32_t kernel, uint32_t loop) {
     const std::string name = text('\0', "loop ", loop);   // users' names never begin with a NUL
     add_parameter(name, {kernel, GPO_PARAMETER_ARGUMENT, kDecisionState});
-    named(name).hidden = true;
-    named(name).loop = loop;
+    parameters_.hide(name, loop);
 }
 
 void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional) {
-    const auto* work = std::get_if<KernelNode>(&nodes_[kernel].work);
-    const auto* decided = std::get_if<ConditionalNode>(&conditional_in.nodes_[conditional].work);
+    const auto* work = std::get_if<KernelNode>(&tree_.nodes[kernel].work);
+    const auto* decided = std::get_if<ConditionalNode>(&conditional_in.tree_.nodes[conditional].work);
     if (!decided || decided->condition.comparison != GPO_COMPARE_KERNEL)
-        fail(GPO_INVALID_ARGUMENT, describe_node(conditional_in.nodes_[conditional], conditional),
+        fail(GPO_INVALID_ARGUMENT, describe_node(conditional_in.tree_.nodes[conditional], conditional),
              ", is no conditional node that a kernel decides");
     if (!work || !work->arguments_known() || argument >= work->arguments() ||
         work->argument_bytes(argument) != sizeof(CUgraphConditionalHandle))
-        fail(GPO_INVALID_ARGUMENT, describe_node(nodes_[kernel], kernel), ", has no argument ", argument,
+        fail(GPO_INVALID_ARGUMENT, describe_node(tree_.nodes[kernel], kernel), ", has no argument ", argument,
              " of 8 bytes");
     scope_->bindings.reserve(scope_->bindings.size() + 1);
     set_handle(kernel, argument, decided->handle);
@@ -541,17 +457,17 @@ void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_
 }
 
 void Recipe::set_handle(uint32_t kernel, uint32_t argument, CUgraphConditionalHandle handle) {
-    KernelNode changed = std::get<KernelNode>(nodes_[kernel].work);
+    KernelNode changed = std::get<KernelNode>(tree_.nodes[kernel].work);
     std::memcpy(changed.argument(argument), &handle, sizeof handle);
-    context_->check(context_->table().cuGraphKernelNodeSetParams(nodes_[kernel].native, &changed.params()),
+    context_->check(context_->table().cuGraphKernelNodeSetParams(tree_.nodes[kernel].native, &changed.params()),
                     "cuGraphKernelNodeSetParams");
-    nodes_[kernel].work = std::move(changed);
+    tree_.nodes[kernel].work = std::move(changed);
 }
 
 void Recipe::remove_from(uint32_t number) noexcept {
-    while (nodes_.size() > number) {
-        const auto last = static_cast<uint32_t>(nodes_.size() - 1);
-        unused_handles_ |= std::get_if<ConditionalNode>(&nodes_[last].work) != nullptr;
+    while (tree_.nodes.size() > number) {
+        const auto last = static_cast<uint32_t>(tree_.nodes.size() - 1);
+        unused_handles_ |= std::get_if<ConditionalNode>(&tree_.nodes[last].work) != nullptr;
         for (const Body& body : bodies_)
             if (body.node == last) body.recipe->abandon();
         std::erase_if(bodies_, [&](const Body& body) { return body.node == last; });
@@ -559,13 +475,10 @@ void Recipe::remove_from(uint32_t number) noexcept {
             return (binding.kernel_in == this && binding.kernel == last) ||
                    (binding.conditional_in == this && (binding.conditional == last || binding.conditional == kNone));
         });
-        for (Parameter& parameter : parameters_) {
-            std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
-            if (parameter.fields.empty()) parameter.forget();
-        }
-        forget_memory(nodes_.back());
-        take_out(nodes_.back().native);
-        nodes_.pop_back();
+        parameters_.forget_node(last);
+        forget_memory(tree_.nodes.back());
+        take_out(tree_.nodes.back().native);
+        tree_.nodes.pop_back();
     }
 }
 
@@ -582,7 +495,7 @@ void Recipe::abandon() noexcept {
 
 void Recipe::take_over(Recipe& recorded) {
     std::vector<Recipe*> recipes;
-    TreeCopy copy(recorded.tree(recipes));
+    TreeCopy copy(recorded.whole_tree(recipes));
     for (uint32_t i = 0; i < copy.tree.nodes.size(); ++i) {
         if (const std::string why = why_not_in_body(copy.tree.nodes[i].work); !why.empty())
             fail(GPO_CAPTURE_REFUSED, describe_node(copy.tree, i), ", can't be in a body: ", why);
@@ -614,19 +527,17 @@ void Recipe::take_over(Recipe& recorded) {
     }
     for (size_t i = 0; i < recipes.size(); ++i) {
         Recipe& recipe = *recipes[i];
-        for (size_t node = 0; node < recipe.nodes_.size(); ++node) {
-            recipe.nodes_[node].native = copy.tree.nodes[begins[i] + node].native;
-            recipe.nodes_[node].work = std::move(copy.tree.nodes[begins[i] + node].work);
+        for (size_t node = 0; node < recipe.tree_.nodes.size(); ++node) {
+            recipe.tree_.nodes[node].native = copy.tree.nodes[begins[i] + node].native;
+            recipe.tree_.nodes[node].work = std::move(copy.tree.nodes[begins[i] + node].work);
         }
         if (i == 0) continue;
         recipe.graph_ = copy.graphs[i];
-        recipe.strays_ = recipe.unused_handles_ = false;
+        recipe.traits_.strays = recipe.unused_handles_ = false;
         recipe.lost_ = nullptr;
     }
-    nodes_.swap(recorded.nodes_);
-    parameters_.swap(recorded.parameters_);
-    values_.swap(recorded.values_);
-    numbers_.swap(recorded.numbers_);
+    tree_.nodes.swap(recorded.tree_.nodes);
+    std::swap(parameters_, recorded.parameters_);
     bodies_.swap(recorded.bodies_);
     for (const Ref<const Counted>& used : recorded.kept_) keep(used);
     for (Scope::Binding& binding : scope_->bindings) {
@@ -640,47 +551,41 @@ void Recipe::take_over(Recipe& recorded) {
 // --- sealing ---
 
 void Recipe::seal() {
-    if (sealed_) return;
+    if (traits_.sealed) return;
     check_frees();
     close_loops();
     std::vector<Recipe*> recipes;
     NodeTree whole;
-    if (!bodies_.empty()) whole = tree(recipes);
-    std::vector<Parameter> parameters = parameters_;
-    auto numbers = numbers_;
+    if (!bodies_.empty()) whole = whole_tree(recipes);
+    ParameterTable parameters = parameters_;
     const auto exchange = [&]() noexcept {
-        if (bodies_.empty()) return;
-        nodes_.swap(whole.nodes);
-        sections_.swap(whole.sections);
-        bound_.swap(whole.bound);
+        if (!bodies_.empty()) std::swap(tree_, whole);
     };
     const std::vector<uint32_t> begins = begins_of(whole.nodes, whole.sections.size());
     exchange();
     try {
         for (size_t i = 1; i < recipes.size(); ++i) take_in(*recipes[i], begins[i]);
         leave_unused_handles();
-        recorded_events_ = events_of(false);
-        awaited_events_ = events_of(true);
+        events_ = {events_of(false), events_of(true)};
     } catch (...) {
         exchange();
-        parameters_.swap(parameters);
-        numbers_.swap(numbers);
+        std::swap(parameters_, parameters);
         throw;
     }
-    copyable_ = true;
-    for (const Node& node : nodes_) {
+    traits_.copyable = true;
+    for (const Node& node : tree_.nodes) {
         const auto* other = std::get_if<OtherNode>(&node.work);
-        single_ |= std::get_if<ConditionalNode>(&node.work) != nullptr || is_memory(node.work) ||
+        traits_.single |= std::get_if<ConditionalNode>(&node.work) != nullptr || is_memory(node.work) ||
                    (other && other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
-        copyable_ &= why_not_copied(node).empty();
+        traits_.copyable &= why_not_copied(node).empty();
     }
     bodies_.clear();
-    scope_->sealed = sealed_ = true;
+    scope_->sealed = traits_.sealed = true;
 }
 
 EventList Recipe::events_of(bool wait) const {
     EventList out;
-    for (const Node& node : nodes_) {
+    for (const Node& node : tree_.nodes) {
         const auto* event = std::get_if<EventWork>(&node.work);
         // Nodes refer to const objects, but a launch makes the event's newest recording.
         auto* ours = const_cast<Event*>(dynamic_cast<const Event*>(node.owner.get()));
@@ -696,14 +601,14 @@ void Recipe::close_loops() {
     take_strays_out();
     for (Body& body : bodies_) {
         body.recipe->close_loops();
-        const auto& conditional = std::get<ConditionalNode>(nodes_[body.node].work);
+        const auto& conditional = std::get<ConditionalNode>(tree_.nodes[body.node].work);
         if (conditional.type != CU_GRAPH_COND_TYPE_WHILE || body.closed) continue;
         body.recipe->add_decision(conditional, body.node, *this, Decision::end_of_body, body.recipe->ends());
         body.closed = true;
     }
 }
 
-NodeTree Recipe::tree(std::vector<Recipe*>& recipes) {
+NodeTree Recipe::whole_tree(std::vector<Recipe*>& recipes) {
     NodeTree out;
     gather(out, recipes);
     const std::vector<uint32_t> begins = begins_of(out.nodes, recipes.size());
@@ -721,7 +626,7 @@ NodeTree Recipe::tree(std::vector<Recipe*>& recipes) {
 void Recipe::gather(NodeTree& tree, std::vector<Recipe*>& recipes) {
     const auto section = static_cast<uint32_t>(recipes.size()), offset = static_cast<uint32_t>(tree.nodes.size());
     recipes.push_back(this);
-    for (const Node& each : nodes_) {
+    for (const Node& each : tree_.nodes) {
         Node& node = tree.nodes.emplace_back(each);
         node.section = section;
         for (uint32_t& before : node.after) before += offset;
@@ -738,8 +643,7 @@ void Recipe::take_in(const Recipe& body, uint32_t offset) {
     for (const Parameter& parameter : body.parameters_)
         for (const NodeField& field : parameter.fields) {
             add_parameter(parameter.name, {offset + field.node, field.what, field.index});
-            named(parameter.name).hidden = parameter.hidden;
-            named(parameter.name).loop = parameter.loop;
+            if (parameter.hidden) parameters_.hide(parameter.name, parameter.loop);
         }
 }
 
@@ -753,14 +657,14 @@ bool Recipe::has_unused_handles() const noexcept {
 // move to another graph.
 void Recipe::leave_unused_handles() {
     if (!has_unused_handles()) return;
-    if (fixed_)
+    if (traits_.fixed)
         fail(GPO_INVALID_STATE, "a conditional node couldn't be added, and what the driver keeps of it can't be taken ",
              "out of a graph that allocates: clear the template, or record it anew");
     const Ref<Recipe> other = rebuild("a conditional node couldn't be added, and what the driver keeps of it can't be "
                                       "taken out of the graph; the template can't move to another one");
     std::swap(graph_, other->graph_);
     std::swap(owned_, other->owned_);
-    nodes_.swap(other->nodes_);
+    tree_.nodes.swap(other->tree_.nodes);
     unused_handles_ = false;
 }
 
@@ -772,21 +676,20 @@ Ref<Recipe> Recipe::rebuild() {
 
 Ref<Recipe> Recipe::rebuild(const char* otherwise) {
     make_graph();
-    TreeCopy copy({nodes_, sections_, bound_});
-    for (uint32_t i = 0; i < nodes_.size(); ++i)
-        if (const std::string why = why_not_copied(nodes_[i]); !why.empty())
+    TreeCopy copy(tree_);
+    for (uint32_t i = 0; i < tree_.nodes.size(); ++i)
+        if (const std::string why = why_not_copied(tree_.nodes[i]); !why.empty())
             fail(GPO_NOT_SUPPORTED, otherwise, ", because ", describe_node(copy.tree, i), ", can't be copied: ", why);
     auto out = make<Recipe>(context_, nullptr);
     out->parameters_ = parameters_;
-    out->numbers_ = numbers_;
-    out->values_ = values_;
-    out->sections_ = sections_;
-    out->bound_ = bound_;
+    out->tree_.sections = tree_.sections;
+    out->tree_.bound = tree_.bound;
     out->kept_ = kept_;
-    out->sealed_ = out->single_ = out->claimed_ = true;
+    out->traits_.sealed = out->traits_.single = true;
+    out->sole_.claim();
     out->make_graph();   // an empty one
     copy.add_to(*context_, out->graph_, {});
-    out->nodes_ = std::move(copy.tree.nodes);
+    out->tree_.nodes = std::move(copy.tree.nodes);
     return out;
 }
 

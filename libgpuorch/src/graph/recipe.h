@@ -9,16 +9,17 @@
 // the body takes over when the recording ends.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "device/context.h"
 #include "graph/conditional.h"
+#include "graph/memory_nodes.h"
 #include "graph/node_tree.h"
-#include "graph/parameters.h"
+#include "graph/parameter_table.h"
 #include "graph/recording.h"
+#include "graph/sole_executable.h"
 #include "stream/launched_events.h"
 
 namespace gpo {
@@ -36,11 +37,19 @@ public:
     bool body() const noexcept { return body_; }
     /// Whether the recording is over or was discarded, or the body's conditional node wasn't made.
     bool abandoned() const noexcept { return abandoned_ || (lost_ && lost_->load(std::memory_order_acquire)); }
-    const std::vector<Node>& nodes() const noexcept { return nodes_; }
-    const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
-    /// The recorded values of all parameters.
-    const Values& values() const noexcept { return values_; }
-    const LaunchLimits& limits() const noexcept { return limits_; }
+    const std::vector<Node>& nodes() const noexcept { return tree_.nodes; }
+    const ParameterTable& parameters() const noexcept { return parameters_; }
+    /// What the driver permits with the graph.
+    struct Traits {
+        bool fixed = false;            // nodes allocate or free memory: no node can be taken out
+        bool strays = false;           // the graph has nodes that must be taken out
+        // once it is sealed
+        bool sealed = false;
+        bool single = false;           // the graph can have only one executable at a time
+        bool copyable = false;         // each executable can have its own copy of the graph
+        bool leaves_memory = false;    // a recorded node allocates memory that no node frees
+    };
+    const Traits& traits() const noexcept { return traits_; }
 
     // --- while it is built. Inside a DriverScope. Throw Failure, std::bad_alloc ---
 
@@ -67,29 +76,25 @@ public:
                  std::optional<LaunchAttributes> attributes = std::nullopt);
     static constexpr uint32_t kNone = UINT32_MAX;
     uint32_t find(CUgraphNode native) const noexcept;
-    /// Finds a node by its label.
-    uint32_t find(std::string_view label) const;
-    /// Checks the caller's node numbers, from 1, and turns them into numbers from 0.
-    std::vector<uint32_t> numbers_of(std::span<const uint32_t> nodes) const;
-    /// Notes a node that the driver's graph just got, behind `after`. On failure takes the node out again.
-    uint32_t add(CUgraphNode native, const char* label, Ref<const Counted> owner,
-                 std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
-    /// Adds a copy of a node of a temporary graph (ScratchGraph).
-    uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
-                      std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
+    /// `work`: a record of stream/work.h.
+    template <class Work>
+    uint32_t add(const Work& work, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after) {
+        if (traits_.fixed) {
+            const ScratchGraph scratch(*context_);
+            const CUgraphNode made = native_of(scratch, {}, work);
+            return add_from(made, label, std::move(owner), attributes_of(work), std::move(after));
+        }
+        const CUgraphNode made = native_of(graph_, natives_of(after), work);
+        return add_native(made, label, std::move(owner), attributes_of(work), std::move(after));
+    }
     /// Add a node that allocates device memory, and a node that frees it. The address of the memory doesn't change.
     /// Throw Failure(GPO_NOT_SUPPORTED, GPO_INVALID_ARGUMENT).
     uint32_t add_allocation(uint64_t bytes, std::span<const uint32_t> after, uint64_t& address);
     uint32_t add_free(uint64_t address, std::span<const uint32_t> after);
-    /// Whether nodes allocate or free memory: the driver takes no node out of such a graph.
-    bool fixed() const noexcept { return fixed_; }
     /// Adds a copy of a node, behind `after`.
     uint32_t add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after);
     /// Removes nodes that the driver didn't remove from its graph when their addition failed.
     void take_strays_out();
-    bool has_strays() const noexcept { return strays_; }
-    /// The number from 0. Throws Failure(GPO_INVALID_ARGUMENT) if there is no such node.
-    uint32_t checked(uint32_t number, const char* what) const;
     /// Adds all nodes of the sealed `child` behind `after`, then an empty node behind them, and returns its number.
     /// Holds a reference to `memory`, the child's. If this throws, no node was added.
     uint32_t add_child(Recipe& child, Ref<const Counted> memory, std::span<const uint32_t> after,
@@ -105,29 +110,14 @@ public:
     /// Sets an argument of a kernel to the handle of a condition.
     void bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional);
     void add_parameter(std::string_view name, const NodeField& field);
-    /// Keeps a reference to something that nodes use, besides each node's own `owner`.
-    void keep(Ref<const Counted> used);
     /// Removes the nodes from this number on. Nothing may refer to them yet.
     void remove_from(uint32_t number) noexcept;
     /// Takes in the nodes of all bodies. Nothing changes any more.
     void seal();
 
     // --- once it is sealed ---
-    bool sealed() const noexcept { return sealed_; }
-    /// Whether only one executable graph can be made of the driver's graph at a time.
-    bool single() const noexcept { return single_; }
-    /// Whether several executable graphs can be made, each from its own copy of the driver's graph.
-    bool copyable() const noexcept { return copyable_; }
-    /// Whether a recorded node allocates memory that no node frees.
-    bool leaves_memory() const noexcept { return leaves_memory_; }
-    /// For a single() recipe: true for the first caller, and again after give_back().
-    bool claim() const noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
-    void give_back() const noexcept { claimed_.store(false, std::memory_order_release); }
-    /// Leaves the claimed recipe's executable to be destroyed. The caller that takes it gets the claim too.
-    void leave(CUgraphExec executable) const noexcept { left_.store(executable, std::memory_order_release); }
-    CUgraphExec take_left() const noexcept { return left_.exchange(nullptr, std::memory_order_acq_rel); }
-    /// Held while the executable of a single() recipe is destroyed, until the recipe is given back.
-    host::Mutex& ending() const noexcept { return ending_; }
+    /// Of a graph that can have only one executable.
+    SoleExecutable& sole() const noexcept { return sole_; }
     /// Makes another driver's graph like this, with the same node numbers. Inside a DriverScope. Throws
     /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
     Ref<Recipe> rebuild();
@@ -137,17 +127,17 @@ public:
     host::Mutex& instantiating() const noexcept { return instantiating_; }
     /// Throws Failure if a parameter can't have this value.
     void check_setting(uint32_t parameter, const void* value, uint64_t bytes) const;
-    /// The number of a parameter. Throws Failure(GPO_NOT_FOUND), with a list of the parameters.
-    uint32_t parameter(std::string_view name) const;
-    const std::vector<NodeTree::Section>& sections() const noexcept { return sections_; }
-    const std::vector<NodeTree::Bound>& bound() const noexcept { return bound_; }
-    /// The library's events that nodes record, and the events that nodes wait for.
-    const EventList& recorded_events() const noexcept { return recorded_events_; }
-    const EventList& awaited_events() const noexcept { return awaited_events_; }
-    /// The native graph or an executable graph is given out: others may launch it.
-    void note_given_out() const noexcept {
-        for (const Ref<Event>& event : recorded_events_) event->note_recorded_by_others();
-    }
+    /// All nodes, with those of the bodies.
+    const NodeTree& tree() const noexcept { return tree_; }
+    struct Events {
+        EventList recorded, awaited;   // the library's events that nodes record, and the events that nodes wait for
+
+        /// The native graph or an executable graph is given out: others may launch it.
+        void note_given_out() const noexcept {
+            for (const Ref<Event>& event : recorded) event->note_recorded_by_others();
+        }
+    };
+    const Events& events() const noexcept { return events_; }
 
     /// The bodies of its conditional nodes, until the recipe is sealed.
     struct Body {
@@ -159,8 +149,22 @@ public:
 
 private:
     ~Recipe() override;
-    Parameter& named(std::string_view name);
-    void forget_names_from(size_t number) noexcept;
+    /// Keeps a reference to something that nodes use, besides each node's own `owner`.
+    void keep(Ref<const Counted> used);
+    std::vector<CUgraphNode> natives_of(std::span<const uint32_t> numbers) const;
+    template <class Work>
+    CUgraphNode native_of(CUgraph in, std::span<const CUgraphNode> after, const Work& work) const {
+        CUgraphNode node = nullptr;
+        const Issued added = gpo::add(*context_, in, after, work, &node);
+        context_->check(added.result, added.function);
+        return node;
+    }
+    /// Notes a node that the driver's graph just got, behind `after`. On failure takes the node out again.
+    uint32_t add_native(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                        std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
+    /// Adds a copy of a node of a temporary graph.
+    uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
+                      std::optional<LaunchAttributes> attributes, std::vector<uint32_t> after);
     void own_direct(GraphRecording& recording);
     void place_direct(const GraphRecording& recording);
     void see_unlabelled(CUgraphNode native);
@@ -189,7 +193,7 @@ private:
     void set_handle(uint32_t kernel, uint32_t argument, CUgraphConditionalHandle handle);
     void close_loops();
     // Until sealed: a copy of the nodes of this recipe and of all bodies. `recipes` gets each section's recipe.
-    NodeTree tree(std::vector<Recipe*>& recipes);
+    NodeTree whole_tree(std::vector<Recipe*>& recipes);
     void gather(NodeTree& tree, std::vector<Recipe*>& recipes);
     void take_in(const Recipe& body, uint32_t offset);
     bool has_unused_handles() const noexcept;
@@ -204,26 +208,19 @@ private:
     std::atomic<bool> made_{false};         // make_graph() has nothing to do
     CUgraph graph_ = nullptr;
     bool owned_ = false;
-    std::vector<Node> nodes_;
-    size_t direct_ = 0;                     // number of nodes_ that came from a direct recording: the first
+    NodeTree tree_;                         // until sealed: only nodes
+    size_t direct_ = 0;                     // number of nodes that came from a direct recording: the first
     size_t placed_ = 0;                     // number of these that have a native node: the first
     std::shared_ptr<const std::atomic<bool>> lost_;   // whether the graph of the recording was destroyed; may be NULL
-    std::vector<Parameter> parameters_;
-    Values values_;
-    std::map<std::string, uint32_t, std::less<>> numbers_;   // of parameters_, by name
-    std::vector<Body> bodies_;                               // until sealed
-    std::vector<NodeTree::Section> sections_ = {{0, 0}};
-    std::vector<NodeTree::Bound> bound_;
+    ParameterTable parameters_;
+    std::vector<Body> bodies_;      // until sealed
     std::vector<Ref<const Counted>> kept_;
-    EventList recorded_events_, awaited_events_;             // once sealed
-    bool sealed_ = false, single_ = false, copyable_ = false, leaves_memory_ = false;
-    bool fixed_ = false;
-    bool strays_ = false;                                    // the graph has nodes that must be taken out
+    Events events_;                 // once sealed
+    Traits traits_;
     bool unused_handles_ = false;   // a conditional node couldn't be added, and the driver keeps the handle made for it
     bool abandoned_ = false;
-    mutable std::atomic<CUgraphExec> left_{nullptr};
-    mutable std::atomic<bool> claimed_{false};
-    mutable host::Mutex ending_, instantiating_;
+    mutable SoleExecutable sole_;
+    mutable host::Mutex instantiating_;
 };
 
 }  // namespace gpo

@@ -29,7 +29,7 @@ std::vector<Setting> SettingArray::for_graph(Graph& graph) const {
 
 // The number of the setting's parameter.
 uint32_t SettingArray::checked(const Recipe& recipe, const gpo_setting& setting) {
-    const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
+    const uint32_t number = setting.name ? recipe.parameters().find(setting.name) : setting.parameter;
     recipe.check_setting(number, setting.value, setting.bytes);
     return number;
 }

@@ -95,19 +95,19 @@ void Sketch::take(const Recipe& recipe, uint32_t body) {
     std::vector<uint32_t> bodies = {body};  // by section, which come in the order of their nodes
     for (const Node& node : recipe.nodes()) {
         for (auto next = bodies.size(); next <= node.section; ++next)
-            bodies.push_back(add_body(recipe.sections()[next].node, recipe.sections()[next].index));
+            bodies.push_back(add_body(recipe.tree().sections[next].node, recipe.tree().sections[next].index));
         add_node(recipe, node, offset, bodies[node.section]);
     }
-    for (auto next = bodies.size(); next < recipe.sections().size(); ++next)
-        bodies.push_back(add_body(recipe.sections()[next].node, recipe.sections()[next].index));
+    for (auto next = bodies.size(); next < recipe.tree().sections.size(); ++next)
+        bodies.push_back(add_body(recipe.tree().sections[next].node, recipe.tree().sections[next].index));
     for (const Parameter& parameter : recipe.parameters()) name(parameter, offset);
     for (const Recipe::Body& inner : recipe.bodies()) take(*inner.recipe, add_body(offset + inner.node, inner.index));
 }
 
 Diagram Sketch::made(const Recipe& recipe) {
     take(recipe, add_body("", false));
-    for (const NodeTree::Bound& bound : recipe.bound()) bind(bound.kernel, bound.conditional);
-    if (!recipe.sealed())
+    for (const NodeTree::Bound& bound : recipe.tree().bound) bind(bound.kernel, bound.conditional);
+    if (!recipe.traits().sealed)
         for (const Scope::Binding& binding : recipe.scope().bindings) {
             const auto kernel = offsets_.find(binding.kernel_in), conditional = offsets_.find(binding.conditional_in);
             if (kernel != offsets_.end() && conditional != offsets_.end() && binding.conditional != Recipe::kNone)

@@ -126,7 +126,7 @@ void Template::end() {
         const CUgraph graph = recording->end();
         std::lock_guard building(recorded->scope().building);
         recorded->own(graph, *recording);
-        if (recorded->has_strays())
+        if (recorded->traits().strays)
             fail(GPO_DRIVER_ERROR, describe(),
                  ": a node that couldn't be added couldn't be taken out of the recording");
         if (current_->body()) {
@@ -169,7 +169,7 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     DriverScope scope(stream.context());
     std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(recording);
-    const uint32_t number = recorded_->checked(node, "node");
+    const uint32_t number = checked_node(recorded_->nodes(), node, "node");
     if (recording.set_direct_last(stream, number)) return;
     recorded_->read_made(recording);   // the native nodes of what was recorded without the driver
     recording.set_last(stream, recorded_->nodes()[number].native);
@@ -307,14 +307,14 @@ void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& cond
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", conditional_in.describe(), " are not of one template");
     if (decided->abandoned())
         fail(GPO_INVALID_STATE, "the recording of ", conditional_in.describe(), " ended meanwhile, or was discarded");
-    recipe.bind(recipe.checked(kernel, "kernel_node"), argument, *decided,
-                decided->checked(conditional, "conditional"));
+    recipe.bind(checked_node(recipe.nodes(), kernel, "kernel_node"), argument, *decided,
+                checked_node(decided->nodes(), conditional, "conditional"));
 }
 
 uint32_t Template::loop(uint32_t node, const Recipe& recipe) {
     std::lock_guard lock(lock_);
     const uint32_t first = first_loop(recipe.scope());
-    const Node& found = current_->nodes()[current_->checked(node, "node")];
+    const Node& found = current_->nodes()[checked_node(current_->nodes(), node, "node")];
     const auto* conditional = std::get_if<ConditionalNode>(&found.work);
     if (!conditional || conditional->type != CU_GRAPH_COND_TYPE_WHILE)
         fail(GPO_INVALID_ARGUMENT, describe_node(found, node - 1), ", is no while");
@@ -347,7 +347,7 @@ void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uin
     } else {
         refuse_finished(recipe);
     }
-    recipe.add_parameter(name, {recipe.checked(node, "node"), what, index});
+    recipe.add_parameter(name, {checked_node(recipe.nodes(), node, "node"), what, index});
 }
 
 // --- queries ---
@@ -355,19 +355,19 @@ void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uin
 uint32_t Template::parameter(const char* name, uint64_t* bytes) {
     std::lock_guard lock(lock_);
     const Recipe& recipe = newest();
-    const uint32_t number = recipe.parameter(name);
+    const uint32_t number = recipe.parameters().find(name);
     if (bytes) *bytes = recipe.parameters()[number].bytes;
     return number;
 }
 
 uint32_t Template::find_node(const char* label) {
     std::lock_guard lock(lock_);
-    if (!recording_) return current_->find(std::string_view(label)) + 1;
+    if (!recording_) return node_called(current_->nodes(), label) + 1;
     required_recording("a search");
     DriverScope scope(*context_);
     std::lock_guard building(recorded_->scope().building);
     recorded_->read_made(*recording_);
-    return recorded_->find(std::string_view(label)) + 1;
+    return node_called(recorded_->nodes(), label) + 1;
 }
 
 Ref<Recipe> Template::seal() {
@@ -375,7 +375,7 @@ Ref<Recipe> Template::seal() {
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
     if (current_->body())
         fail(GPO_INVALID_STATE, describe(), " is a body of a conditional node, and no graph by itself");
-    if (!current_->sealed()) {
+    if (!current_->traits().sealed) {
         DriverScope scope(*context_);
         std::lock_guard building(current_->scope().building);
         if (current_->scope().recordings) fail(GPO_INVALID_STATE, "a body of ", describe(), " is being recorded");
@@ -391,7 +391,7 @@ CUgraph Template::native() {
         DriverScope scope(*context_);
         recipe->make_graph();
     }
-    recipe->note_given_out();
+    recipe->events().note_given_out();
     return recipe->graph();
 }
 

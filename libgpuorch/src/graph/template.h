@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gpuorch/template.h"
-#include "graph/memory_nodes.h"
 #include "graph/picture/diagram.h"
 #include "graph/recipe.h"
 #include "graph/recording.h"
@@ -62,15 +61,7 @@ public:
     uint32_t add(std::span<const uint32_t> after, const Work& work, const char* label, Ref<const Counted> owner) {
         return build(after, [&](Recipe& recipe, std::vector<uint32_t> numbers) {
             refuse_in_body(recipe, name(work), std::is_same_v<Work, EventWork>);
-            if (recipe.fixed()) {
-                const ScratchGraph scratch(*context_);
-                return recipe.add_from(native(scratch, {}, work), label, std::move(owner), attributes_of(work),
-                                       std::move(numbers));
-            }
-            std::vector<CUgraphNode> before;
-            for (const uint32_t number : numbers) before.push_back(recipe.nodes()[number].native);
-            return recipe.add(native(recipe.graph(), before, work), label, std::move(owner), attributes_of(work),
-                              std::move(numbers));
+            return recipe.add(work, label, std::move(owner), std::move(numbers));
         });
     }
     /// Adds a node of another kind.
@@ -125,13 +116,6 @@ private:
     static void refuse_in_body(const Recipe& recipe, const char* kind, bool forbidden);
     template <class Add>
     uint32_t build(std::span<const uint32_t> after, Add add);
-    template <class Work>
-    CUgraphNode native(CUgraph in, std::span<const CUgraphNode> after, const Work& work) const {
-        CUgraphNode node = nullptr;
-        const Issued added = gpo::add(*context_, in, after, work, &node);
-        context_->check(added.result, added.function);
-        return node;
-    }
     Recipe& newest() const noexcept { return recorded_ ? *recorded_ : *current_; }
     std::optional<GraphRecording::Addition> make_buildable(Recipe& recipe);
     void refuse_finished(const Recipe& recipe) const;
@@ -170,7 +154,7 @@ uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     Recipe& recipe = newest();
     std::lock_guard building(recipe.scope().building);
     std::optional<GraphRecording::Addition> addition = make_buildable(recipe);
-    const uint32_t made = add(recipe, recipe.numbers_of(after)) + 1;
+    const uint32_t made = add(recipe, checked_nodes(recipe.nodes(), after)) + 1;
     if (addition) recipe.tell(*addition);
     return made;
 }

@@ -68,7 +68,7 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         copy_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
         return false;
     }
-    if (recipe->fixed()) {
+    if (recipe->traits().fixed) {
         copy_text(report.reason, "the driver updates no graph that allocates or frees memory");
         return false;
     }
@@ -115,7 +115,7 @@ bool Graph::patch_differences(const Recipe& recipe, const Works& works) {
     if (!differ) return false;
     // The driver's update costs no more than many patches, if the driver has a graph of the recipe. The driver doesn't
     // update a graph whose conditions have other handles.
-    if (recipe.has_graph() && recipe.sections().size() == 1 && differ->size() > now.size() / 2) return false;
+    if (recipe.has_graph() && recipe.tree().sections.size() == 1 && differ->size() > now.size() / 2) return false;
     const auto patch = [&](uint32_t node, const NodeWork& work) {
         return patch_node(context(), exec_, instance_.natives[node], work);
     };
@@ -152,7 +152,7 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
         next = prepare(recipe, built, *built);
         made = instantiate(built);
     } catch (...) {
-        if (built->single()) built->give_back();
+        if (built->traits().single) built->sole().give_back();
         throw;
     }
     note_launches_before();
