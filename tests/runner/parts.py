@@ -26,7 +26,7 @@ BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust"
 # Targets that the scripts of a section need.
 LIBRARY = ["gpuorch"]
 COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
-SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
+SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
                              "gpuorch_fake_nvtx", "process_joined"],
                   "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
 SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
