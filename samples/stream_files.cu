@@ -15,8 +15,8 @@ __device__ unsigned with_zeros(unsigned crc, unsigned long long zeros, const uns
 }
 
 #ifdef __CUDACC__  // C++ hosts include what is above
-// A block takes 64 KiB, a thread 1 KiB and counts in a row of its own. Its CRC begins with 0 and gets as many zeros as bytes
-// follow: the chunk's is the xor of all.
+// A block takes 64 KiB. A thread takes 1 KiB, and counts in its own row. Its CRC begins with 0 and gets as many zeros
+// as bytes follow: the chunk's is the xor of all.
 enum { threads = 64, piece = 1024 };
 extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *out, Result *result,
                                         unsigned long long bytes, Tables tables) {

@@ -380,8 +380,11 @@ std::string json_of(const DeviceFound& device) {
     Json now('{');
     const gpo_device_metrics& m = device.now;
     const bool any = device.no_metrics.empty();
-    for (const auto& [name, value] : {std::pair{"memory_used_bytes", m.memory_used}, {"utilization_percent", m.utilization},
-                                      {"power_mw", m.power}, {"temperature_c", m.temperature}, {"sm_clock_hz", m.sm_clock}})
+    for (const auto& [name, value] : {std::pair{"memory_used_bytes", m.memory_used},
+                                      {"utilization_percent", m.utilization},
+                                      {"power_mw", m.power},
+                                      {"temperature_c", m.temperature},
+                                      {"sm_clock_hz", m.sm_clock}})
         now.add(name, any ? known(value) : "null");
     now.add("reason", quoted_or_null(any ? m.reason : device.no_metrics));
     out.add("now", now.close());
@@ -413,7 +416,8 @@ std::string json_of(const DriverFound& driver) {
 
 void show_as_json(const Found& found) {
     Json out('{'), drivers('['), variables('{');
-    out.add("version", quoted(format("%u.%u.%u", found.version / 10000, found.version / 100 % 100, found.version % 100)));
+    out.add("version",
+            quoted(format("%u.%u.%u", found.version / 10000, found.version / 100 % 100, found.version % 100)));
     out.add("uses", quoted_or_null(found.choice.driver)).add("reason", quoted_or_null(found.choice.why));
     for (const DriverFound& driver : found.drivers) drivers.add(json_of(driver));
     for (const auto& [name, what] : kVariables) {
@@ -434,7 +438,8 @@ int main(int count, char** arguments) {
         else
             std::fputs(
                 "usage: gpuorch-info [--json | --version | --help]\n"
-                "Prints the drivers, devices, limits and settings that libgpuorch finds; with --json as one object, in\n"
+                "Prints the drivers, devices, limits and settings that libgpuorch finds; with --json as one object, "
+                "in\n"
                 "which null stands for what isn't known. The exit code is 1 if the software GPU can't be used, though\n"
                 "the library was built with it.\n",
                 help ? stdout : stderr);

@@ -35,7 +35,8 @@
 static const char source[] =
     "enum { inputs = 8, hidden = 16, first = inputs * hidden + hidden, second = hidden + 1 };\n"
     /* Gradients of one layer, summed over the samples in order: each thread has a parameter. One block. */
-    "extern \"C\" __global__ void gradients(const float *w, const float *data, unsigned samples, unsigned layer, float *out) {\n"
+    "extern \"C\" __global__ void gradients(const float *w, const float *data, unsigned samples, unsigned layer, float "
+    "*out) {\n"
     "    __shared__ float h[hidden];\n"
     "    unsigned mine = threadIdx.x, at = layer == 1 ? mine : first + mine;\n"
     "    unsigned count = layer == 1 ? first : second + 1;\n"
@@ -102,9 +103,11 @@ static int open_rank(gpo_runtime_t runtime, uint32_t number, rank_t *rank) {
     gpo_device_options options = {.struct_size = sizeof options, .ordinal = number};
     gpo_compile_options compile = {.struct_size = sizeof compile, .source = source};
     TRY(gpo_device_open(runtime, &options, &rank->device));
-    TRY(gpo_stream_create(rank->device, &(gpo_stream_options){.struct_size = sizeof(gpo_stream_options), .label = "compute"},
+    TRY(gpo_stream_create(rank->device,
+                          &(gpo_stream_options){.struct_size = sizeof(gpo_stream_options), .label = "compute"},
                           &rank->computing));
-    TRY(gpo_stream_create(rank->device, &(gpo_stream_options){.struct_size = sizeof(gpo_stream_options), .label = "sum"},
+    TRY(gpo_stream_create(rank->device,
+                          &(gpo_stream_options){.struct_size = sizeof(gpo_stream_options), .label = "sum"},
                           &rank->summing));
     TRY(gpo_event_create(rank->device, NULL, &rank->computed));
     TRY(gpo_event_create(rank->device, NULL, &rank->summed));
@@ -186,7 +189,8 @@ static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
 
 /* Draws some steps, without reading results back. */
 static int draw(const char *file, gpo_runtime_t runtime, gpo_peers_t peers, rank_t *ranks, uint32_t devices) {
-    gpo_trace_options options = {.struct_size = sizeof options, .picture = file, .title = "a data-parallel training step"};
+    gpo_trace_options options = {
+        .struct_size = sizeof options, .picture = file, .title = "a data-parallel training step"};
     TRY(gpo_trace_start(runtime, &options));
     for (int turn = 0; turn < DRAWN; ++turn)
         if (step(peers, ranks, devices)) return 1;
@@ -253,8 +257,8 @@ int main(int count, char **words) {
         same = same && memcmp(weights[number], alone, sizeof alone) == 0;
         for (int p = 0; p < PARAMETERS; ++p) apart = fmaxf(apart, fabsf(weights[number][p] - alone[p]));
     }
-    printf("%u devices: loss %.3f at first, %.3f after %d steps, %.3f after %d\n", devices, loss[0], loss[STEPS / 2 - 1],
-           STEPS / 2, loss[STEPS - 1], STEPS);
+    printf("%u devices: loss %.3f at first, %.3f after %d steps, %.3f after %d\n", devices, loss[0],
+           loss[STEPS / 2 - 1], STEPS / 2, loss[STEPS - 1], STEPS);
     if (same) printf("every device has the weights of one device that trains alone, bit for bit\n");
     else printf("the weights differ from those of one device that trains alone by at most %g\n", apart);
 

@@ -1,8 +1,8 @@
 /* A group of several processes: each has one rank, with one device, and all get the sum of what they have.
  *     cc ranks.c $(pkg-config --cflags --libs gpuorch) -o ranks
- *     mpirun -np 4 ./ranks                                      on one host or several; MPI's library is loaded at run time
- *     for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file.
- * If there are more processes on a host than GPUs, set GPUORCH_DEVICE=soft, or let them share the GPUs. */
+ *     mpirun -np 4 ./ranks                                      on one host or several; MPI's library is loaded at run
+ * time for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file. If
+ * there are more processes on a host than GPUs, set GPUORCH_DEVICE=soft, or let them share the GPUs. */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,8 @@ int main(int count, char **words) {
     uint32_t last = 0;
     TRY(gpo_copy_to_host(stream, &last, memory + (COUNT - 1) * sizeof last, sizeof last));
     TRY(gpo_stream_wait(stream, -1)); /* if a rank has died or hangs, this says which */
-    printf("rank %u of %u: the sum is %u, by %s\n", info.rank, info.ranks, last, info.nccl_version ? "NCCL" : "the host");
+    printf("rank %u of %u: the sum is %u, by %s\n", info.rank, info.ranks, last,
+           info.nccl_version ? "NCCL" : "the host");
 
     TRY(gpo_peers_destroy(peers));
     TRY(gpo_memory_free(device, memory));

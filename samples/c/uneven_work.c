@@ -23,7 +23,8 @@
 static const char source[] =
     "#include <gpuorch/device/queue.cuh>\n"
     "enum { rows = 512, columns = 256, turns = 256 };\n"
-    /* How soon each point of a row leaves the circle; the lanes of a warp do a row together. `costs` gets what it took. */
+    /* How soon each point of a row leaves the circle; the lanes of a warp do a row together. `costs` gets what it
+     * took. */
     "static __device__ void draw(unsigned row, unsigned *picture, float *costs) {\n"
     "    unsigned lane = threadIdx.x % 32, most = 0;\n"
     "    for (unsigned column = lane; column < columns; column += 32) {\n"

@@ -20,8 +20,8 @@ struct GivenHandle {
 };
 using Handles = std::initializer_list<GivenHandle>;
 
-/// Refers to a lambda. The test has more than a thousand; with a std::function for each, and vectors of handles, it took a
-/// compiler three times as long.
+/// Refers to a lambda. The test has more than a thousand; with a std::function for each, and vectors of handles, it
+/// took a compiler three times as long.
 class Lambda {
 public:
     template <class F>

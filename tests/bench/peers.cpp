@@ -405,7 +405,8 @@ struct Kernels : Devices {
         CHECK_GPO(gpo_symmetric_allocate(peers, bytes, nullptr, symmetric.out()));
         for (uint32_t rank = 0; rank < ranks(); ++rank) {
             handles.emplace_back();
-            CHECK_GPO(gpo_symmetric_get_device_handle(symmetric, rank, handles.back().words, sizeof handles.back(), nullptr));
+            CHECK_GPO(
+                gpo_symmetric_get_device_handle(symmetric, rank, handles.back().words, sizeof handles.back(), nullptr));
         }
     }
     Kernel kernel_of(uint32_t rank, const char* name) {

@@ -589,12 +589,13 @@ void requests(Row& row) {
 }
 
 void recording_rows(Bench& bench) {
-    bench.row({.name = "graph_update",
-               .what = "update of a graph of 100 kernels to a recording with another argument of one of them, without the "
-                       "recording",
-               .base = "cuGraphInstantiate, without the capture, and destroying the graphs before",
-               .target = ratio_at_most(0.05)},
-              [](Row& row) { updates(row, &RawChain::instantiate_anew); });
+    bench.row(
+        {.name = "graph_update",
+         .what = "update of a graph of 100 kernels to a recording with another argument of one of them, without the "
+                 "recording",
+         .base = "cuGraphInstantiate, without the capture, and destroying the graphs before",
+         .target = ratio_at_most(0.05)},
+        [](Row& row) { updates(row, &RawChain::instantiate_anew); });
     bench.row({.name = "graph_update_in_place", .what = "the same", .base = "cuGraphExecUpdate, cuGraphDestroy"},
               [](Row& row) { updates(row, &RawChain::update); });
     bench.row({.name = "graph_record_and_update",

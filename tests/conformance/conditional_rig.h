@@ -48,8 +48,8 @@ struct Built {
         CHECK_OK(gpo_stream_wait(stream, kPatience));
     }
 
-    /// Skips the test on drivers before CUDA 12.4: they have no conditional nodes, or can't tell the sizes of arguments,
-    /// so that kernels can't be copied.
+    /// Skips the test on drivers before CUDA 12.4: they have no conditional nodes, or can't tell the sizes of
+    /// arguments, so that kernels can't be copied.
     bool too_old() const {
         if (tells_parameters(add)) return false;
         skip("the driver is older than CUDA 12.4");

@@ -161,13 +161,14 @@ TEST_CASE("kernels decide a loop and a branch through the device header") {
     }
 }
 
-TEST_CASE("a graph is given a value while it runs behind its loop, and the next launch loops from the beginning" * gated) {
+TEST_CASE("a graph is given a value while it runs behind its loop, and the next launch loops from the beginning" *
+          gated) {
     Gpu gpu;
     Built built(gpu);
     if (built.too_old()) return;
     Kernel count_down = gpu.kernel(kConditions, "count_down"),
-           hold = gpu.kernel("extern \"C\" __global__ void hold(const volatile unsigned *open) { while (*open == 0) { } }\n",
-                             "hold");
+           hold = gpu.kernel(
+               "extern \"C\" __global__ void hold(const volatile unsigned *open) { while (*open == 0) { } }\n", "hold");
     auto shape = sized<gpo_launch>();
     shape.grid[0] = shape.block[0] = 1;
     uint64_t placeholder = 0, left = built.at(0), runs = built.at(1), open = built.at(2);

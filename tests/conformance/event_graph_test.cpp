@@ -119,7 +119,8 @@ TEST_CASE("the same of gpo_template_launch, of a graph with the graph as a child
 }
 
 TEST_CASE("the launch counts whatever was done with the event before" * gated) {
-    for (const std::string before : {"recorded", "recorded in a recording", "cancelled", "waited for by a held stream"}) {
+    for (const std::string before :
+         {"recorded", "recorded in a recording", "cancelled", "waited for by a held stream"}) {
         CAPTURE(before);
         Launches all;
         Stream other = all.gpu.stream();
@@ -385,7 +386,8 @@ TEST_CASE("an external event is a node of the graph: each launch is waited for, 
     Gate gate(gpu);
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(4);
     Stream stream = gpu.stream(), forked = gpu.stream(), other = gpu.stream();
-    Event begin = gpu.event(GPO_EVENT_EXTERNAL | GPO_EVENT_TIMING), end = gpu.event(GPO_EVENT_EXTERNAL | GPO_EVENT_TIMING);
+    Event begin = gpu.event(GPO_EVENT_EXTERNAL | GPO_EVENT_TIMING),
+          end = gpu.event(GPO_EVENT_EXTERNAL | GPO_EVENT_TIMING);
     Event input = gpu.event(GPO_EVENT_EXTERNAL), fork = gpu.event(), join = gpu.event();
     Queue queue = gpu.queue();
     Template made = make_template(gpu);

@@ -24,7 +24,8 @@ struct Node {
     }
     uint32_t add_to(gpo_template_t to, std::initializer_list<uint32_t> after = {}) {
         uint32_t made = 0;
-        REQUIRE_OK(gpo_template_add_host_call(to, after.begin(), static_cast<uint32_t>(after.size()), run, this, &made));
+        REQUIRE_OK(
+            gpo_template_add_host_call(to, after.begin(), static_cast<uint32_t>(after.size()), run, this, &made));
         return made;
     }
 };
@@ -193,13 +194,15 @@ TEST_CASE("a signal in a host node doesn't wait for a thread that launches the g
     CHECK(node.runs.load() == kRounds);
 }
 
-TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver with a stream that has waited" * gated) {
+TEST_CASE("a signal in a host node doesn't wait for a call that is in the driver with a stream that has waited" *
+          gated) {
     WordsRig rig;
     Timeline timeline = rig.timeline();
     Stream once_held = rig.stream();
     Memory memory = rig.memory(4096);
     std::vector<char> pageable(4096);
-    // Launched before: beside a copy to pageable memory that waits in the driver no graph is made (an H200, driver 580).
+    // Launched before: beside a copy to pageable memory that waits in the driver no graph is made (an H200, driver
+    // 580).
     std::atomic<bool> armed{false}, begun{false}, signalled{false};
     Node node{[&] {
         if (!armed.load()) return;

@@ -82,8 +82,8 @@ extern "C" __global__ void spread(const unsigned *in, unsigned *out, unsigned lo
     constexpr uint32_t kFactor = 64;
     constexpr uint64_t kChunk = 64 << 10, kChunks = 12, kChunkWords = kChunk / sizeof(uint32_t);
     const uint64_t chunk_words = kChunkWords;
-    gpo_stage_argument arguments[] = {argument(GPO_ARGUMENT_INPUT), argument(GPO_ARGUMENT_OUTPUT), constant(chunk_words),
-                                      constant(kFactor)};
+    gpo_stage_argument arguments[] = {argument(GPO_ARGUMENT_INPUT), argument(GPO_ARGUMENT_OUTPUT),
+                                      constant(chunk_words), constant(kFactor)};
     auto stage = sized<gpo_stage>();
     stage.kind = GPO_STAGE_KERNEL;
     stage.kernel = spread;

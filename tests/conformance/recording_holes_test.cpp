@@ -102,15 +102,16 @@ const std::vector<Refused>& refused_calls() {
         {"gpo_stream_launch_kernel",
          [](HolesRig& rig, gpo_stream_t on) { return launch(on, rig.put, 1, 1 << 20, rig.at(0), 1u); }},
         {"gpo_stream_launch_kernel",
-         [](HolesRig&, gpo_stream_t on) { return gpo_stream_launch_kernel(on, nullptr, nullptr, nullptr, nullptr, 0); }},
+         [](HolesRig&, gpo_stream_t on) {
+             return gpo_stream_launch_kernel(on, nullptr, nullptr, nullptr, nullptr, 0);
+         }},
         {"gpo_event_record", [](HolesRig&, gpo_stream_t on) { return gpo_event_record(nullptr, on); }},
         {"gpo_graph_launch", [](HolesRig& rig, gpo_stream_t on) { return gpo_graph_launch(rig.graph, on); }},
         {"gpo_graph_upload", [](HolesRig& rig, gpo_stream_t on) { return gpo_graph_upload(rig.graph, on); }},
         {"gpo_template_launch",
          [](HolesRig& rig, gpo_stream_t on) { return gpo_template_launch(rig.small, on, nullptr, 0, 0); }},
         {"gpo_template_begin", [](HolesRig& rig, gpo_stream_t on) { return gpo_template_begin(rig.small, on); }},
-        {"gpo_queue_push",
-         [](HolesRig& rig, gpo_stream_t on) { return gpo_queue_push(rig.tasks, on, nullptr, 1, 0); }},
+        {"gpo_queue_push", [](HolesRig& rig, gpo_stream_t on) { return gpo_queue_push(rig.tasks, on, nullptr, 1, 0); }},
         {"gpo_queue_set_costs",
          [](HolesRig& rig, gpo_stream_t on) { return gpo_queue_set_costs(rig.tasks, on, nullptr, 0); }},
     };
@@ -181,7 +182,8 @@ TEST_CASE("what a full queue or executor refuses in a recording couldn't be reco
         {"gpo_stream_notify", [&](HolesRig&, gpo_stream_t on) { return gpo_stream_notify(on, full, 1); }},
         {"gpo_stream_then",
          [&](HolesRig&, gpo_stream_t on) { return gpo_stream_then(on, busy, no_completion, nullptr); }},
-        {"gpo_stream_host_call", [&](HolesRig&, gpo_stream_t on) { return gpo_stream_host_call(on, busy, no_call, nullptr); }},
+        {"gpo_stream_host_call",
+         [&](HolesRig&, gpo_stream_t on) { return gpo_stream_host_call(on, busy, no_call, nullptr); }},
     };
     for (const Refused& call : calls) {
         INFO(call.function);

@@ -180,7 +180,8 @@ TEST_CASE("once the graph of a template that allocates is destroyed, the next on
     WordsRig rig;
     Allocating of(rig);
     uint32_t node = of.freed;
-    for (uint32_t i = 0; i < 300; ++i) node = rig.node(of.made, rig.put, rig.at(1), i, {node});   // its end takes a while
+    for (uint32_t i = 0; i < 300; ++i)
+        node = rig.node(of.made, rig.put, rig.at(1), i, {node});  // its end takes a while
     for (int round = 0; round < 200; ++round) {
         Graph graph = make_graph(of.made);
         if (round % 16 == 0) rig.run(graph);

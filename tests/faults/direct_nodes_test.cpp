@@ -302,7 +302,8 @@ TEST_CASE("direct: a conditional on a stream for which the first stream doesn't 
     CHECK(rig.word(1) == 3);
 }
 
-TEST_CASE("direct: the driver's graph of a recording that fails or is cancelled is destroyed, and its template goes on") {
+TEST_CASE(
+    "direct: the driver's graph of a recording that fails or is cancelled is destroyed, and its template goes on") {
     for (const bool cancelled : {false, true}) {
         CAPTURE(cancelled);
         NodesRig rig;

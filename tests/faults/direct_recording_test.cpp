@@ -398,7 +398,8 @@ TEST_CASE("direct: a kernel whose handle is destroyed stays with the recording")
     CHECK_OK(gpo_template_end(recorded));
     // Only the module that is no longer used is unloaded.
     rig.kernel_that_goes("later");
-    for (int64_t waited = 0; driver_calls::count(Function::cuModuleUnload) == 0 && waited < kPatience; waited += 1'000'000)
+    for (int64_t waited = 0; driver_calls::count(Function::cuModuleUnload) == 0 && waited < kPatience;
+         waited += 1'000'000)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(driver_calls::count(Function::cuModuleUnload) == 1);
     Graph graph = make_graph(recorded);

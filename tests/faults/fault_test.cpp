@@ -65,9 +65,10 @@ Places driver_calls_of(const Scenario& scenario) {
     Trouble count{.name = "counting driver calls", .must_succeed = true};
     count.begin = [] {
         places::begin();
-        faults::arm({.function = {}, .kth = UINT64_MAX, .watch = [](gpo::driver::Function function, uint64_t number) noexcept {
-                         places::note(static_cast<uint32_t>(function), number);
-                     }});
+        faults::arm(
+            {.function = {}, .kth = UINT64_MAX, .watch = [](gpo::driver::Function function, uint64_t number) noexcept {
+                 places::note(static_cast<uint32_t>(function), number);
+             }});
     };
     count.end = [&found] {
         found = places::end(faults::seen());

@@ -162,7 +162,8 @@ TEST_CASE("memory that was held is freed behind the work of other devices too") 
     }
 }
 
-TEST_CASE("a struct for whose new addresses there is no memory keeps those before, and so does a graph that isn't made") {
+TEST_CASE(
+    "a struct for whose new addresses there is no memory keeps those before, and so does a graph that isn't made") {
     struct View {
         uint64_t words[2];
     };

@@ -159,7 +159,8 @@ TEST_CASE("a shutdown waits for what runs on a stream of which the driver said n
     Gate gate(gpu);
     Stream stream = gpu.stream();
     gate.put_on(stream);
-    faults::arm({.function = gpo::driver::Function::cuStreamQuery, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+    faults::arm(
+        {.function = gpo::driver::Function::cuStreamQuery, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
     stream.reset();
     CHECK(faults::failed() > 0);
     faults::disarm();

@@ -275,7 +275,8 @@ TEST_CASE("conditional nodes: a condition decides one node, and a graph whose co
     CHECK(rig.value(2) == 2);
 }
 
-TEST_CASE("conditional nodes: a kernel outside sets a body's condition, the handle of which it got after it was added") {
+TEST_CASE(
+    "conditional nodes: a kernel outside sets a body's condition, the handle of which it got after it was added") {
     ConditionalRig rig;
     Made graph(rig);
     const auto outer = rig.condition(graph, 1);

@@ -60,7 +60,8 @@ struct Rig : GraphRig {
 
 }  // namespace
 
-TEST_CASE("an event that the program records by its native handle is waited for, whatever was recorded before" * gated) {
+TEST_CASE("an event that the program records by its native handle is waited for, whatever was recorded before" *
+          gated) {
     for (const bool before : {false, true}) {
         CAPTURE(before);
         Rig rig;

@@ -43,7 +43,8 @@ int main(void) {
         }
     }
     if (!check(entries("/proc/self/fd") == descriptors, "descriptors were left open")) return 1;
-    if (!check(entries("/proc/self/task") == threads && threads == 3, "threads were started")) return 1;  // ".", "..", us
+    if (!check(entries("/proc/self/task") == threads && threads == 3, "threads were started"))
+        return 1;  // ".", "..", us
 
     char line[4096];
     FILE *maps = fopen("/proc/self/maps", "r");

@@ -1,5 +1,5 @@
-/* address.c: addresses of memory that is no array: of another library's, or of a chunk. An integer is never taken for an
- * address: a length, an offset or a handle in the wrong place would become one. */
+/* address.c: addresses of memory that is no array: of another library's, or of a chunk. An integer is never taken for
+ * an address: a length, an offset or a handle in the wrong place would become one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

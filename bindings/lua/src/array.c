@@ -48,7 +48,8 @@ array_object *check_array(lua_State *L, state *s, int index) {
 
 static array_object *check_host_array(lua_State *L, state *s, int index) {
     array_object *array = check_array(L, s, index);
-    if (!on_host(array)) luaL_argerror(L, index, "device memory can't be reached from the host: copy it, or give a stream first");
+    if (!on_host(array))
+        luaL_argerror(L, index, "device memory can't be reached from the host: copy it, or give a stream first");
     return array;
 }
 
@@ -104,7 +105,8 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
 
 /* A stream whose end is the end of all uses of the array; NULL: no use is pending. `*own`: the caller destroys the
  * stream. */
-static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, int index, gpo_device_t device, int *own) {
+static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, int index, gpo_device_t device,
+                                  int *own) {
     gpo_stream_t only = NULL, joined = NULL;
     *own = 0;
     for (int i = 0; i < array->streams; ++i) {
@@ -150,7 +152,8 @@ int is_recorded(lua_State *L, state *s, int index) {
     return waits;
 }
 
-static void free_pool_piece(lua_State *L, state *s, array_object *array, int index, gpo_pool_t pool, gpo_device_t device) {
+static void free_pool_piece(lua_State *L, state *s, array_object *array, int index, gpo_pool_t pool,
+                            gpo_device_t device) {
     int own = 0;
     gpo_stream_t stream = stream_behind(L, s, array, index, device, &own);
     if (!stream) {
@@ -352,7 +355,8 @@ static int array_as(lua_State *L) {
     state *s = the_state(L);
     array_object *array = check_array(L, s, 1);
     const enum element type = check_element_type(L, 2);
-    luaL_argcheck(L, ARRAY_BYTES(array) % element_sizes[type] == 0, 2, "the array is no whole number of these elements");
+    luaL_argcheck(L, ARRAY_BYTES(array) % element_sizes[type] == 0, 2,
+                  "the array is no whole number of these elements");
     luaL_argcheck(L, array->address % element_sizes[type] == 0, 2, "the array isn't aligned for these elements");
     return push_view(L, s, array, type, array->address, ARRAY_BYTES(array) / element_sizes[type]);
 }
@@ -403,14 +407,16 @@ static gpo_status wait_for_copy(state *s, void *context, int64_t timeout_ns) {
     return s->api->stream_wait(context, timeout_ns);
 }
 
-/* For a device array: its bytes are copied into a stage, which is pushed and returned; NULL with failure values pushed. */
+/* For a device array: its bytes are copied into a stage, which is pushed and returned; NULL with failure values
+ * pushed. */
 static array_object *download(lua_State *L, state *s, array_object *array, stream_object *stream) {
     const noted_hooks before = note_hooks(L, s);
     const int stage = push_stage(L, s, stream, ARRAY_BYTES(array));
     array_object *copy = lua_touserdata(L, stage);
     const gpo_stream_t handle = HANDLE(&stream->base, gpo_stream_t);
     use_array(L, s, 1, array, 2, stream);
-    gpo_status status = s->api->copy_to_host(handle, (void *)(uintptr_t)copy->address, array->address, ARRAY_BYTES(array));
+    gpo_status status =
+        s->api->copy_to_host(handle, (void *)(uintptr_t)copy->address, array->address, ARRAY_BYTES(array));
     if (status == GPO_SUCCESS) status = wait_by(L, s, before, wait_for_copy, handle, -1);
     if (status == GPO_SUCCESS) return copy;
     failure(L, s, status);
@@ -437,8 +443,8 @@ static int array_to_string(lua_State *L) {
     return 1;
 }
 
-static int upload(lua_State *L, state *s, array_object *array, stream_object *stream, uint64_t offset, const void *bytes,
-                  size_t length) {
+static int upload(lua_State *L, state *s, array_object *array, stream_object *stream, uint64_t offset,
+                  const void *bytes, size_t length) {
     if (!stream) {
         memcpy((char *)(uintptr_t)array->address + offset, bytes, length);
         lua_settop(L, 1);
@@ -535,7 +541,8 @@ static int array_write_file(lua_State *L) {
 
 uint64_t check_element_count(lua_State *L, int index, enum element type) {
     const uint64_t count = check_unsigned(L, index, UINT64_MAX);
-    luaL_argcheck(L, count >= 1 && count <= INT64_MAX / element_sizes[type], index, "the number of elements is out of range");
+    luaL_argcheck(L, count >= 1 && count <= INT64_MAX / element_sizes[type], index,
+                  "the number of elements is out of range");
     return count;
 }
 

@@ -21,7 +21,8 @@ static const char source[] =
     "end\n"
     "function gpuorch.adopt(coroutine, scheduler) owners[coroutine] = scheduler end\n"
     "function gpuorch.add_probe(probe) probes[#probes + 1] = probe end\n"
-    /* Ctrl-C is never left to on_error: it isn't the coroutine's alone. An error that is no string is raised as it is. */
+    /* Ctrl-C is never left to on_error: it isn't the coroutine's alone. An error that is no string is raised as it
+     * is. */
     "function gpuorch.coroutine_failed(thread, problem, on_error)\n"
     "    owners[thread] = nil\n" /* what is closed below awaits in place */
     "    local interrupt = tostring(problem):find 'interrupted!$'\n"
@@ -54,7 +55,8 @@ static const char source[] =
     "    return otherwise()\n"
     "end\n"
     "function methods.pipeline.await(pipeline, timeout)\n"
-    "    if condition(pipeline) == 'calling' then return pipeline:wait(0) end\n" /* which says why it can't be waited for */
+    /* C says why this pipeline can't be waited for. */
+    "    if condition(pipeline) == 'calling' then return pipeline:wait(0) end\n"
     "    local operation, message, name = pipeline:notify()\n"
     "    if not operation then return operation, message, name end\n"
     "    local done, message, name = await(operation, timeout)\n"

@@ -5,8 +5,8 @@
  * values alive, the parent at index 1. *Here* is the thread that runs the Lua state; no other thread enters Lua.
  *
  * Rules: make an object before its handle: then an error raised by Lua leaks nothing. Return a failure of the library
- * as nil, message, name. Raise an error for a mistake in the call.
- */
+ * as nil, message, name. Raise an error for a mistake in the
+ * call. */
 #ifndef GPUORCH_LUA_BINDING_H
 #define GPUORCH_LUA_BINDING_H
 
@@ -148,7 +148,8 @@ struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* 
 
 /* Frees what the block refers to; the block itself is freed behind it. */
 typedef void (*owned_release)(state *s, void *block);
-void *owned_make(state *s, size_t bytes, owned_release release); /* zeroed; NULL: out of memory. `release` may be NULL */
+void *owned_make(state *s, size_t bytes,
+                 owned_release release);                 /* zeroed; NULL: out of memory. `release` may be NULL */
 void *owned_resize(state *s, void *block, size_t bytes); /* as realloc: NULL makes a block, which isn't zeroed */
 char *owned_text(state *s, const char *text);
 void owned_free(state *s, void *block); /* NULL: nothing happens */
@@ -211,7 +212,8 @@ extern const uint8_t element_sizes[ELEMENT_COUNT];
 const char *read_element(lua_State *L, int index, enum element type, void *out);
 /* Converts the value at an index to the pattern of a fill: 1, 2 or 4 bytes, `*count` times. An element of 8 bytes must
  * have equal halves, and becomes two patterns of 4 bytes. */
-const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count);
+const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes,
+                         uint64_t *count);
 void push_element(lua_State *L, enum element type, const void *value);
 enum element check_element_type(lua_State *L, int index);
 int find_element_type(const char *name, size_t length); /* -1: none */
@@ -327,7 +329,7 @@ void print_text(const char *text); /* on standard error; module.c */
 
 int64_t now_ns(void);
 int64_t deadline_after(int64_t timeout_ns); /* INT64_MAX: never */
-int64_t wait_slice(int64_t deadline);       /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
+int64_t wait_slice(int64_t deadline); /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
 /* Interpreters turn Ctrl-C into a debug hook that raises, on the main coroutine. A hook set since note_hooks means
  * Ctrl-C. A function that may wait calls note_hooks first, since the hook may be set during its preparations. */
 typedef struct noted_hooks {
@@ -335,8 +337,8 @@ typedef struct noted_hooks {
 } noted_hooks;
 noted_hooks note_hooks(lua_State *L, state *s);
 int was_interrupted(lua_State *L, state *s, noted_hooks before);
-/* Waits by calling `attempt` for short times until it returns something else than GPO_TIMEOUT, or the deadline has passed.
- * Callbacks and log lines run between; Ctrl-C ends it, with GPO_CANCELLED or by raising. */
+/* Waits by calling `attempt` for short times until it returns something else than GPO_TIMEOUT, or the deadline has
+ * passed. Callbacks and log lines run between; Ctrl-C ends it, with GPO_CANCELLED or by raising. */
 typedef gpo_status (*wait_attempt)(state *s, void *context, int64_t timeout_ns);
 gpo_status wait_by(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, void *context, int64_t timeout_ns);
 /* After GPO_OUT_OF_MEMORY: collects, and waits for frees that are behind a stream. */
@@ -376,7 +378,8 @@ int free_number(lua_State *L, int table, int last, int step);
 /* notify(source, cq, user_data): one signature for all sources. */
 typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra);
 /* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
-int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra);
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index,
+           uint64_t extra);
 int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra);
 int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int64_t timeout_ns);
 int poll_queues(lua_State *L);
@@ -410,7 +413,14 @@ void record_queue(lua_State *L, state *s, int queue_index, stream_object *stream
 
 /* --- array.c --- */
 
-enum memory_kind { MEMORY_HOST, MEMORY_PINNED, MEMORY_BORROWED_HOST, MEMORY_DEVICE, MEMORY_POOL, MEMORY_BORROWED_DEVICE };
+enum memory_kind {
+    MEMORY_HOST,
+    MEMORY_PINNED,
+    MEMORY_BORROWED_HOST,
+    MEMORY_DEVICE,
+    MEMORY_POOL,
+    MEMORY_BORROWED_DEVICE
+};
 typedef struct array_object {
     object base;
     enum element type;
@@ -557,15 +567,16 @@ void make_await(lua_State *L, int module, int list, int state_index);
 int pipeline_condition(lua_State *L);
 
 extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device_methods[], runtime_timeline_methods[],
-    runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[], device_kernel_methods[],
-    device_pipeline_methods[], stream_methods[], stream_copy_methods[], stream_launch_methods[], stream_executor_methods[],
-    stream_pool_methods[], event_methods[], event_executor_methods[], timeline_methods[], timeline_executor_methods[],
-    cq_methods[], arena_methods[], pool_methods[], module_methods[], kernel_methods[], pipeline_methods[],
-    pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
-    template_methods[], template_kernel_methods[], template_copy_methods[], template_conditional_methods[],
-    template_graph_methods[], template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[],
-    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[],
-    runtime_peers_methods[], device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
+    runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[],
+    device_kernel_methods[], device_pipeline_methods[], stream_methods[], stream_copy_methods[],
+    stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
+    event_executor_methods[], timeline_methods[], timeline_executor_methods[], cq_methods[], arena_methods[],
+    pool_methods[], module_methods[], kernel_methods[], pipeline_methods[], pipeline_executor_methods[],
+    executor_methods[], array_methods[], operation_methods[], device_template_methods[], template_methods[],
+    template_kernel_methods[], template_copy_methods[], template_conditional_methods[], template_graph_methods[],
+    template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[],
+    queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
+    device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
 extern const field peer_fields[]; /* of gpo_peer_properties; device.c */
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);

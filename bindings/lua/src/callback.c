@@ -23,7 +23,8 @@ static int keep_failure(request *r, const char *text) {
     if (p->failure) return 0;
     const char *traceback = strstr(text, "\nstack traceback:");
     const size_t length = traceback ? (size_t)(traceback - text) : strlen(text);
-    snprintf(p->message, sizeof p->message, "%.*s", length < sizeof p->message ? (int)length : (int)sizeof p->message, text);
+    snprintf(p->message, sizeof p->message, "%.*s", length < sizeof p->message ? (int)length : (int)sizeof p->message,
+             text);
     if (is_interrupt(text)) return 0;
     p->heard = 0;
     return (p->failure = owned_text(r->context->owner, text)) != NULL;
@@ -54,12 +55,18 @@ static const char *const chunk_arrays[] = {"output", "result", "input_address", 
                                            "result_address", NULL};
 
 static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
-    static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, device, U32), FIELD(gpo_chunk, index, U64),
-                                   FIELD(gpo_chunk, offset, U64), FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
-                                   FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, ADDRESS),
+    static const field fields[] = {FIELD(gpo_chunk, slot, U32),
+                                   FIELD(gpo_chunk, device, U32),
+                                   FIELD(gpo_chunk, index, U64),
+                                   FIELD(gpo_chunk, offset, U64),
+                                   FIELD(gpo_chunk, bytes, U64),
+                                   FIELD(gpo_chunk, output_offset, U64),
+                                   FIELD(gpo_chunk, output_bytes, U64),
+                                   FIELD(gpo_chunk, input_address, ADDRESS),
                                    FIELD(gpo_chunk, output_address, ADDRESS),
                                    FIELD(gpo_chunk, scratch_address, ADDRESS),
-                                   FIELD(gpo_chunk, result_address, ADDRESS), FIELDS_END};
+                                   FIELD(gpo_chunk, result_address, ADDRESS),
+                                   FIELDS_END};
     push_record(L, s, fields, chunk);
     set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
     set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
@@ -187,7 +194,10 @@ static void run_enqueue(lua_State *L, state *s, request *r) {
 gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk) {
     const struct stage_context *stage = user;
     callback c = {.base = {.run = run_enqueue, .failed = keep_failure, .closed = &stage->pipeline->closed},
-                  .pipeline = stage->pipeline, .chunk = chunk, .stream = stream, .slot = PIPELINE_STAGES + stage->number};
+                  .pipeline = stage->pipeline,
+                  .chunk = chunk,
+                  .stream = stream,
+                  .slot = PIPELINE_STAGES + stage->number};
     return ask(stage->pipeline->runtime, &c.base);
 }
 
@@ -206,6 +216,7 @@ static void run_progress(lua_State *L, state *s, request *r) {
 
 void progress_here(void *user, const gpo_pipeline_progress *now) {
     pipeline_context *p = user;
-    callback c = {.base = {.run = run_progress, .closed = &p->closed}, .pipeline = p, .progress = now, .slot = PIPELINE_PROGRESS};
+    callback c = {
+        .base = {.run = run_progress, .closed = &p->closed}, .pipeline = p, .progress = now, .slot = PIPELINE_PROGRESS};
     ask(p->runtime, &c.base);
 }

@@ -1,5 +1,6 @@
 /* copy.c: copies and fills. Their ends are arrays, or addresses for what other libraries allocated; the source
- * of an upload may be a string. Arrays are checked to hold what is copied; addresses are checked by C as far as it can. */
+ * of an upload may be a string. Arrays are checked to hold what is copied; addresses are checked by C as far as it
+ * can. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,8 +111,9 @@ static int copy_peer(lua_State *L) {
     const uint64_t bytes = check_bytes(L, 6, NULL, &to, &from);
     use_end(L, s, &to, stream);
     use_end(L, s, &from, stream);
-    return result(L, s, s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
-                                          HANDLE(from_device, gpo_device_t), from.address, bytes));
+    return result(L, s,
+                  s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
+                                    HANDLE(from_device, gpo_device_t), from.address, bytes));
 }
 
 static const field piece_fields[] = {OTHER("destination"), OTHER("source"), OTHER("bytes"), FIELDS_END};
@@ -145,7 +147,8 @@ static int copy_batch(lua_State *L) {
         use_end(L, s, &from, stream);
         lua_settop(L, 3);
     }
-    return result(L, s, s->api->copy_batch(HANDLE(&stream->base, gpo_stream_t), copies, sizeof *copies, (uint64_t)count));
+    return result(L, s,
+                  s->api->copy_batch(HANDLE(&stream->base, gpo_stream_t), copies, sizeof *copies, (uint64_t)count));
 }
 
 static const field rows_fields[] = {FIELD(gpo_copy_2d, destination_pitch, U64), FIELD(gpo_copy_2d, source_pitch, U64),
@@ -156,7 +159,8 @@ static const field rows_fields[] = {FIELD(gpo_copy_2d, destination_pitch, U64), 
 static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t width, uint64_t height, const char *which) {
     uint64_t bytes = 0;
     if (height == 0 || width == 0) return;
-    if (__builtin_mul_overflow(height - 1, pitch, &bytes) || __builtin_add_overflow(bytes, width, &bytes) || bytes > e->bytes)
+    if (__builtin_mul_overflow(height - 1, pitch, &bytes) || __builtin_add_overflow(bytes, width, &bytes) ||
+        bytes > e->bytes)
         luaL_error(L, "the rows reach beyond the %s", which);
 }
 
@@ -209,7 +213,9 @@ static int fill_rows(lua_State *L) {
                    width = check_unsigned(L, 5, UINT64_MAX), height = check_unsigned(L, 6, UINT64_MAX);
     check_rows(L, &to, pitch, width, height, "destination");
     use_end(L, s, &to, stream);
-    return result(L, s, s->api->fill_rows(HANDLE(&stream->base, gpo_stream_t), to.address, pitch, (uint32_t)value, width, height));
+    return result(
+        L, s,
+        s->api->fill_rows(HANDLE(&stream->base, gpo_stream_t), to.address, pitch, (uint32_t)value, width, height));
 }
 
 /* --- nodes of templates --- */

@@ -60,7 +60,8 @@ static int runtime_describe_peer(lua_State *L) {
     return 1;
 }
 
-static const field open_fields[] = {FIELD(gpo_device_options, ordinal, U32), FIELD(gpo_device_options, native_context, U64),
+static const field open_fields[] = {FIELD(gpo_device_options, ordinal, U32),
+                                    FIELD(gpo_device_options, native_context, U64),
                                     FIELD(gpo_device_options, label, STRING), FIELDS_END};
 
 CREATE_METHOD(device_open, runtime, device, gpo_device_options, open_fields)
@@ -124,7 +125,8 @@ static int device_set_limit(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     const uint32_t limit = (uint32_t)check_word(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
-    return result(L, s, s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
+    return result(L, s,
+                  s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
 }
 
 static const field metrics_fields[] = {

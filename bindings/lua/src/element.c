@@ -43,7 +43,8 @@ static const char *read_float(lua_State *L, int index, enum element type, void *
 }
 
 const char *read_element(lua_State *L, int index, enum element type, void *out) {
-    static const uint64_t largest[] = {UINT8_MAX, INT8_MAX, UINT16_MAX, INT16_MAX, UINT32_MAX, INT32_MAX, UINT64_MAX, INT64_MAX};
+    static const uint64_t largest[] = {UINT8_MAX,  INT8_MAX,  UINT16_MAX, INT16_MAX,
+                                       UINT32_MAX, INT32_MAX, UINT64_MAX, INT64_MAX};
     if (type >= ELEMENT_F32) return read_float(L, index, type, out);
     uint64_t bits = 0;
     const char *problem;
@@ -65,14 +66,16 @@ const char *read_element(lua_State *L, int index, enum element type, void *out) 
     return NULL;
 }
 
-const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count) {
+const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes,
+                         uint64_t *count) {
     uint32_t halves[2] = {0, 0};
     const char *problem = read_element(L, index, type, halves);
     if (problem) return problem;
     *pattern = halves[0];
     *bytes = element_sizes[type];
     if (*bytes < 8) return NULL;
-    if (halves[0] != halves[1]) return "a fill with elements of 8 bytes needs two equal halves: launch a kernel instead";
+    if (halves[0] != halves[1])
+        return "a fill with elements of 8 bytes needs two equal halves: launch a kernel instead";
     *bytes = 4;
     *count *= 2;
     return NULL;

@@ -1,5 +1,5 @@
-/* executor.c: Lua functions that are called when GPU work is done, and as host calls of streams. An executor of Lua's has no
- * threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
+/* executor.c: Lua functions that are called when GPU work is done, and as host calls of streams. An executor of Lua's
+ * has no threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
 #include <stdlib.h>
 
 #include "methods.h"
@@ -146,14 +146,15 @@ static int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status
 }
 
 /* then_(executor, function(completion, error)): C's gpo_*_then; `then` is a word of Lua's. */
-#define THEN(word, class)                                                                                                  \
-    static int word##_then(lua_State *L) {                                                                                 \
-        state *s = the_state(L);                                                                                           \
-        object *source = check_object(L, s, 1, class);                                                                     \
-        executor_object *executor;                                                                                         \
-        owed *o = owe(L, s, 2, 3, &executor);                                                                              \
-        return owing(L, s, 2, o, s->api->word##_then(HANDLE(source, gpo_##word##_t), HANDLE(&executor->base, gpo_executor_t), \
-                                                     when_done, o));                                                       \
+#define THEN(word, class)                                                                                         \
+    static int word##_then(lua_State *L) {                                                                        \
+        state *s = the_state(L);                                                                                  \
+        object *source = check_object(L, s, 1, class);                                                            \
+        executor_object *executor;                                                                                \
+        owed *o = owe(L, s, 2, 3, &executor);                                                                     \
+        return owing(L, s, 2, o,                                                                                  \
+                     s->api->word##_then(HANDLE(source, gpo_##word##_t), HANDLE(&executor->base, gpo_executor_t), \
+                                         when_done, o));                                                          \
     }
 THEN(stream, CLASS_STREAM)
 THEN(event, CLASS_EVENT)
@@ -176,8 +177,9 @@ static int stream_host_call(lua_State *L) {
     object *stream = check_object(L, s, 1, CLASS_STREAM);
     executor_object *executor;
     owed *o = owe(L, s, 2, 3, &executor);
-    return owing(L, s, 2, o, s->api->stream_host_call(HANDLE(stream, gpo_stream_t), HANDLE(&executor->base, gpo_executor_t),
-                                                      host_call, o));
+    return owing(
+        L, s, 2, o,
+        s->api->stream_host_call(HANDLE(stream, gpo_stream_t), HANDLE(&executor->base, gpo_executor_t), host_call, o));
 }
 
 /* host_call_finish(call.call [, name of a status [, message]]) */

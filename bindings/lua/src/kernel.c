@@ -81,7 +81,8 @@ static int module_compile(lua_State *L) {
         if (options.header_names) options.header_texts = options.header_names + options.header_count;
     }
     object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(L, s, s->api->module_compile(HANDLE(device, gpo_device_t), &options, (gpo_module_t *)&module->handle));
+    return created(L, s,
+                   s->api->module_compile(HANDLE(device, gpo_device_t), &options, (gpo_module_t *)&module->handle));
 }
 
 static gpo_status read_log(void *context, char *buffer, size_t capacity, size_t *needed) {
@@ -100,7 +101,8 @@ static int module_load(lua_State *L) {
     size_t bytes;
     const char *image = luaL_checklstring(L, 2, &bytes), *label = luaL_optstring(L, 3, NULL);
     object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
+    return created(
+        L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
 }
 
 static int module_load_builtin(lua_State *L) {
@@ -245,13 +247,17 @@ void free_kernel(state *s, object *o) {
     kernel->values = NULL;
 }
 
-static const field attribute_fields[] = {
-    FIELD(gpo_kernel_attributes, max_threads_per_block, U32),  FIELD(gpo_kernel_attributes, registers_per_thread, U32),
-    FIELD(gpo_kernel_attributes, parameter_count, U32),        FIELD(gpo_kernel_attributes, static_shared_bytes, U64),
-    FIELD(gpo_kernel_attributes, constant_bytes, U64),         FIELD(gpo_kernel_attributes, local_bytes_per_thread, U64),
-    FIELD(gpo_kernel_attributes, parameter_bytes, U64),        FIELD(gpo_kernel_attributes, max_dynamic_shared_bytes, U64),
-    FIELD(gpo_kernel_attributes, ptx_version, I32),            FIELD(gpo_kernel_attributes, binary_version, I32),
-    FIELDS_END};
+static const field attribute_fields[] = {FIELD(gpo_kernel_attributes, max_threads_per_block, U32),
+                                         FIELD(gpo_kernel_attributes, registers_per_thread, U32),
+                                         FIELD(gpo_kernel_attributes, parameter_count, U32),
+                                         FIELD(gpo_kernel_attributes, static_shared_bytes, U64),
+                                         FIELD(gpo_kernel_attributes, constant_bytes, U64),
+                                         FIELD(gpo_kernel_attributes, local_bytes_per_thread, U64),
+                                         FIELD(gpo_kernel_attributes, parameter_bytes, U64),
+                                         FIELD(gpo_kernel_attributes, max_dynamic_shared_bytes, U64),
+                                         FIELD(gpo_kernel_attributes, ptx_version, I32),
+                                         FIELD(gpo_kernel_attributes, binary_version, I32),
+                                         FIELDS_END};
 
 RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
 
@@ -277,7 +283,8 @@ NATIVE_METHOD(kernel_get_native, kernel)
 static int kernel_set_max_dynamic_shared(lua_State *L) {
     state *s = the_state(L);
     object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    return result(L, s, s->api->kernel_set_max_dynamic_shared(HANDLE(kernel, gpo_kernel_t), check_unsigned(L, 2, UINT64_MAX)));
+    return result(
+        L, s, s->api->kernel_set_max_dynamic_shared(HANDLE(kernel, gpo_kernel_t), check_unsigned(L, 2, UINT64_MAX)));
 }
 
 /* occupancy(threads [, dynamic_shared_bytes]): blocks on a multiprocessor at once. */
@@ -334,10 +341,14 @@ void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
     if (problem) luaL_error(L, "option '%s': %s", name, problem);
 }
 
-static const field launch_fields[] = {
-    FLAG(gpo_launch, "cooperative", GPO_LAUNCH_COOPERATIVE), FIELD(gpo_launch, grid, THREE), FIELD(gpo_launch, block, THREE),
-    FIELD(gpo_launch, cluster, THREE), FIELD(gpo_launch, priority, I32), FIELD(gpo_launch, dynamic_shared_bytes, U64),
-    FIELD(gpo_launch, label, STRING), FIELDS_END};
+static const field launch_fields[] = {FLAG(gpo_launch, "cooperative", GPO_LAUNCH_COOPERATIVE),
+                                      FIELD(gpo_launch, grid, THREE),
+                                      FIELD(gpo_launch, block, THREE),
+                                      FIELD(gpo_launch, cluster, THREE),
+                                      FIELD(gpo_launch, priority, I32),
+                                      FIELD(gpo_launch, dynamic_shared_bytes, U64),
+                                      FIELD(gpo_launch, label, STRING),
+                                      FIELDS_END};
 
 static void read_launch(lua_State *L, int index, gpo_launch *launch) {
     *launch = (gpo_launch){.struct_size = sizeof *launch};
@@ -377,7 +388,8 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
         const array_object *root = (*array)->root;
         if (is_gone(*array)) return "the array is closed";
         if (root->kind == MEMORY_HOST && !root->registered)   /* a fault that would cost the whole context */
-            return "pageable memory, which a GPU can't reach: arena:allocate gives pinned memory, device:host_register pins it";
+            return "pageable memory, which a GPU can't reach: arena:allocate gives pinned memory, device:host_register "
+                   "pins it";
         address = (*array)->address;
     } else if (!lua_isnil(L, index)) {
         const char *problem = read_address(L, s, index, "an array, an address or nil expected", &address);

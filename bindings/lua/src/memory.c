@@ -139,7 +139,8 @@ static int host_register(lua_State *L) {
     read_record(L, array ? 3 : 4, register_fields, &flags);
     if (!array) {
         void *memory = (void *)(uintptr_t)check_address(L, s, 2);
-        return result(L, s, s->api->host_register(HANDLE(device, gpo_device_t), memory, check_unsigned(L, 3, UINT64_MAX), flags));
+        return result(
+            L, s, s->api->host_register(HANDLE(device, gpo_device_t), memory, check_unsigned(L, 3, UINT64_MAX), flags));
     }
     check_piece(L, s, 2);
     luaL_argcheck(L, on_host(array), 2, "memory of the host expected");
@@ -373,8 +374,8 @@ static int pool_allocate(lua_State *L) {
     uint64_t address = 0;
     gpo_status status;
     WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
-                 s->api->pool_allocate(HANDLE(pool, gpo_pool_t), HANDLE(&stream->base, gpo_stream_t), ARRAY_BYTES(array),
-                                       &address));
+                 s->api->pool_allocate(HANDLE(pool, gpo_pool_t), HANDLE(&stream->base, gpo_stream_t),
+                                       ARRAY_BYTES(array), &address));
     if (status != GPO_SUCCESS) return failure(L, s, status);
     allocated(L, s, array, address);
     use_array(L, s, lua_gettop(L), array, 2, stream);

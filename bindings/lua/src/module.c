@@ -15,7 +15,8 @@ static const gpo_api *open_library(lua_State *L) {
     const char *path = given && *given ? given : LIBRARY;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        luaL_error(L, "gpuorch: the library can't be loaded: %s; install libgpuorch, or set GPUORCH_LIBRARY to its path",
+        luaL_error(L,
+                   "gpuorch: the library can't be loaded: %s; install libgpuorch, or set GPUORCH_LIBRARY to its path",
                    dlerror());
     const gpo_api *(*get)(uint32_t);
     uint32_t (*version)(void);
@@ -35,7 +36,8 @@ static const gpo_api *open_library(lua_State *L) {
 /* A callback may still be returning through this module when lua_close() would unload the module. */
 static void stay_loaded(void) {
     Dl_info self;
-    if (dladdr((const void *)(uintptr_t)stay_loaded, &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (dladdr((const void *)(uintptr_t)stay_loaded, &self))
+        dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static int version(lua_State *L) {

@@ -15,7 +15,8 @@ void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     const void *metatable = lua_topointer(L, -1);
     lua_pop(L, 1);
     if (metatable != s->metatables[id]) return NULL;
-    if (!memory->closed) *place = memory; /* a closed one may have been collected, and reached from another's finalizer */
+    if (!memory->closed)
+        *place = memory; /* a closed one may have been collected, and reached from another's finalizer */
     return memory;
 }
 
@@ -200,19 +201,25 @@ DESTROY(pool, pool_destroy)
 DESTROY(module, module_destroy)
 DESTROY(peers, peers_destroy)
 
-static void destroy_launch(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
+static void destroy_launch(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+}
 
 const class_info classes[CLASS_COUNT] = {
-    {"runtime", sizeof(runtime_object),
-     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods, runtime_executor_methods,
-      runtime_peers_methods},
+    {"runtime",
+     sizeof(runtime_object),
+     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods,
+      runtime_executor_methods, runtime_peers_methods},
      destroy_runtime},
-    {"device", sizeof(object),
+    {"device",
+     sizeof(object),
      {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
       device_template_methods, device_buckets_methods, device_queue_methods, device_advice_methods,
       device_scheduler_methods, device_peers_methods},
      destroy_device},
-    {"stream", sizeof(stream_object), {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
+    {"stream",
+     sizeof(stream_object),
+     {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
      destroy_stream},
     {"stream_pool", sizeof(object), {stream_pool_methods}, destroy_stream_pool},
     {"event", sizeof(object), {event_methods, event_executor_methods}, destroy_event},
@@ -223,7 +230,8 @@ const class_info classes[CLASS_COUNT] = {
     {"module", sizeof(object), {module_methods}, destroy_module},
     {"kernel", sizeof(kernel_object), {kernel_methods}, destroy_kernel},
     {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
-    {"template", sizeof(template_object),
+    {"template",
+     sizeof(template_object),
      {template_methods, template_kernel_methods, template_copy_methods, template_conditional_methods,
       template_graph_methods, template_memory_methods},
      destroy_template},

@@ -1,4 +1,5 @@
-/* owned.c: memory of malloc's that userdata own, and what no shutdown of a runtime releases: queues and their descriptors.
+/* owned.c: memory of malloc's that userdata own, and what no shutdown of a runtime releases: queues and their
+ * descriptors.
  *
  * A finalizer frees such a block, but a finalizer may never run: if Lua finds no memory to call it, Lua counts it as
  * run and frees the userdata. Therefore each state lists its blocks, and close_state frees the rest. Only the thread

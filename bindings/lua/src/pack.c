@@ -26,8 +26,9 @@ static int next_member(lua_State *L, layout *l, member *m) {
     if (length == 0) return 0;
     if (!read_parameter_type(l->at, length, &m->type) || m->type.kind == PARAMETER_QUEUE) {
         lua_pushlstring(L, l->at, length);
-        luaL_error(L, "'%s' is no type of a value: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected",
-                   lua_tostring(L, -1));
+        luaL_error(
+            L, "'%s' is no type of a value: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected",
+            lua_tostring(L, -1));
     }
     const size_t alignment = alignment_of(&m->type);
     m->offset = aligned(l->end, alignment);

@@ -36,7 +36,8 @@ static int peers_create(lua_State *L) {
         lua_rawgeti(L, 3, i + 1);
         const object *device = test_object(L, s, 6, CLASS_DEVICE);
         if (!device || !is_open(s, device)) return luaL_error(L, "number %d: a device that is open expected", i + 1);
-        if (device->runtime != runtime->runtime) return luaL_error(L, "number %d: the device is of another runtime", i + 1);
+        if (device->runtime != runtime->runtime)
+            return luaL_error(L, "number %d: the device is of another runtime", i + 1);
         devices[i] = HANDLE(device, gpo_device_t);
         lua_settop(L, 5);
     }
@@ -193,8 +194,8 @@ static void complete_collective(lua_State *L, state *s, int parts, uint32_t rank
     }
 }
 
-/* The address in the field `name` of the part at `index`, which is left on the stack: 0 if there is none. An array is on
- * the device, and has `bytes`. */
+/* The address in the field `name` of the part at `index`, which is left on the stack: 0 if there is none. An array is
+ * on the device, and has `bytes`. */
 static uint64_t read_buffer(lua_State *L, state *s, int index, int rank, const char *name, uint64_t bytes,
                             array_object **array) {
     uint64_t address = 0;
@@ -228,7 +229,8 @@ static uint32_t read_rank(lua_State *L, int index, int rank, const char *name) {
     return (uint32_t)value;
 }
 
-/* The list at `parts` gets tables of its own, whose keys are the fields'. A stream stands for a part without buffers. */
+/* The list at `parts` gets tables of its own, whose keys are the fields'. A stream stands for a part without
+ * buffers. */
 static void take_parts(lua_State *L, state *s, int parts) {
     const int count = (int)lua_rawlen(L, parts);
     for (int i = 0; i < count; ++i) {
@@ -360,7 +362,8 @@ static int symmetric_get_address(lua_State *L) {
     state *s = the_state(L);
     const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
     uint64_t address = 0;
-    const gpo_status status = s->api->symmetric_get_address(memory, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &address);
+    const gpo_status status =
+        s->api->symmetric_get_address(memory, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &address);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_address(L, s, address);
     return 1;
@@ -379,8 +382,8 @@ static int symmetric_get_device_handle(lua_State *L) {
     return 1;
 }
 
-/* array(rank, type [, offset [, count]]): a device array of a rank's memory, from a byte offset; by default up to the end.
- * Closing it frees nothing. */
+/* array(rank, type [, offset [, count]]): a device array of a rank's memory, from a byte offset; by default up to the
+ * end. Closing it frees nothing. */
 static int symmetric_array(lua_State *L) {
     state *s = the_state(L);
     const object *memory = check_object(L, s, 1, CLASS_SYMMETRIC);

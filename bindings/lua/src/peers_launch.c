@@ -5,8 +5,8 @@
 
 static const field rank_fields[] = {OTHER("stream"), OTHER("kernel"), OTHER("launch"), OTHER("arguments"), FIELDS_END};
 
-/* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads the
- * shape into `*read`, where it isn't reused, and sets `launch->launch`. */
+/* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads
+ * the shape into `*read`, where it isn't reused, and sets `launch->launch`. */
 static void take_rank(lua_State *L, state *s, int rank, gpo_launch *read, gpo_rank_launch *launch) {
     const int index = lua_gettop(L);
     if (!lua_istable(L, index)) luaL_error(L, "number %d: a table expected", rank + 1);

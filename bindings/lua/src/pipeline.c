@@ -34,8 +34,8 @@ static void release_source_and_sink(lua_State *L, state *s, int kept) {
     release(L, s, kept, PIPELINE_SINK);
 }
 
-/* A string that a run reads is held by the registry. The pipeline's own table isn't enough: if Lua has no memory to call the
- * pipeline's finalizer, it frees the table while the run goes on. */
+/* A string that a run reads is held by the registry. The pipeline's own table isn't enough: if Lua has no memory to
+ * call the pipeline's finalizer, it frees the table while the run goes on. */
 static void hold_string(lua_State *L, pipeline_context *p, int index) {
     lua_pushvalue(L, index);
     p->string = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -122,7 +122,8 @@ static int cannot_call(const pipeline_context *p) {
 static const char *const no_calls =
     "in a runtime with a schedule_seed functions of Lua's are called in an executor only: option 'executor'";
 
-/* The value on top of the stack; the array that it is, or nil, is left in the table at `anchor`. Gives what is wrong. */
+/* The value on top of the stack; the array that it is, or nil, is left in the table at `anchor`. Gives what is
+ * wrong. */
 static const char *read_value(lua_State *L, state *s, int anchor, const parameter *p, void *value) {
     array_object *array = NULL;
     if (lua_isnil(L, -1) && p->kind != PARAMETER_POINTER) return "it is missing";
@@ -138,7 +139,8 @@ static const char *read_device_values(lua_State *L, state *s, int anchor, const 
                                       gpo_stage_argument *argument) {
     const int index = lua_gettop(L);
     lua_getfield(L, index, "device");
-    if (!lua_istable(L, -1) || lua_rawlen(L, -1) > devices) return "a table 'device' with a value for each device expected";
+    if (!lua_istable(L, -1) || lua_rawlen(L, -1) > devices)
+        return "a table 'device' with a value for each device expected";
     char *values = lua_newuserdata(L, (size_t)devices * p->size);
     lua_pushvalue(L, -1);
     lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
@@ -227,7 +229,8 @@ static const kernel_object *read_kernels(lua_State *L, state *s, int index, int 
         lua_rawgeti(L, list, (int)i + 1);
         const kernel_object *kernel = stage_kernel(L, s, anchor, number);
         if (!first) first = kernel;
-        if (kernel->count != first->count || memcmp(kernel->sizes, first->sizes, first->count * sizeof *first->sizes) != 0)
+        if (kernel->count != first->count ||
+            memcmp(kernel->sizes, first->sizes, first->count * sizeof *first->sizes) != 0)
             luaL_error(L, "stage %d: kernel %d has other parameters than the first", number + 1, (int)i + 1);
         kernels[i] = HANDLE(&kernel->base, gpo_kernel_t);
         lua_pop(L, 1);
@@ -434,9 +437,13 @@ int has_callers(state *s) {
 
 /* --- runs --- */
 
-static const field source_fields[] = {FIELD(gpo_source, bytes, U64), FIELD(gpo_source, path, STRING),
-                                      FIELD(gpo_source, offset, U64), FIELD(gpo_source, descriptor, I32),
-                                      FLAG(gpo_source, "unchanged", GPO_SOURCE_UNCHANGED), OTHER("memory"), OTHER("fill"),
+static const field source_fields[] = {FIELD(gpo_source, bytes, U64),
+                                      FIELD(gpo_source, path, STRING),
+                                      FIELD(gpo_source, offset, U64),
+                                      FIELD(gpo_source, descriptor, I32),
+                                      FLAG(gpo_source, "unchanged", GPO_SOURCE_UNCHANGED),
+                                      OTHER("memory"),
+                                      OTHER("fill"),
                                       FIELDS_END};
 static const field sink_fields[] = {FIELD(gpo_sink, path, STRING), FIELD(gpo_sink, descriptor, I32), OTHER("memory"),
                                     OTHER("take"), FIELDS_END};
@@ -533,7 +540,8 @@ static int pipeline_start(lua_State *L) {
     gpo_source source = {.struct_size = sizeof source};
     gpo_sink sink = {.struct_size = sizeof sink};
     lua_settop(L, 3);
-    if (p->busy || (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT))
+    if (p->busy ||
+        (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT))
         return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
     const int read_from = read_source(L, s, 2, p, &source), written_to = read_sink(L, s, 3, p, &sink);
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
@@ -595,11 +603,14 @@ static int pipeline_wait(lua_State *L) {
     gpo_pipeline_result outcome = {.struct_size = sizeof outcome};
     struct pipeline_wait w = {HANDLE(&pipeline->base, gpo_pipeline_t), &outcome};
     if (p->busy)
-        return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the pipeline: it would wait for itself");
+        return failure_with(L, s, GPO_WOULD_DEADLOCK,
+                            "from inside a callback of the pipeline: it would wait for itself");
     gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
-    if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls && notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
+    if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls &&
+        notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
         operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
-        if (!pipeline->base.handle) return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
+        if (!pipeline->base.handle)
+            return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
         status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     } else if (status == GPO_TIMEOUT && timeout_ns != 0) {
         status = wait_by(L, s, before, wait_for_pipeline, &w, timeout_ns);
@@ -655,7 +666,11 @@ static int pipeline_get_share(lua_State *L) {
     return 1;
 }
 
-const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait}, {"share", pipeline_get_share},
-                                     {"notify", pipeline_notify}, {"cancel", pipeline_cancel},
-                                     {"progress", pipeline_get_progress}, {NULL, NULL}};
+const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},
+                                     {"wait", pipeline_wait},
+                                     {"share", pipeline_get_share},
+                                     {"notify", pipeline_notify},
+                                     {"cancel", pipeline_cancel},
+                                     {"progress", pipeline_get_progress},
+                                     {NULL, NULL}};
 const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

@@ -315,7 +315,8 @@ int free_number(lua_State *L, int table, int last, int step) {
 }
 
 /* Marks a point: pushes the operation, or true where the caller gave a value for the entry (`value` != 0). */
-int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra) {
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index,
+           uint64_t extra) {
     if (queue_index == 0) {
         if (!push_home(L, s, source_index)) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
         queue_index = lua_gettop(L);
@@ -362,8 +363,8 @@ static int operation_result_of(lua_State *L, state *s, operation_object *operati
     return 1;
 }
 
-static gpo_status wait_for_operation(lua_State *L, state *s, noted_hooks before, operation_object *operation, int queue_index,
-                                     int64_t timeout_ns) {
+static gpo_status wait_for_operation(lua_State *L, state *s, noted_hooks before, operation_object *operation,
+                                     int queue_index, int64_t timeout_ns) {
     cq_object *queue = lua_touserdata(L, queue_index);
     const int64_t deadline = deadline_after(timeout_ns);
     for (;;) {
@@ -452,7 +453,8 @@ void free_operation(state *s, object *o) {
     operation->message = NULL;
 }
 
-/* poll(queues, timeout): waits until one of the queues in the table may have something; true, or false. For event loops. */
+/* poll(queues, timeout): waits until one of the queues in the table may have something; true, or false. For event
+ * loops. */
 int poll_queues(lua_State *L) {
     state *s = the_state(L);
     const noted_hooks before = note_hooks(L, s);
@@ -471,7 +473,8 @@ int poll_queues(lua_State *L) {
     for (;;) {
         const int64_t slice = timeout_ns == 0 ? 0 : wait_slice(deadline);
         const int ready = poll(watched, (nfds_t)count, (int)((slice + 999999) / 1000000));
-        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline) || was_interrupted(L, s, before)) {
+        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline) ||
+            was_interrupted(L, s, before)) {
             lua_pushboolean(L, ready > 0);
             return 1;
         }

@@ -52,7 +52,8 @@ void take_table(lua_State *L, int index, const field *fields, const char *what) 
             luaL_addstring(&known, f->name);
         }
         luaL_pushresult(&known);
-        luaL_error(L, "there is no %s '%s'; there are: %s", what, key ? key : luaL_typename(L, -2), lua_tostring(L, -1));
+        luaL_error(L, "there is no %s '%s'; there are: %s", what, key ? key : luaL_typename(L, -2),
+                   lua_tostring(L, -1));
     }
 }
 

@@ -102,7 +102,8 @@ static int runtime_shutdown(lua_State *L) {
     runtime_object *o = check_object(L, s, 1, CLASS_RUNTIME);
     const int64_t timeout_ns = check_timeout(L, 2);
     if (o->context->busy)
-        return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the runtime: it would wait for itself");
+        return failure_with(L, s, GPO_WOULD_DEADLOCK,
+                            "from inside a callback of the runtime: it would wait for itself");
     const gpo_status status = shut_down_here(L, s, o, 1, timeout_ns);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     o->base.closed = 1;
@@ -146,9 +147,9 @@ void end_runtimes(lua_State *L, state *s) {
     }
 }
 
-static const field driver_fields[] = {
-    FIELD(gpo_driver_info, version, I32), FIELD(gpo_driver_info, software, BOOL), FIELD(gpo_driver_info, device_count, U32),
-    FIELD(gpo_driver_info, name, CHARS),  FIELD(gpo_driver_info, reason, CHARS),  FIELDS_END};
+static const field driver_fields[] = {FIELD(gpo_driver_info, version, I32),      FIELD(gpo_driver_info, software, BOOL),
+                                      FIELD(gpo_driver_info, device_count, U32), FIELD(gpo_driver_info, name, CHARS),
+                                      FIELD(gpo_driver_info, reason, CHARS),     FIELDS_END};
 static const field statistics_fields[] = {
     FIELD(gpo_statistics, live_objects, U32),       FIELD(gpo_statistics, launches, U64),
     FIELD(gpo_statistics, copies, U64),             FIELD(gpo_statistics, copied_bytes, U64),

@@ -17,7 +17,8 @@ int failure_with(lua_State *L, state *s, gpo_status status, const char *message)
 int failure(lua_State *L, state *s, gpo_status status) {
     gpo_error error = {.struct_size = sizeof error};
     const char *text = s->api->status_text(status);
-    if (status >= FIRST_FAILURE && s->api->last_error(&error) == GPO_SUCCESS && error.status == status && error.message[0])
+    if (status >= FIRST_FAILURE && s->api->last_error(&error) == GPO_SUCCESS && error.status == status &&
+        error.message[0])
         text = error.message;
     return failure_with(L, s, status, text);
 }

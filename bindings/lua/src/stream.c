@@ -54,8 +54,8 @@ static int stream_wrap(lua_State *L) {
     gpo_stream_options options = {.struct_size = sizeof options};
     read_record(L, 3, stream_fields, &options);
     object *stream = new_object(L, s, CLASS_STREAM, 1);
-    return created(L, s,
-                   s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
+    return created(
+        L, s, s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
 }
 
 void destroy_stream(lua_State *L, state *s, object *o, int collected) {
@@ -207,7 +207,8 @@ static int stream_pool_release(lua_State *L) {
     push_kept(L, 2, STREAM_POOL);
     if (lua_touserdata(L, -1) != pool) /* C says why: it is not out of this pool */
         return result(L, s, s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(stream, gpo_stream_t)));
-    if (stream->users) { /* arrays need the handle to be freed behind it: it is given back with the last, or now if idle */
+    if (stream->users) { /* Arrays need the handle to be freed behind it. It is given back with the last, or now if
+                          * the stream is idle. */
         close_object(L, s, 2, 0);
         lua_pushboolean(L, 1);
         return 1;
@@ -298,8 +299,8 @@ NATIVE_METHOD(event_get_native, event)
 
 /* --- timelines --- */
 
-static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64), FIELD(gpo_timeline_options, label, STRING),
-                                        FIELDS_END};
+static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64),
+                                        FIELD(gpo_timeline_options, label, STRING), FIELDS_END};
 
 CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, timeline_fields)
 
@@ -355,7 +356,8 @@ const luaL_Reg stream_methods[] = {{"info", stream_get_info},
                                    {"wait_timeline", stream_wait_timeline},
                                    {"signal_timeline", stream_signal_timeline},
                                    {NULL, NULL}};
-const luaL_Reg stream_pool_methods[] = {{"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
+const luaL_Reg stream_pool_methods[] = {
+    {"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
 const luaL_Reg event_methods[] = {{"record", event_record},
                                   {"query", event_query},
                                   {"wait", event_wait},

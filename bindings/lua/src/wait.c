@@ -40,7 +40,8 @@ static int64_t slice_until(int64_t deadline, int64_t longest) {
 
 int64_t wait_slice(int64_t deadline) { return slice_until(deadline, SLICE_NS); }
 
-gpo_status wait_by(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, void *context, int64_t timeout_ns) {
+gpo_status wait_by(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, void *context,
+                   int64_t timeout_ns) {
     const int64_t deadline = deadline_after(timeout_ns);
     for (;;) {
         serve(L, s);

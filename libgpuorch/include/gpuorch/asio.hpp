@@ -357,15 +357,17 @@ public:
     /// on it now.
     template <class Token>
     auto async_wait(gpo_stream_t stream, Token&& token) {
-        return initiate([stream](gpo_cq_t queue, std::uint64_t number) { return gpo_stream_notify(stream, queue, number); },
-                        std::forward<Token>(token));
+        return initiate(
+            [stream](gpo_cq_t queue, std::uint64_t number) { return gpo_stream_notify(stream, queue, number); },
+            std::forward<Token>(token));
     }
 
     /// Completes when the event's last recording is reached.
     template <class Token>
     auto async_wait(gpo_event_t event, Token&& token) {
-        return initiate([event](gpo_cq_t queue, std::uint64_t number) { return gpo_event_notify(event, queue, number); },
-                        std::forward<Token>(token));
+        return initiate(
+            [event](gpo_cq_t queue, std::uint64_t number) { return gpo_event_notify(event, queue, number); },
+            std::forward<Token>(token));
     }
 
     /// Completes when the pipeline's run has ended.

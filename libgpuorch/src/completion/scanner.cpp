@@ -177,7 +177,8 @@ pace::Turn Scanner::look_at_all(bool notifies, bool asks_all) noexcept {
         const size_t marked = watched.marks.size();
         host::crossing();  // here another thread may push a mark and release the stream
         if (marked) {
-            const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
+            const size_t done =
+                entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
             turn.progress |= done != 0;
             if (done != marked) note_pending(watched, turn);
         } else if (stream.claim_unused()) {

@@ -26,9 +26,10 @@ inline bool in_host_node() noexcept {
 }
 
 /// Messages for refused calls: in a host node of this library, and in another function that the driver calls.
-inline constexpr const char *kCalledInHostNode =
-                                "called in a host node: that is a thread of the driver's, which permits no call from there",
-                            *kCalledInHostFunction = "called in a host node or another function that the driver calls, "
-                                                     "from where the driver permits no call";
+inline constexpr const char
+    *kCalledInHostNode = "called in a host node: that is a thread of the driver's, which permits no call from there",
+    *kCalledInHostFunction =
+        "called in a host node or another function that the driver calls, "
+        "from where the driver permits no call";
 
 }  // namespace gpo

@@ -120,7 +120,8 @@ struct Exchange {
             put(boxes.inbox[to] + 16 * (half + boxes.rank * boxes.slots + slot), own, number);
         }
         const auto of = [&](u32 rank) {
-            return rank == boxes.rank ? own : take(boxes.inbox[boxes.rank] + 16 * (half + rank * boxes.slots + slot), number);
+            return rank == boxes.rank ? own
+                                      : take(boxes.inbox[boxes.rank] + 16 * (half + rank * boxes.slots + slot), number);
         };
         Unit unit{of(0)};
         gpo::combine::Run<Element, kCount> run(unit.element);

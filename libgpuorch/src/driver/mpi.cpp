@@ -118,8 +118,9 @@ bool Mpi::begin(std::string* why) const {
     }
     if (!initialized && g_begun.exchange(this) == nullptr) std::atexit([] { finalize(); });
     if (level < kSerialized) {
-        *why = text(version_, initialized ? " was initialised by the program" : " can only be used", " for one thread: ",
-                    initialized ? "call MPI_Init_thread with MPI_THREAD_MULTIPLE" : "install one built for threads");
+        *why =
+            text(version_, initialized ? " was initialised by the program" : " can only be used", " for one thread: ",
+                 initialized ? "call MPI_Init_thread with MPI_THREAD_MULTIPLE" : "install one built for threads");
         return false;
     }
     multiple_.store(level >= kMultiple, std::memory_order_release);

@@ -94,8 +94,8 @@ __device__ inline bool wait_for_slot(const Ring& ring, u64 position) {
 
 }  // namespace
 
-extern "C" __global__ void gpo_push(u64 words, u32* state, u32* sequence, uint4* slots, u32 capacity_log2, u32 task_size,
-                                    u32 tickets, const uint4* source, u64 count) {
+extern "C" __global__ void gpo_push(u64 words, u32* state, u32* sequence, uint4* slots, u32 capacity_log2,
+                                    u32 task_size, u32 tickets, const uint4* source, u64 count) {
     __shared__ Grant grant;
     const Ring ring{words, sequence, slots, capacity_log2, task_size / 16};
     u64 pushed = 0;

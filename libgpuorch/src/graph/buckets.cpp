@@ -234,8 +234,9 @@ void Buckets::note(const Request& request, const Found& found) noexcept {
 }
 
 gpo_status Buckets::run_eagerly(gpo_stream_t handle, const Request& request) {
-    const gpo_bucket_work work{sizeof work,    0,  request.size, request.size, nullptr, request.settings, request.stride,
-                               request.count, GPO_BUCKET_EAGER, 0};
+    const gpo_bucket_work work{
+        sizeof work,      0, request.size, request.size, nullptr, request.settings, request.stride, request.count,
+        GPO_BUCKET_EAGER, 0};
     try {
         callbacks_.record(handle, work);
         return GPO_SUCCESS;

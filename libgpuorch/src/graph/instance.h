@@ -176,7 +176,7 @@ private:
     bool unsent_ = true;          // wanted_ may differ from what was sent
     // The driver puts launches of one executable graph one behind the other. Across a rebuild this class does.
     const Stream* last_ = nullptr;   // of the newest launch of exec_; it may be destroyed
-    CUevent before_ = nullptr;       // behind launches of replaced executable graphs; NULL: there is nothing to wait for
+    CUevent before_ = nullptr;    // behind launches of replaced executable graphs; NULL: there is nothing to wait for
     SetValues spare_;             // memory for recorded(), which a launch has given back
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
     std::unique_ptr<HostMemoryFree> device_status_free_;

@@ -1,9 +1,9 @@
 // A node of a graph as the driver has it: work, dependencies and label; and functions to read, copy and patch nodes.
 //
 // Whether a node was recorded on a stream, added by itself or made by another library, it is read back from the driver
-// in the same form: as a record (stream/work.h), or in a form that can say more. Kernels own their arguments, and may be
-// a library's (CUkernel); copies may have arrays as their ends, and three dimensions. A node that isn't fully understood
-// stays with the driver, and can't be changed or copied.
+// in the same form: as a record (stream/work.h), or in a form that can say more. Kernels own their arguments, and may
+// be a library's (CUkernel); copies may have arrays as their ends, and three dimensions. A node that isn't fully
+// understood stays with the driver, and can't be changed or copied.
 #pragma once
 
 #include <cuda.h>

@@ -53,8 +53,8 @@ public:
 
     // --- while it is built. Inside a DriverScope. Throw Failure, std::bad_alloc ---
 
-    /// Gives the driver a graph with all nodes, unless the recipe has one. Once the recipe is sealed, any thread may call
-    /// this, and has to before it looks at the graph or at native nodes.
+    /// Gives the driver a graph with all nodes, unless the recipe has one. Once the recipe is sealed, any thread may
+    /// call this, and has to before it looks at the graph or at native nodes.
     void make_graph();
     /// Uses a recording's graph, to which nodes are added. The recipe doesn't own the graph before own(). All recorded
     /// nodes were read.

@@ -26,7 +26,8 @@ struct Dropped;
 
 /// Counters of a template and its graphs.
 struct TemplateCounters {
-    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0}, dropped{0};
+    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0}, held_words{0},
+        dropped{0};
     std::atomic<uint32_t> instances{0}, recordings{0};
 };
 

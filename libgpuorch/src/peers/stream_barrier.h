@@ -15,8 +15,8 @@ public:
     ~StreamBarrier();
     StreamBarrier(const StreamBarrier&) = delete;
     StreamBarrier& operator=(const StreamBarrier&) = delete;
-    /// Submits waits so that no stream goes on before all have reached the barrier. `stream_of(rank)`: Stream&. Called under the
-    /// streams' submit locks, by one thread at a time. Throws Failure.
+    /// Submits waits so that no stream goes on before all have reached the barrier. `stream_of(rank)`: Stream&. Called
+    /// under the streams' submit locks, by one thread at a time. Throws Failure.
     template <class StreamOf>
     void issue(StreamOf stream_of) {
         const size_t ranks = here_.size();

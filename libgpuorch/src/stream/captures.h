@@ -26,7 +26,8 @@ class Stream;
 class StreamRecording : public Counted {
 public:
     // --- a direct recording. Under the submit lock of the stream, inside a DriverScope of its context. Throw Failure,
-    // std::bad_alloc, and then nothing was added. False if the recording is a capture by now: the driver has to record ---
+    // std::bad_alloc, and then nothing was added. False if the recording is a capture by now: the driver has to record
+    // ---
 
     /// Add a node behind the stream's last nodes. `arguments`: in place of those in `work`.
     virtual bool add(Stream& stream, const Operation& operation, const KernelWork& work, Arguments arguments) = 0;
@@ -36,8 +37,8 @@ public:
     virtual bool add(Stream& stream, const Operation& operation, const EventWork& work) = 0;
     /// The event names the stream's last nodes.
     virtual bool record(Stream& stream, Event& event) = 0;
-    /// The stream's next nodes come behind those that the event names, too. A stream without a recording joins. False if
-    /// the stream can't join directly, or the recording is a capture: then the capture has recorded the event.
+    /// The stream's next nodes come behind those that the event names, too. A stream without a recording joins. False
+    /// if the stream can't join directly, or the recording is a capture: then the capture has recorded the event.
     virtual bool wait(Stream& stream, Event& event) = 0;
     /// Goes on in a capture of the driver, unless the recording is one already. Any thread; the calling thread may hold
     /// submit locks.

@@ -120,8 +120,8 @@ protected:
     }
     /// No thread passes the handle to the driver from now on. With neither lock held.
     void detach() noexcept;
-    /// The driver's answer about the stream's work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or a refusal to answer. `marks`:
-    /// the stream has pending marks. Throws.
+    /// The driver's answer about the stream's work: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or a refusal to answer.
+    /// `marks`: the stream has pending marks. Throws.
     CUresult ask(bool marks);
 
 private:

@@ -21,7 +21,8 @@ public:
     RecordEvent(Event& event, Stream& stream)
         : HookedOperation("record event", event.label()), event_(&event), stream_(&stream) {}
     RecordEvent(const RecordEvent& other)
-        : HookedOperation(other), event_(other.event_), stream_(other.stream_), event_reference_(Ref<Event>(other.event_)),
+        : HookedOperation(other), event_(other.event_), stream_(other.stream_),
+          event_reference_(Ref<Event>(other.event_)),
           recording_(make<Recording>(stream_->context(), stream_, event_->timing())) {}
 
     bool plain() const noexcept override { return true; }
@@ -117,8 +118,9 @@ public:
         : HookedOperation("wait for event", event.label()), event_(&event), ticket_(ticket),
           of_ended_capture_(event.of_ended_capture()) {}
     WaitEvent(const WaitEvent& other)
-        : HookedOperation(other), event_(other.event_), ticket_(other.ticket_), of_ended_capture_(other.of_ended_capture_),
-          recording_(other.recording_), bound_(other.bound_), itself_(other.itself_), held_(true) {}
+        : HookedOperation(other), event_(other.event_), ticket_(other.ticket_),
+          of_ended_capture_(other.of_ended_capture_), recording_(other.recording_), bound_(other.bound_),
+          itself_(other.itself_), held_(true) {}
     bool plain() const noexcept override { return true; }
     Ref<const Counted> owner() const noexcept override { return event_->owner_of_nodes(); }
 
@@ -452,7 +454,8 @@ Event::Event(Ref<Context> context, uint32_t flags, const char* label)
         for (const auto& [flag, name] : {std::pair{GPO_EVENT_TIMING, "GPO_EVENT_TIMING"},
                                          std::pair{GPO_EVENT_EXTERNAL, "GPO_EVENT_EXTERNAL"}})
             if (flags_ & static_cast<uint32_t>(flag))
-                fail(GPO_INVALID_ARGUMENT, "options.flags has ", name, ", which events of several processes don't have");
+                fail(GPO_INVALID_ARGUMENT, "options.flags has ", name,
+                     ", which events of several processes don't have");
         refuse_deterministic();
         shared_ = SharedRecordings::create(*context_);
         watch_ = make<Watch>(*this);

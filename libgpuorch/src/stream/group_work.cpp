@@ -36,7 +36,8 @@ public:
     Awaits awaits() const override {
         Awaits out;
         for (size_t place = 0; place < work_->streams_.size(); ++place)
-            if (!work_->arrived_[place].load(std::memory_order_acquire)) out.streams.push_back(work_->streams_[place].get());
+            if (!work_->arrived_[place].load(std::memory_order_acquire))
+                out.streams.push_back(work_->streams_[place].get());
         if (out.streams.empty()) return out;
         out.others = false;
         out.text = text("waits for ", kind(), *label() ? text(" `", label(), "`") : std::string(), ", whose part is");

@@ -90,7 +90,8 @@ std::string History::name_of(uint64_t number) const {
 }
 
 std::string History::suspects() const {
-    uint64_t first = stream_.watched().completed.load(std::memory_order_relaxed) + 1, last = stream_.submission().accepted();
+    uint64_t first = stream_.watched().completed.load(std::memory_order_relaxed) + 1,
+             last = stream_.submission().accepted();
     if (attribution_.words) {
         // A stream runs a single operation at a time: at most one has begun and not ended.
         const uint32_t begun = attribution_.words[0], ended = attribution_.words[1];

@@ -105,9 +105,9 @@ public:
     /// no effect that a retry wouldn't repeat: after a lack of memory a held operation is issued again.
     virtual void issue(Stream& stream) = 0;
 
-    /// Adds the operation to the direct recording in which the stream is (stream/captures.h). False if only the driver's
-    /// capture can record the operation, or refuse it. Under the stream's submit lock, inside a DriverScope. Throws
-    /// Failure.
+    /// Adds the operation to the direct recording in which the stream is (stream/captures.h). False if only the
+    /// driver's capture can record the operation, or refuse it. Under the stream's submit lock, inside a DriverScope.
+    /// Throws Failure.
     virtual bool add_to(Stream&, StreamRecording&) { return false; }
 
     /// A copy for a held stream that owns all objects it refers to. Throws std::bad_alloc.

@@ -16,7 +16,7 @@ namespace gpo {
 
 namespace {
 
-constexpr uint64_t kReach = 500'000;      // ns: an idle stream reaches an event sooner (35 us on an H200, sometimes more)
+constexpr uint64_t kReach = 500'000;  // ns: an idle stream reaches an event sooner (35 us on an H200, sometimes more)
 constexpr uint64_t kLook = 200'000;       // ns between two queries of work that has no mark
 constexpr uint64_t kFewOperations = 64;   // the driver takes more operations on a stream without waiting
 

@@ -1,8 +1,8 @@
 // Streams: operations are put on a stream, which gives them to the driver in order and remembers failures.
 //
-// A stream is a stream of the driver (stream/driver_stream.h: handle, submit lock, capture state) with parts, each with a
-// file of its own. The scanner watches the *marks*. *Held* operations wait on the host. The *history* provides the names
-// of operations in failures. The class Stream itself has the verbs of the API.
+// A stream is a stream of the driver (stream/driver_stream.h: handle, submit lock, capture state) with parts, each with
+// a file of its own. The scanner watches the *marks*. *Held* operations wait on the host. The *history* provides the
+// names of operations in failures. The class Stream itself has the verbs of the API.
 #pragma once
 
 #include "completion/mark.h"
@@ -234,7 +234,8 @@ template <class Any>
 inline gpo_status Stream::put(Any& operation) {
     if (learner_ && learner_->withhold(operation)) [[unlikely]] return GPO_SUCCESS;
     if (!issue(operation)) [[unlikely]] return hold(operation, false);
-    if (Hooks* const hooks = hooks_of(operation); hooks && hooks->consequences()) [[unlikely]] hooks->afterwards(nullptr);
+    if (Hooks* const hooks = hooks_of(operation); hooks && hooks->consequences()) [[unlikely]]
+        hooks->afterwards(nullptr);
     return GPO_SUCCESS;
 }
 

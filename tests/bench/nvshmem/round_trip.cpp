@@ -60,7 +60,8 @@ struct Rank {
         CHECK(gpo_module_get_kernel(module, name, &made));
         return made;
     }
-    void launch(gpo_kernel_t kernel, uint32_t threads, std::vector<const void*> arguments, std::vector<uint32_t> sizes) {
+    void launch(gpo_kernel_t kernel, uint32_t threads, std::vector<const void*> arguments,
+                std::vector<uint32_t> sizes) {
         auto shape = sized<gpo_launch>();
         shape.grid[0] = 1;
         shape.block[0] = threads;

@@ -1,9 +1,10 @@
-/* A library that stands before libgpuorch, for bindings' tests: gpo_get_api gives a table of the same size whose functions
- * count how often the real ones succeeded and failed. README.md in the folder above says how it is used.
+/* A library that stands before libgpuorch, for bindings' tests: gpo_get_api gives a table of the same size whose
+ * functions count how often the real ones succeeded and failed. README.md in the folder above says how it is used.
  *
  * GPUORCH_COUNTED_LIBRARY   path of the real library
- * GPUORCH_COUNTS            file that each process appends its counts to when it exits: lines "function successes failures"
- */
+ * GPUORCH_COUNTS            file that each process appends its counts to when it exits: lines "function successes
+ *
+ * failures" */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

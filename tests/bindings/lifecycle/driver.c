@@ -1,5 +1,5 @@
-/* driver < lifecycle.txt: does what the cases say through C's functions, and writes the same lines with what came of each
- * step. The words: tests/bindings/README.md. */
+/* driver < lifecycle.txt: does what the cases say through C's functions, and writes the same lines with what came of
+ * each step. The words: tests/bindings/README.md. */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,8 @@ static gpo_status use(struct object *object) {
 }
 
 static gpo_status wait_for(struct object *object, int64_t timeout_ns) {
-    return object->kind == EVENT ? gpo_event_wait(object->handle, timeout_ns) : gpo_stream_wait(object->handle, timeout_ns);
+    return object->kind == EVENT ? gpo_event_wait(object->handle, timeout_ns)
+                                 : gpo_stream_wait(object->handle, timeout_ns);
 }
 
 static gpo_status launch(struct object *stream, struct object *kernel, struct object *memory) {

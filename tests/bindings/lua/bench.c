@@ -1,5 +1,5 @@
-/* bench.c: the C arm of bench.lua: the same calls on a runtime of its own, in the same process. query(n) and launch(n) make n
- * calls and return the nanoseconds that one took; wait() waits for the stream. */
+/* bench.c: the C arm of bench.lua: the same calls on a runtime of its own, in the same process. query(n) and launch(n)
+ * make n calls and return the nanoseconds that one took; wait() waits for the stream. */
 #include <dlfcn.h>
 #include <gpuorch/api.h>
 #include <lauxlib.h>
@@ -15,7 +15,9 @@ static gpo_module_t module;
 static gpo_kernel_t kernel;
 static uint64_t memory;
 
-static int check(lua_State *L, gpo_status status) { return status ? luaL_error(L, "bench: %s", gpo->status_name(status)) : 0; }
+static int check(lua_State* L, gpo_status status) {
+    return status ? luaL_error(L, "bench: %s", gpo->status_name(status)) : 0;
+}
 
 static double now(void) {
     struct timespec t;

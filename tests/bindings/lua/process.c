@@ -183,9 +183,18 @@ static int threads(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
-    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"alarm", limit_time}, {"threads", threads},
-                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start}, {"limited", limited},
-                                         {"exit", exit_at_once}, {"interrupt_allocation", interrupt_allocation}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"fork", fork_process},
+                                         {"wait", wait_for},
+                                         {"alarm", limit_time},
+                                         {"threads", threads},
+                                         {"states", states},
+                                         {"setenv", set_environment},
+                                         {"held", held},
+                                         {"start", start},
+                                         {"limited", limited},
+                                         {"exit", exit_at_once},
+                                         {"interrupt_allocation", interrupt_allocation},
+                                         {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {
         lua_pushcfunction(L, f->func);

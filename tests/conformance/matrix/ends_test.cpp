@@ -11,7 +11,8 @@ namespace {
 /// A gate: a test puts work behind it and destroys objects meanwhile.
 class Ends {
 public:
-    Ends() : stream(world.gpu.stream("user")), other(world.gpu.stream("other")), word(world.word()), open_(world.word()) {}
+    Ends()
+        : stream(world.gpu.stream("user")), other(world.gpu.stream("other")), word(world.word()), open_(world.word()) {}
     ~Ends() { open(); }
     void gate() { REQUIRE_OK(world.gate(stream, open_)); }
     void open() {
@@ -212,7 +213,8 @@ TEST_CASE("ends: pools go while another thread destroys streams that have freed 
 TEST_CASE("ends: a kernel and its module go while the kernel is launched and in a graph" * gated) {
     Ends ends;
     auto options = sized<gpo_compile_options>();
-    options.source = "extern \"C\" __global__ void count(volatile unsigned *word, unsigned by) { *word = *word + by; }\n";
+    options.source =
+        "extern \"C\" __global__ void count(volatile unsigned *word, unsigned by) { *word = *word + by; }\n";
     Module module;
     Kernel kernel;
     REQUIRE_OK(gpo_module_compile(ends.world.gpu.device, &options, module.out()));
@@ -232,7 +234,8 @@ TEST_CASE("ends: a kernel and its module go while the kernel is launched and in 
     ends.check_done(7);
 }
 
-TEST_CASE("ends: bodies and children go before the templates that have them, and these while their graphs run" * gated) {
+TEST_CASE("ends: bodies and children go before the templates that have them, and these while their graphs run" *
+          gated) {
     Ends ends;
     Template child, parent, body;
     Graph graph;

@@ -1,5 +1,6 @@
 // A kernel crashes while every operation waits at a place: each ends once, with the loss, and the process goes on.
-// A crash takes the process's devices along, so each place has a child process, in which all operations share the crash.
+// A crash takes the process's devices along, so each place has a child process, in which all operations share the
+// crash.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +71,8 @@ void lose_device_at(const Place& place, size_t first_operation) {
     REQUIRE_OK(gpo_stream_notify(crashing, queue, owed++));
     for (const Pending& one : all) {
         INFO(one.operation.name << "|" << place.name);
-        if (std::getenv("GPUORCH_TEST_CELLS")) std::printf("%s|%s\n", one.operation.name, place.name), std::fflush(stdout);
+        if (std::getenv("GPUORCH_TEST_CELLS"))
+            std::printf("%s|%s\n", one.operation.name, place.name), std::fflush(stdout);
         const Site::Calls calls = one.site->perform();
         REQUIRE_OK(calls.call);
         REQUIRE_OK(calls.end);

@@ -185,7 +185,8 @@ public:
 
 protected:
     gpo_status gate() { return world.gate(on(), open_word); }
-    /// act.at_once. Then waits until the library has freed the operation's objects: the driver waits for gates with some.
+    /// act.at_once. Then waits until the library has freed the operation's objects: the driver waits for gates with
+    /// some.
     gpo_status before_gate();
     /// act.at_once, the gate, and the operation.
     gpo_status put_behind_gate();

@@ -53,9 +53,11 @@ std::string page() {
     std::ostringstream out;
     Rules rules;
     out << "# What composes with what\n\n"
-           "Each operation is tested at each place, and looked at there in each way. `tests/conformance/matrix` makes this\n"
+           "Each operation is tested at each place, and looked at there in each way. `tests/conformance/matrix` makes "
+           "this\n"
            "page and these tests from the same rules. Each run of the tests takes all pairs, on software GPUs.\n\n"
-           "\"yes\": it works. \"no\": it is refused; the number is that of the status and its reason, below the table.\n"
+           "\"yes\": it works. \"no\": it is refused; the number is that of the status and its reason, below the "
+           "table.\n"
            "\"–\": there is no such call.\n\n## Operations at places\n\n";
     head(out, "operation", places());
     for (const Operation& operation : operations()) {
@@ -65,7 +67,8 @@ std::string page() {
     }
     out << "\nReasons:\n\n";
     for (size_t i = 0; i < rules.all().size(); ++i) out << i + 1 << ". " << rules.all()[i] << '\n';
-    out << "\n## Looks at an operation\n\nEvery operation that works somewhere can be looked at there in every way, except:\n\n";
+    out << "\n## Looks at an operation\n\nEvery operation that works somewhere can be looked at there in every way, "
+           "except:\n\n";
     std::map<std::string, std::vector<std::string>> exceptions;   // by rule: looks
     for (const LookKind& look : looks())
         for (const Place& place : places())

@@ -49,7 +49,8 @@ Expected expected(const Operation& operation, const Place& place, const LookKind
     const Expected put = expected(operation, place);
     if (put.kind != Expected::works) return put;
     if (look.is(kFails) && !place.is(kCanFail))
-        return {Expected::absent, 0, 0, "only a crash fails what the GPU has: then all work of the device ends once, with GPO_DEVICE_LOST"};
+        return {Expected::absent, 0, 0,
+                "only a crash fails what the GPU has: then all work of the device ends once, with GPO_DEVICE_LOST"};
     if (look.is(kFreed) && place.is(kResident))
         return {Expected::absent, 0, 0, "stream.h: memory that resident work uses must stay allocated"};
     const bool holds = !place.is(kRecords | kBuilds) && operation.is(kNeedsHost | kWaitsUnsent);

@@ -274,7 +274,8 @@ TEST_CASE("two threads submit collectives over the same streams" * gated) {
     CHECK(failed[1].empty());
     for (uint32_t rank = 0; rank < rig.ranks; ++rank) {
         CHECK(rig.read<int32_t>(one, rank, count) == std::vector<int32_t>(count, 1));
-        CHECK(rig.read<int32_t>(other, rank, count) == std::vector<int32_t>(count, static_cast<int32_t>(rig.ranks) - 1));
+        CHECK(rig.read<int32_t>(other, rank, count) ==
+              std::vector<int32_t>(count, static_cast<int32_t>(rig.ranks) - 1));
     }
     CHECK(rig.info().collectives == 2 * kTurns);
 }

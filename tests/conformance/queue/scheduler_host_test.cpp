@@ -138,7 +138,8 @@ TEST_CASE("requests of many turns are answered, whoever does them" * gated) {
     }
 }
 
-TEST_CASE("a handler in which some threads answer or put back alone fails, by name, and the next tasks are done" * gated) {
+TEST_CASE("a handler in which some threads answer or put back alone fails, by name, and the next tasks are done" *
+          gated) {
     for (const uint32_t workers : {GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
         CAPTURE(workers);
         Serving gpu(workers, kSome, {"answer_by_some", "again_by_some"}, {"-DGPO_PARTNER_BOUND_NS=300000000ull"});

@@ -184,7 +184,9 @@ TEST_CASE("lateness follows how late sleeps end, an eighth of the way each time,
 namespace {
 
 /// Work of this length, still pending at a look `apart` before its end.
-Took took(uint64_t completed, uint64_t apart = 2 * kUs) { return {.pending = completed - apart, .completed = completed}; }
+Took took(uint64_t completed, uint64_t apart = 2 * kUs) {
+    return {.pending = completed - apart, .completed = completed};
+}
 Expected expected_after(std::vector<Took> all) {
     History history;
     for (const Took& each : all) history.add(each);

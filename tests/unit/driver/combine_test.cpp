@@ -260,7 +260,8 @@ public:
         kernel_.launch(kShapes[launches_++ % std::size(kShapes)], reinterpret_cast<uint64_t>(destination), sources,
                        ranks, type.number, reduction, divisor, n);
         if (std::memcmp(memory, expected.data(), expected.size()) == 0) return;
-        INFO(std::string(type.name), ", reduction ", reduction, ", ", ranks, " sources, layout ", static_cast<int>(layout));
+        INFO(std::string(type.name), ", reduction ", reduction, ", ", ranks, " sources, layout ",
+             static_cast<int>(layout));
         for (size_t i = 0; i < n; ++i) {
             uint64_t found = 0, wanted = 0;
             std::memcpy(&found, destination + i * type.bytes, type.bytes);

@@ -75,7 +75,8 @@ struct Group : private ThreeDevices, gpo::test::SoftRuntime {
 
 }  // namespace
 
-TEST_CASE("collectives of two threads over streams that a third releases come once and in one order, under every schedule") {
+TEST_CASE(
+    "collectives of two threads over streams that a third releases come once and in one order, under every schedule") {
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         Group group(seed);
         REQUIRE(gpo_stream_wait_timeline(group.streams[seed % kRanks], group.timeline, 1) == GPO_SUCCESS);

@@ -39,7 +39,8 @@ TEST_CASE("calls at the same time may have happened in any order, but all in one
                           4));
     // While one of three tasks has been popped, the queue isn't empty, whichever was pushed first.
     CHECK_FALSE(is_linearizable(
-        {push(1, 1, 9), push(2, 1, 9), push(3, 1, 9), pop(1, 10, 11), pop(2, 12, 13), pop(3, 14, 15), empty(10, 12)}, 4));
+        {push(1, 1, 9), push(2, 1, 9), push(3, 1, 9), pop(1, 10, 11), pop(2, 12, 13), pop(3, 14, 15), empty(10, 12)},
+        4));
     // A ring of one place, in which the second push waits for the pop.
     CHECK(is_linearizable({push(1, 1, 2), push(2, 3, 8), pop(1, 4, 5), pop(2, 9, 10)}, 1));
     CHECK_FALSE(is_linearizable({push(1, 1, 2), push(2, 3, 4), pop(1, 5, 6)}, 1));

@@ -154,7 +154,8 @@ TEST_CASE("what waits for a stream waits for its work, though the driver refuses
         }
 }
 
-TEST_CASE("a failed stream that is destroyed stays until its work is over, though the driver refuses to record its mark") {
+TEST_CASE(
+    "a failed stream that is destroyed stays until its work is over, though the driver refuses to record its mark") {
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
         const gpo_stream_t stream = world.stream(), other = world.stream();

@@ -36,8 +36,8 @@
  *                          an answer answers its status and zeros.
  *   push(task)             The new task isn't the host's, and gets no answer.
  *
- * A thread in answer() or again() waits for the worker's other threads for up to GPO_PARTNER_BOUND_NS nanoseconds (10 s,
- * unless a compile option -DGPO_PARTNER_BOUND_NS=... says otherwise). If some don't come, the call returns
+ * A thread in answer() or again() waits for the worker's other threads for up to GPO_PARTNER_BOUND_NS nanoseconds (10
+ * s, unless a compile option -DGPO_PARTNER_BOUND_NS=... says otherwise). If some don't come, the call returns
  * queue_timeout and has done nothing, and the task fails with GPO_TIMEOUT: the recorded error names its handler, and
  * a task of the host is answered with GPO_TIMEOUT. sync() has no bound.
  *

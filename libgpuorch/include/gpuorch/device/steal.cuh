@@ -59,8 +59,8 @@ struct shared_numbers {
         : memory(&in), offset(at), count(numbers), batch(batch_numbers), workers(0) {}
 
     __device__ bool valid() const {
-        return has(*memory, memory->rank, offset, 384) && memory->remote == 0 && offset % 128 == 0 && count >> 63 == 0 &&
-               batch != 0;
+        return has(*memory, memory->rank, offset, 384) && memory->remote == 0 && offset % 128 == 0 &&
+               count >> 63 == 0 && batch != 0;
     }
     __device__ unsigned long long* word(unsigned rank, steal_word which) const {
         return word_at(*memory, rank, offset + which * 128ull);

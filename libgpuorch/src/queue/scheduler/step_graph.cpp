@@ -9,7 +9,8 @@ namespace gpo::scheduler {
 
 namespace {
 
-// The table that the kernel reads, as bytes: StepState, tasks, a StepHandler of each handler, a DeviceGraph of each graph.
+// The table that the kernel reads, as bytes: StepState, tasks, a StepHandler of each handler, a DeviceGraph of each
+// graph.
 std::vector<std::byte> table_of(const Plan& plan, uint64_t state_bytes) {
     std::vector<std::byte> out(state_bytes);
     const auto add = [&](const auto& row) {

@@ -223,8 +223,8 @@ bool launches_graphs(const GraphRun& run) {
     });
 }
 
-/// An executable with conditional or memory nodes, or with kernels that launch others, waits for the kernels that run on
-/// the device, and for its own launch. The real driver waits as well where kernels launch the executable.
+/// An executable with conditional or memory nodes, or with kernels that launch others, waits for the kernels that run
+/// on the device, and for its own launch. The real driver waits as well where kernels launch the executable.
 void wait_for_end_of(Machine& machine, CUgraphExec handle) {
     Mark* last = nullptr;
     {

@@ -1,4 +1,5 @@
-// The kernels of driver/builtin.cu, condition.cu and push.cu for the software GPU, and the list of all built-in kernels.
+// The kernels of driver/builtin.cu, condition.cu and push.cu for the software GPU, and the list of all built-in
+// kernels.
 #include "softgpu/image/builtin.h"
 
 #include <algorithm>

@@ -50,7 +50,8 @@ std::string colours(const char* Colour::* shade) {
 }
 
 std::string style() {
-    return text(kShapes, colours(&Colour::light), "@media(prefers-color-scheme:dark){\n", colours(&Colour::dark), "}\n");
+    return text(kShapes, colours(&Colour::light), "@media(prefers-color-scheme:dark){\n", colours(&Colour::dark),
+                "}\n");
 }
 
 /// The label of a time on the axis, a round number.
