@@ -3,7 +3,7 @@
 #include "bench/crew.h"
 #include "bench/gpu.h"
 #include "bench/pairs.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "core/handles.h"
 
 using namespace gpo::bench;

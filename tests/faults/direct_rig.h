@@ -7,7 +7,7 @@
 #include "conformance/template_rig.h"
 #include "driver/driver.h"
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "stream/stream.h"
 
 namespace gpo::test {

@@ -10,7 +10,7 @@
 #include "conformance/negative.h"
 #include "driver/driver.h"
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "support/gpu.h"
 
 using namespace gpo::test;

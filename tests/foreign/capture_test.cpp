@@ -13,7 +13,7 @@
 
 #include "driver/faults.h"
 #include "driver/functions.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "driver/wrapper.h"
 #include "foreign/raw.h"
 

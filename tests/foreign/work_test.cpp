@@ -7,7 +7,7 @@
 #include "core/handles.h"
 #include "foreign/raw.h"
 #include "kernel/launch.h"
-#include "memory/copy.h"
+#include "memory/copies.h"
 #include "memory/fill.h"
 
 using namespace gpo::test;

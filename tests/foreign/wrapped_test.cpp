@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "driver/functions.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "foreign/raw.h"
 
 using namespace gpo::test;

@@ -4,10 +4,10 @@
 #include "abi/call.h"
 #include "core/struct_array.h"
 #include "device/device.h"
-#include "queue/advice/advice.h"
-#include "queue/advice/costs.h"
-#include "queue/advice/probe.h"
-#include "queue/advice/trace_advice.h"
+#include "advice/ranked_forms.h"
+#include "advice/costs.h"
+#include "advice/probe.h"
+#include "advice/trace_advice.h"
 
 using namespace gpo;
 

@@ -25,7 +25,7 @@
 
 #include "core/handles.h"
 #include "core/host_node.h"
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "host/schedule.h"
 #include "trace/record.h"
 

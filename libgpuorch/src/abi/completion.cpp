@@ -1,7 +1,7 @@
 #include "gpuorch/completion.h"
 
 #include "abi/call.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "stream/event.h"
 
 using namespace gpo;

@@ -1,7 +1,7 @@
 #include "stream/event.h"
 
 #include "abi/call.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "device/device.h"
 
 using namespace gpo;

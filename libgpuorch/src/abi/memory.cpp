@@ -3,7 +3,7 @@
 #include "abi/call.h"
 #include "device/device.h"
 #include "memory/arena.h"
-#include "memory/copy.h"
+#include "memory/copies.h"
 #include "memory/fill.h"
 #include "memory/pool.h"
 #include "memory/registry.h"

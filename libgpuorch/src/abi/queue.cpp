@@ -6,7 +6,7 @@
 
 #include "abi/call.h"
 #include "device/device.h"
-#include "queue/queue.h"
+#include "queue/device_queue.h"
 
 using namespace gpo;
 

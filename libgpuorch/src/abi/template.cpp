@@ -3,14 +3,14 @@
 
 #include "abi/call.h"
 #include "device/device.h"
-#include "graph/host_node.h"
+#include "graph/host_function.h"
 #include "graph/instance.h"
 #include "graph/instances.h"
 #include "graph/picture/dot.h"
 #include "graph/picture/svg.h"
 #include "graph/settings.h"
 #include "kernel/launch.h"
-#include "memory/copy.h"
+#include "memory/copies.h"
 #include "memory/fill.h"
 #include "stream/event.h"
 

@@ -1,7 +1,7 @@
 #include "stream/timeline.h"
 
 #include "abi/call.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 
 using namespace gpo;
 

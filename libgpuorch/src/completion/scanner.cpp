@@ -6,7 +6,7 @@
 #include <array>
 
 #include "completion/pace.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "core/deferred.h"
 #include "device/context.h"
 #include "host/fence.h"

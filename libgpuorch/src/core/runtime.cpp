@@ -10,7 +10,7 @@
 
 #include "base/environment.h"
 #include "core/host_node.h"
-#include "core/options.h"
+#include "core/struct_options.h"
 
 namespace gpo {
 

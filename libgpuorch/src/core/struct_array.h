@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/error.h"
-#include "core/options.h"
+#include "core/struct_options.h"
 
 namespace gpo {
 

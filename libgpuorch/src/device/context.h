@@ -22,7 +22,7 @@
 #include "core/deferred.h"
 #include "core/host_node.h"
 #include "core/runtime.h"
-#include "trace/recorder/source.h"
+#include "trace/recorder/trace_source.h"
 
 namespace gpo {
 

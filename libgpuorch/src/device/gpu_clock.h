@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/context.h"
-#include "trace/recorder/source.h"
+#include "trace/recorder/trace_source.h"
 
 namespace gpo {
 

@@ -2,7 +2,7 @@
 // gpo_pipeline_then).
 #pragma once
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "executor/executor.h"
 #include "trace/record.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "graph/instances.h"
 #include "memory/fill.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "graph/host_node.h"
+#include "graph/host_function.h"
 
 namespace gpo {
 

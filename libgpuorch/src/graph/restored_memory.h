@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpuorch/buckets.h"
-#include "memory/copy.h"
+#include "memory/copies.h"
 #include "memory/owned_memory.h"
 
 namespace gpo {

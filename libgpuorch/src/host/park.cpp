@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "host/host.h"
-#include "host/machine.h"
+#include "host/linux.h"
 #include "host/schedule.h"
 
 namespace gpo::host {

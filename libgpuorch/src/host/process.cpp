@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "host/host.h"
-#include "host/machine.h"
+#include "host/linux.h"
 #include "host/schedule.h"
 
 namespace gpo::host {

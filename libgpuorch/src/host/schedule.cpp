@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "host/host.h"
-#include "host/machine.h"
+#include "host/linux.h"
 
 namespace gpo::host {
 

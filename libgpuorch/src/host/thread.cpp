@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "host/machine.h"
+#include "host/linux.h"
 #include "host/schedule.h"
 
 namespace gpo::host {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/environment.h"
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "kernel/cache.h"
 #include "kernel/link.h"
 #include "kernel/module.h"

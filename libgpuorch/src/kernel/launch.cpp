@@ -3,7 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "stream/arguments.h"
 
 namespace gpo {

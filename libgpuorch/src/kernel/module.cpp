@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "driver/nvshmem.h"
-#include "kernel/names.h"
+#include "kernel/kernel_names.h"
 #include "stream/streams.h"
 #include "trace/record.h"
 #include "trace/serialising.h"

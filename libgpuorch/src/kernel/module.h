@@ -13,7 +13,7 @@
 
 #include "device/device.h"
 #include "gpuorch/module.h"
-#include "kernel/image.h"
+#include "kernel/kernel_image.h"
 
 namespace gpo {
 

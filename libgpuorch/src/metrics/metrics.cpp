@@ -1,6 +1,6 @@
 #include "metrics/metrics.h"
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "device/contexts.h"
 #include "executor/executor.h"
 #include "memory/arena.h"

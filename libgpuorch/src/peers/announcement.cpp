@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "peers/names.h"
+#include "peers/peers_names.h"
 
 namespace gpo::peers {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "device/exported.h"
 #include "peers/file_transport.h"
 #include "peers/handshake.h"
 #include "peers/mpi_transport.h"
-#include "peers/names.h"
+#include "peers/peers_names.h"
 #include "peers/nccl_engine.h"
 
 namespace gpo::peers {

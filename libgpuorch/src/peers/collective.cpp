@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "memory/place.h"
-#include "peers/names.h"
+#include "peers/peers_names.h"
 
 namespace gpo::peers {
 

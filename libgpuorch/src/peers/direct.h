@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "peers/engine.h"
+#include "peers/collective_engine.h"
 #include "peers/kernels.h"
 #include "peers/mailboxes.h"
 #include "peers/stream_barrier.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "peers/bootstrap.h"
-#include "peers/names.h"
+#include "peers/peers_names.h"
 #include "peers/nccl_engine.h"
 #include "stream/streams.h"
 

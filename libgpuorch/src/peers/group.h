@@ -8,7 +8,7 @@
 #include "peers/collective.h"
 #include "peers/direct.h"
 #include "peers/hosted_engine.h"
-#include "peers/launch.h"
+#include "peers/group_launch.h"
 
 namespace gpo {
 

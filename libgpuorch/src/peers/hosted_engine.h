@@ -1,8 +1,8 @@
 // The engine of groups of several processes: data goes through the host's memory and a transport.
 //
 // A collective holds its stream, as a host call does. Once the earlier work of the stream is done, the collective is
-// *ready*. The group's thread (gpo-peers) then copies a chunk to pinned memory, exchanges it (peers/exchange.h), and
-// copies the result back, on a stream of its own. Then the caller's stream goes on. Nothing on the GPU waits for the
+// *ready*. The group's thread (gpo-peers) then copies a chunk to pinned memory, exchanges it (peers/staged_exchange.h),
+// and copies the result back, on its own stream. Then the caller's stream goes on. Nothing on the GPU waits for the
 // host. If the transport takes device memory (CUDA-aware MPI), chunks stay in device memory and are combined there.
 //
 // The thread takes collectives in the order in which streams have accepted them, even if a later one is ready first:
@@ -19,8 +19,8 @@
 #include "core/errands.h"
 #include "memory/owned_memory.h"
 #include "peers/announcement.h"
-#include "peers/engine.h"
-#include "peers/exchange.h"
+#include "peers/collective_engine.h"
+#include "peers/staged_exchange.h"
 #include "peers/handshake.h"
 #include "peers/kernels.h"
 #include "peers/nccl_engine.h"

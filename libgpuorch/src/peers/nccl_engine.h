@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "driver/nccl.h"
-#include "peers/engine.h"
+#include "peers/collective_engine.h"
 
 namespace gpo::peers {
 

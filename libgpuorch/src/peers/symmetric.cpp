@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "kernel/module.h"
 #include "memory/fill.h"
-#include "peers/names.h"
+#include "peers/peers_names.h"
 
 namespace gpo {
 

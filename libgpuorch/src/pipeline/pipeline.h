@@ -26,12 +26,12 @@
 #include <memory>
 #include <vector>
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "pipeline/flow.h"
 #include "pipeline/overlap.h"
-#include "pipeline/plan.h"
+#include "pipeline/pipeline_plan.h"
 #include "pipeline/sink.h"
-#include "pipeline/source.h"
+#include "pipeline/data_source.h"
 #include "pipeline/team.h"
 
 namespace gpo {

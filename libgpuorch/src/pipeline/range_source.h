@@ -2,7 +2,7 @@
 // put on the device, the next one is fetched.
 #pragma once
 
-#include "pipeline/source.h"
+#include "pipeline/data_source.h"
 
 namespace gpo::pipeline {
 

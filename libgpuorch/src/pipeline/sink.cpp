@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "core/options.h"
-#include "pipeline/file.h"
+#include "core/struct_options.h"
+#include "pipeline/data_file.h"
 
 namespace gpo::pipeline {
 

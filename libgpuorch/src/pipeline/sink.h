@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "pipeline/source.h"
+#include "pipeline/data_source.h"
 
 namespace gpo::pipeline {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pipeline/pinned_memory.h"
-#include "pipeline/plan.h"
+#include "pipeline/pipeline_plan.h"
 #include "stream/stream.h"
 
 namespace gpo::pipeline {

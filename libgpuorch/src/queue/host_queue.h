@@ -7,7 +7,7 @@
 #pragma once
 
 #include "queue/host_ring.h"
-#include "queue/options.h"
+#include "queue/queue_options.h"
 #include "queue/ring.h"
 
 namespace gpo {

@@ -19,10 +19,10 @@
 
 #include <memory>
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "gpuorch/queue.h"
 #include "host/host.h"
-#include "queue/layout.h"
+#include "queue/queue_layout.h"
 
 namespace gpo::queue {
 

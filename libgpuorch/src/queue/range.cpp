@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "memory/fill.h"
-#include "queue/options.h"
+#include "queue/queue_options.h"
 #include "queue/staged.h"
 
 namespace gpo {

@@ -1,7 +1,7 @@
 // A range: hands out the numbers from 0 to count - 1.
 #pragma once
 
-#include "queue/queue.h"
+#include "queue/device_queue.h"
 
 namespace gpo {
 

@@ -7,7 +7,7 @@
 
 #include "kernel/launch.h"
 #include "memory/fill.h"
-#include "queue/options.h"
+#include "queue/queue_options.h"
 #include "queue/staged.h"
 
 namespace gpo {

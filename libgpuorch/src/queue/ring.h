@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
-#include "queue/queue.h"
+#include "queue/device_queue.h"
 
 namespace gpo {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "completion/pace.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "stream/captures.h"
 #include "stream/event_recording.h"
 #include "stream/streams.h"

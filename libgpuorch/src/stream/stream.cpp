@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "completion/pace.h"
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "stream/captures.h"
 #include "stream/operation_span.h"
 #include "stream/releasing.h"

@@ -5,7 +5,7 @@
 // (arguments, events, memory) as they are: these have to stay valid until the driver has taken the work, and the memory
 // until the work is done. `accesses` returns the memory that the work reads and writes, if known, and `name` the work's
 // name in failures and traces. The makers of records refuse invalid arguments and explain the driver's refusals
-// (kernel/launch.h, memory/copy.h, memory/fill.h).
+// (kernel/launch.h, memory/copies.h, memory/fill.h).
 #pragma once
 
 #include <cuda.h>

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "runtime/shutdown.h"
 #include "support/explore.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "stream/stream.h"
 #include "stream/streams.h"

@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "driver/driver.h"
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "completion/queue.h"
+#include "completion/completion_queue.h"
 #include "core/runtime.h"
 #include "host/schedule.h"
 #include "runtime/shutdown.h"

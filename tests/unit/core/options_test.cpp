@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/options.h"
+#include "core/struct_options.h"
 #include "gpuorch/stream.h"
 
 using namespace gpo;

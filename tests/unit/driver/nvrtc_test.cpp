@@ -14,7 +14,7 @@
 #include "driver/nvrtc.h"
 #include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
-#include "kernel/image.h"
+#include "kernel/kernel_image.h"
 #include "support/files.h"
 #include "support/report.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "support/explore.h"
 #include "support/soft.h"

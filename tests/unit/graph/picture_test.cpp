@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "graph/picture/dot.h"
-#include "graph/picture/layout.h"
+#include "graph/picture/diagram_layout.h"
 #include "graph/picture/svg.h"
 
 using gpo::Diagram;

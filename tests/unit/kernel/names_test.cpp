@@ -9,8 +9,8 @@
 #include "base/digest.h"
 #include "core/error.h"
 #include "driver/builtin.h"
-#include "kernel/image.h"
-#include "kernel/names.h"
+#include "kernel/kernel_image.h"
+#include "kernel/kernel_names.h"
 #include "support/files.h"
 
 using namespace gpo;

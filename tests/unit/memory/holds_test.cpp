@@ -11,7 +11,7 @@
 
 #include "core/runtime.h"
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "memory/holds.h"
 #include "support/soft.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "driver/faults.h"
-#include "driver/recorder.h"
+#include "driver/call_recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "support/soft.h"
 

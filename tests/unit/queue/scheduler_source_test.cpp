@@ -6,7 +6,7 @@
 #include <string>
 
 #include "driver/nvrtc.h"
-#include "queue/scheduler/plan.h"
+#include "queue/scheduler/scheduler_plan.h"
 #include "support/report.h"
 
 namespace {

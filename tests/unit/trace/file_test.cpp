@@ -13,7 +13,7 @@
 #include <string>
 
 #include "support/files.h"
-#include "trace/report/file.h"
+#include "trace/report/trace_file.h"
 
 using gpo::test::read_whole;
 using gpo::trace::File;

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/xml.h"
-#include "graph/picture/layout.h"
+#include "graph/picture/diagram_layout.h"
 
 namespace gpo {
 

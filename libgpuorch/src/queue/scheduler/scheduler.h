@@ -11,8 +11,8 @@
 #include "core/struct_array.h"
 #include "graph/instance.h"
 #include "kernel/launch.h"
-#include "queue/scheduler/layout.h"
-#include "queue/scheduler/plan.h"
+#include "queue/scheduler/scheduler_layout.h"
+#include "queue/scheduler/scheduler_plan.h"
 
 namespace gpo {
 

@@ -20,7 +20,7 @@
 #include "core/runtime.h"
 #include "gpuorch/trace.h"
 #include "trace/record.h"
-#include "trace/recorder/source.h"
+#include "trace/recorder/trace_source.h"
 #include "trace/report/json.h"
 #include "trace/report/picture.h"
 #include "trace/report/summary.h"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "trace/report/file.h"
+#include "trace/report/trace_file.h"
 #include "trace/report/span.h"
 
 namespace gpo::trace {
