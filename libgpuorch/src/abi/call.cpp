@@ -35,12 +35,12 @@ void release_blamed(Object& object) noexcept {
 
 // Whether an error with this status names an object of the call. Errors about a loss don't: their cause is earlier work
 // on the device, or another process.
-bool is_told_of_the_call(gpo_status status) noexcept {
+bool names_call_objects(gpo_status status) noexcept {
     return status != GPO_DEVICE_LOST && status != GPO_PEER_LOST && status != GPO_FORKED;
 }
 
 void name_object(const Object& object) noexcept {
-    if (!t_last_error.object[0] && is_told_of_the_call(t_last_error.status))
+    if (!t_last_error.object[0] && names_call_objects(t_last_error.status))
         copy_text(t_last_error.object, object.describe().c_str());
 }
 
@@ -48,7 +48,7 @@ void name_object(const Object& object) noexcept {
 void name_one_of(const Given& given) noexcept {
     const uint32_t tag = handle::last_tag();  // from the call's own pins
     for (const Handle& handle : given.handles) {
-        if (t_last_error.object[0] || !is_told_of_the_call(t_last_error.status)) break;
+        if (t_last_error.object[0] || !names_call_objects(t_last_error.status)) break;
         handle::Note* note = nullptr;
         gpo_status status = GPO_SUCCESS;
         handle::Slot* const slot =
@@ -62,7 +62,7 @@ void name_one_of(const Given& given) noexcept {
 
 // The error as the object stores it: with the called function, and with the object if the error names no object.
 ErrorPtr blaming(const Object& object, const char* function, const ErrorPtr& error) noexcept {
-    const bool names = !error->object.empty() || !is_told_of_the_call(error->status);
+    const bool names = !error->object.empty() || !names_call_objects(error->status);
     if (!error->function.empty() && names) return error;
     try {
         auto named = std::make_shared<Error>(*error);

@@ -15,7 +15,7 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_ru
     return abi::call(__func__, {}, [&] {
         required(runtime, "runtime");
         auto made = make<Runtime>(read_struct(options, "options"));
-        made->tell_mistakes();
+        made->report_mistakes();
         trace::nvtx::attach();
         trace::Recorder::start_from_environment(*made, trace_source());
         *runtime = made->handle();

@@ -33,11 +33,11 @@ struct Ranked {
 Ranked ranked(const Form& form, const Now& now, const gpo_diagnosis& diagnosis) {
     const double before = std::max(now.time(), 1.0);
     const bool leave = form.form == GPO_FORM_LEAVE;
-    const double told = form.round.time() * now.scale, idle = now.round.idle;
+    const double predicted = form.round.time() * now.scale, idle = now.round.idle;
     // Unexplained time stays, but half of it may go with the work that the form removes.
-    const double shortest = leave ? before : std::max(1.0, told / kAnyFigure + idle / 2);
-    const double longest = leave ? before : std::max(1.0, told * form.surely * kAnyFigure + idle);
-    const double expected = leave ? before : std::max(1.0, told * std::sqrt(form.surely) + idle);
+    const double shortest = leave ? before : std::max(1.0, predicted / kAnyFigure + idle / 2);
+    const double longest = leave ? before : std::max(1.0, predicted * form.surely * kAnyFigure + idle);
+    const double expected = leave ? before : std::max(1.0, predicted * std::sqrt(form.surely) + idle);
     gpo_advice out{};
     out.struct_size = sizeof out;
     out.form = form.form;

@@ -85,11 +85,11 @@ Now round_now(const gpo_workload& workload, const gpo_costs& costs) noexcept {
     round.lead_ns = std::max(0.0, round.call_ns - node);
     Now now{round, 1};
     if (workload.round_ns) {
-        const double known = ns(workload.round_ns), told = round.time();
-        if (told > known)
-            now.scale = known / told;
+        const double known = ns(workload.round_ns), predicted = round.time();
+        if (predicted > known)
+            now.scale = known / predicted;
         else
-            now.round.idle = known - told;
+            now.round.idle = known - predicted;
     }
     return now;
 }

@@ -35,17 +35,17 @@ bool is_a_switch(const char* value) noexcept {
 
 std::vector<std::string> mistakes() {
     std::vector<std::string> out;
-    const auto tell = [&](const char* name, const char* value, const char* expected) {
+    const auto warn = [&](const char* name, const char* value, const char* expected) {
         out.push_back(std::string(name) + " is `" + std::string(value).substr(0, 60) + "`, and none of " + expected);
     };
     const char* value = get("GPUORCH_LOG");
     if (value && *value && !is_one_of(value, {"error", "warning", "info", "debug"}))
-        tell("GPUORCH_LOG", value, "error, warning, info and debug: it is taken for warning");
+        warn("GPUORCH_LOG", value, "error, warning, info and debug: it is taken for warning");
     for (const char* name : {"GPUORCH_ATTRIBUTE", "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_MPI_DEVICE",
                              "GPUORCH_QUIET_FALLBACK"}) {
         value = get(name);
         if (value && *value && !is_one_of(value, {"1", "on", "yes", "true", "0", "off", "no", "false"}))
-            tell(name, value, "1, on, yes, true, 0, off, no and false: it is ignored");
+            warn(name, value, "1, on, yes, true, 0, off, no and false: it is ignored");
     }
     value = get("GPUORCH_TRACE");
     if (value && *value && is_a_switch(value))
@@ -54,7 +54,7 @@ std::vector<std::string> mistakes() {
                       std::string(value).substr(0, 60) + ")");
     value = get("GPUORCH_CUDA_VERSION");
     if (value && *value && std::strspn(value, "0123456789") != std::strlen(value))
-        tell("GPUORCH_CUDA_VERSION", value, "12020, 13000 and the like: it is ignored");
+        warn("GPUORCH_CUDA_VERSION", value, "12020, 13000 and the like: it is ignored");
     return out;
 }
 

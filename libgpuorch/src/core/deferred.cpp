@@ -21,7 +21,7 @@ Deferred::Entry::~Entry() {
     host::Lock lock(in_.lock_);
     (before_ ? before_->behind_ : in_.oldest_) = behind_;
     (behind_ ? behind_->before_ : in_.newest_) = before_;
-    in_.gone_.notify_all();
+    in_.ended_.notify_all();
 }
 
 uint64_t Deferred::newest() const noexcept {
@@ -31,14 +31,14 @@ uint64_t Deferred::newest() const noexcept {
 
 bool Deferred::wait(uint64_t number, uint64_t deadline) noexcept {
     host::Lock lock(lock_);
-    const auto gone = [&] { return !oldest_ || oldest_->number_ > number; };
-    return gone_.wait(lock, deadline, gone);
+    const auto ended = [&] { return !oldest_ || oldest_->number_ > number; };
+    return ended_.wait(lock, deadline, ended);
 }
 
 void Deferred::wait_for_all() noexcept {
     host::Lock lock(lock_);
     const uint64_t newest = count_;
-    gone_.wait(lock, host::kForever, [&] { return !oldest_ || oldest_->number_ > newest; });
+    ended_.wait(lock, host::kForever, [&] { return !oldest_ || oldest_->number_ > newest; });
 }
 
 ServesDeferred::ServesDeferred() noexcept : outer_(std::exchange(t_serves, true)) {}

@@ -34,7 +34,7 @@ public:
 
 private:
     mutable host::Mutex lock_;
-    host::Condition gone_;
+    host::Condition ended_;
     Entry *oldest_ = nullptr, *newest_ = nullptr;   // lock_ guards these and the links of all entries
     uint64_t count_ = 0;
 };

@@ -191,12 +191,12 @@ std::shared_ptr<driver::Driver> Runtime::open_chosen_driver(bool cuda, bool soft
 }
 
 // Prints the fallback on stderr once per process, unless the program or the user has declared it as known.
-void Runtime::tell_fallback() noexcept {
-    static constinit std::atomic<bool> told{false};
+void Runtime::report_fallback() noexcept {
+    static constinit std::atomic<bool> reported{false};
     const bool known = (options_.flags & GPO_RUNTIME_QUIET_FALLBACK) || environment::flag("GPUORCH_QUIET_FALLBACK");
     FixedText<512> line;
     line.append("there is no NVIDIA GPU here, and the software GPU stands in: ").append(reason_);
-    if (known || told.exchange(true)) log(GPO_LOG_INFO, line);
+    if (known || reported.exchange(true)) log(GPO_LOG_INFO, line);
     else log_and_print(GPO_LOG_WARNING, line.c_str());
 }
 
@@ -224,7 +224,7 @@ void Runtime::open_driver() {
     }
     log(GPO_LOG_DEBUG, "driver: ", driver_->name, ", version ", driver_->version, ", ",
         ordinals_.size(), ordinals_.size() == 1 ? " device" : " devices");
-    if (stands_in) tell_fallback();
+    if (stands_in) report_fallback();
 }
 
 // Sequentially consistent: either the thread that begins a shutdown finds the new annex, or the maker of the annex sees
@@ -255,9 +255,9 @@ void Runtime::log_and_print(int32_t level, const char* line) noexcept {
     log(level, line);
 }
 
-void Runtime::tell_mistakes() noexcept {
-    static constinit std::atomic<bool> told{false};
-    if (told.exchange(true)) return;
+void Runtime::report_mistakes() noexcept {
+    static constinit std::atomic<bool> reported{false};
+    if (reported.exchange(true)) return;
     try {
         for (const std::string& mistake : environment::mistakes()) log_and_print(GPO_LOG_WARNING, mistake.c_str());
     } catch (const std::bad_alloc&) {

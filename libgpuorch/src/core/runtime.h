@@ -134,7 +134,7 @@ public:
     /// stderr too.
     void log_and_print(int32_t level, const char* line) noexcept;
     /// Logs mistakes in environment variables with log_and_print(), once per process.
-    void tell_mistakes() noexcept;
+    void report_mistakes() noexcept;
     /// From now on lines go to `route` (NULL: logged on the thread that logs). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's log function. For routes.
@@ -271,7 +271,7 @@ private:
     uint64_t insert(Object& object);
     void open_driver();
     std::shared_ptr<driver::Driver> open_chosen_driver(bool cuda, bool soft, bool* stands_in);
-    void tell_fallback() noexcept;
+    void report_fallback() noexcept;
     Annex& add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept;
 
     gpo_runtime_options options_;

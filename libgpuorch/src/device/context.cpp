@@ -181,10 +181,10 @@ void Context::fail_allocation(CUresult result, const char* function, const Wante
 }
 
 ErrorPtr Context::error_of(CUresult result, const char* function, const Wanted& wanted) noexcept {
-    const ErrorPtr told = error_of(result, function);
-    if (result != CUDA_ERROR_OUT_OF_MEMORY) return told;
+    const ErrorPtr reported = error_of(result, function);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY) return reported;
     try {
-        auto error = std::make_shared<Error>(*told);
+        auto error = std::make_shared<Error>(*reported);
         const auto for_whom = text(wanted.bytes ? text(" for ", wanted.bytes, " bytes") : "",
                                    wanted.whose.empty() ? "" : wanted.bytes ? " of " : " for ", wanted.whose);
         size_t free_now = 0, total = 0;
@@ -198,7 +198,7 @@ ErrorPtr Context::error_of(CUresult result, const char* function, const Wanted& 
         error->message += native_name(result);
         return error;
     } catch (const std::bad_alloc&) {
-        return told;
+        return reported;
     }
 }
 
@@ -229,11 +229,11 @@ void Context::probe() noexcept {
 // Called when the driver didn't return the context's id. Repeats the query if the driver refused it, except on threads
 // where the driver permits no calls.
 bool Context::alive_after(CUresult answer) noexcept {
-    const auto says_gone = [&] {
+    const auto is_destroyed = [&] {
         return answer == CUDA_SUCCESS || answer == CUDA_ERROR_INVALID_CONTEXT || answer == CUDA_ERROR_INVALID_VALUE ||
                answer == CUDA_ERROR_INVALID_HANDLE || answer == CUDA_ERROR_NOT_INITIALIZED || is_sticky(answer);
     };
-    for (unsigned again = 0; again < kQuestions && !lost() && !says_gone(); ++again) {
+    for (unsigned again = 0; again < kQuestions && !lost() && !is_destroyed(); ++again) {
         if (answer == CUDA_ERROR_NOT_PERMITTED) return false;
         if (says_alive(answer)) return true;
     }

@@ -103,7 +103,7 @@ struct Driver {
     /// NVIDIA's libraries (NCCL, NVSHMEM, NVML) know its devices.
     bool has_libraries = false;
     /// fault() reports the operation that failed, and submitted() counts operations.
-    bool tells_faults = false;
+    bool reports_faults = false;
     /// Kernels run on the host's cores, and a spinning thread takes time from them.
     bool uses_host_cores = false;
     /// Making a stream or a graph never waits for kernels, however many streams and graphs exist (stream/room.h).
@@ -118,10 +118,10 @@ struct Driver {
     /// The kernel gpo_combine (driver/combine.cu).
     std::string_view combine_image;
     virtual Compiler& compiler() = 0;
-    /// The operation that failed; nullopt if none has failed, or if tells_faults is false. Any thread.
+    /// The operation that failed; nullopt if none has failed, or if reports_faults is false. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }
     /// Number of operations submitted to the stream since its creation. Each successful call that submits work counts
-    /// once, by any caller. 0 without tells_faults.
+    /// once, by any caller. 0 without reports_faults.
     virtual uint64_t submitted(CUstream) { return 0; }
     /// Registers a listener until ignore(). The driver notifies the listener when an event of its context has been
     /// reached, or can't be reached any more, and a query would say so. If `listening` is set, a notification clears

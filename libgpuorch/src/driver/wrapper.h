@@ -26,7 +26,7 @@ public:
         version = wrapped_->version;
         software = wrapped_->software;
         has_libraries = wrapped_->has_libraries;
-        tells_faults = wrapped_->tells_faults;
+        reports_faults = wrapped_->reports_faults;
         uses_host_cores = wrapped_->uses_host_cores;
         has_room = wrapped_->has_room;
         builtin_image = wrapped_->builtin_image;

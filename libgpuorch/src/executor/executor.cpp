@@ -115,8 +115,8 @@ gpo_status Executor::accept(Task& task, const void* order) {
         }
         task.strand_ = strand_of(order);
         ++task.strand_->tasks;
-        task.state_ = Task::State::owed;
-        owed_.add(task);
+        task.state_ = Task::State::waiting;
+        waiting_.add(task);
         task.retain();
         ++accepted_;
         pending_.fetch_add(1, std::memory_order_seq_cst);
@@ -142,8 +142,8 @@ bool Executor::withdraw(Task& task) noexcept {
     bool last;
     {
         std::lock_guard lock(lock_);
-        if (task.state_ != Task::State::owed) return false;
-        owed_.remove(task);
+        if (task.state_ != Task::State::waiting) return false;
+        waiting_.remove(task);
         task.state_ = Task::State::called;
         --task.strand_->tasks;
         --accepted_;
@@ -158,7 +158,7 @@ void Executor::due(Task& task, const Outcome& outcome) noexcept {
     bool ready, too_late;
     {
         std::lock_guard lock(lock_);
-        if (task.state_ != Task::State::owed) return;
+        if (task.state_ != Task::State::waiting) return;
         ready = become_due(task, outcome, false);
         too_late = task.awaited_ && stopped_ && thread_count_ == 0;
     }
@@ -167,7 +167,7 @@ void Executor::due(Task& task, const Outcome& outcome) noexcept {
 }
 
 bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept {
-    owed_.remove(task);
+    waiting_.remove(task);
     task.state_ = Task::State::due;
     task.outcome_ = outcome;
     task.cancelled_ = cancelled;
@@ -268,7 +268,7 @@ bool Executor::done(Until until) const noexcept {
     host::crossing();
     const bool none = pending_.load(std::memory_order_seq_cst) == 0;
     switch (until) {
-        case Until::none_owed: return none || closing;
+        case Until::none_waiting: return none || closing;
         case Until::ended: return none && closing;
         case Until::none_ready: return true;
     }
@@ -360,8 +360,8 @@ void Executor::wake_one() noexcept {
 void Executor::wake_all() noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
-    none_owed_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_all(none_owed_);
+    none_waiting_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_all(none_waiting_);
 }
 
 gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
@@ -369,7 +369,7 @@ gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
         fail(GPO_WOULD_DEADLOCK, "a callback on ", describe(), " can't wait for all callbacks on it");
     runners_.fetch_add(1, std::memory_order_seq_cst);
     watchers_.fetch_add(1, std::memory_order_seq_cst);
-    const uint64_t served = serve_as_caller(Until::none_owed, deadline, UINT64_MAX);
+    const uint64_t served = serve_as_caller(Until::none_waiting, deadline, UINT64_MAX);
     watchers_.fetch_sub(1, std::memory_order_seq_cst);
     runners_.fetch_sub(1, std::memory_order_seq_cst);
     host::crossing();  // another task may be accepted
@@ -420,12 +420,12 @@ gpo_executor_statistics Executor::statistics() noexcept {
 
 // --- ending ---
 
-void Executor::cancel_owed() noexcept {
+void Executor::cancel_waiting() noexcept {
     std::lock_guard lock(lock_);
     Outcome outcome;
     outcome.error = cancelled_;
     outcome.submitted_ns = outcome.completed_ns = host::now();
-    while (owed_.first) become_due(*owed_.first, outcome, true);
+    while (waiting_.first) become_due(*waiting_.first, outcome, true);
 }
 
 void Executor::cancel_calls() noexcept {
@@ -448,7 +448,7 @@ void Executor::destroyed() noexcept {
         std::lock_guard lock(lock_);
         closing_.store(true, std::memory_order_seq_cst);
     }
-    cancel_owed();
+    cancel_waiting();
     cancel_calls();
     wake_all();
     // Don't leave this to close(), which runs on the last thread that uses the executor, perhaps a library thread.
@@ -500,13 +500,13 @@ void Executor::abandon_awaited() noexcept {
 bool Executor::drain(uint64_t deadline) noexcept {
     watchers_.fetch_add(1, std::memory_order_seq_cst);
     while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
-        const uint32_t seen = none_owed_.load(std::memory_order_seq_cst);
+        const uint32_t seen = none_waiting_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
             // No other thread runs the executor. A thread that calls run() meanwhile takes part.
-            serve_as_caller(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
+            serve_as_caller(Until::none_waiting, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
         } else if (pending_.load(std::memory_order_seq_cst) != 0) {
             // Not on signal_: a thread woken there must take the ready task.
-            host::wait(none_owed_, seen, std::min(deadline, host::now() + 1'000'000));
+            host::wait(none_waiting_, seen, std::min(deadline, host::now() + 1'000'000));
         }
     }
     watchers_.fetch_sub(1, std::memory_order_seq_cst);

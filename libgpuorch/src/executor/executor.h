@@ -69,7 +69,7 @@ public:
 
 private:
     friend class Task;
-    enum class Until : uint8_t { none_owed, none_ready, ended };
+    enum class Until : uint8_t { none_waiting, none_ready, ended };
     /// The threads, and the errand that joins them.
     struct Crew final : Errand {
         std::vector<host::Thread> threads;
@@ -98,7 +98,7 @@ private:
     void sleep(uint32_t seen, Until until, uint64_t deadline) noexcept;
     void wake_one() noexcept;
     void wake_all() noexcept;
-    void cancel_owed() noexcept;
+    void cancel_waiting() noexcept;
     void cancel_calls() noexcept;
     void abandon_awaited() noexcept;
     void thread() noexcept;
@@ -109,7 +109,7 @@ private:
 
     RunQueue run_queue_;                             // strands with a due task that no thread is calling
     host::Mutex lock_;
-    List owed_;                                      // lock_ guards this and all members up to the empty line
+    List waiting_;                                      // lock_ guards this and all members up to the empty line
     List due_awaited_;
     std::map<const void*, Ref<Strand>> strands_;     // by `order`; idle strands are erased now and then
     size_t sweep_at_ = 64;
@@ -118,7 +118,7 @@ private:
     bool stopped_ = false;
 
     alignas(64) std::atomic<uint32_t> signal_{0};    // wait word
-    std::atomic<uint32_t> none_owed_{0};             // wait word: changes when the last task was called
+    std::atomic<uint32_t> none_waiting_{0};             // wait word: changes when the last task was called
     std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};

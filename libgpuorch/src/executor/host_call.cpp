@@ -84,21 +84,21 @@ void HostCall::call(const Outcome& outcome, bool) {
         if (!error) error = abandoned_;
         stream = stream_;
     }
-    gpo_host_call told{};
-    told.struct_size = sizeof told;
-    told.call = number_;
+    gpo_host_call call{};
+    call.struct_size = sizeof call;
+    call.call = number_;
     gpo_error details{};
     if (error) {
         details.struct_size = sizeof details;
         error->write_to(details);
-        told.status = error->status;
-        told.error = &details;
+        call.status = error->status;
+        call.error = &details;
     }
     gpo_status status = GPO_SUCCESS;
     try {
         Runtime::CallbackScope scope(executor().runtime(), stream.get());
         const trace::CallbackSpan span(executor().runtime(), "host call");
-        status = function_(user_, &told);
+        status = function_(user_, &call);
     } catch (const std::exception& exception) {
         finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw ", thrown_text(exception)));
         throw;  // to be logged and counted

@@ -1,9 +1,9 @@
 // A task: a function that an executor calls once, unless the task is withdrawn or abandoned.
 //
-// A task is *pending* from its acceptance until its function has returned. Accepted tasks are `owed` until they become
-// *due*: when the awaited work is done, or the executor is destroyed. A thread that runs the executor *calls* a due
-// task. A *strand* is a list of tasks that must be called one at a time, in the order in which they became due.
-// The executor's lock guards these states and lists.
+// A task is *pending* from its acceptance until its function has returned. Accepted tasks are `waiting` until they
+// become *due*: when the awaited work is done, or the executor is destroyed. A thread that runs the executor *calls* a
+// due task. A *strand* is a list of tasks that must be called one at a time, in the order in which they became due. The
+// executor's lock guards these states and lists.
 #pragma once
 
 #include <cstddef>
@@ -55,14 +55,14 @@ private:
     /// Called in place of call() when an awaited task is abandoned. Under no lock.
     virtual void abandon() noexcept {}
 
-    enum class State : uint8_t { made, owed, due, called };
+    enum class State : uint8_t { made, waiting, due, called };
     const Ref<Executor> executor_;
     const bool awaited_;
     // Under the executor's lock:
     Ref<Strand> strand_;
     State state_ = State::made;
     bool cancelled_ = false;
-    Task* before_ = nullptr;  // in owed_; once due, only of an awaited task: in due_awaited_
+    Task* before_ = nullptr;  // in waiting_; once due, only of an awaited task: in due_awaited_
     Task* after_ = nullptr;   // in the same list; of other due tasks: the next in the strand
     Outcome outcome_;
 };

@@ -31,7 +31,7 @@ class Scope final : public Counted {
 public:
     host::Mutex building;             // held while any of the recipes is built; taken inside a template's lock
     bool sealed = false;
-    bool gone = false;                // the template's recipe was destroyed, and the bodies' graphs with it
+    bool destroyed = false;           // the template's recipe was destroyed, and the bodies' graphs with it
     uint32_t loops = 0;
     uint32_t recordings = 0;          // of bodies, under way
 

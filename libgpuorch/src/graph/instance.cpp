@@ -527,10 +527,10 @@ std::string Graph::node_text(const Recipe& recipe, uint32_t number) {
 
 // Called while the node still has the refused values.
 ErrorPtr Graph::error_of_refused(uint32_t refused, CUresult result) const noexcept {
-    const ErrorPtr told = context().error_of(result, "cuGraphExec…SetParams");
+    const ErrorPtr reported = context().error_of(result, "cuGraphExec…SetParams");
     try {
         const Patched& patched = instance_.patched[refused];
-        auto error = std::make_shared<Error>(*told);
+        auto error = std::make_shared<Error>(*reported);
         std::string room;
         if (result == CUDA_ERROR_INVALID_VALUE) {
             error->status = GPO_INVALID_ARGUMENT;
@@ -542,7 +542,7 @@ ErrorPtr Graph::error_of_refused(uint32_t refused, CUresult result) const noexce
                               room.empty() ? error->message : room);
         return error;
     } catch (const std::bad_alloc&) {
-        return told;
+        return reported;
     }
 }
 

@@ -44,7 +44,7 @@ Recipe::Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body)
 Recipe::~Recipe() {
     if (!body_) {
         std::lock_guard lock(scope_->building);
-        scope_->gone = true;
+        scope_->destroyed = true;
     }
     for (const Node& node : tree_.nodes) forget_memory(node);
     if (!graph_ || !owned_) return;
@@ -105,7 +105,7 @@ void Recipe::borrow(const GraphRecording::Addition& addition) noexcept {
     }
 }
 
-void Recipe::tell(GraphRecording::Addition& addition) {
+void Recipe::report_added(GraphRecording::Addition& addition) {
     if (!addition.direct()) return;
     try {
         addition.note({tree_.nodes.begin() + static_cast<ptrdiff_t>(direct_), tree_.nodes.end()});

@@ -61,7 +61,7 @@ public:
     void borrow(const GraphRecording::Addition& addition) noexcept;
     /// Called when all nodes were added. Reports the added nodes to a direct recording. If there is no memory, removes
     /// these nodes and throws std::bad_alloc.
-    void tell(GraphRecording::Addition& addition);
+    void report_added(GraphRecording::Addition& addition);
     /// Reads the nodes that our operations have made since the last call, in order. After a failure the next call
     /// continues there.
     void read_made(GraphRecording& recording);

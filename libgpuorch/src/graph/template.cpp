@@ -209,7 +209,7 @@ std::optional<GraphRecording::Addition> Template::make_buildable(Recipe& recipe)
 }
 
 void Template::refuse_finished(const Recipe& recipe) const {
-    if (recipe.scope().gone)
+    if (recipe.scope().destroyed)
         fail(GPO_INVALID_STATE, describe(), " is a body of a template that was recorded anew, cleared or destroyed");
     if (recipe.abandoned()) fail(GPO_INVALID_STATE, describe(), " is a body of a recording that was discarded");
     if (recipe.scope().sealed)

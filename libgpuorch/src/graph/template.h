@@ -156,7 +156,7 @@ uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     std::lock_guard building(recipe.scope().building);
     std::optional<GraphRecording::Addition> addition = make_buildable(recipe);
     const uint32_t made = add(recipe, checked_nodes(recipe.nodes(), after)) + 1;
-    if (addition) recipe.tell(*addition);
+    if (addition) recipe.report_added(*addition);
     return made;
 }
 

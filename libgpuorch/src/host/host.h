@@ -150,9 +150,9 @@ private:
     const Sleep sleep_;
 };
 
-/// From now on each new thread calls `tell` with its name, for tools that show threads.
+/// From now on each new thread calls `watch` with its name, for tools that show threads.
 using ThreadNames = void (*)(const char* name) noexcept;
-void tell_thread_names(ThreadNames tell) noexcept;
+void watch_thread_names(ThreadNames watch) noexcept;
 
 /// A thread with a name, of which the system shows 15 bytes. All signals are blocked except SIGSEGV, SIGBUS, SIGFPE and
 /// SIGILL. The destructor joins the thread.

@@ -60,7 +60,7 @@ NoCancel::~NoCancel() {
     pthread_setcancelstate(outer_, nullptr);
 }
 
-void tell_thread_names(ThreadNames tell) noexcept { thread_names.store(tell, std::memory_order_release); }
+void watch_thread_names(ThreadNames watch) noexcept { thread_names.store(watch, std::memory_order_release); }
 
 struct Thread::Impl {
     pthread_t handle{};
@@ -80,7 +80,7 @@ void* Thread::Impl::run(void* argument) noexcept {
     auto* impl = static_cast<Impl*>(argument);
     current = impl;
     pthread_setname_np(pthread_self(), impl->name);
-    if (const ThreadNames tell = thread_names.load(std::memory_order_acquire)) tell(impl->name);
+    if (const ThreadNames watch = thread_names.load(std::memory_order_acquire)) watch(impl->name);
     detail::Actor* const actor = impl->actor;
     if (actor != nullptr) detail::actor_begin(actor);
     impl->body();

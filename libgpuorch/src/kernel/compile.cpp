@@ -151,10 +151,10 @@ std::string_view compile_log() noexcept {
 namespace {
 
 // Logs a warning. If GPUORCH_CACHE named the folder, also prints the warning to stderr, once per process.
-void tell_uncached(Runtime& runtime, const std::string& why) {
-    static constinit std::atomic<bool> told{false};
+void report_uncached(Runtime& runtime, const std::string& why) {
+    static constinit std::atomic<bool> reported{false};
     const char* named = environment::get("GPUORCH_CACHE");
-    if (!named || runtime.cache_folder() != named || told.exchange(true))
+    if (!named || runtime.cache_folder() != named || reported.exchange(true))
         return runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", why);
     runtime.log_and_print(GPO_LOG_WARNING, text("GPUORCH_CACHE: compiled kernels are not cached: ", why).c_str());
 }
@@ -172,7 +172,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty()) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
-            if (!runtime.cache_refusal_logged.exchange(true)) tell_uncached(runtime, cache->refused());
+            if (!runtime.cache_refusal_logged.exchange(true)) report_uncached(runtime, cache->refused());
             cache.reset();
         } else {
             request.shelf = &*cache;

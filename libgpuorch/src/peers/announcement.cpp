@@ -13,12 +13,12 @@ constexpr const char* kRule = ": all ranks have to submit the same collectives i
 
 // Texts of other processes may lack their end.
 template <size_t Size>
-std::string_view told(const char (&said)[Size]) noexcept {
+std::string_view text_of(const char (&said)[Size]) noexcept {
     return {said, strnlen(said, Size)};
 }
 
 std::string submitted(const Announcement& of) {
-    return describe(static_cast<Kind>(of.kind), std::string(told(of.label)).c_str(), of.type, of.reduction, of.root,
+    return describe(static_cast<Kind>(of.kind), std::string(text_of(of.label)).c_str(), of.type, of.reduction, of.root,
                     of.count);
 }
 
@@ -72,7 +72,7 @@ Announcement announcement_of(uint64_t number, const Collective& collective, cons
 
 ErrorPtr disagreement(std::span<const Announcement> ranks) {
     for (uint32_t rank = 0; rank < ranks.size(); ++rank)
-        if (ranks[rank].status) return make_error(ranks[rank].status, "rank ", rank, ": ", told(ranks[rank].why));
+        if (ranks[rank].status) return make_error(ranks[rank].status, "rank ", rank, ": ", text_of(ranks[rank].why));
     for (uint32_t rank = 1; rank < ranks.size(); ++rank) {
         if (ranks[rank].number != ranks[0].number)
             return make_error(GPO_INVALID_STATE, "rank ", rank, " has come to collective ", ranks[rank].number,
@@ -84,7 +84,7 @@ ErrorPtr disagreement(std::span<const Announcement> ranks) {
         std::find_if(ranks.begin(), ranks.end(), [](const Announcement& of) { return of.label[0] != '\0'; });
     const auto first = static_cast<uint32_t>(labelled - ranks.begin());
     for (uint32_t rank = first + 1; rank < ranks.size(); ++rank)
-        if (ranks[rank].label[0] && told(ranks[rank].label) != told(labelled->label))
+        if (ranks[rank].label[0] && text_of(ranks[rank].label) != text_of(labelled->label))
             return differ(ranks, rank, first);
     return static_cast<Kind>(ranks[0].kind) == Kind::send_receive ? check_partners(ranks) : nullptr;
 }

@@ -197,25 +197,25 @@ std::unique_ptr<Transport> MpiTransport::split(std::span<const uint32_t> ranks, 
     std::vector<int> list;
     for (const uint32_t one : ranks) list.push_back(ranks_[one]);
     const auto own = static_cast<uint32_t>(std::find(ranks.begin(), ranks.end(), rank()) - ranks.begin());
-    SplitTag told{};
+    SplitTag split{};
     {
         std::lock_guard guard(of.lock);
         Digest digest;
         digest.add_field(static_cast<uint64_t>(tag_));
         digest.add_field(of.splits[list]++);
         for (const int one : list) digest.add_field(static_cast<uint64_t>(one));
-        told.group = digest.finish();
+        split.group = digest.finish();
         if (own == 0) {
             if (of.numbered == kNumbers)
                 fail(GPO_LIMIT_EXCEEDED, "rank ", rank(), " has been the first of ", kNumbers,
                      " groups that were split off, and there are no more tags");
-            told.tag = tag_of(of.rank, of.numbered++);
+            split.tag = tag_of(of.rank, of.numbered++);
         }
     }
     if (own == 0) {
-        std::unique_ptr<MpiTransport> made(new MpiTransport(communicator_, told.tag, own, std::move(list)));
+        std::unique_ptr<MpiTransport> made(new MpiTransport(communicator_, split.tag, own, std::move(list)));
         for (uint32_t other = 1; other < made->ranks(); ++other)
-            made->send(made->ranks_[other], kSplitTag, &told, sizeof told);
+            made->send(made->ranks_[other], kSplitTag, &split, sizeof split);
         return made;
     }
     for (;;) {
@@ -227,10 +227,10 @@ std::unique_ptr<Transport> MpiTransport::split(std::span<const uint32_t> ranks, 
                 of.pending.emplace_back(list[0], other);
             }
             const auto found = std::find_if(of.pending.begin(), of.pending.end(), [&](const auto& one) {
-                return one.first == list[0] && one.second.group == told.group;
+                return one.first == list[0] && one.second.group == split.group;
             });
             if (found != of.pending.end()) {
-                told.tag = found->second.tag;
+                split.tag = found->second.tag;
                 of.pending.erase(found);
                 break;
             }
@@ -240,7 +240,7 @@ std::unique_ptr<Transport> MpiTransport::split(std::span<const uint32_t> ranks, 
             fail(GPO_PEER_LOST, "rank ", ranks[0], ", the first of the new group, didn't come in time");
         host::sleep_until(host::now() + kSplitPause);
     }
-    return std::unique_ptr<MpiTransport>(new MpiTransport(communicator_, told.tag, own, std::move(list)));
+    return std::unique_ptr<MpiTransport>(new MpiTransport(communicator_, split.tag, own, std::move(list)));
 }
 
 // --- messages ---

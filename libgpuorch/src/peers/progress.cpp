@@ -19,7 +19,7 @@ Progress::Progress(Transport& transport) : transport_(transport), others_(transp
     for (uint32_t rank = 0; rank < transport.ranks(); ++rank) {
         Other& other = others_[rank];
         other.in = transfer_of(rank, false, &other.hearing);
-        other.out = transfer_of(rank, true, &other.telling);
+        other.out = transfer_of(rank, true, &other.sending);
         other.out.complete = true;
     }
 }
@@ -34,15 +34,15 @@ void Progress::exchange(uint64_t number) {
     for (uint32_t rank = 0; rank < others_.size(); ++rank) {
         if (rank == transport_.rank()) continue;
         hear(others_[rank]);
-        tell(others_[rank], number);
+        send(others_[rank], number);
     }
 }
 
-void Progress::tell(Other& other, uint64_t number) {
+void Progress::send(Other& other, uint64_t number) {
     if (!other.out.complete) transport_.advance(other.out);
-    if (!other.out.complete || other.told == number) return;
-    other.told = other.telling = number;
-    other.out = transfer_of(other.out.peer, true, &other.telling);
+    if (!other.out.complete || other.sent == number) return;
+    other.sent = other.sending = number;
+    other.out = transfer_of(other.out.peer, true, &other.sending);
     transport_.advance(other.out);
 }
 

@@ -23,11 +23,11 @@ public:
 
 private:
     struct Other {
-        uint64_t told = 0, telling = 0;       // last number sent; the buffer of `out`
+        uint64_t sent = 0, sending = 0;       // last number sent; the buffer of `out`
         uint64_t heard = 0, hearing = 0;
         Transfer out, in;
     };
-    void tell(Other& other, uint64_t number);
+    void send(Other& other, uint64_t number);
     void hear(Other& other);
 
     Transport& transport_;

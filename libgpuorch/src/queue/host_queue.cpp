@@ -253,7 +253,7 @@ void HostQueue::start() {
 bool HostQueue::serve_once() noexcept {
     const uint64_t came = ring_.collect(true);
     if (context().lost()) [[unlikely]]
-        ring_.fail_owed(context().loss());
+        ring_.fail_outstanding(context().loss());
     return came != 0;
 }
 
@@ -267,11 +267,11 @@ void HostQueue::serve() noexcept {
             continue;
         }
         const uint64_t now = host::now();
-        const bool parks = ring_.owed() == 0;
+        const bool parks = ring_.outstanding() == 0;
         if (!parks && patience.spin(now)) continue;
         asleep_.store(true, std::memory_order_seq_cst);
         // A post first counts its entries, then reads asleep_: no wake-up is lost.
-        if (!parks || ring_.owed() == 0)
+        if (!parks || ring_.outstanding() == 0)
             host::wait(thread_signal_, seen, parks ? host::kForever : now + patience.rest(now), host::Sleep::light);
         asleep_.store(false, std::memory_order_seq_cst);
         if (parks || thread_signal_.load(std::memory_order_seq_cst) != seen) patience.begin();
@@ -307,7 +307,7 @@ void HostQueue::close() noexcept {
     wake_thread();
     thread_.join();
     serve_once();
-    ring_.fail_owed(make_error(GPO_CANCELLED, describe(), " was destroyed before the task was answered"));
+    ring_.fail_outstanding(make_error(GPO_CANCELLED, describe(), " was destroyed before the task was answered"));
     DeviceQueue::close();
 }
 

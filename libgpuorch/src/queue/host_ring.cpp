@@ -111,7 +111,7 @@ uint64_t HostRing::post(uint32_t tenant, const void* tasks, uint64_t count, uint
     if (places == 0) return 0;
     uint64_t now = 0;
     if (own.completions) {
-        owed_.fetch_add(places, std::memory_order_seq_cst);
+        outstanding_.fetch_add(places, std::memory_order_seq_cst);
         now = host::now();
     }
     const auto* task = static_cast<const std::byte*>(tasks);
@@ -206,7 +206,7 @@ void HostRing::put_entry(const Ticket& ticket, const Tenant& tenant, const Error
     queue.runtime().counters.count_completion(entry.completed_ns - entry.submitted_ns, entry.status);
     queue.put(entry, error);
     notices.add(queue);
-    owed_.fetch_sub(1, std::memory_order_seq_cst);
+    outstanding_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void HostRing::release(uint32_t number, Tenant& tenant) noexcept {
@@ -254,11 +254,12 @@ uint64_t HostRing::take(uint32_t tenant, gpo_answer* entries, size_t stride, voi
     return count;
 }
 
-void HostRing::fail_owed(const ErrorPtr& error) noexcept {
+void HostRing::fail_outstanding(const ErrorPtr& error) noexcept {
     tail_.fetch_or(kEnded, std::memory_order_acq_rel);
     std::lock_guard lock(collecting_);
     Notices notices;
-    for (uint32_t number = 0; owed_.load(std::memory_order_seq_cst) != 0 && number < shape_.capacity(); ++number) {
+    for (uint32_t number = 0; outstanding_.load(std::memory_order_seq_cst) != 0 && number < shape_.capacity();
+         ++number) {
         const uint32_t tenant = tickets_[number].tenant.load(std::memory_order_acquire);
         if (tenant == kNobody || tickets_[number].answered || !tenants_[tenant].completions) continue;
         put_entry(tickets_[number], tenants_[tenant], error, notices);

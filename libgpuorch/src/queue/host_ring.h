@@ -78,10 +78,10 @@ public:
     }
     void wake_waiters() noexcept;
     /// Number of pending entries: accepted, but not yet put into completion queues.
-    uint64_t owed() const noexcept { return owed_.load(std::memory_order_seq_cst); }
+    uint64_t outstanding() const noexcept { return outstanding_.load(std::memory_order_seq_cst); }
     /// Delivers all pending entries with this error; their tasks count as answered and taken. While another thread may
     /// be inside post(), entries can be left: call again.
-    void fail_owed(const ErrorPtr& error) noexcept;
+    void fail_outstanding(const ErrorPtr& error) noexcept;
 
     // --- the end. Any thread ---
     /// Ends posting; the device still gets the posted tasks.
@@ -148,7 +148,7 @@ private:
     alignas(128) std::atomic<uint64_t> freed_;    // tickets that ever became free
     std::atomic<uint64_t> collected_{0};          // answers
     host::Mutex collecting_;
-    alignas(128) std::atomic<uint64_t> owed_{0};
+    alignas(128) std::atomic<uint64_t> outstanding_{0};
 };
 
 }  // namespace gpo::queue

@@ -119,7 +119,7 @@ void Held::watch_work() {
 // --- again, later ---
 
 void Held::try_again(bool leave_mark) noexcept {
-    if (leave_mark && !std::exchange(leave_mark_, true)) owed_marks_.fetch_add(1, std::memory_order_relaxed);
+    if (leave_mark && !std::exchange(leave_mark_, true)) pending_marks_.fetch_add(1, std::memory_order_relaxed);
     if (std::exchange(trying_again_, true)) return;
     stream_.retain();
     stream_.runtime().errands().post(again_, host::now() + Errands::kTryAgain);
@@ -136,7 +136,7 @@ void Held::Again::run() noexcept {
     held_.flush();
     if (leave_mark) {
         stream.leave_mark();
-        held_.owed_marks_.fetch_sub(1, std::memory_order_release);
+        held_.pending_marks_.fetch_sub(1, std::memory_order_release);
     }
     stream.release();
 }

@@ -103,7 +103,7 @@ public:
     /// Has the errands call flush() soon, and afterwards Stream::leave_mark if `leave_mark`.
     void try_again(bool leave_mark = false) noexcept;
     /// True if the stream has yet to leave its last mark, since there was no memory for the mark. Any thread.
-    bool owes_mark() const noexcept { return owed_marks_.load(std::memory_order_acquire) != 0; }
+    bool has_pending_mark() const noexcept { return pending_marks_.load(std::memory_order_acquire) != 0; }
 
 private:
     void flush_elsewhere() noexcept;
@@ -151,7 +151,7 @@ private:
     std::atomic<bool> flushing_elsewhere_{false};   // `elsewhere_` is posted
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
     bool leave_mark_ = false;                 // `again_` leaves the last mark, too; under the submit lock
-    std::atomic<uint32_t> owed_marks_{0};     // last marks that aren't left yet; grows under the submit lock
+    std::atomic<uint32_t> pending_marks_{0};     // last marks that aren't left yet; grows under the submit lock
     std::atomic<bool> to_flush_{false};       // the stream is on a thread's list of streams to flush
     Held* next_to_flush_ = nullptr;           // in this list
 };

@@ -8,7 +8,7 @@
 namespace gpo {
 
 History::History(DriverStream& stream) noexcept
-    : stream_(stream), context_(stream.context()), counts_(context_.driver().tells_faults) {}
+    : stream_(stream), context_(stream.context()), counts_(context_.driver().reports_faults) {}
 
 History::~History() { context_.give_attribution(attribution_); }
 

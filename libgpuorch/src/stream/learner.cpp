@@ -12,7 +12,7 @@ namespace gpo {
 
 bool Learner::withhold(const Operation& operation) noexcept {
     if (resting()) return false;
-    Gone gone;
+    Discarded discarded;
     const Submission::Lock lock(stream_.submission());
     const LearnableWork work = may_learn() && notices_breaks() ? operation.learnable() : LearnableWork{};
     if (std::holds_alternative<std::monostate>(work)) {
@@ -21,10 +21,10 @@ bool Learner::withhold(const Operation& operation) noexcept {
     }
     const bool separated = take_separated();
     try {
-        if (learned_whole_) return replay(operation, work, separated, gone);
-        search(operation, work, separated, gone);
+        if (learned_whole_) return replay(operation, work, separated, discarded);
+        search(operation, work, separated, discarded);
     } catch (const std::bad_alloc&) {
-        forget(gone);
+        forget(discarded);
         rest();
     }
     return false;
@@ -58,8 +58,8 @@ bool Learner::take_separated() noexcept {
 
 // --- learning ---
 
-void Learner::search(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) {
-    if (!wanted_.empty()) return rehearse(operation, work, separated, gone);
+void Learner::search(const Operation& operation, const LearnableWork& work, bool separated, Discarded& discarded) {
+    if (!wanted_.empty()) return rehearse(operation, work, separated, discarded);
     if (repetition_.note(fingerprint_of(work), separated)) return begin_rehearsal();
     if (++since_ > kLongSearch) rest();
 }
@@ -75,22 +75,22 @@ void Learner::begin_rehearsal() {
     repetition_.clear();
 }
 
-void Learner::rehearse(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) {
-    if (++since_ > kLongSearch) return forget(gone);
+void Learner::rehearse(const Operation& operation, const LearnableWork& work, bool separated, Discarded& discarded) {
+    if (++since_ > kLongSearch) return forget(discarded);
     const uint64_t fingerprint = fingerprint_of(work);
     const size_t seen = replay_ ? replay_->size() : 0;
     if (seen != 0 && (fingerprint != wanted_[seen] || separated)) {
-        Replay::give_up(std::move(replay_), gone);
-        if (++tries_ == kMostTries) return forget(gone);
-        return rehearse(operation, work, separated, gone);
+        Replay::give_up(std::move(replay_), discarded);
+        if (++tries_ == kMostTries) return forget(discarded);
+        return rehearse(operation, work, separated, discarded);
     }
     if (seen == 0 && (fingerprint != wanted_[0] || !may_begin(separated))) return;
     if (!replay_) replay_ = std::make_unique<Replay>(stream_.context(), stream_.priority());
     replay_->add(operation, work);
-    if (replay_->size() == wanted_.size()) finish_rehearsal(gone);
+    if (replay_->size() == wanted_.size()) finish_rehearsal(discarded);
 }
 
-void Learner::finish_rehearsal(Gone& gone) noexcept {
+void Learner::finish_rehearsal(Discarded& discarded) noexcept {
     CUresult result = CUDA_ERROR_UNKNOWN;
     {
         const host::NoCancel no_cancel;
@@ -98,7 +98,7 @@ void Learner::finish_rehearsal(Gone& gone) noexcept {
         if (scope.entered()) result = replay_->build();
     }
     if (result != CUDA_SUCCESS) {
-        forget(gone);
+        forget(discarded);
         return rest();
     }
     learned_whole_ = true;
@@ -109,8 +109,8 @@ void Learner::finish_rehearsal(Gone& gone) noexcept {
 }
 
 // Forgets everything except the number of rests. Called while nothing is withheld.
-void Learner::forget(Gone& gone) noexcept {
-    Replay::give_up(std::move(replay_), gone);
+void Learner::forget(Discarded& discarded) noexcept {
+    Replay::give_up(std::move(replay_), discarded);
     wanted_.clear();
     repetition_.clear();
     learned_whole_ = launched_ = refused_ = false;
@@ -129,7 +129,8 @@ void Learner::rest() noexcept {
 
 // --- replaying ---
 
-bool Learner::replay(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) noexcept {
+bool Learner::replay(const Operation& operation, const LearnableWork& work, bool separated,
+                     Discarded& discarded) noexcept {
     if (next_ != 0 && (separated || !replay_->step(next_).can_do(work))) {
         issue_withheld();
         if (!stream_.held().empty() || stream_.failed()) return false;
@@ -137,13 +138,13 @@ bool Learner::replay(const Operation& operation, const LearnableWork& work, bool
     }
     if (next_ == 0) {
         if (refused_ || broken_ >= kMostBroken) {
-            forget(gone);
+            forget(discarded);
             rest();
             return false;
         }
         if (!may_begin(separated) || !replay_->step(0).can_do(work)) {
             launched_ = false;
-            if (++since_ > kLongSearch) forget(gone);
+            if (++since_ > kLongSearch) forget(discarded);
             return false;
         }
     }

@@ -46,24 +46,24 @@ private:
     static constexpr uint64_t kLeastRest = 64, kMostRests = 10;  // operations; doublings of kLeastRest
 
     /// Replays that were given up, to be destroyed without the lock: a kernel's module may need a submit lock.
-    using Gone = std::unique_ptr<Replay>;
+    using Discarded = std::unique_ptr<Replay>;
 
     bool resting() const noexcept;
     bool may_learn() noexcept;
     bool notices_breaks() noexcept;
     bool take_separated() noexcept;
     // The steps: search for a sequence, rehearse it, replay it.
-    void search(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone);
+    void search(const Operation& operation, const LearnableWork& work, bool separated, Discarded& discarded);
     void begin_rehearsal();
-    void rehearse(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone);
-    void finish_rehearsal(Gone& gone) noexcept;
-    bool replay(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) noexcept;
+    void rehearse(const Operation& operation, const LearnableWork& work, bool separated, Discarded& discarded);
+    void finish_rehearsal(Discarded& discarded) noexcept;
+    bool replay(const Operation& operation, const LearnableWork& work, bool separated, Discarded& discarded) noexcept;
     bool may_begin(bool separated) const noexcept { return !begins_at_separator_ || separated || launched_; }
     void accept(const Operation& operation, const LearnableWork& work) noexcept;
     void launch() noexcept;
     void note_broken() noexcept;
     void issue_withheld() noexcept;
-    void forget(Gone& gone) noexcept;
+    void forget(Discarded& discarded) noexcept;
     void rest() noexcept;
 
     /// Issues operations that have been withheld for too long. Posted while the stream withholds operations now and

@@ -184,7 +184,7 @@ void Stream::stay_unmarked() noexcept {
 bool Stream::drain_unmarked(uint64_t deadline) noexcept {
     const bool stays = unmarked();   // if set later, during this wait, the shutdown's next look drains the stream
     try {
-        while ((held_.owes_mark() || stays) && running()) {
+        while ((held_.has_pending_mark() || stays) && running()) {
             const uint64_t now = host::now();
             if (now >= deadline) return false;
             host::sleep_until(std::min(deadline, now + kLook));

@@ -250,8 +250,9 @@ void Streams::show_frees(Runtime& runtime) noexcept {
 }
 
 bool Streams::drain_marks(uint64_t deadline) noexcept {
-    return each([](Stream& stream) { return stream.marks().any() || stream.held().owes_mark() || stream.unmarked(); },
-                [=](Stream& stream) { return stream.drain_unmarked(deadline) && stream.marks().drain(deadline); });
+    return each(
+        [](Stream& stream) { return stream.marks().any() || stream.held().has_pending_mark() || stream.unmarked(); },
+        [=](Stream& stream) { return stream.drain_unmarked(deadline) && stream.marks().drain(deadline); });
 }
 
 // The last thread to mark the stream released its reference after the mark, and the lock keeps other threads from

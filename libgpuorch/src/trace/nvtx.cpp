@@ -28,7 +28,7 @@ void attach() noexcept {
         if (getauxval(AT_SECURE)) return;
         g_domain.store(nvtxDomainCreateA("gpuorch"), std::memory_order_release);
         if (!domain()) return;
-        host::tell_thread_names(name_thread);
+        host::watch_thread_names(name_thread);
         add_watcher();
     });
 }

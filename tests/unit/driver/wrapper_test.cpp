@@ -18,7 +18,7 @@ struct Plain final : Driver {
     Plain() {
         name = "plain";
         version = 12345;
-        software = has_libraries = tells_faults = uses_host_cores = has_room = true;
+        software = has_libraries = reports_faults = uses_host_cores = has_room = true;
         builtin_image = "image";
         table.cuInit = [](unsigned) { return ++calls_below, CUDA_SUCCESS; };
         table.cuCtxGetId = [](CUcontext, unsigned long long* id) { return *id = 7, ++calls_below, CUDA_SUCCESS; };
@@ -66,7 +66,7 @@ TEST_CASE("a wrapped driver looks like the one beneath, absent functions include
     CHECK(driver->version == 12345);
     CHECK(driver->software);
     CHECK(driver->has_libraries);
-    CHECK(driver->tells_faults);
+    CHECK(driver->reports_faults);
     CHECK(driver->uses_host_cores);
     CHECK(driver->has_room);
     CHECK(driver->builtin_image == "image");

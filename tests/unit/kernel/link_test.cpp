@@ -104,7 +104,7 @@ struct LinkingDriver final : gpo::driver::Driver {
         name = soft_->name;
         version = soft_->version;
         software = soft_->software;
-        tells_faults = soft_->tells_faults;
+        reports_faults = soft_->reports_faults;
         builtin_image = soft_->builtin_image;
         table = soft_->table;
         table.cuLinkCreate = linker ? fake_link_create : nullptr;

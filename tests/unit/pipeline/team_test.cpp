@@ -37,7 +37,7 @@ TEST_CASE("team: pieces cover a block, each once, in jobs one behind the other")
 }
 
 TEST_CASE("team: the first piece is moved when all helpers run, so that none still maps memory for itself") {
-    gpo::host::tell_thread_names(begin_slowly);
+    gpo::host::watch_thread_names(begin_slowly);
     std::atomic<unsigned> least{UINT32_MAX};
     {
         Team team("test-team", 3);
@@ -46,6 +46,6 @@ TEST_CASE("team: the first piece is moved when all helpers run, so that none sti
             while (now < seen && !least.compare_exchange_weak(seen, now)) {}
         });
     }
-    gpo::host::tell_thread_names(nullptr);
+    gpo::host::watch_thread_names(nullptr);
     CHECK(least == 3);
 }

@@ -189,13 +189,13 @@ TEST_CASE("room in a completion queue for tasks that are not posted is given bac
     for (int i = 0; i < 4; ++i) REQUIRE(with.completions->reserve());
     REQUIRE(on.ring.take_share(0, 4) == 4);
     REQUIRE(on.ring.post(0, tasks, 4, 0) == 4);
-    on.ring.fail_owed(bare_error(GPO_CANCELLED));
+    on.ring.fail_outstanding(bare_error(GPO_CANCELLED));
     CHECK(with.completions->statistics().accepted == 4);
     // The ring now takes no more tasks.
     for (int i = 0; i < 3; ++i) REQUIRE(with.completions->reserve());
     REQUIRE(on.ring.take_share(0, 3) == 3);
     CHECK(on.ring.post(0, tasks, 3, 0) == 0);
-    CHECK(on.ring.owed() == 0);
+    CHECK(on.ring.outstanding() == 0);
     CHECK(with.completions->statistics().accepted == 4);
     CHECK_FALSE(on.ring.any_in_use(0));
 }
@@ -270,7 +270,7 @@ TEST_CASE("each answer is an entry of the tenant's completion queue, once, and w
         REQUIRE(on.ring.take_share(1, 4) == 4);
         const uint32_t tasks[8] = {};
         REQUIRE(on.ring.post(1, tasks, 4, 20) == 4);
-        CHECK(on.ring.owed() == 4);
+        CHECK(on.ring.outstanding() == 4);
         {
             host::Thread kernel("kernel", [&] {
                 RingOnHost::Task task;
@@ -281,9 +281,9 @@ TEST_CASE("each answer is an entry of the tenant's completion queue, once, and w
             on.ring.collect(false);
         }
         on.ring.collect(true);
-        CHECK(on.ring.owed() == 2);
-        on.ring.fail_owed(bare_error(GPO_CANCELLED));
-        CHECK(on.ring.owed() == 0);
+        CHECK(on.ring.outstanding() == 2);
+        on.ring.fail_outstanding(bare_error(GPO_CANCELLED));
+        CHECK(on.ring.outstanding() == 0);
         gpo_completion entries[5];
         REQUIRE(with.completions->drain(entries, sizeof entries[0], 5) == 4);
         for (uint32_t i = 0; i < 4; ++i) {
@@ -310,8 +310,8 @@ TEST_CASE("an answer that was told and not taken isn't told again when what is o
     }
     on.answer(tasks[1].ticket, 5, {77});
     REQUIRE(on.ring.collect(true) == 1);
-    for (int turn = 0; turn < 2; ++turn) on.ring.fail_owed(bare_error(GPO_CANCELLED));
-    CHECK(on.ring.owed() == 0);
+    for (int turn = 0; turn < 2; ++turn) on.ring.fail_outstanding(bare_error(GPO_CANCELLED));
+    CHECK(on.ring.outstanding() == 0);
     gpo_completion entries[4];
     REQUIRE(with.completions->drain(entries, sizeof entries[0], 4) == 3);
     CHECK(entries[0].user_data == 21);
@@ -363,7 +363,7 @@ TEST_CASE("answers that are collected together are told to the waiters of each t
             for (const auto& queue : queues)
                 waiters.emplace_back("waiter", [&] { CHECK(queue->wait(host::kForever) == GPO_SUCCESS); });
             if (fails)
-                on.ring.fail_owed(bare_error(GPO_CANCELLED));
+                on.ring.fail_outstanding(bare_error(GPO_CANCELLED));
             else
                 on.ring.collect(true);
         }

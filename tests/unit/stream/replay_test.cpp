@@ -25,7 +25,7 @@ struct NotingDriver final : gpo::driver::Driver {
         name = soft_->name;
         version = soft_->version;
         software = soft_->software;
-        tells_faults = soft_->tells_faults;
+        reports_faults = soft_->reports_faults;
         builtin_image = soft_->builtin_image;
         table = soft_->table;
         set_params = table.cuGraphExecKernelNodeSetParams;

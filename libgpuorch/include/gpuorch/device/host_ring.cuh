@@ -52,7 +52,7 @@ __device__ inline unsigned long long* taken_count(const host_ring& in) {
 __device__ inline unsigned long long* answer_count(const host_ring& in) { return (unsigned long long*)in.device_words; }
 
 /* For one thread: tasks below `taken` have been read, and the host may use their slots again. */
-__device__ inline void tell_taken(const host_ring& from, unsigned long long taken) {
+__device__ inline void publish_taken(const host_ring& from, unsigned long long taken) {
     atomic::store_relaxed(taken_count(from), taken);
     atomic::store_relaxed_system((unsigned long long*)(from.control + 128), taken);
 }
@@ -82,13 +82,13 @@ struct dispatcher {
     dispatch_memory& memory;
     patience waiting;
     bound idle;
-    unsigned long long taken, told;
+    unsigned long long taken, published;
     unsigned thread, slot, word; /* the thread's number; its word is `word` of slot `taken` + `slot` */
     unsigned least, most, reach;
 
     __device__ dispatcher(const host_ring& posted, dispatch_memory& shared, bound limit)
         : from(posted), memory(shared), waiting(limit), idle(limit), taken(atomic::load_relaxed(taken_count(posted))),
-          told(taken), thread(atomic::thread_in_block()), slot(thread / posted.task_words),
+          published(taken), thread(atomic::thread_in_block()), slot(thread / posted.task_words),
           word(thread % posted.task_words), least(posted.task_words < 32 ? 32 / posted.task_words : 1),
           most(atomic::threads_in_block() / posted.task_words), reach(least < most ? least : most) {
         if (thread == 0) memory.first_bad[0] = memory.first_bad[1] = ~0u;
@@ -130,10 +130,10 @@ struct dispatcher {
         memory.status = queue_success;
         if (offer.count != 0) {
             waiting = patience(idle);
-            if (taken + offer.count - told >= tell_every()) tell(taken + offer.count);
+            if (taken + offer.count - published >= publish_interval()) publish(taken + offer.count);
             return;
         }
-        if (told != taken) tell(taken);
+        if (published != taken) publish(taken);
         const int verdict = offer.status == queue_aborted ? (int)queue_aborted
                             : state == queue_open         ? (int)queue_would_block
                                                           : host_verdict(from, taken);
@@ -142,10 +142,12 @@ struct dispatcher {
         memory.status = verdict != queue_would_block ? verdict : waiting.over() ? queue_timeout : queue_success;
     }
 
-    __device__ unsigned tell_every() const { return from.capacity_log2 < 10 ? (1u << from.capacity_log2) / 4 : 256; }
-    __device__ void tell(unsigned long long now) {
-        tell_taken(from, now);
-        told = now;
+    __device__ unsigned publish_interval() const {
+        return from.capacity_log2 < 10 ? (1u << from.capacity_log2) / 4 : 256;
+    }
+    __device__ void publish(unsigned long long now) {
+        publish_taken(from, now);
+        published = now;
     }
 
     /* In the task, 12 unused bytes follow the header. */
@@ -246,7 +248,7 @@ struct host_taker {
             if (status != queue_would_block) return status;
         }
         ++taken;
-        if (atomic::elected(mask)) tell_taken(from, taken);
+        if (atomic::elected(mask)) publish_taken(from, taken);
         return queue_success;
     }
 };

@@ -260,7 +260,7 @@ __device__ inline int run_dispatcher(const scheduler_work& work, const host_ring
                 memory.verdict = run_drained;
                 atomic::store_release(&words_of(work)->dispatched, work.run);
             }
-            if (memory.verdict != run_goes_on && turns.told != turns.taken) turns.tell(turns.taken);
+            if (memory.verdict != run_goes_on && turns.published != turns.taken) turns.publish(turns.taken);
         }
         __syncthreads();
         const int verdict = memory.verdict;

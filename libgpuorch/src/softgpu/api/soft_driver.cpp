@@ -41,7 +41,7 @@ public:
           compiler_(make_soft_compiler()) {
         version = CUDA_VERSION;
         name = "soft";
-        software = tells_faults = uses_host_cores = has_room = true;
+        software = reports_faults = uses_host_cores = has_room = true;
         builtin_image = softgpu::builtin_image();
         condition_image = softgpu::builtin_image();   // it has gpo_decide too
         push_image = softgpu::builtin_image();        // and gpo_push

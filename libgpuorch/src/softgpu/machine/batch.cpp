@@ -67,14 +67,14 @@ void Batch::mark_done(Mark& mark) noexcept {
     }
     mark.done.store(1, std::memory_order_seq_cst);
     if (mark.sleepers.load(std::memory_order_seq_cst)) wake_later(mark.done);
-    if (mark.event) tell(*mark.event->context);
+    if (mark.event) notify(*mark.event->context);
     while (Command* command = mark.waiting) {
         mark.waiting = std::exchange(command->next, woken_);
         woken_ = command;
     }
 }
 
-void Batch::tell(const Context& context) noexcept {
+void Batch::notify(const Context& context) noexcept {
     host::light_fence();
     for (driver::Listener* listener : machine_.listeners) {
         if (!listener->listening.load(std::memory_order_seq_cst) || listener->context != context.as<CUcontext>())

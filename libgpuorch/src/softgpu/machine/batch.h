@@ -38,7 +38,7 @@ public:
     void give_up_waits(const Context* only) noexcept;
     void mark_done(Mark&) noexcept;
     /// Signals the listeners for events of the context.
-    void tell(const Context&) noexcept;
+    void notify(const Context&) noexcept;
     /// Wakes the host threads that wait for the stream.
     void wake_waiters(Stream&) noexcept;
     /// Advances all ready streams, without releasing the lock.

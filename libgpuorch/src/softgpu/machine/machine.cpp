@@ -303,7 +303,7 @@ void Machine::end_context(Context& context) {
         for (Stream* stream : context.streams) mine.emplace_back(stream, stream->submitted.load());
         context.alive.store(false, std::memory_order_release);
         context.dying = true;
-        batch.tell(context);
+        batch.notify(context);
         batch.give_up_waits(&context);
         for (auto& item : mine) batch.ready(*item.first);
     }

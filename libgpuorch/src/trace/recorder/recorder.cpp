@@ -62,7 +62,7 @@ Options named_by(const char* value, const std::string& added) {
     return options;
 }
 
-void tell_untraced(Runtime& runtime, std::string_view why) noexcept {
+void report_untraced(Runtime& runtime, std::string_view why) noexcept {
     try {
         runtime.log_and_print(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", why).c_str());
     } catch (const std::bad_alloc&) {
@@ -245,9 +245,9 @@ void Recorder::start_from_environment(Runtime& runtime, const Source& source) no
             return;
         }
     } catch (const Failure& failure) {
-        tell_untraced(runtime, failure.error()->sentence());
+        report_untraced(runtime, failure.error()->sentence());
     } catch (const std::exception& error) {
-        tell_untraced(runtime, error.what());
+        report_untraced(runtime, error.what());
     }
 }
 

@@ -364,11 +364,11 @@ void Drawing::threads() {
     label("Host", "calls of the library, all of the trace's", true);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     const auto figures = [](const Picture::Count& calls, const Picture::Count& callbacks) {
-        const auto told = [](const Picture::Count& all, const char* what) {
+        const auto counted = [](const Picture::Count& all, const char* what) {
             return all.count ? text(count_text(all.count, what), ", ", time_text(static_cast<double>(all.busy)))
                              : std::string();
         };
-        return text(told(calls, "call"), calls.count && callbacks.count ? "; " : "", told(callbacks, "callback"));
+        return text(counted(calls, "call"), calls.count && callbacks.count ? "; " : "", counted(callbacks, "callback"));
     };
     if (all.size() > kThreads) all.resize(kThreads);
     for (const auto& [busy, row] : all) {

@@ -125,7 +125,7 @@ public:
             if (!lines_.ended_within() && !lines_.cut()) lines_.refuse("is no event of a trace of libgpuorch");
             break;
         }
-        out_.whole = ended && told_ && !lines_.cut();
+        out_.whole = ended && end_read_ && !lines_.cut();
         std::sort(out_.spans.begin(), out_.spans.end(),
                   [](const Span& a, const Span& b) { return a.submitted < b.submitted; });
         return std::move(out_);
@@ -178,7 +178,7 @@ private:
         if (!process) return false;
         const std::string_view what = json_.string("name");
         if (what == "gpuorch") {
-            told_ = true;
+            end_read_ = true;
             out_.dropped = json_.number("args.dropped").value_or(0);
             out_.call_cost = json_.number("args.call_cost_ns").value_or(0);
             out_.operation_cost = json_.number("args.operation_cost_ns").value_or(0);
@@ -291,7 +291,7 @@ private:
     Lines lines_;
     JsonLine json_;
     TraceRead out_;
-    bool told_ = false;  // whether the event was read with which a complete trace ends
+    bool end_read_ = false;  // whether the event was read with which a complete trace ends
     std::map<uint32_t, const char*> lanes_;
     std::unordered_map<uint64_t, uint64_t> submitted_;  // by lane and number
 };
