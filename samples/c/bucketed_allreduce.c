@@ -1,8 +1,8 @@
 /* Data-parallel training, the part that is about GPUs: each device computes the gradients of its share of the data,
  * layer by layer, and all devices need the sum. The gradients of a few layers are a *bucket*. While a bucket is being
- * summed over the devices, on streams of its own, the next one is being computed. cc bucketed_allreduce.c $(pkg-config
- * --cflags --libs gpuorch) -o bucketed_allreduce GPUORCH_SOFT_DEVICES=4 ./bucketed_allreduce        or without the
- * variable, on the machine's GPUs */
+ * summed over the devices, on streams of its own, the next one is being computed.
+ *     cc bucketed_allreduce.c $(pkg-config --cflags --libs gpuorch) -o bucketed_allreduce
+ *     GPUORCH_SOFT_DEVICES=4 ./bucketed_allreduce        or without the variable, on the machine's GPUs */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@
 
 /* In place of a layer's backward pass: some work for each gradient, and a number whose sum is easily checked. */
 static const char source[] =
-    "extern \"C\" __global__ void backward(float *gradients, unsigned n, unsigned rank, unsigned bucket, unsigned "
-    "turns) {\n"
+    "extern \"C\" __global__ void backward(float *gradients, unsigned n, unsigned rank, unsigned bucket,\n"
+    "                                    unsigned turns) {\n"
     "    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
     "        unsigned x = i + 1;\n"
     "        for (unsigned turn = 0; turn < turns; ++turn) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; }\n"
@@ -78,8 +78,8 @@ static int step(gpo_peers_t peers, rank_t *ranks, uint32_t devices, int overlap)
         }
         TRY(gpo_peers_submit(peers, &sum, parts, sizeof parts[0], devices));
     }
-    for (uint32_t number = 0; number < devices && overlap;
-         ++number) { /* the next step, or the optimizer, needs the sums */
+    /* The next step, or the optimizer, needs the sums. */
+    for (uint32_t number = 0; number < devices && overlap; ++number) {
         TRY(gpo_event_record(ranks[number].summed, ranks[number].summing));
         TRY(gpo_stream_wait_event(ranks[number].computing, ranks[number].summed));
     }

@@ -35,8 +35,8 @@
 static const char source[] =
     "enum { inputs = 8, hidden = 16, first = inputs * hidden + hidden, second = hidden + 1 };\n"
     /* Gradients of one layer, summed over the samples in order: each thread has a parameter. One block. */
-    "extern \"C\" __global__ void gradients(const float *w, const float *data, unsigned samples, unsigned layer, float "
-    "*out) {\n"
+    "extern \"C\" __global__ void gradients(const float *w, const float *data, unsigned samples, unsigned layer,\n"
+    "                                     float *out) {\n"
     "    __shared__ float h[hidden];\n"
     "    unsigned mine = threadIdx.x, at = layer == 1 ? mine : first + mine;\n"
     "    unsigned count = layer == 1 ? first : second + 1;\n"

@@ -1,8 +1,8 @@
 /* A group of several processes: each has one rank, with one device, and all get the sum of what they have.
  *     cc ranks.c $(pkg-config --cflags --libs gpuorch) -o ranks
- *     mpirun -np 4 ./ranks                                      on one host or several; MPI's library is loaded at run
- * time for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file. If
- * there are more processes on a host than GPUs, set GPUORCH_DEVICE=soft, or let them share the GPUs. */
+ *     mpirun -np 4 ./ranks                                      on one host or several; MPI is loaded at run time
+ *     for r in 0 1 2 3; do ./ranks $r 4 /dev/shm/group & done   without MPI, on one host: by the name of a file
+ * If there are more processes on a host than GPUs, set GPUORCH_DEVICE=soft, or let them share the GPUs. */
 #include <gpuorch/gpuorch.h>
 #include <stdio.h>
 #include <stdlib.h>

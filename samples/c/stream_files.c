@@ -146,8 +146,8 @@ int main(int count, char **files) {
     if (table && (!map || fread(tables.map, 1, 256, map) != 256 || fgetc(map) != EOF))
         return fprintf(stderr, "stream_files: %s is not a file of 256 bytes\n", table), 2;
     for (int i = 0, ends[] = {SIGINT, SIGTERM, SIGHUP}; i < 3 && signal(SIGPIPE, SIG_IGN) != SIG_ERR; ++i)
-        if (ends[i] != SIGHUP ||
-            signal(SIGHUP, SIG_IGN) != SIG_IGN) /* nohup's stays ignored; the second of a kind kills */
+        /* nohup's stays ignored; the second of a kind kills */
+        if (ends[i] != SIGHUP || signal(SIGHUP, SIG_IGN) != SIG_IGN)
             sigaction(ends[i], &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
     if (trace) snprintf(svg, sizeof svg, "%s/timeline.svg", trace), snprintf(json, sizeof json, "%s/trace.json", trace);
     gpo_trace_options traced = {.struct_size = sizeof traced, .path = json, .picture = svg};

@@ -17,7 +17,6 @@ INCLUDE = ROOT / "libgpuorch/include"
 LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "libgpuorch/libgpuorch.so"
 sys.path.insert(0, str(SOURCE))
 import contracts
-import headers
 
 
 def check(name, problems):

@@ -5,8 +5,8 @@
  * values alive, the parent at index 1. *Here* is the thread that runs the Lua state; no other thread enters Lua.
  *
  * Rules: make an object before its handle: then an error raised by Lua leaks nothing. Return a failure of the library
- * as nil, message, name. Raise an error for a mistake in the
- * call. */
+ * as nil, message, name. Raise an error for a mistake in the call.
+ */
 #ifndef GPUORCH_LUA_BINDING_H
 #define GPUORCH_LUA_BINDING_H
 

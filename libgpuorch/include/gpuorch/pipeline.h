@@ -19,8 +19,8 @@
  *
  *     gpo_pipeline_create(device, &options, &pipeline);
  *     gpo_pipeline_start(pipeline, &source, &sink);
- *     gpo_pipeline_wait(pipeline, -1,
- * NULL); */
+ *     gpo_pipeline_wait(pipeline, -1, NULL);
+ */
 #ifndef GPUORCH_PIPELINE_H
 #define GPUORCH_PIPELINE_H
 
@@ -157,7 +157,6 @@ typedef struct gpo_stage {
  * `what` is the end of a constant's name above: INPUT for GPO_ARGUMENT_INPUT, and so on to OFFSET. `variable`,
  * `variables` (an array with an element for each device) and `arguments` are the variable and the arrays themselves,
  * not pointers, and must exist until the pipeline is created. Fields that the short form leaves 0 can be set
- *
  * afterwards. */
 #define GPO_STAGE_ARGUMENT(what) {sizeof(gpo_stage_argument), GPO_ARGUMENT_##what, NULL, 0}
 #define GPO_STAGE_ARGUMENT_VALUE(variable) \
@@ -250,9 +249,9 @@ typedef struct gpo_pipeline_options {
                                         the pipeline run them. If the executor is destroyed during a run, the run ends
                                         with GPO_CANCELLED. A thread that runs the executor must not wait for the
                                         pipeline, except by gpo_pipeline_then */
-    const gpo_device_t* devices; /* several devices that share the work: `device_count` of them, all different and of
-                                    one runtime; the first is the `device` that gpo_pipeline_create gets. NULL: that
-                                    device alone */
+    const gpo_device_t *devices;     /* several devices that share the work: `device_count` of them, all different and
+                                        of one runtime; the first is the `device` that gpo_pipeline_create gets. NULL:
+                                        that device alone */
     uint32_t device_count;           /* 1 to 64; 0 if `devices` is NULL */
     uint32_t reserved;               /* 0 */
 } gpo_pipeline_options;

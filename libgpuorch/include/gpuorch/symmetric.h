@@ -53,8 +53,8 @@
  *   and the device's primary context stays. A process can use it only with the same processes in the same order, and
  *   with one device: groups of a part of them, or in another order, are refused. If the program has begun NVSHMEM by
  *   itself, the ranks have to be NVSHMEM's numbers of the processes. NVSHMEM's own operations wait for all processes
- *   without a bound, if a process dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes
- * trouble. */
+ *   without a bound, if a process dies in that moment. Set NVSHMEM_DISABLE_NVLS=1 where multicast makes trouble.
+ */
 #ifndef GPUORCH_SYMMETRIC_H
 #define GPUORCH_SYMMETRIC_H
 
@@ -73,7 +73,7 @@ typedef struct gpo_symmetric_options {
     uint32_t flags;      /* GPO_SYMMETRIC_REMOTE, or 0 */
     uint64_t alignment;  /* of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256 */
     const char *label;
-    uint32_t engine; /* GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; GPO_AUTO: direct */
+    uint32_t engine;   /* GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; GPO_AUTO: direct */
     uint32_t reserved;   /* 0 */
 } gpo_symmetric_options;
 

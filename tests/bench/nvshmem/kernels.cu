@@ -14,7 +14,7 @@ __device__ inline bool pass(const gpo::symmetric& memory, unsigned long long rou
 
 }  // namespace
 
-extern "C" __global__ void by_peer(gpo::symmetric memory, unsigned long long first, unsigned rounds, unsigned* done) {
+extern "C" __global__ void by_peer(gpo::symmetric memory, unsigned long long first, unsigned rounds, unsigned *done) {
     for (unsigned i = 0; i < rounds; ++i) {
         const unsigned long long round = first + i;
         if (memory.rank == 0 && !pass(memory, round)) return;
@@ -26,7 +26,7 @@ extern "C" __global__ void by_peer(gpo::symmetric memory, unsigned long long fir
 
 // Like by_peer(), with NVSHMEM's own functions.
 extern "C" __global__ void by_nvshmem(gpo::symmetric memory, unsigned long long first, unsigned rounds,
-                                      unsigned* done) {
+                                      unsigned *done) {
     char* const own = reinterpret_cast<char*>(memory.addresses[memory.rank]);
     auto* const word = reinterpret_cast<uint64_t*>(own);
     const int other = 1 - static_cast<int>(memory.rank);

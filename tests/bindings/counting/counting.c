@@ -3,8 +3,7 @@
  *
  * GPUORCH_COUNTED_LIBRARY   path of the real library
  * GPUORCH_COUNTS            file that each process appends its counts to when it exits: lines "function successes
- *
- * failures" */
+ *                           failures" */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

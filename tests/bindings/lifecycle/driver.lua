@@ -70,7 +70,7 @@ end
 
 -- The outcome of a step, as the file writes it.
 local function outcome(verb, ...)
-    local ran, answer, message, status = pcall(steps[verb], ...)
+    local ran, answer, _, status = pcall(steps[verb], ...)
     if not ran then
         return answer:find("is closed", 1, true) and "STALE_HANDLE" or answer
     elseif status then

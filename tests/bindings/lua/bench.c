@@ -15,7 +15,7 @@ static gpo_module_t module;
 static gpo_kernel_t kernel;
 static uint64_t memory;
 
-static int check(lua_State* L, gpo_status status) {
+static int check(lua_State *L, gpo_status status) {
     return status ? luaL_error(L, "bench: %s", gpo->status_name(status)) : 0;
 }
 

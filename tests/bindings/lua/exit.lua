@@ -1,7 +1,7 @@
 -- exit.lua WAY: ends in some way while streams, a pipeline and its callbacks are under way (check_lua.py).
 local gpuorch
 -- An object older than the module is finalized last, after the module's end: the call fails, and doesn't crash.
-local late = setmetatable({}, {__gc = function() gpuorch.runtime_create() end})
+local _ = setmetatable({}, {__gc = function() gpuorch.runtime_create() end})
 gpuorch = require "gpuorch"
 local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log = function() end})
 local device = assert(runtime:device_open())

@@ -1,6 +1,6 @@
 -- await() under gpuorch.loop, luv and cqueues, and where there is none of them.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
-local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
+local gpuorch, test, use, same, fails = h.gpuorch, h.test, h.use, h.same, h.fails
 local loop = require "gpuorch.loop"
 
 -- Work that is done once the timeline is signalled.
