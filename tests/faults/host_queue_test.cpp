@@ -1,4 +1,4 @@
-// A host queue's answers, which two threads may collect: the one that waits and the queue's own.
+// Both a waiting thread and a host queue's own thread collect answers.
 #include "support/device_queue.h"
 #include "support/explore.h"
 #include "support/gpu.h"

@@ -1,7 +1,7 @@
 // Where the calls of a scenario come from. Loops make the same call from the same place many times, and these repeats
-// usually fail in the same way. tests/run therefore tries only the first two and the last call of each place. What an
-// exported function does is tried in the first two scenarios in which it does so. The calls that open a runtime are
-// tried only in the first scenario.
+// usually fail in the same way. tests/run therefore tries only the first two and the last call of each place. A place
+// in an exported function is tried in the first two scenarios that reach it. The calls that open a runtime are tried
+// only in the first scenario.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ std::vector<uint64_t> end(uint64_t count);
 /// How many scenarios have tried a place.
 class Tried {
 public:
-    /// `places`: what one scenario tries; a place may be there several times.
+    /// `places`: all that one scenario tries, with repeats.
     void add(const std::vector<uint64_t>& places);
     /// Whether the place needs no more scenarios.
     bool often_enough(uint64_t place) const;

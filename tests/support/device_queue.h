@@ -55,7 +55,7 @@ static_assert(sizeof(DeviceHostRing) == 192);
 inline void answer_first_task(const DeviceHostRing& ring) {
     const uint64_t* const posted = reinterpret_cast<const uint64_t*>(ring.posted_slots);
     uint64_t* const answers = reinterpret_cast<uint64_t*>(ring.answer_slots);
-    // Of each word the upper half is the lap's flag. The first word is the ticket, the second the status.
+    // The first word is the ticket, the second the status. The upper half of each word is the lap's flag.
     for (int word = 2; word >= 0; --word)
         __atomic_store_n(&answers[word], word == 0 ? posted[0] : uint64_t{1} << 32, __ATOMIC_RELEASE);
 }

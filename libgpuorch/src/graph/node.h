@@ -128,8 +128,8 @@ const char* kind_of(const NodeWork& work) noexcept;
 std::string describe_node(const Node& node, uint32_t number);
 /// The number, from 0, of the node with this label. Throws Failure(GPO_NOT_FOUND, GPO_INVALID_ARGUMENT).
 uint32_t node_called(std::span<const Node> nodes, std::string_view label);
-/// Turn the caller's numbers, from 1, into numbers from 0. Throw Failure(GPO_INVALID_ARGUMENT) if there is no such
-/// node, or if it is named twice.
+/// Turn the caller's numbers, from 1, into numbers from 0. Throw Failure(GPO_INVALID_ARGUMENT) for numbers without a
+/// node, and for repeats.
 uint32_t checked_node(std::span<const Node> nodes, uint32_t number, const char* what);
 std::vector<uint32_t> checked_nodes(std::span<const Node> nodes, std::span<const uint32_t> after);
 

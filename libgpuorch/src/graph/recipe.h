@@ -39,7 +39,7 @@ public:
     bool abandoned() const noexcept { return abandoned_ || (lost_ && lost_->load(std::memory_order_acquire)); }
     const std::vector<Node>& nodes() const noexcept { return tree_.nodes; }
     const ParameterTable& parameters() const noexcept { return parameters_; }
-    /// What the driver permits with the graph.
+    /// Properties of the driver's graph.
     struct Traits {
         bool fixed = false;            // nodes allocate or free memory: no node can be taken out
         bool strays = false;           // the graph has nodes that must be taken out
@@ -116,7 +116,7 @@ public:
     void seal();
 
     // --- once it is sealed ---
-    /// Of a graph that can have only one executable.
+    /// For graphs that can have only one executable.
     SoleExecutable& sole() const noexcept { return sole_; }
     /// Makes another driver's graph like this, with the same node numbers. Inside a DriverScope. Throws
     /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
