@@ -82,10 +82,9 @@ static gpo_status take(void *user, const gpo_chunk *chunk) {  /* called for each
 }
 
 static void print(const char *name, const struct figures *f) {
-    double entropy = 0, size = (double)f->bytes, copy_ns = (double)(f->run.copy_in_ns + f->run.copy_out_ns);
+    double share, entropy = 0, size = (double)f->bytes, copy_ns = (double)(f->run.copy_in_ns + f->run.copy_out_ns);
     for (int i = 0; i < 256; ++i)
-        if (f->sum.histogram[i])
-            entropy -= (double)f->sum.histogram[i] / size * log2((double)f->sum.histogram[i] / size);
+        if ((share = (double)f->sum.histogram[i] / size) > 0) entropy -= share * log2(share);
     printf("%s: %.0f bytes, entropy %.4f, CRC-32 %08x, %.2f GB/s, %.0f %% of copying hidden\n", name, size, entropy,
            with_zeros(~0u, f->bytes, tables.powers) ^ f->sum.crc ^ ~0u, size > 0 ? size / (double)f->run.elapsed_ns : 0,
            copy_ns > 0 ? 100 * (double)f->run.copy_hidden_ns / copy_ns : 0);
@@ -106,8 +105,7 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     FILE *file = S_ISREG(from.st_mode) && from.st_size == 0 ? fopen(path, "rb") : NULL;  /* empty, or one of /proc */
     const int empty = file && fgetc(file) == EOF && !ferror(file), closed = file && fclose(file);
     if (same || (empty && !closed))
-        return fprintf(stderr, "stream_files: %s: %s\n", path,
-                       same ? "it would be written over itself" : "it is empty");
+        return fprintf(stderr, "stream_files: %s: it %s\n", path, same ? "would be written over itself" : "is empty");
     gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_FILE, .path = path,
                          .flags = GPO_SOURCE_UNCHANGED};
     gpo_sink sink = {.struct_size = sizeof sink, .kind = folder ? GPO_SINK_FILE : GPO_SINK_CALLBACK,
@@ -123,7 +121,7 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     return failed(path, status);
 }
 
-#define LARGEST                                                                                            \
+#define LARGEST \
     "find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | " \
     "awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'"
 int main(int count, char **files) {
@@ -146,8 +144,7 @@ int main(int count, char **files) {
     if (table && (!map || fread(tables.map, 1, 256, map) != 256 || fgetc(map) != EOF))
         return fprintf(stderr, "stream_files: %s is not a file of 256 bytes\n", table), 2;
     for (int i = 0, ends[] = {SIGINT, SIGTERM, SIGHUP}; i < 3 && signal(SIGPIPE, SIG_IGN) != SIG_ERR; ++i)
-        /* nohup's stays ignored; the second of a kind kills */
-        if (ends[i] != SIGHUP || signal(SIGHUP, SIG_IGN) != SIG_IGN)
+        if (ends[i] != SIGHUP || signal(SIGHUP, SIG_IGN) != SIG_IGN)  /* nohup's stays ignored; a second one kills */
             sigaction(ends[i], &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
     if (trace) snprintf(svg, sizeof svg, "%s/timeline.svg", trace), snprintf(json, sizeof json, "%s/trace.json", trace);
     gpo_trace_options traced = {.struct_size = sizeof traced, .path = json, .picture = svg};
