@@ -10,18 +10,7 @@ static const char *const forms[] = {"unknown", "leave", "more_streams", "fewer_s
 static const char *const orders[] = {"default", "grid", "chunks", "strided", "claimed", "longest_first",
                                      "claimed_late", NULL};
 
-static const field cost_fields[] = {
-    FIELD(gpo_costs, measured, BOOL),              FIELD(gpo_costs, launch_ns, U64),
-    FIELD(gpo_costs, wait_ns, U64),                FIELD(gpo_costs, decision_ns, U64),
-    FIELD(gpo_costs, graph_launch_ns, U64),        FIELD(gpo_costs, graph_node_ns, U64),
-    FIELD(gpo_costs, while_turn_ns, U64),          FIELD(gpo_costs, device_launch_ns, U64),
-    FIELD(gpo_costs, doorbell_ns, U64),            FIELD(gpo_costs, host_tasks_per_second, U64),
-    FIELD(gpo_costs, claims_per_second, U64),      FIELD(gpo_costs, ring_tasks_per_second, U64),
-    FIELD(gpo_costs, copy_ns, U64),                FIELD(gpo_costs, copy_in_rate, U64),
-    FIELD(gpo_costs, copy_out_rate, U64),          FIELD(gpo_costs, copy_both_rate, U64),
-    FIELD(gpo_costs, pageable_in_rate, U64),       FIELD(gpo_costs, pageable_out_rate, U64),
-    FIELD(gpo_costs, memory_rate, U64),            FIELD(gpo_costs, operation_rate, U64),
-    FIELD(gpo_costs, multiprocessors, U32),        FIELDS_END};
+static const field cost_fields[] = {FIELDS_OF_gpo_costs, FIELDS_END};
 
 static const field probe_fields[] = {{"probe", FIELD_FLAG, 0, GPO_COSTS_PROBE, NULL}, FIELDS_END};
 
@@ -76,19 +65,8 @@ static void check_workload(lua_State *L, int index, gpo_workload *workload, gpo_
     workload->cost_stride = sizeof *workload->task_costs;
 }
 
-static const field diagnosis_fields[] = {
-    WORD(gpo_diagnosis, bound, bounds),           FIELD(gpo_diagnosis, round_ns, U64),
-    FIELD(gpo_diagnosis, launch_ns, U64),         FIELD(gpo_diagnosis, kernel_ns, U64),
-    FIELD(gpo_diagnosis, copy_ns, U64),           FIELD(gpo_diagnosis, decision_ns, U64),
-    FIELD(gpo_diagnosis, idle_ns, U64),           FIELD(gpo_diagnosis, memory_ns, U64),
-    FIELD(gpo_diagnosis, operations_ns, U64),     FIELD(gpo_diagnosis, intensity, U64),
-    FIELD(gpo_diagnosis, ridge, U64),             FIELD(gpo_diagnosis, roofline_share, U64),
-    FIELD(gpo_diagnosis, launch_share, U64),      FIELDS_END};
-static const field advice_fields[] = {
-    WORD(gpo_advice, form, forms),      WORD(gpo_advice, bound, bounds),     FIELD(gpo_advice, streams, U32),
-    WORD(gpo_advice, order, orders),    FIELD(gpo_advice, batch, U32),       FIELD(gpo_advice, gain_low, U32),
-    FIELD(gpo_advice, gain_high, U32),  FIELD(gpo_advice, round_ns, U64),    FIELD(gpo_advice, host_calls, U64),
-    FIELD(gpo_advice, reason, CHARS),   FIELDS_END};
+static const field diagnosis_fields[] = {FIELDS_OF_gpo_diagnosis(bounds), FIELDS_END};
+static const field advice_fields[] = {FIELDS_OF_gpo_advice(forms, bounds, orders), FIELDS_END};
 
 enum { MOST_FORMS = 16 };
 

@@ -235,6 +235,7 @@ typedef struct field {
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
+#include "records.h"
 /* The number of the word at `index`, or of `otherwise` where there is none; raises with all words. */
 int check_word(lua_State *L, int index, const char *otherwise, const char *const *words);
 /* Replaces the table at `index` (absolute) by a copy, without the fields that a metatable would give. Values read from

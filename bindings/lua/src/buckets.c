@@ -411,13 +411,7 @@ static int buckets_prepare(lua_State *L) {
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
 
-static const field statistics_fields[] = {
-    FIELD(gpo_buckets_statistics, buckets, U32),   FIELD(gpo_buckets_statistics, bytes, U64),
-    FIELD(gpo_buckets_statistics, hits, U64),      FIELD(gpo_buckets_statistics, misses, U64),
-    FIELD(gpo_buckets_statistics, eager, U64),     FIELD(gpo_buckets_statistics, evictions, U64),
-    FIELD(gpo_buckets_statistics, requested, U64), FIELD(gpo_buckets_statistics, padded, U64),
-    FIELD(gpo_buckets_statistics, failures, U64),  FIELD(gpo_buckets_statistics, fallbacks, U64),
-    FIELD(gpo_buckets_statistics, last_failure, CHARS), FIELDS_END};
+static const field statistics_fields[] = {FIELDS_OF_gpo_buckets_statistics, FIELDS_END};
 
 RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, statistics_fields)
 

@@ -201,10 +201,7 @@ gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk)
     return ask(stage->pipeline->runtime, &c.base);
 }
 
-const field progress_fields[] = {
-    FIELD(gpo_pipeline_progress, running, BOOL),     FIELD(gpo_pipeline_progress, bytes_in, U64),
-    FIELD(gpo_pipeline_progress, bytes_done, U64),   FIELD(gpo_pipeline_progress, bytes_total, U64),
-    FIELD(gpo_pipeline_progress, chunks_done, U64),  FIELD(gpo_pipeline_progress, elapsed_ns, U64), FIELDS_END};
+const field progress_fields[] = {FIELDS_OF_gpo_pipeline_progress, FIELDS_END};
 
 static void run_progress(lua_State *L, state *s, request *r) {
     callback *c = (callback *)r;

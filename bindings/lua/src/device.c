@@ -1,36 +1,7 @@
 /* device.c: the GPUs that a runtime sees, and opened devices. Devices are numbered from 0, as in C. */
 #include "methods.h"
 
-static const field property_fields[] = {
-    FIELD(gpo_device_properties, native_ordinal, I32),
-    FIELD(gpo_device_properties, name, CHARS),
-    FIELD(gpo_device_properties, uuid, BYTES),
-    FIELD(gpo_device_properties, pci_address, CHARS),
-    FIELD(gpo_device_properties, numa_node, I32),
-    FIELD(gpo_device_properties, compute_capability_major, I32),
-    FIELD(gpo_device_properties, compute_capability_minor, I32),
-    FIELD(gpo_device_properties, multiprocessors, I32),
-    FIELD(gpo_device_properties, copy_engines, I32),
-    FIELD(gpo_device_properties, warp_size, I32),
-    FIELD(gpo_device_properties, max_threads_per_block, I32),
-    FIELD(gpo_device_properties, max_threads_per_multiprocessor, I32),
-    FIELD(gpo_device_properties, clock_khz, I32),
-    FIELD(gpo_device_properties, memory_clock_khz, I32),
-    FIELD(gpo_device_properties, memory_bus_bits, I32),
-    FIELD(gpo_device_properties, l2_bytes, I32),
-    FIELD(gpo_device_properties, software, BOOL),
-    FIELD(gpo_device_properties, memory_bytes, U64),
-    FIELD(gpo_device_properties, shared_bytes_per_block, U64),
-    FIELD(gpo_device_properties, shared_bytes_per_block_max, U64),
-    FIELD(gpo_device_properties, shared_bytes_per_multiprocessor, U64),
-    FIELD(gpo_device_properties, max_block, THREE),
-    FIELD(gpo_device_properties, max_grid, THREE),
-    FIELD(gpo_device_properties, cooperative_launch, BOOL),
-    FIELD(gpo_device_properties, cluster_launch, BOOL),
-    FIELD(gpo_device_properties, memory_pools, BOOL),
-    FIELD(gpo_device_properties, batched_copies, BOOL),
-    FIELDS_END,
-};
+static const field property_fields[] = {FIELDS_OF_gpo_device_properties, FIELDS_END};
 
 NUMBER_METHOD(runtime_get_device_count, runtime, uint32_t)
 
@@ -45,9 +16,7 @@ static int runtime_describe_device(lua_State *L) {
     return 1;
 }
 
-const field peer_fields[] = {FIELD(gpo_peer_properties, accessible, BOOL),
-                                    FIELD(gpo_peer_properties, native_atomics, BOOL),
-                                    FIELD(gpo_peer_properties, performance_rank, I32), FIELDS_END};
+const field peer_fields[] = {FIELDS_OF_gpo_peer_properties, FIELDS_END};
 
 static int runtime_describe_peer(lua_State *L) {
     state *s = the_state(L);
@@ -129,14 +98,7 @@ static int device_set_limit(lua_State *L) {
                   s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
 }
 
-static const field metrics_fields[] = {
-    FIELD(gpo_device_metrics, memory_total, I64),       FIELD(gpo_device_metrics, memory_used, I64),
-    FIELD(gpo_device_metrics, utilization, I64),        FIELD(gpo_device_metrics, memory_utilization, I64),
-    FIELD(gpo_device_metrics, power, I64),              FIELD(gpo_device_metrics, energy, I64),
-    FIELD(gpo_device_metrics, temperature, I64),        FIELD(gpo_device_metrics, sm_clock, I64),
-    FIELD(gpo_device_metrics, memory_clock, I64),       FIELD(gpo_device_metrics, pcie_sent, I64),
-    FIELD(gpo_device_metrics, pcie_received, I64),      FIELD(gpo_device_metrics, reason, CHARS),
-    FIELDS_END};
+static const field metrics_fields[] = {FIELDS_OF_gpo_device_metrics, FIELDS_END};
 
 RECORD_METHOD(device_get_metrics, device, gpo_device_metrics, metrics_fields)
 

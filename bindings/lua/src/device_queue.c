@@ -300,16 +300,7 @@ static int queue_wait(lua_State *L) {
 
 /* --- what it has done --- */
 
-static const field info_fields[] = {
-    WORD(gpo_queue_info, kind, queue_kinds),     WORD(gpo_queue_info, state, queue_states),
-    FIELD(gpo_queue_info, task_size, U32),       FIELD(gpo_queue_info, capacity, U64),
-    FIELD(gpo_queue_info, depth, U64),           FIELD(gpo_queue_info, pushed, U64),
-    FIELD(gpo_queue_info, popped, U64),          FIELD(gpo_queue_info, done, U64),
-    FIELD(gpo_queue_info, refused, U64),         FIELD(gpo_queue_info, device_bytes, U64),
-    FIELD(gpo_queue_info, pinned_bytes, U64),    FIELD(gpo_queue_info, posted, U64),
-    FIELD(gpo_queue_info, answered, U64),        FIELD(gpo_queue_info, unanswered, U64),
-    FIELD(gpo_queue_info, answer_size, U32),     FIELD(gpo_queue_info, tenants, U32),
-    FIELDS_END};
+static const field info_fields[] = {FIELDS_OF_gpo_queue_info(queue_kinds, queue_states), FIELDS_END};
 
 RECORD_METHOD(queue_get_info, queue, gpo_queue_info, info_fields)
 

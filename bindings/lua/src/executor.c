@@ -244,11 +244,7 @@ static int executor_poll(lua_State *L) {
     return ran(L, s, &r, status);
 }
 
-static const field statistics_fields[] = {
-    FIELD(gpo_executor_statistics, threads, U32),   FIELD(gpo_executor_statistics, accepted, U64),
-    FIELD(gpo_executor_statistics, called, U64),    FIELD(gpo_executor_statistics, cancelled, U64),
-    FIELD(gpo_executor_statistics, threw, U64),     FIELD(gpo_executor_statistics, refused, U64),
-    FIELD(gpo_executor_statistics, pending, U64),   FIELDS_END};
+static const field statistics_fields[] = {FIELDS_OF_gpo_executor_statistics, FIELDS_END};
 
 RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, statistics_fields)
 

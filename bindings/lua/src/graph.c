@@ -153,12 +153,7 @@ PAIR_METHOD(graph_upload, graph, stream)
 
 /* --- a new recording --- */
 
-static const field report_fields[] = {FIELD(gpo_graph_update_report, rebuilt, BOOL),
-                                      FIELD(gpo_graph_update_report, node, U32),
-                                      FIELD(gpo_graph_update_report, reason, CHARS),
-                                      FIELD(gpo_graph_update_report, dropped, U32),
-                                      FIELD(gpo_graph_update_report, dropped_parameter, CHARS),
-                                      FIELD(gpo_graph_update_report, dropped_reason, CHARS), FIELDS_END};
+static const field report_fields[] = {FIELDS_OF_gpo_graph_update_report, FIELDS_END};
 
 /* update(): updates the graph, and returns the report as a table. */
 static int graph_update(lua_State *L) {

@@ -247,17 +247,7 @@ void free_kernel(state *s, object *o) {
     kernel->values = NULL;
 }
 
-static const field attribute_fields[] = {FIELD(gpo_kernel_attributes, max_threads_per_block, U32),
-                                         FIELD(gpo_kernel_attributes, registers_per_thread, U32),
-                                         FIELD(gpo_kernel_attributes, parameter_count, U32),
-                                         FIELD(gpo_kernel_attributes, static_shared_bytes, U64),
-                                         FIELD(gpo_kernel_attributes, constant_bytes, U64),
-                                         FIELD(gpo_kernel_attributes, local_bytes_per_thread, U64),
-                                         FIELD(gpo_kernel_attributes, parameter_bytes, U64),
-                                         FIELD(gpo_kernel_attributes, max_dynamic_shared_bytes, U64),
-                                         FIELD(gpo_kernel_attributes, ptx_version, I32),
-                                         FIELD(gpo_kernel_attributes, binary_version, I32),
-                                         FIELDS_END};
+static const field attribute_fields[] = {FIELDS_OF_gpo_kernel_attributes, FIELDS_END};
 
 RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
 

@@ -24,12 +24,7 @@ static object *device_of(lua_State *L, int index) {
     return device;
 }
 
-static const field statistics_fields[] = {
-    FIELD(gpo_memory_statistics, slabs, U32),         FIELD(gpo_memory_statistics, in_use, U64),
-    FIELD(gpo_memory_statistics, reserved, U64),      FIELD(gpo_memory_statistics, peak_in_use, U64),
-    FIELD(gpo_memory_statistics, peak_reserved, U64), FIELD(gpo_memory_statistics, waiting, U64),
-    FIELD(gpo_memory_statistics, allocations, U64),   FIELD(gpo_memory_statistics, frees, U64),
-    FIELD(gpo_memory_statistics, driver_calls, U64),  FIELDS_END};
+static const field statistics_fields[] = {FIELDS_OF_gpo_memory_statistics, FIELDS_END};
 
 /* Pushes the array that an allocation goes into; the parent stays until it is freed. */
 static array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
@@ -330,8 +325,7 @@ static int memory_import(lua_State *L) {
 }
 
 static const char *const kinds[] = {"none", "pageable", "pinned", "device", "managed"};
-static const field info_fields[] = {WORD(gpo_memory_info, kind, kinds), FIELD(gpo_memory_info, device_ordinal, I32),
-                                    FIELD(gpo_memory_info, start, U64), FIELD(gpo_memory_info, bytes, U64), FIELDS_END};
+static const field info_fields[] = {FIELDS_OF_gpo_memory_info(kinds), FIELDS_END};
 
 /* memory_describe(array or address) */
 static int memory_describe(lua_State *L) {

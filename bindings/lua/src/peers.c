@@ -77,12 +77,7 @@ static int peers_split(lua_State *L) {
     return created(L, s, s->api->peers_split(peers, ranks, (uint32_t)count, &options, (gpo_peers_t *)&part->handle));
 }
 
-static const field info_fields[] = {
-    FIELD(gpo_peers_info, ranks, U32),        FIELD(gpo_peers_info, direct, BOOL),
-    FIELD(gpo_peers_info, native_atomics, BOOL), FIELD(gpo_peers_info, nccl_version, U32),
-    FIELD(gpo_peers_info, rank, U32),         FIELD(gpo_peers_info, local_ranks, U32),
-    FIELD(gpo_peers_info, collectives, U64),  FIELD(gpo_peers_info, direct_collectives, U64),
-    FIELD(gpo_peers_info, bytes, U64),        FIELD(gpo_peers_info, mpi_device, BOOL), FIELDS_END};
+static const field info_fields[] = {FIELDS_OF_gpo_peers_info, FIELDS_END};
 
 RECORD_METHOD(peers_get_info, peers, gpo_peers_info, info_fields)
 
@@ -414,10 +409,7 @@ static int symmetric_reset(lua_State *L) {
     return result(L, s, s->api->symmetric_reset(memory, rank, CHECK_HANDLE(3, stream)));
 }
 
-static const field memory_fields[] = {
-    FIELD(gpo_symmetric_info, ranks, U32),        FIELD(gpo_symmetric_info, bytes, U64),
-    FIELD(gpo_symmetric_info, alignment, U64),    FIELD(gpo_symmetric_info, device_bytes, U64),
-    FIELD(gpo_symmetric_info, barrier_blocks, U32), FIELDS_END};
+static const field memory_fields[] = {FIELDS_OF_gpo_symmetric_info, FIELDS_END};
 
 RECORD_METHOD(symmetric_get_info, symmetric, gpo_symmetric_info, memory_fields)
 

@@ -568,14 +568,7 @@ static int pipeline_start(lua_State *L) {
     return 1;
 }
 
-static const field result_fields[] = {
-    FIELD(gpo_pipeline_result, status, STATUS),      FIELD(gpo_pipeline_result, bytes_in, U64),
-    FIELD(gpo_pipeline_result, bytes_out, U64),      FIELD(gpo_pipeline_result, chunks, U64),
-    FIELD(gpo_pipeline_result, elapsed_ns, U64),     FIELD(gpo_pipeline_result, chunk_bytes, U64),
-    FIELD(gpo_pipeline_result, slots, U32),          FIELD(gpo_pipeline_result, tuned, BOOL),
-    FIELD(gpo_pipeline_result, copy_in_ns, U64),     FIELD(gpo_pipeline_result, copy_out_ns, U64),
-    FIELD(gpo_pipeline_result, kernel_ns, U64),      FIELD(gpo_pipeline_result, copy_hidden_ns, U64),
-    FIELD(gpo_pipeline_result, staged_bytes, U64),   FIELDS_END};
+static const field result_fields[] = {FIELDS_OF_gpo_pipeline_result, FIELDS_END};
 
 struct pipeline_wait {
     gpo_pipeline_t pipeline;
@@ -650,10 +643,7 @@ PLAIN_METHOD(pipeline_cancel, pipeline)
 
 RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_fields)
 
-static const field share_fields[] = {
-    FIELD(gpo_pipeline_share, chunks, U64),      FIELD(gpo_pipeline_share, bytes_in, U64),
-    FIELD(gpo_pipeline_share, copy_in_ns, U64),  FIELD(gpo_pipeline_share, copy_out_ns, U64),
-    FIELD(gpo_pipeline_share, kernel_ns, U64),   FIELD(gpo_pipeline_share, copy_hidden_ns, U64), FIELDS_END};
+static const field share_fields[] = {FIELDS_OF_gpo_pipeline_share, FIELDS_END};
 
 /* share(device): which chunks have `device` for theirs. */
 static int pipeline_get_share(lua_State *L) {

@@ -256,10 +256,7 @@ static int cq_get_error(lua_State *L) {
     return 1;
 }
 
-static const field cq_statistics_fields[] = {
-    FIELD(gpo_cq_statistics, capacity, U32),  FIELD(gpo_cq_statistics, accepted, U64),
-    FIELD(gpo_cq_statistics, delivered, U64), FIELD(gpo_cq_statistics, drained, U64),
-    FIELD(gpo_cq_statistics, refused, U64),   FIELDS_END};
+static const field cq_statistics_fields[] = {FIELDS_OF_gpo_cq_statistics, FIELDS_END};
 
 RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
 

@@ -147,39 +147,10 @@ void end_runtimes(lua_State *L, state *s) {
     }
 }
 
-static const field driver_fields[] = {FIELD(gpo_driver_info, version, I32),      FIELD(gpo_driver_info, software, BOOL),
-                                      FIELD(gpo_driver_info, device_count, U32), FIELD(gpo_driver_info, name, CHARS),
-                                      FIELD(gpo_driver_info, reason, CHARS),     FIELDS_END};
-static const field statistics_fields[] = {
-    FIELD(gpo_statistics, live_objects, U32),       FIELD(gpo_statistics, launches, U64),
-    FIELD(gpo_statistics, copies, U64),             FIELD(gpo_statistics, copied_bytes, U64),
-    FIELD(gpo_statistics, fills, U64),              FIELD(gpo_statistics, notifies, U64),
-    FIELD(gpo_statistics, completions, U64),        FIELD(gpo_statistics, failures, U64),
-    FIELD(gpo_statistics, holds, U64),              FIELD(gpo_statistics, device_allocations, U64),
-    FIELD(gpo_statistics, host_registrations, U64), FIELD(gpo_statistics, pageable_copies, U64),
-    FIELD(gpo_statistics, pageable_bytes, U64),     FIELD(gpo_statistics, legacy_stream_uses, U64),
-    FIELD(gpo_statistics, module_loads, U64),       FIELD(gpo_statistics, put_off, U64),
-    FIELDS_END};
-static const field metrics_fields[] = {
-    FIELD(gpo_metrics, devices, U32),           FIELD(gpo_metrics, streams, U64),
-    FIELD(gpo_metrics, operations_pending, U64), FIELD(gpo_metrics, operations_held, U64),
-    FIELD(gpo_metrics, completions_pending, U64), FIELD(gpo_metrics, notifies_refused, U64),
-    FIELD(gpo_metrics, arena_in_use, U64),      FIELD(gpo_metrics, arena_reserved, U64),
-    FIELD(gpo_metrics, arena_peak, U64),        FIELD(gpo_metrics, pool_in_use, U64),
-    FIELD(gpo_metrics, pool_reserved, U64),     FIELD(gpo_metrics, pool_peak, U64),
-    FIELD(gpo_metrics, latency_count, U64),     FIELD(gpo_metrics, latency_sum, U64),
-    FIELD(gpo_metrics, latencies, U64S),        FIELD(gpo_metrics, executors, U64),
-    FIELD(gpo_metrics, executor_threads, U64),  FIELD(gpo_metrics, callbacks, U64),
-    FIELD(gpo_metrics, callbacks_pending, U64), FIELD(gpo_metrics, pipeline_pinned, U64),
-    FIELDS_END};
-static const field trace_info_fields[] = {
-    FIELD(gpo_trace_info, running, BOOL),       FIELD(gpo_trace_info, file_status, STATUS),
-    FIELD(gpo_trace_info, calls, U64),          FIELD(gpo_trace_info, operations, U64),
-    FIELD(gpo_trace_info, timed, U64),          FIELD(gpo_trace_info, completions, U64),
-    FIELD(gpo_trace_info, dropped, U64),        FIELD(gpo_trace_info, file_bytes, U64),
-    FIELD(gpo_trace_info, call_cost_ns, U64),   FIELD(gpo_trace_info, operation_cost_ns, U64),
-    FIELD(gpo_trace_info, clock_error_ns, U64), FIELD(gpo_trace_info, callbacks, U64),
-    FIELDS_END};
+static const field driver_fields[] = {FIELDS_OF_gpo_driver_info, FIELDS_END};
+static const field statistics_fields[] = {FIELDS_OF_gpo_statistics, FIELDS_END};
+static const field metrics_fields[] = {FIELDS_OF_gpo_metrics, FIELDS_END};
+static const field trace_info_fields[] = {FIELDS_OF_gpo_trace_info, FIELDS_END};
 
 RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, driver_fields)
 RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, statistics_fields)

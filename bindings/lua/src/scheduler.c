@@ -196,21 +196,11 @@ WAIT_METHOD(scheduler_wait)
 
 /* --- what it has done --- */
 
-static const field info_fields[] = {
-    WORD(gpo_scheduler_info, form, forms),         WORD(gpo_scheduler_info, state, states),
-    FIELD(gpo_scheduler_info, last_end, STATUS),   FIELD(gpo_scheduler_info, runs, U64),
-    FIELD(gpo_scheduler_info, tasks, U64),         FIELD(gpo_scheduler_info, errors, U64),
-    FIELD(gpo_scheduler_info, refused_pushes, U64), FIELD(gpo_scheduler_info, depth, U64),
-    FIELD(gpo_scheduler_info, steps, U64),         FIELD(gpo_scheduler_info, empty_polls, U64),
-    FIELD(gpo_scheduler_info, busy_ns, U64),       FIELD(gpo_scheduler_info, worker_ns, U64),
-    FIELD(gpo_scheduler_info, multiprocessors, U32), FIELD(gpo_scheduler_info, blocks, U32),
-    FIELD(gpo_scheduler_info, workers, U32),       FIELD(gpo_scheduler_info, handlers, U32),
-    FIELD(gpo_scheduler_info, device_bytes, U64),  FIELDS_END};
+static const field info_fields[] = {FIELDS_OF_gpo_scheduler_info(forms, states), FIELDS_END};
 
 RECORD_METHOD(scheduler_get_info, scheduler, gpo_scheduler_info, info_fields)
 
-static const field handler_info_fields[] = {FIELD(gpo_handler_info, tasks, U64), FIELD(gpo_handler_info, errors, U64),
-                                            FIELD(gpo_handler_info, busy_ns, U64), FIELDS_END};
+static const field handler_info_fields[] = {FIELDS_OF_gpo_handler_info, FIELDS_END};
 
 /* handler(number): numbers count from 0, as tasks have them. */
 static int scheduler_get_handler(lua_State *L) {
@@ -253,13 +243,8 @@ static int push_list(lua_State *L, list_reader read, const field *fields, size_t
     }                                                                                                            \
     static int call(lua_State *L) { return push_list(L, read_##call, fields, sizeof(type)); }
 
-static const field block_fields[] = {
-    FIELD(gpo_scheduler_block, multiprocessor, U32), FIELD(gpo_scheduler_block, workers, U32),
-    FIELD(gpo_scheduler_block, tasks, U64),          FIELD(gpo_scheduler_block, empty_polls, U64),
-    FIELD(gpo_scheduler_block, busy_ns, U64),        FIELD(gpo_scheduler_block, worker_ns, U64),
-    FIELDS_END};
-static const field sample_fields[] = {FIELD(gpo_depth_sample, run, U32), FIELD(gpo_depth_sample, time_ns, U64),
-                                      FIELD(gpo_depth_sample, depth, U64), FIELDS_END};
+static const field block_fields[] = {FIELDS_OF_gpo_scheduler_block, FIELDS_END};
+static const field sample_fields[] = {FIELDS_OF_gpo_depth_sample, FIELDS_END};
 static const field error_fields[] = {
     FIELD(gpo_task_error, handler, U32),  FIELD(gpo_task_error, status, STATUS),
     {"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL},

@@ -32,12 +32,7 @@ int result(lua_State *L, state *s, gpo_status status) {
 int created(lua_State *L, state *s, gpo_status status) { return status == GPO_SUCCESS ? 1 : failure(L, s, status); }
 
 static const char *const domains[] = {"none", "cuda", "errno", "nvrtc", "nccl", NULL};
-static const field error_fields[] = {
-    FIELD(gpo_error, status, STATUS),    FIELD(gpo_error, native_code, I32),
-    WORD(gpo_error, native_domain, domains), FIELD(gpo_error, operation, U64),
-    FIELD(gpo_error, function, CHARS),   FIELD(gpo_error, object, CHARS),
-    FIELD(gpo_error, message, CHARS),    FIELDS_END,
-};
+static const field error_fields[] = {FIELDS_OF_gpo_error(domains), FIELDS_END};
 
 /* A table, or nil if there was no failure. */
 void push_error_record(lua_State *L, state *s, const gpo_error *error) {

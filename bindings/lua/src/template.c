@@ -364,16 +364,7 @@ static int template_get_picture(lua_State *L) {
     return push_text(L, s, draw, &d, 0);
 }
 
-static const field statistics_fields[] = {
-    FIELD(gpo_template_statistics, nodes, U32),      FIELD(gpo_template_statistics, parameters, U32),
-    FIELD(gpo_template_statistics, instances, U32),  FIELD(gpo_template_statistics, pooled, U32),
-    FIELD(gpo_template_statistics, recordings, U32), FIELD(gpo_template_statistics, launches, U64),
-    FIELD(gpo_template_statistics, patches, U64),    FIELD(gpo_template_statistics, updates, U64),
-    FIELD(gpo_template_statistics, rebuilds, U64),   FIELD(gpo_template_statistics, instance_bytes, U64),
-    FIELD(gpo_template_statistics, waiting_frees, U64),  FIELD(gpo_template_statistics, last_rebuild, CHARS),
-    FIELD(gpo_template_statistics, held_words, U64),     FIELD(gpo_template_statistics, waiting_for_words, U64),
-    FIELD(gpo_template_statistics, dropped, U64),        FIELD(gpo_template_statistics, last_dropped, CHARS),
-    FIELDS_END};
+static const field statistics_fields[] = {FIELDS_OF_gpo_template_statistics, FIELDS_END};
 
 RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, statistics_fields)
 

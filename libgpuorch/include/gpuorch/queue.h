@@ -230,7 +230,7 @@ GPO_API gpo_status gpo_queue_wait(gpo_queue_t queue, uint32_t tenant, int64_t ti
 
 typedef struct gpo_queue_info {
     uint32_t struct_size;
-    uint32_t kind;
+    uint32_t kind;         /* GPO_QUEUE_RANGE, … */
     uint32_t state;        /* rings: GPO_QUEUE_OPEN, … */
     uint32_t task_size;
     uint64_t capacity;     /* rings: tasks that fit, for each priority; range: how many numbers there are */

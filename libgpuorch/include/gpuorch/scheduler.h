@@ -176,7 +176,7 @@ GPO_API gpo_status gpo_scheduler_wait(gpo_scheduler_t scheduler, int64_t timeout
 
 typedef struct gpo_scheduler_info {
     uint32_t struct_size;
-    uint32_t form;
+    uint32_t form;             /* GPO_SCHEDULER_RESIDENT, … */
     uint32_t state;            /* GPO_SCHEDULER_READY, … */
     gpo_status last_end;       /* why the last run ended: GPO_SUCCESS: drained; GPO_END: the queue is at its end;
                                   GPO_CANCELLED: stopped, or the queue was aborted; GPO_TIMEOUT: idle;
@@ -231,7 +231,7 @@ GPO_API gpo_status gpo_scheduler_get_blocks(gpo_scheduler_t scheduler, gpo_sched
 /* How many tasks waited at a moment. */
 typedef struct gpo_depth_sample {
     uint32_t struct_size;
-    uint32_t run;     /* 1: the first */
+    uint32_t run;     /* from 1 */
     uint64_t time_ns; /* since the run began, by the GPU's clock */
     uint64_t depth;
 } gpo_depth_sample;

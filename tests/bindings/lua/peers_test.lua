@@ -402,6 +402,7 @@ test("kernels of all ranks meet in symmetric memory", function()
     local info = memory:info()
     same(info.ranks .. " " .. info.bytes .. " " .. info.alignment, "2 4096 4096")
     same(info.device_bytes >= 4096 and info.barrier_blocks > 0, true)
+    same(type(info.native_atomics), "boolean")
     local function launch(value, shape)
         local launches = {}
         for i = 1, 2 do
