@@ -5,10 +5,10 @@ files in LIMITS may have that many longer lines; the limits only fall. No source
     tests/abi/check_format.py [--list]     prints the longer lines"""
 import pathlib
 import re
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("libgpuorch", "bindings", "samples", "tests")
 COLUMNS = 120
 C = {".h", ".c", ".cpp", ".hpp", ".cu", ".cuh"}
 SOURCES = C | {".py", ".rs", ".lua", ".toml", ".cmake"}
@@ -41,10 +41,8 @@ def long_lines(text):
 
 
 def sources():
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True).stdout.split("\n")
-    paths = listed if listed != [""] else [str(path.relative_to(ROOT)) for folder in ("libgpuorch", "bindings", "samples", "tests")
-                                           for path in (ROOT / folder).rglob("*") if "target" not in path.parts]
-    return [path for path in paths if pathlib.Path(path).suffix in SOURCES and (ROOT / path).is_file()]
+    return sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*")
+                  if path.suffix in SOURCES and path.is_file() and "target" not in path.parts)
 
 
 def say(name, problems):

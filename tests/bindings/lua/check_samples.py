@@ -133,7 +133,7 @@ def bound():
             for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", source, re.S)}
     found = {f"gpuorch.{name}" for part in ("functions", "status_functions") for name in sets[part]}
     table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
-    for name, methods in re.findall(r'\{"(\w+)", sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
+    for name, methods in re.findall(r'\{"(\w+)",\s*sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
         found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
     found |= {f"address:{method}" for method in sets["address_methods"]}
     awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
