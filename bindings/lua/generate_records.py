@@ -53,15 +53,16 @@ def records(abi):
 
 
 def text(abi):
-    lines = ["/* records.h: the fields of structs that the library fills. Made from abi.json by generate_records.py. A macro's",
-             " * parameters are the words for the numbers of a field. */", "#ifndef GPUORCH_LUA_RECORDS_H",
-             "#define GPUORCH_LUA_RECORDS_H", ""]
+    lines = [
+        "/* records.h: the fields of structs that the library fills. Made from abi.json by generate_records.py. A macro's",
+        " * parameters are the words for the numbers of a field. */",
+        "#ifndef GPUORCH_LUA_RECORDS_H", "#define GPUORCH_LUA_RECORDS_H", ""]
     for struct, members in records(abi):
         words = [name for name, kind in members if kind is None]
         entries = [f"WORD({struct}, {name}, {name}_words)" if kind is None else f"FIELD({struct}, {name}, {kind})"
                    for name, kind in members]
         parameters = f"({', '.join(f'{name}_words' for name in words)})" if words else ""
-        lines += [f"#define FIELDS_OF_{struct}{parameters} \\", *(f"    {entry}, \\" for entry in entries[:-1]), f"    {entries[-1]}", ""]
+        lines += [f"#define FIELDS_OF_{struct}{parameters} \\", ", \\\n".join(f"    {entry}" for entry in entries), ""]
     return "\n".join([*lines, "#endif", ""])
 
 

@@ -90,10 +90,11 @@ def declared():
     structs, typedefs = {}, set()
     with tempfile.TemporaryDirectory() as folder:
         made = pathlib.Path(folder) / "types.o"
-        subprocess.run([*os.environ.get("CC", "cc").split(), "-std=gnu11", "-g", "-gdwarf-4", "-fno-eliminate-unused-debug-types",
-                        f"-I{INCLUDE}", "-c", "-o", made, "-x", "c", "-"], input="#include <gpuorch/gpuorch.h>\n",
-                       check=True, text=True)
-        dump = subprocess.run(["readelf", "--wide", "--debug-dump=info", made], check=True, capture_output=True, text=True).stdout
+        compile_types = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-g", "-gdwarf-4",
+                         "-fno-eliminate-unused-debug-types", f"-I{INCLUDE}", "-c", "-o", made, "-x", "c", "-"]
+        subprocess.run(compile_types, input="#include <gpuorch/gpuorch.h>\n", check=True, text=True)
+        dump = subprocess.run(["readelf", "--wide", "--debug-dump=info", made],
+                              check=True, capture_output=True, text=True).stdout
     open_struct = tag = None
     for line in dump.splitlines():
         if entry := re.match(r" *<(\d+)><\w+>: Abbrev Number: \d+(?: \((DW_TAG_\w+)\))?", line):
