@@ -115,9 +115,12 @@ TEST_CASE("a rank whose kernel never begins, because its device is lost, doesn't
                      ending.notify_one();
                  }});
     // The first rank's context is ending before its kernel can begin, and drops the kernel.
+    const auto driver = gpo::driver::open_soft(nullptr);
     std::thread opens([&] {
         ending.wait(0);
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        unsigned flags = 0;
+        for (int active = 1; active; std::this_thread::yield())
+            driver->table.cuDevicePrimaryCtxGetState(0, &flags, &active);
         open = 1;
     });
     CHECK_OK(gpo_runtime_shutdown(rig.runtime, kPatience));
