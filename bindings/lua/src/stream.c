@@ -207,8 +207,8 @@ static int stream_pool_release(lua_State *L) {
     push_kept(L, 2, STREAM_POOL);
     if (lua_touserdata(L, -1) != pool) /* C says why: it is not out of this pool */
         return result(L, s, s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(stream, gpo_stream_t)));
-    if (stream->users) { /* Arrays need the handle to be freed behind it. It is given back with the last, or now if
-                          * the stream is idle. */
+    if (stream->users) { /* Arrays need the handle to be freed behind it. The stream goes back to its pool with its
+                          * last array, or now if it is idle. */
         close_object(L, s, 2, 0);
         lua_pushboolean(L, 1);
         return 1;
