@@ -11,11 +11,12 @@
 //     stream.copy_to_host(host, x);
 //     stream.wait();
 //
-// The C headers are the manual: a member does what the C function of the same name does, and the comments in cpp/ say
-// only what differs. That folder has a file for each object. An object converts to its C handle. Functions without a
-// member are called as in C:
+// The C headers are the manual: a member does what the C function of the same name does. The folder cpp/ has a file for
+// each object. Members that only call their function are in cpp/*_calls.hpp, with the first sentence of the function's
+// comment: such a member throws errors, and returns the value that the function writes. All other comments say only
+// what differs from C. An object converts to its C handle. Functions without a member are called as in C:
 //
-//     gpuorch::check(gpo_device_enable_peer(one, two));
+//     gpuorch::check(gpo_copy_batch(stream, copies.data(), sizeof copies[0], copies.size()));
 //
 // - Errors are exceptions. gpuorch::error has the status, the function, the object and the sentence of gpo_last_error.
 //   Exceptions rather than returned values, because C++17 has no std::expected, a returned status is easily dropped,
@@ -99,6 +100,7 @@
 #include "cpp/stage.hpp"
 #include "cpp/stream.hpp"
 #include "cpp/stream_pool.hpp"
+#include "cpp/symmetric.hpp"
 #include "cpp/timeline.hpp"
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef GPUORCH_CPP_ADVICE_HPP
 #define GPUORCH_CPP_ADVICE_HPP
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,9 +27,7 @@ std::vector<gpo_advice> advise(const Workload& work, gpo_diagnosis* now = nullpt
 /// The report on the run in a trace file; `work`, which may be NULL, gets the run as a workload.
 inline std::string advise_trace(const std::string& path, gpo_workload* work = nullptr) {
     if (work) work->struct_size = sizeof *work;
-    return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
-        return gpo_advise_trace(path.c_str(), work, buffer, room, needed);
-    });
+    return detail::text(gpo_advise_trace, path.c_str(), work);
 }
 
 }  // namespace gpuorch

@@ -3,13 +3,13 @@
 #define GPUORCH_CPP_ARENA_HPP
 
 #include <cstddef>
-#include <cstdint>
 
+#include "arena_calls.hpp"
 #include "memory.hpp"
 
 namespace gpuorch {
 
-class arena : public owner<ref<gpo_arena_t>, gpo_arena_destroy> {
+class arena : public owner<arena_calls, gpo_arena_destroy> {
 public:
     using owner::owner;
 
@@ -19,8 +19,6 @@ public:
         check(gpo_arena_allocate(get(), detail::bytes_of<T>(count), alignof(T) > 256 ? alignof(T) : GPO_AUTO, &memory));
         return pinned<T>(get(), static_cast<T*>(memory), count);
     }
-    void trim(std::uint64_t keep_bytes) const { check(gpo_arena_trim(get(), keep_bytes)); }
-    gpo_memory_statistics statistics() const { return detail::got(gpo_arena_get_statistics, get()); }
 };
 
 }  // namespace gpuorch

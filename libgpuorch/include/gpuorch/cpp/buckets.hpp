@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "buckets_calls.hpp"
 #include "graph_template.hpp"
 #include "stream.hpp"
 
@@ -65,7 +66,7 @@ private:
 
 /// A template for each shape of a table, from device::create_buckets. The callables are destroyed with the object,
 /// which may be destroyed in its own callables.
-class buckets : public owner<ref<gpo_buckets_t>, gpo_buckets_destroy> {
+class buckets : public owner<buckets_calls, gpo_buckets_destroy> {
 public:
     using owner::owner;
 
@@ -88,7 +89,6 @@ public:
         const auto stay = callables_;
         check(gpo_buckets_prepare(get(), stream));
     }
-    gpo_buckets_statistics statistics() const { return detail::got(gpo_buckets_get_statistics, get()); }
 
 private:
     friend class device;

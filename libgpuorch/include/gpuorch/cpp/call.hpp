@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include "error.hpp"
 
@@ -24,11 +26,28 @@ inline bool done(gpo_status status, gpo_status not_yet) {
 /// A negative time asks and returns, as 0 does. (For the C functions a negative time has no limit.)
 inline std::int64_t timeout(std::chrono::nanoseconds time) noexcept { return time.count() < 0 ? 0 : time.count(); }
 
-/// The struct that a getter of an object writes.
-template <class Struct, class Handle>
-Struct got(gpo_status (*get)(Handle, Struct*), Handle object) {
-    auto value = sized<Struct>();
-    check(get(object, &value));
+/// A number, or a struct with its size set, for a function to write.
+template <class Value>
+Value unwritten() noexcept {
+    if constexpr (std::is_class_v<Value>)
+        return sized<Value>();
+    else
+        return Value();
+}
+
+/// The value that `get(arguments..., &value)` writes.
+template <class Value, class Get, class... Arguments>
+Value got(Get get, Arguments... arguments) {
+    auto value = unwritten<Value>();
+    check(get(arguments..., &value));
+    return value;
+}
+
+/// The same; empty if the answer was `not_yet`.
+template <class Value, class Get, class... Arguments>
+std::optional<Value> got_unless(gpo_status not_yet, Get get, Arguments... arguments) {
+    auto value = unwritten<Value>();
+    if (!done(get(arguments..., &value), not_yet)) return std::nullopt;
     return value;
 }
 
@@ -52,13 +71,14 @@ Object made(Create create, Arguments... arguments) {
     return Object(handle);
 }
 
-/// A text that a function returns through (buffer, capacity, needed). The text may grow between two calls.
-template <class Get>
-std::string text(Get&& get) {
+/// The text that `get(arguments..., buffer, capacity, &needed)` writes. The text may grow between two calls.
+template <class Get, class... Arguments>
+std::string text(Get get, Arguments... arguments) {
     std::string buffer(256, '\0');
     std::size_t needed = 0;
     gpo_status status = GPO_SUCCESS;
-    while ((status = get(&buffer[0], buffer.size(), &needed)) == GPO_BUFFER_TOO_SMALL) buffer.resize(needed);
+    while ((status = get(arguments..., &buffer[0], buffer.size(), &needed)) == GPO_BUFFER_TOO_SMALL)
+        buffer.resize(needed);
     check(status);
     buffer.resize(std::strlen(buffer.c_str()));
     return buffer;
@@ -69,6 +89,7 @@ template <class T>
 struct given {
     using type = T;
 };
+
 }  // namespace detail
 
 }  // namespace gpuorch

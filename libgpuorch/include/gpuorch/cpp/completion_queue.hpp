@@ -2,14 +2,13 @@
 #ifndef GPUORCH_CPP_COMPLETION_QUEUE_HPP
 #define GPUORCH_CPP_COMPLETION_QUEUE_HPP
 
-#include <chrono>
 #include <cstdint>
 
-#include "object.hpp"
+#include "completion_queue_calls.hpp"
 
 namespace gpuorch {
 
-class completion_queue : public owner<ref<gpo_cq_t>, gpo_cq_destroy> {
+class completion_queue : public owner<completion_queue_calls, gpo_cq_destroy> {
 public:
     using owner::owner;
 
@@ -19,25 +18,12 @@ public:
         check(gpo_cq_drain(get(), entries, sizeof *entries, capacity, &count));
         return count;
     }
-    void wait() const { check(gpo_cq_wait(get(), -1)); }
-    /// False: the time has passed first.
-    bool wait(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_cq_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-    void wake() const { check(gpo_cq_wake(get())); }
-    /// A descriptor for an event loop. The caller closes it.
-    int descriptor() const {
-        std::int32_t descriptor = -1;
-        check(gpo_cq_get_fd(get(), &descriptor));
-        return descriptor;
-    }
     /// The failure of a failed entry.
     error failure(const gpo_completion& entry) const {
         auto details = sized<gpo_error>();
         if (gpo_cq_get_error(get(), entry.error_id, &details) != GPO_SUCCESS) details = error::of_status(entry.status);
         return error(details);
     }
-    gpo_cq_statistics statistics() const { return detail::got(gpo_cq_get_statistics, get()); }
 };
 
 }  // namespace gpuorch

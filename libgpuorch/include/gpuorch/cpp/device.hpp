@@ -2,7 +2,6 @@
 #ifndef GPUORCH_CPP_DEVICE_HPP
 #define GPUORCH_CPP_DEVICE_HPP
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +13,7 @@
 #include "advice.hpp"
 #include "arena.hpp"
 #include "buckets.hpp"
+#include "device_calls.hpp"
 #include "event.hpp"
 #include "graph_template.hpp"
 #include "module.hpp"
@@ -27,53 +27,14 @@
 
 namespace gpuorch {
 
-class device : public owner<ref<gpo_device_t>, gpo_device_close> {
+class device : public owner<device_calls, gpo_device_close> {
 public:
     using owner::owner;
 
-    gpo_device_properties properties() const { return detail::got(gpo_device_get_properties, get()); }
-    /// With GPO_COSTS_PROBE as `flags`: measured.
-    gpo_costs costs(std::uint32_t flags = 0) const {
-        gpo_costs costs{};
-        costs.struct_size = sizeof costs;
-        check(gpo_device_get_costs(get(), flags, &costs));
-        return costs;
-    }
     /// The best form of work comes first. `now` may be NULL.
     template <class Workload = workload>
     std::vector<gpo_advice> advise(const Workload& work, gpo_diagnosis* now = nullptr) const {
         return gpuorch::advise(work, now, get());
-    }
-    void wait() const { check(gpo_device_wait(get(), -1)); }
-    /// False: the time has passed first.
-    bool wait(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_device_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-
-    template <class Options = stream_options>
-    [[nodiscard]] stream create_stream(const Options& options = {}) const {
-        return detail::made<stream>(gpo_stream_create, get(), detail::with_size<gpo_stream_options>(options));
-    }
-    template <class Options = stream_options>
-    [[nodiscard]] stream wrap_stream(void* native, const Options& options = {}) const {
-        return detail::made<stream>(gpo_stream_wrap, get(), native, detail::with_size<gpo_stream_options>(options));
-    }
-    template <class Options = stream_pool_options>
-    [[nodiscard]] stream_pool create_stream_pool(const Options& options = {}) const {
-        return detail::made<stream_pool>(gpo_stream_pool_create, get(),
-                                         detail::with_size<gpo_stream_pool_options>(options));
-    }
-    template <class Options = event_options>
-    [[nodiscard]] event create_event(const Options& options = {}) const {
-        return detail::made<event>(gpo_event_create, get(), detail::with_size<gpo_event_options>(options));
-    }
-    template <class Options = arena_options>
-    [[nodiscard]] arena create_arena(const Options& options = {}) const {
-        return detail::made<arena>(gpo_arena_create, get(), detail::with_size<gpo_arena_options>(options));
-    }
-    template <class Options = pool_options>
-    [[nodiscard]] pool create_pool(const Options& options = {}) const {
-        return detail::made<pool>(gpo_pool_create, get(), detail::with_size<gpo_pool_options>(options));
     }
     template <class T>
     [[nodiscard]] buffer<T> allocate(std::uint64_t count, const char* label = nullptr) const {
@@ -103,14 +64,6 @@ public:
     [[nodiscard]] module load(const void* image, std::uint64_t bytes, const char* label = nullptr) const {
         return detail::made<module>(gpo_module_load, get(), image, bytes, label);
     }
-    /// The kernels that need no compiler.
-    [[nodiscard]] module builtin() const { return detail::made<module>(gpo_module_load_builtin, get()); }
-
-    /// The options have at least a kind.
-    template <class Options = queue_options>
-    [[nodiscard]] queue create_queue(const Options& options) const {
-        return detail::made<queue>(gpo_queue_create, get(), detail::with_size<gpo_queue_options>(options));
-    }
 
     /// Handlers are device functions of `source`, by their names. The options have at least a queue; the form is
     /// GPO_SCHEDULER_RESIDENT unless they name another.
@@ -136,11 +89,6 @@ public:
                                        static_cast<std::uint32_t>(handlers.size()));
     }
 
-    template <class Options = template_options>
-    [[nodiscard]] graph_template create_graph_template(const Options& options = {}) const {
-        return detail::made<graph_template>(gpo_template_create, get(),
-                                            detail::with_size<gpo_template_options>(options));
-    }
     /// `record(stream_ref, const bucket_work&)` puts the work for a shape on the stream and names its parameters
     /// (buckets.h). An exception fails the request with GPO_CALLBACK_FAILED. This function sets the shapes and
     /// callbacks in the options.
@@ -159,12 +107,6 @@ public:
         using Own = std::decay_t<Record>;
         return buckets::create<Own, std::decay_t<Pad>>(get(), shapes, std::forward<Record>(record),
                                                        std::forward<Pad>(pad), options);
-    }
-    /// A template with copies of the nodes of a CUgraph, which stays the caller's.
-    template <class Options = template_options>
-    [[nodiscard]] graph_template import_graph(void* native, const Options& options = {}) const {
-        return detail::made<graph_template>(gpo_template_import, get(), native,
-                                            detail::with_size<gpo_template_options>(options));
     }
 
     /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). This function sets the stages in the

@@ -8,22 +8,14 @@
 #include <utility>
 
 #include "callable.hpp"
-#include "object.hpp"
+#include "event_calls.hpp"
 
 namespace gpuorch {
 
-class event : public owner<ref<gpo_event_t>, gpo_event_destroy> {
+class event : public owner<event_calls, gpo_event_destroy> {
 public:
     using owner::owner;
 
-    void record(gpo_stream_t stream) const { check(gpo_event_record(get(), stream)); }
-    /// Whether the last recording has been reached.
-    bool query() const { return detail::done(gpo_event_query(get()), GPO_NOT_READY); }
-    void wait() const { check(gpo_event_wait(get(), -1)); }
-    /// False: the time has passed first.
-    bool wait(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_event_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
     /// GPU time from this event's recording to the recording of `end`; empty while either is pending.
     std::optional<std::chrono::nanoseconds> elapsed(gpo_event_t end) const {
         std::int64_t time = 0;
@@ -38,7 +30,6 @@ public:
         return bytes;
     }
 
-    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_event_notify(get(), queue, user_data)); }
     /// See stream_ref::then.
     template <class Callable>
     void then(gpo_executor_t executor, Callable&& callable) const {

@@ -7,12 +7,13 @@
 #include <memory>
 #include <type_traits>
 
+#include "graph_calls.hpp"
 #include "setting.hpp"
 
 namespace gpuorch {
 
 /// A graph, from graph_template::create_graph. Each has its own values.
-class graph : public owner<ref<gpo_graph_t>, gpo_graph_destroy> {
+class graph : public owner<graph_calls, gpo_graph_destroy> {
 public:
     using owner::owner;
 
@@ -45,9 +46,6 @@ public:
         if constexpr (sizeof...(T) > 0) set(settings...);
         check(gpo_graph_launch(get(), stream));
     }
-    void upload(gpo_stream_t stream) const { check(gpo_graph_upload(get(), stream)); }
-    /// Brings the graph to the template's newest recording, and says how.
-    gpo_graph_update_report update() const { return detail::got(gpo_graph_update, get()); }
 };
 
 }  // namespace gpuorch

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "graph.hpp"
+#include "graph_template_calls.hpp"
 
 namespace gpuorch {
 
@@ -49,7 +49,7 @@ struct allocation {
     device_ptr<T> memory;
 };
 
-class graph_template : public owner<ref<gpo_template_t>, gpo_template_destroy> {
+class graph_template : public owner<graph_template_calls, gpo_template_destroy> {
 public:
     using owner::owner;
 
@@ -73,22 +73,12 @@ public:
         check(gpo_template_end(get()));
     }
 
-    /// Names something of a node (GPO_PARAMETER_*).
-    void parameter(const char* name, std::uint32_t node, std::uint32_t what, std::uint32_t index = 0) const {
-        check(gpo_template_add_parameter(get(), name, node, what, index));
-    }
     /// Number by which a setting finds the parameter faster than by its name.
     std::uint32_t parameter_number(const char* name) const {
         std::uint32_t number = 0;
         check(gpo_template_get_parameter(get(), name, &number, nullptr));
         return number;
     }
-    std::uint32_t find_node(const char* label) const {
-        std::uint32_t node = 0;
-        check(gpo_template_find_node(get(), label, &node));
-        return node;
-    }
-    void clear() const { check(gpo_template_clear(get())); }
 
     /// Device memory for `count` elements: it lives as long as the template, its graphs and their launches.
     template <class T>
@@ -125,24 +115,12 @@ public:
         return node;
     }
 
-    template <class Options = graph_options>
-    [[nodiscard]] graph create_graph(const Options& options = {}) const {
-        return detail::made<graph>(gpo_graph_create, get(), detail::with_size<gpo_graph_options>(options));
-    }
     /// Launches a graph of the template's own, one for each stream, with these values and those recorded for all other
     /// parameters.
     template <class... T>
     void launch(gpo_stream_t stream, const setting<T>&... settings) const {
         const std::array<gpo_setting, sizeof...(T)> all{settings.raw()...};
         check(gpo_template_launch(get(), stream, all.data(), sizeof(gpo_setting), all.size()));
-    }
-    void prepare(std::uint32_t count, gpo_stream_t stream) const { check(gpo_template_prepare(get(), count, stream)); }
-    gpo_template_statistics statistics() const { return detail::got(gpo_template_get_statistics, get()); }
-    /// Drawn as GPO_PICTURE_SVG or GPO_PICTURE_DOT.
-    std::string picture(std::uint32_t format = GPO_PICTURE_SVG) const {
-        return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
-            return gpo_template_get_picture(get(), format, buffer, room, needed);
-        });
     }
 };
 

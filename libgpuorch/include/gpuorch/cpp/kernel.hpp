@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "kernel_calls.hpp"
 #include "memory.hpp"
 
 namespace gpuorch {
@@ -43,7 +44,7 @@ device_ptr<T> kernel_argument(const host_memory<T>& memory) noexcept {
 
 }  // namespace detail
 
-class kernel : public owner<ref<gpo_kernel_t>, gpo_kernel_destroy> {
+class kernel : public owner<kernel_calls, gpo_kernel_destroy> {
 public:
     using owner::owner;
 
@@ -71,8 +72,6 @@ public:
             },
             values);
     }
-
-    gpo_kernel_attributes attributes() const { return detail::got(gpo_kernel_get_attributes, get()); }
 
 private:
     static void write(std::uint32_t (&to)[3], dim3 from) noexcept {

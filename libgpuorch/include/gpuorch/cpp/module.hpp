@@ -2,22 +2,18 @@
 #ifndef GPUORCH_CPP_MODULE_HPP
 #define GPUORCH_CPP_MODULE_HPP
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "kernel.hpp"
+#include "module_calls.hpp"
 
 namespace gpuorch {
 
-class module : public owner<ref<gpo_module_t>, gpo_module_destroy> {
+class module : public owner<module_calls, gpo_module_destroy> {
 public:
     using owner::owner;
 
-    /// The kernel keeps the module: `device.compile(source).kernel("blur")`.
-    [[nodiscard]] gpuorch::kernel kernel(const char* name) const {
-        return detail::made<gpuorch::kernel>(gpo_module_get_kernel, get(), name);
-    }
     /// The address of a __device__ or __constant__ variable, which is a T or an array of T. GPO_INVALID_ARGUMENT if the
     /// variable's size says otherwise.
     template <class T>
@@ -30,10 +26,7 @@ public:
 };
 
 /// The compiler's text from this thread's last device::compile or device::load.
-inline std::string compile_log() {
-    return detail::text(
-        [](char* buffer, std::size_t room, std::size_t* needed) { return gpo_last_compile_log(buffer, room, needed); });
-}
+inline std::string compile_log() { return detail::text(gpo_last_compile_log); }
 
 }  // namespace gpuorch
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "object.hpp"
+#include "peers_calls.hpp"
 
 namespace gpuorch {
 
@@ -16,7 +16,7 @@ struct rank_buffers {
 };
 
 /// From create, or from split or join.
-class peers : public owner<ref<gpo_peers_t>, gpo_peers_destroy> {
+class peers : public owner<peers_calls, gpo_peers_destroy> {
 public:
     using owner::owner;
 
@@ -36,15 +36,6 @@ public:
         return detail::made<peers>(gpo_peers_split, get(), ranks.data(), static_cast<std::uint32_t>(ranks.size()),
                                    detail::with_size<gpo_peers_options>(options));
     }
-    gpo_peers_info info() const { return detail::got(gpo_peers_get_info, get()); }
-    gpo_peer_properties link(std::uint32_t from, std::uint32_t to) const {
-        gpo_peer_properties out{};
-        out.struct_size = sizeof out;
-        check(gpo_peers_get_link(get(), from, to, &out));
-        return out;
-    }
-    /// Ends the waits for other processes.
-    void abort() const { check(gpo_peers_abort(get())); }
 
     void all_reduce(std::uint32_t type, std::uint32_t reduction, std::uint64_t count,
                     const std::vector<rank_buffers>& ranks) const {

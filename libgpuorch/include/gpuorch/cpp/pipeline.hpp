@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "callable.hpp"
-#include "object.hpp"
+#include "pipeline_calls.hpp"
 #include "sink.hpp"
 #include "source.hpp"
 #include "stage.hpp"
@@ -22,30 +21,29 @@ namespace gpuorch {
 /// A pipeline and the callables of its stages and its newest run. The destructor cancels a run and waits for its end:
 /// no callable is called afterwards. In a callback of the same pipeline the destructor can't wait, and the callables
 /// are leaked.
-class pipeline {
+class pipeline : public owner<pipeline_calls, gpo_pipeline_destroy> {
 public:
-    using handle_type = gpo_pipeline_t;
+    using owner::owner;
     pipeline() noexcept = default;
-    explicit pipeline(gpo_pipeline_t adopted) noexcept : handle_(adopted) {}
     pipeline(pipeline&& other) noexcept = default;
     pipeline& operator=(pipeline&& other) noexcept {
         if (this == &other) return *this;
         end();
-        handle_ = std::move(other.handle_);
+        owner::operator=(std::move(other));
         executor_ = other.executor_;
         callables_ = std::move(other.callables_);
         return *this;
     }
     ~pipeline() { end(); }
 
-    gpo_pipeline_t get() const noexcept { return handle_.get(); }
-    operator gpo_pipeline_t() const& noexcept { return get(); }
-    operator gpo_pipeline_t() && = delete;
-    explicit operator bool() const noexcept { return get() != nullptr; }
     /// The callables are leaked: the handle needs them.
     gpo_pipeline_t release() noexcept {
         static_cast<void>(callables_.release());
-        return handle_.release();
+        return owner::release();
+    }
+    void reset(gpo_pipeline_t adopted = nullptr) noexcept {
+        end();
+        owner::reset(adopted);
     }
 
     /// Starts a run: pipeline.start(from_file("in"), to_file("out")). The callables of source and sink stay until the
@@ -60,18 +58,7 @@ public:
         callables_->source = std::move(from.callable_);  // the run that used the old one has ended
         callables_->sink = std::move(to.callable_);
     }
-    /// Waits for the run's end. Throws the run's failure.
-    gpo_pipeline_result wait() const {
-        auto result = sized<gpo_pipeline_result>();
-        check(gpo_pipeline_wait(get(), -1, &result));
-        return result;
-    }
-    /// Empty: the time has passed first.
-    std::optional<gpo_pipeline_result> wait(std::chrono::nanoseconds time) const {
-        auto result = sized<gpo_pipeline_result>();
-        if (!detail::done(gpo_pipeline_wait(get(), detail::timeout(time), &result), GPO_TIMEOUT)) return std::nullopt;
-        return result;
-    }
+    using owner::wait;
     /// Waits for the run's end. Meanwhile `callable(const gpo_pipeline_progress&)` is called on this thread, once per
     /// `interval`. The callable may cancel the run.
     template <class Callable>
@@ -86,15 +73,6 @@ public:
         start(std::move(from), std::move(to));
         return wait();
     }
-    void cancel() const { check(gpo_pipeline_cancel(get())); }
-    gpo_pipeline_progress progress() const { return detail::got(gpo_pipeline_get_progress, get()); }
-    /// A device's share of the run that ended last.
-    gpo_pipeline_share share(std::uint32_t device) const {
-        auto out = sized<gpo_pipeline_share>();
-        check(gpo_pipeline_get_share(get(), device, &out));
-        return out;
-    }
-    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_pipeline_notify(get(), queue, user_data)); }
     /// When the run has ended. See stream_ref::then.
     template <class Callable>
     void then(gpo_executor_t executor, Callable&& callable) const {
@@ -165,10 +143,11 @@ private:
             status = gpo_pipeline_wait(get(), ours ? 1000000 : -1, nullptr);
         } while (status == GPO_TIMEOUT);
         if (status == GPO_WOULD_DEADLOCK || status == GPO_FORKED) static_cast<void>(callables_.release());
-        handle_.reset();
+        owner::reset();
+        executor_ = nullptr;
+        callables_.reset();
     }
 
-    owner<ref<gpo_pipeline_t>, gpo_pipeline_destroy> handle_;
     gpo_executor_t executor_ = nullptr;
     std::unique_ptr<callables> callables_;
 };

@@ -5,11 +5,12 @@
 #include <cstdint>
 
 #include "memory.hpp"
+#include "pool_calls.hpp"
 
 namespace gpuorch {
 
 /// A pool of device memory in stream order. Its allocations have no owner: `free` frees them.
-class pool : public owner<ref<gpo_pool_t>, gpo_pool_destroy> {
+class pool : public owner<pool_calls, gpo_pool_destroy> {
 public:
     using owner::owner;
 
@@ -23,8 +24,6 @@ public:
     void free(gpo_stream_t stream, device_ptr<T> piece) const {
         check(gpo_pool_free(get(), stream, piece.address()));
     }
-    void trim(std::uint64_t keep_bytes) const { check(gpo_pool_trim(get(), keep_bytes)); }
-    gpo_memory_statistics statistics() const { return detail::got(gpo_pool_get_statistics, get()); }
 };
 
 }  // namespace gpuorch

@@ -2,13 +2,12 @@
 #ifndef GPUORCH_CPP_QUEUE_HPP
 #define GPUORCH_CPP_QUEUE_HPP
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
-#include "object.hpp"
+#include "queue_calls.hpp"
 
 namespace gpuorch {
 
@@ -22,7 +21,7 @@ using ring_argument = queue_argument<96>;
 using host_ring_argument = queue_argument<192>;
 
 /// Pushed and posted tasks (T) have task_size bytes, answers (A) have answer_size bytes.
-class queue : public owner<ref<gpo_queue_t>, gpo_queue_destroy> {
+class queue : public owner<queue_calls, gpo_queue_destroy> {
 public:
     using owner::owner;
 
@@ -40,13 +39,6 @@ public:
     void push(gpo_stream_t stream, const T* tasks, std::uint64_t count, std::uint32_t priority = 0) const {
         static_assert(std::is_trivially_copyable_v<T>, "tasks are copied as bytes");
         check(gpo_queue_push(get(), stream, tasks, count, priority));
-    }
-    /// gpo_queue_reset.
-    void restart(gpo_stream_t stream) const { check(gpo_queue_reset(get(), stream)); }
-
-    template <class Options = tenant_options>
-    void set_tenant(std::uint32_t tenant, const Options& options) const {
-        check(gpo_queue_set_tenant(get(), tenant, detail::with_size<gpo_tenant_options>(options)));
     }
     /// Returns how many were posted, from the first on: 0 if there is no room.
     template <class T>
@@ -71,16 +63,6 @@ public:
         check(gpo_queue_take(get(), tenant, entries, sizeof *entries, answers, capacity, &count));
         return count;
     }
-    /// Throws GPO_END if no answer will come any more.
-    void wait(std::uint32_t tenant) const { check(gpo_queue_wait(get(), tenant, -1)); }
-    /// False: the time has passed first.
-    bool wait(std::uint32_t tenant, std::chrono::nanoseconds time) const {
-        return detail::done(gpo_queue_wait(get(), tenant, detail::timeout(time)), GPO_TIMEOUT);
-    }
-
-    void close() const { check(gpo_queue_close(get())); }
-    void abort() const { check(gpo_queue_abort(get())); }
-    gpo_queue_info info() const { return detail::got(gpo_queue_get_info, get()); }
 
 private:
     template <std::size_t Bytes>

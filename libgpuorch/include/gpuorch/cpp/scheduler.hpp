@@ -2,45 +2,19 @@
 #ifndef GPUORCH_CPP_SCHEDULER_HPP
 #define GPUORCH_CPP_SCHEDULER_HPP
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "object.hpp"
+#include "scheduler_calls.hpp"
 
 namespace gpuorch {
 
 /// From device::create_scheduler.
-class scheduler : public owner<ref<gpo_scheduler_t>, gpo_scheduler_destroy> {
+class scheduler : public owner<scheduler_calls, gpo_scheduler_destroy> {
 public:
     using owner::owner;
 
-    void start() const { check(gpo_scheduler_start(get())); }
-    /// Throws GPO_CANCELLED if the run has ended with tasks left.
-    void drain() const { check(gpo_scheduler_drain(get(), -1)); }
-    /// False: the time has passed first, and the run still drains. `stop` and `wait` with a time return false in the
-    /// same way.
-    bool drain(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_scheduler_drain(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-    void stop() const { check(gpo_scheduler_stop(get(), -1)); }
-    bool stop(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_scheduler_stop(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-    /// Waits until the run has ended by itself.
-    void wait() const { check(gpo_scheduler_wait(get(), -1)); }
-    bool wait(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_scheduler_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-
-    gpo_scheduler_info info() const { return detail::got(gpo_scheduler_get_info, get()); }
-    gpo_handler_info handler(std::uint32_t number) const {
-        gpo_handler_info info{};
-        info.struct_size = sizeof info;
-        check(gpo_scheduler_get_handler(get(), number, &info));
-        return info;
-    }
     std::vector<gpo_scheduler_block> blocks() const {
         return all(gpo_scheduler_get_blocks, static_cast<std::size_t>(info().blocks));
     }

@@ -2,7 +2,6 @@
 #ifndef GPUORCH_CPP_STREAM_HPP
 #define GPUORCH_CPP_STREAM_HPP
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -12,37 +11,14 @@
 
 #include "callable.hpp"
 #include "memory.hpp"
+#include "stream_calls.hpp"
 
 namespace gpuorch {
 
 /// The calls of a stream, for a handle that this object doesn't own, such as the stream that a stage's callable gets.
-class stream_ref : public ref<gpo_stream_t> {
+class stream_ref : public stream_calls {
 public:
-    using ref::ref;
-
-    /// Whether all work that was put on the stream is done.
-    bool query() const { return detail::done(gpo_stream_query(get()), GPO_NOT_READY); }
-    void wait() const { check(gpo_stream_wait(get(), -1)); }
-    /// False: the time has passed first.
-    bool wait(std::chrono::nanoseconds time) const {
-        return detail::done(gpo_stream_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
-    }
-    gpo_stream_info info() const { return detail::got(gpo_stream_get_info, get()); }
-    /// Returns how many operations were cancelled.
-    std::uint64_t cancel_held() const {
-        std::uint64_t count = 0;
-        check(gpo_stream_cancel_held(get(), &count));
-        return count;
-    }
-
-    void wait_event(gpo_event_t event) const { check(gpo_stream_wait_event(get(), event)); }
-    void wait_stream(gpo_stream_t other) const { check(gpo_stream_wait_stream(get(), other)); }
-    void wait_timeline(gpo_timeline_t timeline, std::uint64_t value) const {
-        check(gpo_stream_wait_timeline(get(), timeline, value));
-    }
-    void signal_timeline(gpo_timeline_t timeline, std::uint64_t value) const {
-        check(gpo_stream_signal_timeline(get(), timeline, value));
-    }
+    using stream_calls::stream_calls;
 
     /// Copies all of a host container (a vector, an array, pinned memory). Pinned memory must stay unchanged until the
     /// copy is done. GPO_INVALID_ARGUMENT if the buffer is smaller.
@@ -84,7 +60,6 @@ public:
         fill(destination.get(), value, destination.size());
     }
 
-    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_stream_notify(get(), queue, user_data)); }
     /// False: the queue is full, and nothing comes.
     [[nodiscard]] bool try_notify(gpo_cq_t queue, std::uint64_t user_data) const {
         return detail::done(gpo_stream_notify(get(), queue, user_data), GPO_WOULD_BLOCK);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "stream.hpp"
+#include "stream_pool_calls.hpp"
 
 namespace gpuorch {
 
@@ -29,7 +30,7 @@ private:
     gpo_stream_pool_t pool_ = nullptr;
 };
 
-class stream_pool : public owner<ref<gpo_stream_pool_t>, gpo_stream_pool_destroy> {
+class stream_pool : public owner<stream_pool_calls, gpo_stream_pool_destroy> {
 public:
     using owner::owner;
 
