@@ -21,23 +21,45 @@ void Errands::start(const char* name) {
     running_ = true;
 }
 
+// Under lock_. False if there is no thread.
+bool Errands::add(Errand& errand, uint64_t due) noexcept {
+    if (!running_) return false;
+    errand.due_ = due;
+    errand.posted_ = true;
+    if (due) {
+        errand.next_ = std::exchange(later_, &errand);
+    } else {
+        errand.next_ = nullptr;
+        (first_ ? last_->next_ : first_) = &errand;
+        last_ = &errand;
+    }
+    changed_.notify_one();
+    return true;
+}
+
 void Errands::post(Errand& errand, uint64_t due) noexcept {
     {
         host::Lock lock(lock_);
-        if (running_) {
-            errand.due_ = due;
-            if (due) {
-                errand.next_ = std::exchange(later_, &errand);
-            } else {
-                errand.next_ = nullptr;
-                (first_ ? last_->next_ : first_) = &errand;
-                last_ = &errand;
-            }
-            changed_.notify_one();
-            return;
-        }
+        if (add(errand, due)) return;
     }
     run_here(errand, due);
+}
+
+bool Errands::advance(Errand& errand, uint64_t due) noexcept {
+    {
+        host::Lock lock(lock_);
+        if (errand.posted_) {
+            if (errand.due_ <= due) return false;
+            Errand** at = &later_;
+            while (*at != &errand) at = &(*at)->next_;
+            *at = errand.next_;
+            add(errand, due);
+            return false;
+        }
+        if (add(errand, due)) return true;
+    }
+    run_here(errand, due);
+    return true;
 }
 
 void Errands::run_here(Errand& errand, uint64_t due) noexcept {
@@ -62,13 +84,15 @@ void Errands::run_here(Errand& errand, uint64_t due) noexcept {
 
 // Under lock_.
 Errand* Errands::take(uint64_t now) noexcept {
-    if (Errand* errand = first_) {
-        first_ = errand->next_;
-        return errand;
+    Errand** at = &first_;
+    if (!first_)
+        for (at = &later_; *at && (*at)->due_ > now && !finishing_;) at = &(*at)->next_;
+    Errand* errand = *at;
+    if (errand) {
+        *at = errand->next_;
+        errand->posted_ = false;
     }
-    for (Errand** at = &later_; *at; at = &(*at)->next_)
-        if ((*at)->due_ <= now || finishing_) return std::exchange(*at, (*at)->next_);
-    return nullptr;
+    return errand;
 }
 
 void Errands::run() noexcept {

@@ -22,6 +22,7 @@ private:
     friend class Errands;
     Errand* next_ = nullptr;
     uint64_t due_ = 0;
+    bool posted_ = false;
 };
 
 class Errands {
@@ -38,6 +39,10 @@ public:
     /// The errand must not be posted already. If the thread wasn't started or has ended, the errand runs on the calling
     /// thread, after an errand that is running there.
     void post(Errand& errand, uint64_t due = 0) noexcept;
+
+    /// Like post(), but the errand may be posted already: it then runs once, at the earlier one of the two times. True
+    /// if the errand was not posted before, and this call posted it.
+    bool advance(Errand& errand, uint64_t due) noexcept;
 
     /// Posts a function as an errand of its own. If there is no memory for the errand, the function runs on the calling
     /// thread, where this must be safe.
@@ -62,6 +67,7 @@ public:
 
 private:
     void run() noexcept;
+    bool add(Errand& errand, uint64_t due) noexcept;
     static void run_here(Errand& errand, uint64_t due) noexcept;
     Errand* take(uint64_t now) noexcept;
 
