@@ -188,7 +188,8 @@ void Pool::take_room(uint64_t bytes) {
         if (bytes > most || used > most - bytes)
             fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: ", used, " of at most ", most,
                  " are in use");
-    } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_seq_cst));
+    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
 }
 
 uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
@@ -206,7 +207,8 @@ uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
         }
         return operation.address();
     } catch (...) {
-        in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+        in_use_.fetch_sub(bytes, std::memory_order_seq_cst);
+        if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
         throw;
     }
 }
@@ -291,9 +293,42 @@ void Pool::close() noexcept {
 
 // Either give_room() sees that the pool is closed, or close() sees that the pool is empty.
 void Pool::give_room(uint64_t bytes) noexcept {
-    if (in_use_.fetch_sub(bytes, std::memory_order_seq_cst) == bytes && closed_.load(std::memory_order_seq_cst))
-        [[unlikely]]
+    const uint64_t used = in_use_.fetch_sub(bytes, std::memory_order_seq_cst);
+    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
+    if (used == bytes && closed_.load(std::memory_order_seq_cst)) [[unlikely]]
         registry_.keep_no_longer(*this);
+}
+
+void Pool::watch(PoolWatch& watch) noexcept {
+    {
+        std::lock_guard lock(watch_lock_);
+        watch.next_ = watches_.load(std::memory_order_relaxed);
+        watches_.store(&watch, std::memory_order_seq_cst);
+    }
+    tell_watches();
+}
+
+void Pool::unwatch(PoolWatch& watch) noexcept {
+    std::lock_guard lock(watch_lock_);
+    PoolWatch* first = watches_.load(std::memory_order_relaxed);
+    for (PoolWatch** at = &first; *at; at = &(*at)->next_)
+        if (*at == &watch) {
+            *at = watch.next_;
+            break;
+        }
+    watches_.store(first, std::memory_order_seq_cst);
+}
+
+// Threads that change the memory in use at the same time may come here in another order. The last of them sees the
+// final number.
+void Pool::tell_watches() noexcept {
+    std::lock_guard lock(watch_lock_);
+    const uint64_t used = in_use_.load(std::memory_order_seq_cst);
+    for (PoolWatch* watch = watches_.load(std::memory_order_relaxed); watch; watch = watch->next_) {
+        if (watch->above_ ? used > watch->low_ : used <= watch->high_) continue;
+        watch->above_ = !watch->above_;
+        watch->crossed(watch->above_);
+    }
 }
 
 FixedText<128> Pool::leaks() noexcept {

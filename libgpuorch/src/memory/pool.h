@@ -11,6 +11,24 @@
 
 namespace gpo {
 
+/// Is notified when the memory in use of a pool passes one of two watermarks.
+class PoolWatch {
+public:
+    PoolWatch(uint64_t high, uint64_t low) noexcept : high_(high), low_(low) {}
+    /// `above`: more than `high` bytes are in use; otherwise at most `low` are, after they were above. Called under the
+    /// pool's lock for watches, and perhaps under a stream's submit lock: must be quick and call no driver.
+    virtual void crossed(bool above) noexcept = 0;
+
+protected:
+    virtual ~PoolWatch() = default;
+
+private:
+    friend class Pool;
+    const uint64_t high_, low_;
+    bool above_ = false;
+    PoolWatch* next_ = nullptr;
+};
+
 class Pool final : public Object {
 public:
     /// Throws Failure.
@@ -20,6 +38,11 @@ public:
     gpo_status free(Stream& stream, uint64_t address);
     void trim(uint64_t keep_bytes);
     gpo_memory_statistics statistics();
+
+    /// Reports to `watch` from now on, and at once if more than its high watermark is in use.
+    void watch(PoolWatch& watch) noexcept;
+    /// `watch` is not called any more when this returns. Without effect if the pool isn't watched by it.
+    void unwatch(PoolWatch& watch) noexcept;
 
     void close() noexcept override;
     FixedText<128> leaks() noexcept override;
@@ -32,6 +55,7 @@ private:
     void warm_up(uint64_t bytes);
     void take_room(uint64_t bytes);
     void give_room(uint64_t bytes) noexcept;
+    void tell_watches() noexcept;
     void check_runtime(Stream& stream);
     /// Throws if a free on this stream would fail now.
     static void check_free(Stream& stream);
@@ -46,6 +70,8 @@ private:
     CUmemoryPool native_ = nullptr;
     std::atomic<uint64_t> in_use_{0}, peak_{0}, allocations_{0}, frees_{0}, driver_calls_{0};
     std::atomic<bool> closed_{false}, reported_{false};
+    host::Mutex watch_lock_;
+    std::atomic<PoolWatch*> watches_{nullptr};   // a list, under watch_lock_
 };
 
 template <>
