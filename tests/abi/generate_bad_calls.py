@@ -101,6 +101,9 @@ VALUES = {
     ("gpo_peers_launch", "stride"): "sizeof(gpo_rank_launch)", ("gpo_memory_export", "address"): "w.memory",
     ("*", "exported"): "w.room.data()", ("gpo_memory_import", "bytes"): "GPO_EXPORT_BYTES",
     ("gpo_event_import", "bytes"): "GPO_EXPORT_BYTES", ("gpo_event_export", "event"): "w.between",
+    ("*", "ticket"): "w.held_ticket()", ("gpo_admission_cancel", "ticket"): "w.waiting_ticket()",
+    ("gpo_admission_cancel", "admission"): "w.full_admission", ("*", "flow"): "7", ("*", "weight"): "2",
+    ("gpo_admission_set_budget", "count"): "UINT64_MAX", ("gpo_admission_set_budget", "bytes"): "UINT64_MAX",
 } | {
     (f"gpo_template_add_{node}", "graph_template"): "w.building()"
     for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter", "if", "while",

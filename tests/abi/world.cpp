@@ -113,6 +113,7 @@ Objects::Objects(const gpo_runtime_options* options) {
     scheduler = fresh_scheduler();
     peers = fresh_peers();
     symmetric = fresh_symmetric();
+    admission = fresh_admission();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -130,6 +131,7 @@ GPO_FRESH(event, gpo_event_create(device, nullptr, &handle))
 GPO_FRESH(timeline, gpo_timeline_create(runtime, nullptr, &handle))
 GPO_FRESH(peers, gpo_peers_create(&device, 1, nullptr, &handle))
 GPO_FRESH(symmetric, gpo_symmetric_allocate(peers, 4096, nullptr, &handle))
+GPO_FRESH(admission, gpo_admission_create(runtime, nullptr, &handle))
 GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
 GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
@@ -263,6 +265,7 @@ static void make_gone(World& of) {
     GPO_GONE(scheduler);
     GPO_GONE(peers);
     GPO_GONE(symmetric);
+    GPO_GONE(admission);
 #undef GPO_GONE
 }
 
@@ -284,7 +287,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers); GPO_STALE(symmetric);
+    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission);
 #undef GPO_STALE
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
@@ -298,6 +301,11 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     caller.flags = GPO_EXECUTOR_CALLER;
     REQUIRE_OK(gpo_executor_create(runtime, &caller, &callbacks_));
     held_ = fresh_stream();
+    auto one_place = sized<gpo_admission_options>();
+    one_place.count = 1;
+    REQUIRE_OK(gpo_admission_create(runtime, &one_place, &full_admission));
+    entered_ = fresh_cq();
+    enter(full_admission);
     carrier_ = fresh_pipeline();
     auto timed = sized<gpo_event_options>();
     timed.flags = GPO_EVENT_TIMING;
@@ -325,6 +333,17 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     make_queues();
     renew();
 }
+
+uint64_t World::enter(gpo_admission_t at) {
+    uint64_t ticket = 0, count = 0;
+    gpo_completion entry;
+    REQUIRE_OK(gpo_admission_enter(at, nullptr, entered_, 0, &ticket));
+    CHECK_OK(gpo_cq_drain(entered_, &entry, sizeof entry, 1, &count));
+    return ticket;
+}
+
+uint64_t World::held_ticket() { return enter(admission); }
+uint64_t World::waiting_ticket() { return enter(full_admission); }
 
 // Graphs that only some functions take.
 void World::make_graphs() {
@@ -383,6 +402,8 @@ World::~World() {
     gpo_graph_destroy(imported_node_);
     gpo_queue_destroy(range);
     gpo_queue_destroy(host_queue);
+    gpo_admission_destroy(full_admission);
+    gpo_cq_destroy(entered_);
     gpo_graph_destroy(looping_graph);
     gpo_graph_destroy(device_graph);
     gpo_template_destroy(looping);

@@ -89,6 +89,7 @@ struct Objects {
     gpo_scheduler_t scheduler = nullptr;      // of a ring of its own, without tasks
     gpo_peers_t peers = nullptr;              // of `device` alone
     gpo_symmetric_t symmetric = nullptr;      // 4096 bytes
+    gpo_admission_t admission = nullptr;      // without limits
     uint64_t memory = 0;  // 4096 bytes on the device
 
     gpo_device_t fresh_device();
@@ -110,6 +111,7 @@ struct Objects {
     gpo_scheduler_t fresh_scheduler();
     gpo_peers_t fresh_peers();
     gpo_symmetric_t fresh_symmetric();
+    gpo_admission_t fresh_admission();
 
 protected:
     /// An empty template gets a fill as its first node, whose value is the parameter "two".
@@ -140,7 +142,7 @@ struct World : Objects {
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers); GPO_STALE(symmetric);
+    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission);
     gpo_template_t stale_graph_template, gone_graph_template;
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
@@ -185,6 +187,9 @@ struct World : Objects {
     gpo_template_t recording();  // on `stream`, by this thread: a fill
     gpo_template_t allocating();  // an allocation is the first node; the same template until renew()
     uint64_t allocated();         // its address
+    gpo_admission_t full_admission = nullptr;   // whose only place is held
+    uint64_t held_ticket();       // of `admission`
+    uint64_t waiting_ticket();    // of `full_admission`
 
     gpo_runtime_options good_gpo_runtime_options() { return sized<gpo_runtime_options>(); }
     gpo_device_options good_gpo_device_options() { return sized<gpo_device_options>(); }
@@ -219,6 +224,8 @@ struct World : Objects {
     gpo_rank_part good_gpo_rank_part();
     gpo_symmetric_options good_gpo_symmetric_options() { return sized<gpo_symmetric_options>(); }
     gpo_rank_launch good_gpo_rank_launch();
+    gpo_admission_options good_gpo_admission_options() { return sized<gpo_admission_options>(); }
+    gpo_admission_request good_gpo_admission_request() { return sized<gpo_admission_request>(); }
     gpo_join_options good_gpo_join_options();   // of a group that it has alone
     uint8_t peers_id[GPO_PEERS_ID_BYTES];
 
@@ -243,6 +250,7 @@ struct World : Objects {
     void keep(gpo_scheduler_t handle) { gpo_scheduler_destroy(handle); }
     void keep(gpo_peers_t handle) { gpo_peers_destroy(handle); }
     void keep(gpo_symmetric_t handle) { gpo_symmetric_destroy(handle); }
+    void keep(gpo_admission_t handle) { gpo_admission_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function: on this thread.
@@ -254,6 +262,8 @@ struct World : Objects {
     void renew();
 
 private:
+    uint64_t enter(gpo_admission_t at);
+    gpo_cq_t entered_ = nullptr;     // queue of held_ticket() and waiting_ticket()
     gpo_executor_t callbacks_ = nullptr;
     gpo_stream_t held_ = nullptr;    // by host calls
     gpo_pipeline_t carrier_ = nullptr;

@@ -1099,6 +1099,43 @@ TEST("what a process exports is no other's, and isn't imported by the process it
     REQUIRE(status_of([&] { static_cast<void>(gpu.device.import_memory<int>(of_memory)); }) == GPO_INVALID_ARGUMENT);
 }
 
+TEST("an admission lets requests in, by entries and by callables") {
+    Gpu gpu;
+    gpuorch::admission_options options;
+    options.count = 1;
+    const auto admission = gpu.runtime.create_admission(options);
+    gpuorch::cq_options one;
+    one.capacity = 1;
+    const auto queue = gpu.runtime.create_completion_queue(one);
+    gpuorch::admission_request request;
+    request.flow = 3;
+    const auto in = admission.enter(request, queue, 7);
+    REQUIRE(!admission.try_enter(gpuorch::admission_request{}, queue, 8));   // the queue is full
+    gpo_completion entry[1]{};
+    REQUIRE(queue.drain(entry, 1) == 1 && entry[0].user_data == 7 && entry[0].operation == in);
+    std::atomic<int> living{0}, calls{0};
+    const auto waits = admission.enter_then(gpuorch::admission_request{}, gpu.executor, Counted(living, calls));
+    const auto later = admission.try_enter(gpuorch::admission_request{}, queue, 9);
+    REQUIRE(later.has_value());
+    REQUIRE(status_of([&] { admission.leave(waits); }) == GPO_INVALID_STATE);
+    auto stream = gpu.device.create_stream();
+    admission.leave_after(in, stream);
+    stream.wait();
+    wait_until(calls, 1);
+    REQUIRE(admission.info().waiting == 1 && admission.info().held == 1);
+    admission.set_flow(3, 2);
+    admission.set_budget(2, 0);
+    REQUIRE(queue.wait(30s) && queue.drain(entry, 1) == 1 && entry[0].user_data == 9);
+    admission.leave(waits);
+    admission.leave(*later);
+    REQUIRE(status_of([&] { admission.cancel(*later); }) == GPO_NOT_FOUND);
+    request.count = 3;
+    REQUIRE(status_of([&] { admission.enter_then(request, gpu.executor, Counted(living, calls)); }) ==
+            GPO_LIMIT_EXCEEDED);
+    wait_until(living, 0);
+    REQUIRE(calls == 1);
+}
+
 TEST("streams wait for streams, events and timelines") {
     Gpu gpu;
     const auto other = gpu.device.create_stream(), third = gpu.device.create_stream();

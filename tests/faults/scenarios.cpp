@@ -450,6 +450,57 @@ void executors(Attempt& a) {
     CHECK(owed.came == owed.accepted);
 }
 
+// Requests that wait, are cancelled and leave in each way, by entries and by callbacks.
+void admissions(Attempt& a) {
+    Owed owed;
+    if (!a.open()) return;
+    {
+        Executor executor;
+        Stream stream;
+        Pool pool;
+        if (!STEP(a, gpo_executor_create(a.runtime, nullptr, executor.out()))) return;
+        if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+        if (!STEP(a, gpo_pool_create(a.device, nullptr, pool.out()))) return;
+        Admission admission;
+        auto options = sized<gpo_admission_options>();
+        options.count = 2;
+        options.pool = pool;
+        options.high_bytes = 1 << 20;
+        untouched(admission, STEP(a, gpo_admission_create(a.runtime, &options, admission.out())));
+        if (!admission) return;
+        STEP(a, gpo_admission_set_flow(admission, 3, 2));
+        uint64_t tickets[5] = {};
+        auto request = sized<gpo_admission_request>();
+        for (uint64_t i = 0; i < 4; ++i) {
+            request.flow = i;
+            request.deadline_ns = i == 2 ? monotonic_ns() + 60'000'000'000 : 0;
+            const uint64_t mark = a.next_mark();
+            if (STEP(a, gpo_admission_enter(admission, &request, a.queue, mark, &tickets[i]))) a.accepted(mark);
+        }
+        owed.accepted +=
+            STEP(a, gpo_admission_enter_then(admission, nullptr, executor, Owed::completion, &owed, &tickets[4]));
+        // With a failure before, another request may hold a place, or none may wait.
+        const auto end = [&](const char* text, uint64_t ticket, auto call) {
+            if (!ticket) return;
+            a.ask(text, [&] {
+                const gpo_status status = call(ticket);
+                return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
+            });
+        };
+        end("cancel", tickets[2], [&](uint64_t ticket) { return gpo_admission_cancel(admission, ticket); });
+        end("leave", tickets[0], [&](uint64_t ticket) { return gpo_admission_leave(admission, ticket); });
+        end("leave after", tickets[1],
+            [&](uint64_t ticket) { return gpo_admission_leave_after(admission, ticket, stream); });
+        STEP(a, gpo_admission_set_budget(admission, 1, UINT64_MAX));
+        a.notify(stream);
+        auto info = sized<gpo_admission_info>();
+        if (STEP(a, gpo_admission_get_info(admission, &info))) CHECK(info.held <= 4);
+        STEP(a, gpo_admission_destroy(admission.release()));
+    }
+    a.finish();
+    CHECK(owed.came == owed.accepted);
+}
+
 void memory(Attempt& a) {
     if (!a.open()) return;
     Stream stream;
@@ -1002,6 +1053,7 @@ const std::vector<Scenario>& scenarios() {
         {.name = "symmetric memory", .run = symmetric_memory, .most = 200, .makes_groups = true},
         {.name = "collectives", .run = collectives, .most = 200, .makes_groups = true},
         {"executors", executors},
+        {"admissions", admissions},
         {.name = "joined groups", .run = joined_groups, .most = 100, .makes_groups = true},
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},

@@ -52,5 +52,6 @@ using Template = Owned<gpo_template_t, gpo_template_destroy>;
 using Graph = Owned<gpo_graph_t, gpo_graph_destroy>;
 using Buckets = Owned<gpo_buckets_t, gpo_buckets_destroy>;
 using DeviceQueue = Owned<gpo_queue_t, gpo_queue_destroy>;
+using Admission = Owned<gpo_admission_t, gpo_admission_destroy>;
 
 }  // namespace gpo::test

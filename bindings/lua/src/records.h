@@ -3,6 +3,24 @@
 #ifndef GPUORCH_LUA_RECORDS_H
 #define GPUORCH_LUA_RECORDS_H
 
+#define FIELDS_OF_gpo_admission_info \
+    FIELD(gpo_admission_info, paused, BOOL), \
+    FIELD(gpo_admission_info, count, U64), \
+    FIELD(gpo_admission_info, bytes, U64), \
+    FIELD(gpo_admission_info, held, U64), \
+    FIELD(gpo_admission_info, held_count, U64), \
+    FIELD(gpo_admission_info, held_bytes, U64), \
+    FIELD(gpo_admission_info, waiting, U64), \
+    FIELD(gpo_admission_info, waiting_bytes, U64), \
+    FIELD(gpo_admission_info, waiting_flows, U64), \
+    FIELD(gpo_admission_info, admitted, U64), \
+    FIELD(gpo_admission_info, refused, U64), \
+    FIELD(gpo_admission_info, too_large, U64), \
+    FIELD(gpo_admission_info, expired, U64), \
+    FIELD(gpo_admission_info, cancelled, U64), \
+    FIELD(gpo_admission_info, wait_ns, U64), \
+    FIELD(gpo_admission_info, longest_wait_ns, U64)
+
 #define FIELDS_OF_gpo_costs \
     FIELD(gpo_costs, measured, BOOL), \
     FIELD(gpo_costs, launch_ns, U64), \

@@ -9,6 +9,7 @@
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "admission.h"
 #include "advice.h"
 #include "buckets.h"
 #include "executor.h"
@@ -316,6 +317,20 @@ typedef struct gpo_api {
     gpo_status (*event_import)(gpo_device_t device, const void *exported, size_t bytes, const char *label,
                                gpo_event_t *event);
     gpo_status (*pipeline_get_share)(gpo_pipeline_t pipeline, uint32_t device, gpo_pipeline_share *share);
+    gpo_status (*admission_create)(gpo_runtime_t runtime, const gpo_admission_options *options,
+                                   gpo_admission_t *admission);
+    gpo_status (*admission_destroy)(gpo_admission_t admission);
+    gpo_status (*admission_enter)(gpo_admission_t admission, const gpo_admission_request *request, gpo_cq_t cq,
+                                  uint64_t user_data, uint64_t *ticket);
+    gpo_status (*admission_enter_then)(gpo_admission_t admission, const gpo_admission_request *request,
+                                       gpo_executor_t executor, gpo_completion_fn callback, void *user,
+                                       uint64_t *ticket);
+    gpo_status (*admission_cancel)(gpo_admission_t admission, uint64_t ticket);
+    gpo_status (*admission_leave)(gpo_admission_t admission, uint64_t ticket);
+    gpo_status (*admission_leave_after)(gpo_admission_t admission, uint64_t ticket, gpo_stream_t stream);
+    gpo_status (*admission_set_budget)(gpo_admission_t admission, uint64_t count, uint64_t bytes);
+    gpo_status (*admission_set_flow)(gpo_admission_t admission, uint64_t flow, uint32_t weight);
+    gpo_status (*admission_get_info)(gpo_admission_t admission, gpo_admission_info *info);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -19,6 +19,7 @@
  *     scheduler.h   schedulers, which stay on the GPU and do the tasks of a queue
  *     peers.h       groups of devices that work together: collectives
  *     symmetric.h   memory that kernels of several devices use together; launches of such kernels
+ *     admission.h   how many requests may use a GPU at a time, and how much memory they may take
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
  *     advice.h      which form of work fits a workload; what a trace says of a run

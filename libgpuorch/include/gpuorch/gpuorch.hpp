@@ -72,6 +72,7 @@
 #ifndef GPUORCH_HPP
 #define GPUORCH_HPP
 
+#include "cpp/admission.hpp"
 #include "cpp/advice.hpp"
 #include "cpp/arena.hpp"
 #include "cpp/buckets.hpp"

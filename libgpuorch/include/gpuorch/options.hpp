@@ -29,6 +29,30 @@ Struct same(const Options& options) noexcept {
 
 }  // namespace detail
 
+struct admission_options {
+    uint32_t struct_size = sizeof(gpo_admission_options);
+    uint32_t flags{};
+    uint64_t count{};
+    uint64_t bytes{};
+    uint32_t capacity{};
+    uint32_t priorities{};
+    gpo_pool_t pool{};
+    uint64_t high_bytes{};
+    uint64_t low_bytes{};
+    const char *label{};
+    operator gpo_admission_options() const noexcept { return detail::same<gpo_admission_options>(*this); }
+};
+
+struct admission_request {
+    uint32_t struct_size = sizeof(gpo_admission_request);
+    uint32_t priority{};
+    uint64_t count{};
+    uint64_t bytes{};
+    uint64_t flow{};
+    uint64_t deadline_ns{};
+    operator gpo_admission_request() const noexcept { return detail::same<gpo_admission_request>(*this); }
+};
+
 struct costs {
     uint32_t struct_size = sizeof(gpo_costs);
     uint32_t measured{};

@@ -113,6 +113,7 @@ typedef struct gpo_queue_s *gpo_queue_t;             /* queue.h */
 typedef struct gpo_scheduler_s *gpo_scheduler_t;     /* scheduler.h */
 typedef struct gpo_peers_s *gpo_peers_t;             /* peers.h */
 typedef struct gpo_symmetric_s *gpo_symmetric_t;     /* symmetric.h */
+typedef struct gpo_admission_s *gpo_admission_t;     /* admission.h */
 
 #ifdef __cplusplus
 }

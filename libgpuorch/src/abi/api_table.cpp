@@ -241,6 +241,16 @@ constexpr gpo_api kApi = {
     gpo_event_export,
     gpo_event_import,
     gpo_pipeline_get_share,
+    gpo_admission_create,
+    gpo_admission_destroy,
+    gpo_admission_enter,
+    gpo_admission_enter_then,
+    gpo_admission_cancel,
+    gpo_admission_leave,
+    gpo_admission_leave_after,
+    gpo_admission_set_budget,
+    gpo_admission_set_flow,
+    gpo_admission_get_info,
 };
 
 }  // namespace

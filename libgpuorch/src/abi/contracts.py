@@ -24,7 +24,8 @@ MAY_BE_NULL = {
     ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"), ("gpo_buckets_launch", "settings"),
     ("gpo_buckets_launch", "shape"), ("gpo_queue_set_costs", "costs"), ("gpo_queue_take", "answers"),
     ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"), ("gpo_peers_create", "options"),
-    ("gpo_peers_split", "options"), ("gpo_symmetric_allocate", "options"),
+    ("gpo_peers_split", "options"), ("gpo_symmetric_allocate", "options"), ("gpo_admission_create", "options"),
+    ("gpo_admission_enter", "request"), ("gpo_admission_enter_then", "request"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
      ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
       "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
@@ -75,6 +76,8 @@ STAYS = {
     ("gpo_event_then", "callback"): "it has been called", ("gpo_event_then", "user"): "the callback has returned",
     ("gpo_timeline_then", "callback"): "it has been called", ("gpo_timeline_then", "user"): "the callback has returned",
     ("gpo_pipeline_then", "callback"): "it has been called", ("gpo_pipeline_then", "user"): "the callback has returned",
+    ("gpo_admission_enter_then", "callback"): "it has been called",
+    ("gpo_admission_enter_then", "user"): "the callback has returned",
     ("gpo_stream_host_call", "function"): "it has been called",
     ("gpo_stream_host_call", "user"): "the function has returned",
     ("gpo_runtime_options", "log"): "the runtime is shut down", ("gpo_runtime_options", "log_user"): "the runtime is shut down",
@@ -97,6 +100,7 @@ STAYS = {
 CALLED = {
     ("gpo_stream_then", "callback"): "once", ("gpo_event_then", "callback"): "once",
     ("gpo_timeline_then", "callback"): "once", ("gpo_pipeline_then", "callback"): "once",
+    ("gpo_admission_enter_then", "callback"): "once",
     ("gpo_stream_host_call", "function"): "once",
     ("gpo_template_add_host_call", "function"): ["gpo_runtime_shutdown"],
     ("gpo_runtime_options", "log"): ["gpo_runtime_shutdown"],

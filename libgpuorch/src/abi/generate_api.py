@@ -150,6 +150,7 @@ def main():
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "admission.h"
 #include "advice.h"
 #include "buckets.h"
 #include "executor.h"

@@ -26,6 +26,7 @@ const char* type_name(Type type) noexcept {
         case Type::scheduler: return "scheduler";
         case Type::peers: return "peers";
         case Type::symmetric: return "symmetric memory";
+        case Type::admission: return "admission";
         case Type::none: break;
     }
     return "object";

@@ -19,6 +19,51 @@ inline constexpr int kStructFields = 0;
 #define GPO_FIELD(type, field) {#field, offsetof(type, field), offsetof(type, field) + sizeof(type::field)}
 
 template <>
+inline constexpr StructField kStructFields<gpo_admission_options>[] = {
+    GPO_FIELD(gpo_admission_options, struct_size),
+    GPO_FIELD(gpo_admission_options, flags),
+    GPO_FIELD(gpo_admission_options, count),
+    GPO_FIELD(gpo_admission_options, bytes),
+    GPO_FIELD(gpo_admission_options, capacity),
+    GPO_FIELD(gpo_admission_options, priorities),
+    GPO_FIELD(gpo_admission_options, pool),
+    GPO_FIELD(gpo_admission_options, high_bytes),
+    GPO_FIELD(gpo_admission_options, low_bytes),
+    GPO_FIELD(gpo_admission_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_admission_request>[] = {
+    GPO_FIELD(gpo_admission_request, struct_size),
+    GPO_FIELD(gpo_admission_request, priority),
+    GPO_FIELD(gpo_admission_request, count),
+    GPO_FIELD(gpo_admission_request, bytes),
+    GPO_FIELD(gpo_admission_request, flow),
+    GPO_FIELD(gpo_admission_request, deadline_ns),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_admission_info>[] = {
+    GPO_FIELD(gpo_admission_info, struct_size),
+    GPO_FIELD(gpo_admission_info, paused),
+    GPO_FIELD(gpo_admission_info, count),
+    GPO_FIELD(gpo_admission_info, bytes),
+    GPO_FIELD(gpo_admission_info, held),
+    GPO_FIELD(gpo_admission_info, held_count),
+    GPO_FIELD(gpo_admission_info, held_bytes),
+    GPO_FIELD(gpo_admission_info, waiting),
+    GPO_FIELD(gpo_admission_info, waiting_bytes),
+    GPO_FIELD(gpo_admission_info, waiting_flows),
+    GPO_FIELD(gpo_admission_info, admitted),
+    GPO_FIELD(gpo_admission_info, refused),
+    GPO_FIELD(gpo_admission_info, too_large),
+    GPO_FIELD(gpo_admission_info, expired),
+    GPO_FIELD(gpo_admission_info, cancelled),
+    GPO_FIELD(gpo_admission_info, wait_ns),
+    GPO_FIELD(gpo_admission_info, longest_wait_ns),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_costs>[] = {
     GPO_FIELD(gpo_costs, struct_size),
     GPO_FIELD(gpo_costs, measured),

@@ -8,6 +8,18 @@
 
 namespace gpo {
 
+/// Calls a user's callback with the outcome of what it was requested for.
+inline void call_completion(Runtime& runtime, gpo_completion_fn callback, void* user, uint32_t origin,
+                            const Outcome& outcome) {
+    const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user), origin);
+    const trace::CallbackSpan span(runtime, "completion callback");
+    if (!outcome.error) return callback(user, &completion, nullptr);
+    gpo_error error{};
+    error.struct_size = sizeof error;
+    outcome.error->write_to(error);
+    callback(user, &completion, &error);
+}
+
 class Continuation final : public Task {
 public:
     Continuation(Executor& executor, gpo_completion_fn callback, void* user, uint32_t origin)
@@ -15,13 +27,7 @@ public:
 
 private:
     void call(const Outcome& outcome, bool) override {
-        const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user_), origin_);
-        const trace::CallbackSpan span(executor().runtime(), "completion callback");
-        if (!outcome.error) return callback_(user_, &completion, nullptr);
-        gpo_error error{};
-        error.struct_size = sizeof error;
-        outcome.error->write_to(error);
-        callback_(user_, &completion, &error);
+        call_completion(executor().runtime(), callback_, user_, origin_, outcome);
     }
 
     const gpo_completion_fn callback_;

@@ -271,6 +271,28 @@ void mark(World& world, Act& act) {
     };
 }
 
+void leave(World& world, Act& act) {
+    auto queue = act.keep(world.gpu.queue());
+    auto admission = act.keep(Admission());
+    auto options = sized<gpo_admission_options>();
+    options.count = 1;
+    REQUIRE_OK(gpo_admission_create(world.gpu.runtime, &options, admission->out()));
+    uint64_t inside = 0, behind = 0;
+    REQUIRE_OK(gpo_admission_enter(*admission, nullptr, *queue, 1, &inside));
+    REQUIRE_OK(gpo_admission_enter(*admission, nullptr, *queue, 2, &behind));
+    CHECK(take(*queue, 1)[0].user_data == 1);
+    act.on_stream = [&, admission, inside](gpo_stream_t on) {
+        const gpo_status status = world.write(on, act.word, kDone);
+        return status ? status : gpo_admission_leave_after(*admission, inside, on);
+    };
+    act.at_end = [&, queue] {
+        const gpo_completion entry = take(*queue, 1)[0];
+        CHECK(entry.status == GPO_SUCCESS);
+        CHECK(entry.user_data == 2);
+        CHECK(act.done());
+    };
+}
+
 void then(World& world, Act& act) {
     auto calls = std::make_shared<std::atomic<int>>(0);
     act.on_stream = [&, calls](gpo_stream_t on) {
@@ -734,6 +756,7 @@ const std::vector<Operation>& operations() {
         {"timeline signal", 0, timeline_signal},
         {"notify", 0, mark},
         {"then", 0, then},
+        {"place back", 0, leave},
         {"host call", kNeedsHost, host_call},
         {"host node", kNode | kOnlyNode, host_node},
         {"pool allocation", kAnswers, pool_allocate},

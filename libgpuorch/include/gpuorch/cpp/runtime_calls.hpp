@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "admission.hpp"
 #include "completion_queue.hpp"
 #include "device.hpp"
 #include "executor.hpp"
@@ -84,6 +85,12 @@ struct runtime_calls : ref<gpo_runtime_t> {
 
     /// Writes a few lines of text about the running trace, as far as it has come, or about the last one.
     std::string trace_summary() const { return detail::text(gpo_trace_get_summary, get()); }
+
+    /// Creates an admission.
+    template <class Options = admission_options>
+    [[nodiscard]] admission create_admission(const Options& options = {}) const {
+        return detail::made<admission>(gpo_admission_create, get(), detail::with_size<gpo_admission_options>(options));
+    }
 };
 
 }  // namespace gpuorch

@@ -1,0 +1,540 @@
+#include "serving/admission.h"
+
+#include <algorithm>
+
+namespace gpo {
+
+namespace {
+
+constexpr unsigned kIndexBits = 24;         // of a ticket; above them the number of its request's use
+constexpr size_t kChunk = 256;              // requests
+constexpr uint64_t kWholeBudget = 1 << 20;  // a cost
+constexpr size_t kMostWeights = 65536;
+
+constexpr size_t index_of(uint64_t ticket) { return ticket & ((1u << kIndexBits) - 1); }
+
+/// The part of a budget, rounded up; 0 of a budget without a limit.
+uint64_t share(uint64_t part, uint64_t budget) noexcept {
+    if (part == 0 || budget == UINT64_MAX) return 0;
+    if (part >= budget) return kWholeBudget;
+    const auto exact = static_cast<double>(part) / static_cast<double>(budget) * kWholeBudget;
+    return static_cast<uint64_t>(exact) + 1;
+}
+
+}  // namespace
+
+// A limited number of waits end under one hold of the lock: `full` says when to release the lock and begin again.
+class Admission::Answers {
+public:
+    bool full() const noexcept { return count_ == kMost || entries_ >= kMostEntries; }
+    void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
+        queue.put(entry, error);
+        ++entries_;
+        for (size_t i = 0; i < count_; ++i)
+            if (given_[i].queue == &queue) return void(++given_[i].entries);
+        given_[count_].queue = &queue;
+        given_[count_++].entries = 1;
+    }
+    void call(Ref<CompletionHandler> handler, Outcome outcome) noexcept {
+        given_[count_].handler = std::move(handler);
+        given_[count_++].outcome = std::move(outcome);
+    }
+    /// Without the lock.
+    void give() noexcept {
+        for (size_t i = 0; i < count_; ++i) {
+            Given& one = given_[i];
+            if (one.queue) {
+                std::exchange(one.queue, nullptr)->notify(one.entries);
+            } else {
+                one.handler->on_completed(one.outcome);
+                one = {};
+            }
+        }
+        count_ = entries_ = 0;
+    }
+
+private:
+    static constexpr size_t kMost = 16, kMostEntries = 64;
+    struct Given {
+        CompletionQueue* queue = nullptr;
+        uint64_t entries = 0;
+        Ref<CompletionHandler> handler;
+        Outcome outcome;
+    };
+    Given given_[kMost];
+    size_t count_ = 0, entries_ = 0;
+};
+
+// Gives a place back when a stream has got past a point.
+class Leaving final : public CompletionHandler {
+public:
+    Leaving(Admission& admission, uint64_t ticket) noexcept : admission_(&admission), ticket_(ticket) {}
+    void on_completed(const Outcome&) noexcept override { admission_->finish_leaving(ticket_); }
+
+private:
+    const Ref<Admission> admission_;
+    const uint64_t ticket_;
+};
+
+Admission::Admission(Runtime& runtime, const gpo_admission_options& options, Ref<Pool> pool)
+    : Object(runtime, Type::admission, options.label), PoolWatch(options.high_bytes, options.low_bytes),
+      capacity_(options.capacity), pool_(std::move(pool)),
+      expired_error_(make_error(GPO_TIMEOUT, "the request's deadline passed before there was room")),
+      cancelled_error_(make_error(GPO_CANCELLED, "the request was cancelled")),
+      too_large_error_(make_error(GPO_LIMIT_EXCEEDED, "the request asks for more than the lowered budget")),
+      destroyed_error_(make_error(GPO_CANCELLED, "the admission was destroyed")),
+      shut_down_error_(make_error(GPO_CANCELLED, "the runtime is shutting down")), budget_{options.count,
+                                                                                           options.bytes},
+      levels_(options.priorities) {
+    runtime.errands().start();
+    if (pool_) pool_->watch(*this);
+}
+
+Admission::~Admission() = default;
+
+void Admission::close() noexcept {
+    if (pool_) pool_->unwatch(*this);
+}
+
+void Admission::refuse_closed() const {
+    if (closed_ || runtime().shutting_down()) {
+        if (closed_ == destroyed_error_) throw Failure(destroyed_error_);
+        fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    }
+}
+
+uint64_t Admission::cost_of(const Request& request) const noexcept {
+    return std::max({share(request.count, budget_.count), share(request.bytes, budget_.bytes), uint64_t{1}});
+}
+
+Admission::Request& Admission::take_request() {
+    if (!unused_) {
+        const size_t first = requests_.size() * kChunk;
+        if (first >> kIndexBits) fail(GPO_LIMIT_EXCEEDED, "2^24 requests wait or hold places of ", describe());
+        requests_.push_back(std::make_unique<Request[]>(kChunk));
+        Request* chunk = requests_.back().get();
+        for (size_t i = kChunk; i-- > 0;) {
+            chunk[i].ticket = first + i;
+            chunk[i].behind = std::exchange(unused_, &chunk[i]);
+        }
+    }
+    Request& request = *unused_;
+    unused_ = std::exchange(request.behind, nullptr);
+    request.ticket += uint64_t{1} << kIndexBits;
+    return request;
+}
+
+Admission::Request* Admission::find(uint64_t ticket) noexcept {
+    const size_t index = index_of(ticket);
+    if (index / kChunk >= requests_.size()) return nullptr;
+    Request& request = requests_[index / kChunk][index % kChunk];
+    return request.ticket == ticket && request.state != State::unused ? &request : nullptr;
+}
+
+Admission::Request& Admission::find_or_fail(uint64_t ticket) {
+    Request* request = find(ticket);
+    if (!request) fail(GPO_NOT_FOUND, describe(), ": no request with the ticket ", ticket, " waits or holds a place");
+    return *request;
+}
+
+void Admission::forget(Request& request) noexcept {
+    request.state = State::unused;
+    request.target = {};
+    request.behind = std::exchange(unused_, &request);
+}
+
+// Throws std::bad_alloc, and then nothing was changed.
+void Admission::join_line(Request& request, const gpo_admission_request& asked) {
+    Level& level = levels_[asked.priority];
+    const auto [place, fresh] = level.flows.try_emplace(asked.flow);
+    Flow& flow = place->second;
+    if (asked.deadline_ns) {
+        try {
+            request.deadline = deadlines_.emplace(asked.deadline_ns, &request);
+        } catch (...) {
+            if (fresh) level.flows.erase(place);
+            throw;
+        }
+        request.has_deadline = true;
+    }
+    request.state = State::waiting;
+    request.flow = &flow;
+    request.before = flow.last;
+    (flow.last ? flow.last->behind : flow.first) = &request;
+    flow.last = &request;
+    level.quantum = std::max(level.quantum, request.cost);
+    ++counts_.waiting;
+    counts_.waiting_bytes += request.bytes;
+    if (!fresh) return;
+    flow.number = asked.flow;
+    const auto weight = weights_.find(asked.flow);
+    flow.weight = weight == weights_.end() ? 1 : weight->second;
+    ++counts_.waiting_flows;
+    if (!level.at_turn) {
+        flow.before = flow.behind = level.at_turn = &flow;
+    } else {  // at the ring's end
+        flow.behind = level.at_turn;
+        flow.before = level.at_turn->before;
+        flow.before->behind = flow.behind->before = &flow;
+    }
+}
+
+void Admission::leave_line(Request& request) noexcept {
+    Level& level = levels_[request.priority];
+    Flow& flow = *std::exchange(request.flow, nullptr);
+    (request.before ? request.before->behind : flow.first) = request.behind;
+    (request.behind ? request.behind->before : flow.last) = request.before;
+    request.before = request.behind = nullptr;
+    if (std::exchange(request.has_deadline, false)) deadlines_.erase(request.deadline);
+    --counts_.waiting;
+    counts_.waiting_bytes -= request.bytes;
+    if (flow.first) return;
+    --counts_.waiting_flows;
+    if (flow.behind == &flow) {
+        level.at_turn = nullptr;
+        level.quantum = 0;
+    } else {
+        flow.before->behind = flow.behind;
+        flow.behind->before = flow.before;
+        if (level.at_turn == &flow) level.at_turn = flow.behind;
+    }
+    level.flows.erase(flow.number);
+}
+
+bool Admission::first_in_line(uint32_t priority) const noexcept {
+    for (uint32_t i = 0; i <= priority; ++i)
+        if (levels_[i].at_turn) return false;
+    return true;
+}
+
+// The next request to admit, whose cost the deficit of its flow covers. NULL: no request waits.
+Admission::Request* Admission::next_in_line() noexcept {
+    for (Level& level : levels_) {
+        while (Flow* flow = level.at_turn) {
+            if (!std::exchange(flow->paid, true)) flow->deficit += flow->weight * level.quantum;
+            if (flow->first->cost <= flow->deficit) return flow->first;
+            flow->paid = false;
+            level.at_turn = flow->behind;
+        }
+    }
+    return nullptr;
+}
+
+void Admission::hold(Request& request, uint64_t now) noexcept {
+    request.state = State::held;
+    held_.count += request.count;
+    held_.bytes += request.bytes;
+    ++counts_.held;
+    ++counts_.admitted;
+    const uint64_t waited = now - request.submitted_ns;
+    counts_.wait_ns += waited;
+    counts_.longest_wait_ns = std::max(counts_.longest_wait_ns, waited);
+}
+
+void Admission::give_back(Request& request) noexcept {
+    held_.count -= request.count;
+    held_.bytes -= request.bytes;
+    --counts_.held;
+    forget(request);
+}
+
+void Admission::answer(Request& request, const ErrorPtr& error, uint64_t now, Answers& answers) noexcept {
+    Outcome outcome;
+    outcome.error = error;
+    outcome.operation = request.ticket;
+    outcome.submitted_ns = request.submitted_ns;
+    outcome.completed_ns = now;
+    runtime().counters.count_completion(now - request.submitted_ns, outcome.status());
+    Target& target = request.target;
+    if (target.queue)
+        answers.put(*target.queue, entry_of(outcome, target.user_data, GPO_ORIGIN_ADMISSION), error);
+    else
+        answers.call(std::move(target.handler), std::move(outcome));
+    target = {};
+}
+
+// Ends a wait without a place.
+void Admission::end(Request& request, const ErrorPtr& error, uint64_t now, Answers& answers) noexcept {
+    leave_line(request);
+    ++(error->status == GPO_TIMEOUT          ? counts_.expired
+       : error->status == GPO_LIMIT_EXCEEDED ? counts_.too_large
+                                             : counts_.cancelled);
+    answer(request, error, now, answers);
+    forget(request);
+}
+
+void Admission::expire(uint64_t now, Answers& answers) noexcept {
+    while (!answers.full() && !deadlines_.empty() && deadlines_.begin()->first <= now)
+        end(*deadlines_.begin()->second, expired_error_, now, answers);
+}
+
+void Admission::admit(uint64_t now, Answers& answers) noexcept {
+    while (!answers.full()) {
+        Request* request = next_in_line();
+        if (!request) return;
+        if (paused_.load(std::memory_order_relaxed) || !fits(request->count, request->bytes)) return;
+        request->flow->deficit -= request->cost;
+        leave_line(*request);
+        hold(*request, now);
+        answer(*request, nullptr, now, answers);
+    }
+}
+
+uint64_t Admission::earliest_deadline() const noexcept { return deadlines_.empty() ? 0 : deadlines_.begin()->first; }
+
+void Admission::serve() noexcept {
+    for (bool more = true; more;) {
+        Answers answers;
+        {
+            std::lock_guard lock(lock_);
+            if (counts_.waiting == 0) return;
+            const uint64_t now = host::now();
+            expire(now, answers);
+            admit(now, answers);
+            more = answers.full();
+        }
+        answers.give();
+    }
+}
+
+gpo_status Admission::enter(const gpo_admission_request& request, Target target, uint64_t* ticket) {
+    const uint64_t now = host::now();
+    Answers answers;
+    uint64_t sweep = 0;
+    {
+        std::lock_guard lock(lock_);
+        refuse_closed();
+        if (target.dropped && *target.dropped) return GPO_CANCELLED;
+        if (request.priority >= levels_.size())
+            fail(GPO_INVALID_ARGUMENT, "request.priority is ", request.priority, ", and ", describe(), " has ",
+                 levels_.size(), " priorities");
+        if (request.deadline_ns && request.deadline_ns <= now) {
+            ++counts_.expired;
+            return GPO_TIMEOUT;
+        }
+        if (too_large(request.count, request.bytes)) {
+            ++counts_.too_large;
+            const bool places = request.count > budget_.count;
+            fail(GPO_LIMIT_EXCEEDED, "the request asks for ", places ? request.count : request.bytes,
+                 places ? " places of " : " bytes of ", places ? budget_.count : budget_.bytes,
+                 ", the whole budget of ", describe());
+        }
+        const bool passes = !paused_.load(std::memory_order_relaxed) && fits(request.count, request.bytes) &&
+                            first_in_line(request.priority);
+        if (!passes && counts_.waiting >= capacity_) {
+            ++counts_.refused;
+            return GPO_WOULD_BLOCK;
+        }
+        Request& taken = take_request();
+        taken.priority = request.priority;
+        taken.count = request.count;
+        taken.bytes = request.bytes;
+        taken.cost = cost_of(taken);
+        taken.submitted_ns = now;
+        if (passes) {
+            hold(taken, now);
+        } else {
+            try {
+                join_line(taken, request);
+            } catch (...) {
+                forget(taken);
+                throw;
+            }
+            if (request.deadline_ns && earliest_deadline() == request.deadline_ns) sweep = request.deadline_ns;
+        }
+        taken.target = std::move(target);
+        runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
+        *ticket = taken.ticket;
+        if (passes) answer(taken, nullptr, now, answers);
+    }
+    answers.give();
+    if (sweep) sweep_at(sweep);
+    return GPO_SUCCESS;
+}
+
+void Admission::drop(const uint64_t& ticket, bool& dropped) noexcept {
+    {
+        std::lock_guard lock(lock_);
+        dropped = true;
+        Request* request = find(ticket);
+        if (!request || request->state == State::leaving) return;
+        if (request->state == State::waiting) {
+            leave_line(*request);
+            ++counts_.cancelled;
+            forget(*request);
+        } else {
+            give_back(*request);
+        }
+    }
+    serve();
+}
+
+void Admission::cancel(uint64_t ticket) {
+    Answers answers;
+    {
+        std::lock_guard lock(lock_);
+        Request& request = find_or_fail(ticket);
+        if (request.state != State::waiting)
+            fail(GPO_INVALID_STATE, "the request ", ticket, " of ", describe(), " was admitted: give its place back");
+        end(request, cancelled_error_, host::now(), answers);
+    }
+    answers.give();
+    serve();  // requests may have waited behind the cancelled request
+}
+
+void Admission::leave(uint64_t ticket) {
+    bool waiting;
+    {
+        std::lock_guard lock(lock_);
+        Request& request = find_or_fail(ticket);
+        if (request.state == State::waiting)
+            fail(GPO_INVALID_STATE, "the request ", ticket, " of ", describe(), " still waits");
+        if (request.state == State::leaving)
+            fail(GPO_INVALID_STATE, "the place of the request ", ticket, " of ", describe(),
+                 " is being given back behind a stream");
+        give_back(request);
+        waiting = counts_.waiting != 0;
+    }
+    if (waiting) serve();
+}
+
+gpo_status Admission::leave_after(uint64_t ticket, Stream& stream) {
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
+    const auto leaving = make<Leaving>(*this, ticket);
+    const auto change = [&](State from, State to) {
+        std::lock_guard lock(lock_);
+        Request& request = find_or_fail(ticket);
+        if (request.state != from)
+            fail(GPO_INVALID_STATE, "the request ", ticket, " of ", describe(),
+                 request.state == State::waiting ? " still waits" : " gives its place back behind a stream already");
+        request.state = to;
+    };
+    change(State::held, State::leaving);
+    try {
+        const gpo_status status = stream.then(leaving);
+        if (status != GPO_SUCCESS) change(State::leaving, State::held);
+        return status;
+    } catch (...) {
+        change(State::leaving, State::held);
+        throw;
+    }
+}
+
+void Admission::finish_leaving(uint64_t ticket) noexcept {
+    {
+        std::lock_guard lock(lock_);
+        Request* request = find(ticket);
+        if (!request) return;
+        give_back(*request);
+    }
+    serve();
+}
+
+void Admission::set_budget(uint64_t count, uint64_t bytes) noexcept {
+    {
+        std::lock_guard lock(lock_);
+        budget_ = {count, bytes};
+        for (Level& level : levels_) {
+            level.quantum = 0;
+            for (auto& [number, flow] : level.flows)
+                for (Request* request = flow.first; request; request = request->behind) {
+                    request->cost = cost_of(*request);
+                    level.quantum = std::max(level.quantum, request->cost);
+                }
+        }
+    }
+    for (size_t chunk = 0, i = 0; end_too_large(chunk, i);) {
+    }
+    serve();
+}
+
+// Looks at requests from one place on. False when all were looked at.
+bool Admission::end_too_large(size_t& chunk, size_t& i) noexcept {
+    Answers answers;
+    bool more = false;
+    {
+        std::lock_guard lock(lock_);
+        const uint64_t now = host::now();
+        for (; chunk < requests_.size() && !more; more = answers.full()) {
+            Request& request = requests_[chunk][i];
+            if (request.state == State::waiting && too_large(request.count, request.bytes))
+                end(request, too_large_error_, now, answers);
+            if (++i == kChunk) {
+                i = 0;
+                ++chunk;
+            }
+        }
+    }
+    answers.give();
+    return more;
+}
+
+void Admission::set_flow(uint64_t flow, uint32_t weight) {
+    std::lock_guard lock(lock_);
+    if (weight == 1) {
+        weights_.erase(flow);
+    } else if (const auto known = weights_.find(flow); known != weights_.end()) {
+        known->second = weight;
+    } else {
+        if (weights_.size() >= kMostWeights)
+            fail(GPO_LIMIT_EXCEEDED, kMostWeights, " flows of ", describe(), " have other weights than 1");
+        weights_.emplace(flow, weight);
+    }
+    for (Level& level : levels_)
+        if (const auto found = level.flows.find(flow); found != level.flows.end()) found->second.weight = weight;
+}
+
+gpo_admission_info Admission::info() noexcept {
+    std::lock_guard lock(lock_);
+    gpo_admission_info out = counts_;
+    out.struct_size = sizeof out;
+    out.paused = paused_.load(std::memory_order_relaxed);
+    out.count = budget_.count;
+    out.bytes = budget_.bytes;
+    out.held_count = held_.count;
+    out.held_bytes = held_.bytes;
+    return out;
+}
+
+void Admission::end_line(const ErrorPtr& error) noexcept {
+    for (bool more = true; more;) {
+        Answers answers;
+        {
+            std::lock_guard lock(lock_);
+            if (!closed_) closed_ = error;
+            const uint64_t now = host::now();
+            while (!answers.full()) {
+                const auto level = std::find_if(levels_.begin(), levels_.end(), [](auto& one) { return one.at_turn; });
+                if (level == levels_.end()) break;
+                end(*level->at_turn->first, error, now, answers);
+            }
+            more = answers.full();
+        }
+        answers.give();
+    }
+}
+
+// Called under the pool's lock for watches, perhaps under a stream's lock.
+void Admission::crossed(bool above) noexcept {
+    paused_.store(above, std::memory_order_relaxed);
+    if (!above) sweep_at(0);
+}
+
+void Admission::sweep_at(uint64_t due) noexcept {
+    retain();  // for the posted errand
+    if (!runtime().errands().advance(sweep_, due)) release();
+}
+
+void Admission::Sweep::run() noexcept {
+    of_.serve();
+    uint64_t next;
+    {
+        std::lock_guard lock(of_.lock_);
+        next = of_.earliest_deadline();
+    }
+    if (next) of_.sweep_at(next);
+    of_.release();
+}
+
+}  // namespace gpo
