@@ -189,7 +189,7 @@ void Pool::take_room(uint64_t bytes) {
             fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: ", used, " of at most ", most,
                  " are in use");
     } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_seq_cst));
-    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
+    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] notify_watches();
 }
 
 uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
@@ -208,7 +208,7 @@ uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
         return operation.address();
     } catch (...) {
         in_use_.fetch_sub(bytes, std::memory_order_seq_cst);
-        if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
+        if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] notify_watches();
         throw;
     }
 }
@@ -294,7 +294,7 @@ void Pool::close() noexcept {
 // Either give_room() sees that the pool is closed, or close() sees that the pool is empty.
 void Pool::give_room(uint64_t bytes) noexcept {
     const uint64_t used = in_use_.fetch_sub(bytes, std::memory_order_seq_cst);
-    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] tell_watches();
+    if (watches_.load(std::memory_order_seq_cst)) [[unlikely]] notify_watches();
     if (used == bytes && closed_.load(std::memory_order_seq_cst)) [[unlikely]]
         registry_.keep_no_longer(*this);
 }
@@ -305,7 +305,7 @@ void Pool::watch(PoolWatch& watch) noexcept {
         watch.next_ = watches_.load(std::memory_order_relaxed);
         watches_.store(&watch, std::memory_order_seq_cst);
     }
-    tell_watches();
+    notify_watches();
 }
 
 void Pool::unwatch(PoolWatch& watch) noexcept {
@@ -321,7 +321,7 @@ void Pool::unwatch(PoolWatch& watch) noexcept {
 
 // Threads that change the memory in use at the same time may come here in another order. The last of them sees the
 // final number.
-void Pool::tell_watches() noexcept {
+void Pool::notify_watches() noexcept {
     std::lock_guard lock(watch_lock_);
     const uint64_t used = in_use_.load(std::memory_order_seq_cst);
     for (PoolWatch* watch = watches_.load(std::memory_order_relaxed); watch; watch = watch->next_) {

@@ -55,7 +55,7 @@ private:
     void warm_up(uint64_t bytes);
     void take_room(uint64_t bytes);
     void give_room(uint64_t bytes) noexcept;
-    void tell_watches() noexcept;
+    void notify_watches() noexcept;
     void check_runtime(Stream& stream);
     /// Throws if a free on this stream would fail now.
     static void check_free(Stream& stream);
