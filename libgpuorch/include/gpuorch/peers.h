@@ -101,6 +101,7 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);
 
+/* Properties and counters of a group. */
 typedef struct gpo_peers_info {
     uint32_t struct_size;
     uint32_t ranks;          /* how many */

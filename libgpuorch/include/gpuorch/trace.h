@@ -95,6 +95,7 @@ GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_option
  * Blocks until the files are written. */
 GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime);
 
+/* The extent of a trace. */
 typedef struct gpo_trace_info {
     uint32_t struct_size;
     uint32_t running;        /* 1: a trace is running */
