@@ -173,4 +173,9 @@ pub(crate) fn nanoseconds(timeout: std::time::Duration) -> i64 {
     i64::try_from(timeout.as_nanos()).unwrap_or(-1)
 }
 
+/// A time in nanoseconds, for an option; the greatest number for more than 292 years.
+pub(crate) fn nanoseconds_from(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 pub(crate) const FOR_EVER: i64 = -1;

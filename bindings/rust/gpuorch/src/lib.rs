@@ -77,12 +77,12 @@ mod error;
 mod event;
 mod executor;
 mod figures;
+mod generated;
 mod handle;
 mod host;
 mod host_call;
 mod kernel;
 mod memory;
-mod metrics;
 mod module;
 mod operation;
 pub mod peers;
@@ -107,7 +107,7 @@ pub use done::{Completion, Done, Enqueued};
 pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::{EXPORT_BYTES, Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
-pub use figures::{
+pub use generated::{
     BucketsStatistics, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo,
     MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunShare, RunSummary, Statistics,
     StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,

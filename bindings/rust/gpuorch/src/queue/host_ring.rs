@@ -7,7 +7,7 @@ use crate::call::call;
 use crate::completion::CompletionQueue;
 use crate::device::Device;
 use crate::error::{ErrorKind, Result};
-use crate::figures::QueueInfo;
+use crate::generated::QueueInfo;
 use crate::handle::{FOR_EVER, nanoseconds};
 use crate::memory::MemoryUser;
 use gpuorch_sys as sys;

@@ -76,7 +76,7 @@ pub use task::{Answer, DeviceType, Task};
 use crate::call::call;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::QueueInfo;
+use crate::generated::QueueInfo;
 use crate::handle::Owned;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;

@@ -6,7 +6,7 @@ use crate::call::call;
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
-use crate::figures::QueueInfo;
+use crate::generated::QueueInfo;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
