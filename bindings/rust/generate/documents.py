@@ -3,7 +3,7 @@ import pathlib
 import re
 import textwrap
 
-from names import LINKS, NOUNS, OBJECTS, kind
+from names import LINKS, NOUNS, OBJECTS, kind, variants
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "gpuorch/src"
 GENERATED = SOURCES / "generated.rs"
@@ -20,6 +20,8 @@ class Documents:
         self.figures = own_figures
         self.kinds = {status["name"]: kind(status["name"]) for status in abi["statuses"]}
         self.paths = {**LINKS, **{struct["name"]: f"sys::{struct['name']}" for struct in abi["structs"]}, **hand_written()}
+        for constant, path, variant in variants(abi):
+            self.paths[constant["name"]] = f"{path}::{variant}"
 
     def link(self, match):
         name = match[1]

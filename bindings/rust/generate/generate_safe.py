@@ -85,6 +85,9 @@ class Method:
         if name == "timeout_ns":
             self.timeout = True
             self.arguments.append("TIMEOUT")
+        elif name in names.ENUM_PARAMETERS:
+            self.inputs.append((name, names.ENUM_PARAMETERS[name]))
+            self.arguments.append(f"{name}.into()")
         elif type_name in INTEGERS and name not in names.ADDRESSES and name != "flags":
             self.inputs.append((name, INTEGERS[type_name]))
             self.arguments.append(name)
@@ -239,6 +242,12 @@ def accessors(struct, name, documents):
     return [*lines[:-1], "}", ""]
 
 
+def enum_of(says):
+    """The enum for a number, by its description."""
+    found = re.search(r"\bGPO_[A-Z]+_", says)
+    return found and found[0] in names.ENUMS and names.ENUMS[found[0]][0].split("::")[-1]
+
+
 class Setters:
     """The setters of a struct of options."""
 
@@ -270,6 +279,8 @@ class Setters:
             if type_name in ("uint64_t", "int64_t") and name.endswith("_ns") and self.member == "options":
                 made = "nanoseconds_from" if type_name == "uint64_t" else "nanoseconds"
                 yield name, name.removesuffix("_ns"), "Duration", [f"{place} = {made}(%s);"], says
+            elif type_name == "uint32_t" and (enum := enum_of(says)):
+                yield name, name, enum, [f"{place} = %s.into();"], says
             elif type_name == "uint32_t" and is_truth(says):
                 yield name, name, "bool", [f"{place} = u32::from(%s);"], says
             elif type_name in INTEGERS:
@@ -326,14 +337,25 @@ def text(abi):
             lines += [*documents.lines([sentence(status["meaning"])], 4),
                       f"    {documents.kinds[status['name']]} = {status['name']},"]
     lines += ["}", ""]
+    for prefix, (path, says) in names.ENUMS.items():
+        own = [one for one in names.variants(abi) if one[0]["name"].startswith(prefix)]
+        lines += ["constants! {", *documents.lines([says], 4),
+                  f"    {path.split('::')[-1]}: {'i32' if prefix == 'GPO_LOG_' else 'u32'} {{"]
+        for constant, _, variant in own:
+            lines += [*documents.lines([sentence(re.sub("^(?:record|pad): ", "", constant.get("says", variant)))], 8),
+                      f"        {variant} = {constant['name']},"]
+        lines += ["    }", "}", ""]
     for struct in abi["structs"]:
         if struct["name"] in own_figures:
             lines += figure(struct, own_figures[struct["name"]], documents)
     for receiver, objects in OBJECTS.items():
-        made = [line for method in own_methods if method.receiver == receiver for line in method.text_of(documents)]
-        for path, given in objects if made else []:
-            names = re.sub(r": [\w:]+", "", given)
-            lines += [f"impl{given} crate::{path}{names} {{", *made[:-1], "}", ""]
+        for path, given in objects:
+            made = [line for method in own_methods
+                    if method.receiver == receiver and path in names.KINDS_OF_QUEUES.get(method.function["name"], path)
+                    for line in method.text_of(documents)]
+            if made:
+                parameters = re.sub(r": [\w:]+", "", given)
+                lines += [f"impl{given} crate::{path}{parameters} {{", *made[:-1], "}", ""]
     lines += setters(own_setters, documents)
     return "\n".join([
         "//! Methods, setters of builders, structs that the library fills, and kinds of errors. Made from",

@@ -19,18 +19,20 @@ NAMES = {
     "gpo_stream_query": "is_done", "gpo_trace_get_info": "trace_info", "gpo_trace_get_summary": "trace_summary",
     "gpo_trace_stop": "stop_trace",
 }
+# The kinds of queues that have a method, where not all have it.
+KINDS_OF_QUEUES = {"gpo_queue_reset": ("queue::Range", "queue::Ring")}
 # Functions that look plain, and for which the crate does more: it holds memory, counts uses, or gives other types.
 FUNCTIONS_BY_HAND = {
     "gpo_arena_allocate", "gpo_buckets_prepare", "gpo_event_export", "gpo_memory_allocate", "gpo_queue_get_device_handle",
-    "gpo_symmetric_get_device_handle", "gpo_cq_get_fd", "gpo_device_get_limit", "gpo_device_get_native",
-    "gpo_device_get_priority_range", "gpo_device_set_limit", "gpo_event_get_elapsed", "gpo_graph_get_device_handle",
+    "gpo_symmetric_get_device_handle", "gpo_cq_get_fd", "gpo_device_get_native",
+    "gpo_device_get_priority_range", "gpo_event_get_elapsed", "gpo_graph_get_device_handle",
     "gpo_graph_get_device_status", "gpo_graph_get_loop", "gpo_memory_describe", "gpo_module_get_kernel",
     "gpo_pipeline_get_share", "gpo_pipeline_wait", "gpo_pool_allocate", "gpo_queue_abort", "gpo_queue_close",
-    "gpo_queue_get_info", "gpo_queue_reset", "gpo_queue_wait", "gpo_runtime_set_log_executor", "gpo_runtime_shutdown",
+    "gpo_queue_wait", "gpo_runtime_set_log_executor", "gpo_runtime_shutdown",
     "gpo_stream_pool_acquire", "gpo_stream_pool_release", "gpo_template_add_parameter", "gpo_template_allocate",
     "gpo_template_allocate_host", "gpo_template_begin", "gpo_template_bind_condition", "gpo_template_cancel",
     "gpo_template_end", "gpo_template_find_node", "gpo_template_get_last_node", "gpo_template_get_parameter",
-    "gpo_template_get_picture", "gpo_template_set_last_node",
+    "gpo_template_set_last_node",
 }
 # The names of structs that the library fills, where they aren't C's.
 FIGURES = {
@@ -43,6 +45,16 @@ FIGURES_BY_HAND = {"gpo_answer", "gpo_completion", "gpo_error", "gpo_workload"}
 OPAQUE = {"gpo_device_properties": {
     "software": "is_software", "compute_capability_major": None, "compute_capability_minor": None}}
 KINDS = {"GPO_DRIVER_ERROR": "Driver", "GPO_IO_ERROR": "Io"}
+# Constants that are an enum: what they begin with, the enum's path, and what it is.
+ENUMS = {
+    "GPO_BUCKET_": ("template::BucketPhase", "Why a closure of buckets is called."),
+    "GPO_ENGINE_": ("peers::Engine", "The mechanism that exchanges the data of a group."),
+    "GPO_LIMIT_": ("DeviceLimit", "A limit of a device's context."),
+    "GPO_LOG_": ("LogLevel", "The level of a log line."),
+    "GPO_PICTURE_": ("template::PictureFormat", "How a template is drawn."),
+    "GPO_REDUCE_": ("peers::Reduction", "How the elements of the ranks are combined."),
+}
+ENUM_PARAMETERS = {"limit": "DeviceLimit", "format": "PictureFormat"}
 # The builder of a struct of options.
 BUILDERS = {
     "gpo_arena_options": "crate::ArenaBuilder<'_>", "gpo_buckets_options": "crate::template::BucketsBuilder<'_>",
@@ -54,13 +66,13 @@ BUILDERS = {
     "gpo_queue_options": "<Q> crate::queue::QueueBuilder<'_, Q>", "gpo_runtime_options": "crate::RuntimeBuilder",
     "gpo_scheduler_options": "<F> crate::scheduler::SchedulerBuilder<'_, F>",
     "gpo_stream_options": "crate::StreamBuilder<'_>",
-    "gpo_stream_pool_options": "crate::StreamPoolBuilder<'_>",
+    "gpo_stage": "crate::pipeline::Stage", "gpo_stream_pool_options": "crate::StreamPoolBuilder<'_>",
     "gpo_symmetric_options": "<T: bytemuck::Pod> crate::peers::SymmetricBuilder<'_, T>",
     "gpo_template_options": "crate::template::TemplateBuilder<'_>", "gpo_trace_options": "crate::Trace<'_>",
     "gpo_workload": "crate::advice::Workload<'_>",
 }
 # Structs of builders that copy: no text of their own, and times as numbers.
-RAW = {"gpo_launch", "gpo_workload"}
+RAW = {"gpo_launch", "gpo_stage", "gpo_workload"}
 # Fields and flags that only builders of some kind have.
 FUNCTIONS = "<F: crate::scheduler::sealed::Functions> crate::scheduler::SchedulerBuilder<'_, F>"
 RANGE, RING, HOST_RING = (f"{given} crate::queue::QueueBuilder<'_, {kind}>".strip() for given, kind in (
@@ -90,18 +102,18 @@ SETTERS_BY_HAND = {
     "gpo_event_options": {"GPO_EVENT_EXTERNAL"}, "gpo_graph_options": {"GPO_GRAPH_DEVICE_LAUNCH"},
     "gpo_device_options": {"ordinal"}, "gpo_arena_options": {"numa_node", "GPO_ARENA_NUMA"},
     "gpo_compile_options": {"source", "source_bytes", "GPO_COMPILE_DYNAMIC_PARALLELISM"},
-    "gpo_join_options": {"by", "engine", "rank", "ranks", "path", "timeout_ns", "GPO_JOIN_CHECK_ORDER"},
+    "gpo_join_options": {"by", "rank", "ranks", "path", "timeout_ns", "GPO_JOIN_CHECK_ORDER"},
     "gpo_launch": {"priority", "GPO_LAUNCH_PRIORITY"},
-    "gpo_peers_options": {"engine"},
     "gpo_pipeline_options": {"output_numerator", "output_denominator", "progress_ns"},
     "gpo_queue_options": {"kind", "count", "task_size", "answer_size"},
     "gpo_runtime_options": {"log_level", "completion_mode"},
-    "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"}, "gpo_symmetric_options": {"engine"},
-    "gpo_stream_options": {"GPO_STREAM_LEARNS", "GPO_STREAM_RESIDENT"}, "gpo_trace_options": {"path", "picture"},
+    "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"}, 
+    "gpo_stream_options": {"GPO_STREAM_LEARNS", "GPO_STREAM_RESIDENT"}, "gpo_stage": {"kind"},
+    "gpo_trace_options": {"path", "picture"},
 }
 NOUNS = {"cq": "queue", "graph_template": "template"}
 USED = {
-    "call": ["bytes", "call", "rows", "status", "text"], "done": ["Enqueued"], "error": ["Result", "failure", "kinds"],
+    "builder": ["constants"], "call": ["bytes", "call", "rows", "status", "text"], "done": ["Enqueued"], "error": ["Result", "failure", "kinds"],
     "figures": ["figures"],
     "handle": ["FOR_EVER", "c_string", "nanoseconds", "nanoseconds_from", "optional_c_string", "pointer"],
 }
@@ -116,3 +128,11 @@ def camel(name):
 
 def kind(status):
     return KINDS.get(status) or camel(status.removeprefix("GPO_").lower())
+
+
+def variants(abi):
+    """(constant, the path of its enum, its name there)"""
+    for constant in abi["constants"]:
+        for prefix, (path, _) in ENUMS.items():
+            if constant["name"].startswith(prefix):
+                yield constant, path, camel(constant["name"].removeprefix(prefix).removesuffix("_BYTES").lower())

@@ -59,7 +59,7 @@ extern "C" {
 #define GPO_BUCKET_WARM_UP 1   /* record: the work runs once, before it is recorded */
 #define GPO_BUCKET_RECORDING 2 /* record: the work is recorded */
 #define GPO_BUCKET_EAGER 3     /* record: the work of a request runs */
-#define GPO_BUCKET_PADDING 4   /* pad */
+#define GPO_BUCKET_PADDING 4   /* pad: the elements from `size` to `shape` are to be written */
 
 /* The work that `record` or `pad` puts on the stream. Valid during the call. */
 typedef struct gpo_bucket_work {

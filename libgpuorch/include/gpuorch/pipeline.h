@@ -134,7 +134,7 @@ typedef struct gpo_stage {
     uint32_t grid[3];                     /* blocks; all 0: computed, input bytes / bytes_per_block, rounded up */
     uint64_t bytes_per_block;             /* input bytes for each block; 0: one byte for each thread. Must be 0 with a
                                              given grid */
-    uint64_t dynamic_shared_bytes;
+    uint64_t dynamic_shared_bytes;        /* dynamic shared memory of a block */
     const gpo_stage_argument *arguments;  /* an array of `argument_count` structs, `argument_stride` bytes apart */
     uint64_t argument_stride;             /* sizeof(gpo_stage_argument); see gpo_pipeline_options.stage_stride */
     uint32_t argument_count;              /* at most 4096 */

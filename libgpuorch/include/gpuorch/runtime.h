@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-#define GPO_LOG_ERROR 1
-#define GPO_LOG_WARNING 2
-#define GPO_LOG_INFO 3
-#define GPO_LOG_DEBUG 4
+#define GPO_LOG_ERROR 1   /* something has failed */
+#define GPO_LOG_WARNING 2 /* something does not work as intended */
+#define GPO_LOG_INFO 3    /* a choice of the library, and the reason */
+#define GPO_LOG_DEBUG 4   /* everything else */
 
 /* Receives one line of the log, without a newline. `text` is valid during the call. The library may call the function
  * on any thread, and on several threads at once. The library holds no lock meanwhile, so the function may call any

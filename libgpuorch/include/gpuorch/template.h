@@ -382,7 +382,8 @@ GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gp
 /* --- pictures --- */
 
 #define GPO_PICTURE_DOT 1 /* text for Graphviz */
-#define GPO_PICTURE_SVG 2 /* needs no other file, and follows the viewer's preference for dark or light */
+#define GPO_PICTURE_SVG 2 /* a picture that needs no other file, and follows the viewer's preference for dark or
+                             light */
 /* Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies inside
  * of their conditional nodes. The picture also has the number of launches of the template's graphs, and the duration of
  * the newest launch that a trace (trace.h) has timed, if there is one. Nodes have the numbers of the template or body

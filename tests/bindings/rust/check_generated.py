@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The plain part of the crate gpuorch is what generate_safe.py makes of abi.json. What is new in abi.json is in it without a
-line by hand: a plain function as a method, a field and a flag of options as setters, and a field that the library fills."""
+line by hand: a plain function as a method, a field and a flag of options as setters, a constant as a variant, and a field
+that the library fills."""
 import copy
 import json
 import pathlib
@@ -78,6 +79,11 @@ FLAG_SETTER = """
         self
     }
 """
+LIMIT = {"name": "GPO_LIMIT_SPILL_BYTES", "value": 7, "says": "registers that are spilled"}
+VARIANT = """
+        /// Registers that are spilled.
+        Spill = GPO_LIMIT_SPILL_BYTES,
+"""
 
 
 def check(name, problem):
@@ -100,13 +106,14 @@ def main():
     abi = json.loads(generate_safe.ABI.read_text())
     before, newer = generate_safe.text(abi), copy.deepcopy(abi)
     newer["functions"] += [FUNCTION, WAIT]
-    newer["constants"].append(FLAG)
+    newer["constants"] += [FLAG, LIMIT]
     for struct in newer["structs"]:
         struct["fields"] += FIELDS.get(struct["name"], [])
     made = generate_safe.text(newer)
     check("a new plain function is a method, with its documentation", lacking(made, before, METHOD, WAITS))
     check("a new field of options is a setter, with its documentation", lacking(made, before, *SETTERS))
     check("a new flag of options is a setter, with its documentation", lacking(made, before, FLAG_SETTER))
+    check("a new constant is a variant, with its documentation", lacking(made, before, VARIANT))
     check("a new field that the library fills is documented", lacking(made, before, "    /// - `age`: in seconds.\n"))
     address = copy.deepcopy(FUNCTION)
     address["parameters"][1]["name"] = "address"

@@ -99,4 +99,47 @@ macro_rules! builder {
     };
 }
 
-pub(crate) use builder;
+/// Defines an enum of constants of the library.
+///
+/// ```text
+/// constants! {
+///     /// What they are about.
+///     Name: u32 {
+///         /// What the constant means.
+///         Variant = GPO_CONSTANT, ...
+///     }
+/// }
+/// ```
+macro_rules! constants {
+    ($(#[$doc:meta])* $name:ident: $number:ty { $($(#[$variant_doc:meta])* $variant:ident = $constant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        /// The constant of the C interface.
+        impl From<$name> for $number {
+            fn from(value: $name) -> Self {
+                match value {
+                    $($name::$variant => sys::$constant,)*
+                }
+            }
+        }
+
+        /// Of a constant of the C interface. A newer library may have others.
+        impl TryFrom<$number> for $name {
+            type Error = $number;
+
+            fn try_from(number: $number) -> std::result::Result<Self, $number> {
+                match number {
+                    $(sys::$constant => Ok(Self::$variant),)*
+                    other => Err(other),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {builder, constants};

@@ -53,53 +53,10 @@ impl<'a> DeviceBuilder<'a> {
     }
 }
 
-/// A limit of a device's context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DeviceLimit {
-    /// Stack of each thread of a kernel, in bytes.
-    Stack,
-    /// Buffer of `printf` in kernels, in bytes.
-    Printf,
-    /// Heap of `malloc` in kernels, in bytes.
-    Heap,
-    /// How many launches made by kernels may be pending.
-    PendingLaunches,
-    /// Granularity of fetches into the L2 cache, in bytes.
-    L2Fetch,
-    /// Part of the L2 cache for persisting accesses, in bytes.
-    PersistingL2,
-}
-
-impl DeviceLimit {
-    fn raw(self) -> u32 {
-        match self {
-            Self::Stack => sys::GPO_LIMIT_STACK_BYTES,
-            Self::Printf => sys::GPO_LIMIT_PRINTF_BYTES,
-            Self::Heap => sys::GPO_LIMIT_HEAP_BYTES,
-            Self::PendingLaunches => sys::GPO_LIMIT_PENDING_LAUNCHES,
-            Self::L2Fetch => sys::GPO_LIMIT_L2_FETCH_BYTES,
-            Self::PersistingL2 => sys::GPO_LIMIT_PERSISTING_L2_BYTES,
-        }
-    }
-}
-
 impl Device {
     /// The runtime from which the device was opened.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
-    }
-
-    /// Reads a limit of the device's context.
-    pub fn limit(&self, limit: DeviceLimit) -> Result<u64> {
-        let mut value = 0;
-        call!(device_get_limit(self.as_raw(), limit.raw(), &mut value))?;
-        Ok(value)
-    }
-
-    /// Sets a limit for all users of the context. The driver may round it.
-    pub fn set_limit(&self, limit: DeviceLimit, value: u64) -> Result<()> {
-        call!(device_set_limit(self.as_raw(), limit.raw(), value))
     }
 
     /// The priorities that streams of the device can have, from the greatest, which runs first, to the least.

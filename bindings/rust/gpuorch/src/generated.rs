@@ -1,6 +1,7 @@
 //! Methods, setters of builders, structs that the library fills, and kinds of errors. Made from
 //! libgpuorch/abi.json by bindings/rust/generate/generate_safe.py.
 
+use crate::builder::constants;
 use crate::call::{bytes, call, rows, status, text};
 use crate::done::Enqueued;
 use crate::error::{Result, failure, kinds};
@@ -68,6 +69,93 @@ kinds! {
     Driver = GPO_DRIVER_ERROR,
     /// A defect of the library: please report the message.
     Internal = GPO_INTERNAL,
+}
+
+constants! {
+    /// Why a closure of buckets is called.
+    BucketPhase: u32 {
+        /// The work runs once, before it is recorded.
+        WarmUp = GPO_BUCKET_WARM_UP,
+        /// The work is recorded.
+        Recording = GPO_BUCKET_RECORDING,
+        /// The work of a request runs.
+        Eager = GPO_BUCKET_EAGER,
+        /// The elements from `size` to `shape` are to be written.
+        Padding = GPO_BUCKET_PADDING,
+    }
+}
+
+constants! {
+    /// The mechanism that exchanges the data of a group.
+    Engine: u32 {
+        /// Groups of one process: the library's own kernels and copies, which use memory of other devices directly.
+        /// Reductions combine the ranks in their order: all ranks and all runs get the same bits.
+        Direct = GPO_ENGINE_DIRECT,
+        /// NVIDIA's library, which is loaded when it is first needed.
+        Nccl = GPO_ENGINE_NCCL,
+        /// Groups of several processes: through the host's memory, and MPI or shared memory.
+        Host = GPO_ENGINE_HOST,
+        /// NVIDIA's library for memory that the kernels of several processes use: for symmetric memory alone.
+        Nvshmem = GPO_ENGINE_NVSHMEM,
+    }
+}
+
+constants! {
+    /// A limit of a device's context.
+    DeviceLimit: u32 {
+        /// Stack of each thread of a kernel, bytes.
+        Stack = GPO_LIMIT_STACK_BYTES,
+        /// Buffer of printf in kernels, bytes.
+        Printf = GPO_LIMIT_PRINTF_BYTES,
+        /// Heap of malloc in kernels, bytes.
+        Heap = GPO_LIMIT_HEAP_BYTES,
+        /// Launches by kernels that may be pending: a count.
+        PendingLaunches = GPO_LIMIT_PENDING_LAUNCHES,
+        /// Granularity of fetches into the L2 cache, bytes.
+        L2Fetch = GPO_LIMIT_L2_FETCH_BYTES,
+        /// Part of the L2 cache for persisting accesses, bytes.
+        PersistingL2 = GPO_LIMIT_PERSISTING_L2_BYTES,
+    }
+}
+
+constants! {
+    /// The level of a log line.
+    LogLevel: i32 {
+        /// Something has failed.
+        Error = GPO_LOG_ERROR,
+        /// Something does not work as intended.
+        Warning = GPO_LOG_WARNING,
+        /// A choice of the library, and the reason.
+        Info = GPO_LOG_INFO,
+        /// Everything else.
+        Debug = GPO_LOG_DEBUG,
+    }
+}
+
+constants! {
+    /// How a template is drawn.
+    PictureFormat: u32 {
+        /// Text for Graphviz.
+        Dot = GPO_PICTURE_DOT,
+        /// A picture that needs no other file, and follows the viewer's preference for dark or light.
+        Svg = GPO_PICTURE_SVG,
+    }
+}
+
+constants! {
+    /// How the elements of the ranks are combined.
+    Reduction: u32 {
+        /// The sum.
+        Sum = GPO_REDUCE_SUM,
+        /// The product.
+        Product = GPO_REDUCE_PRODUCT,
+        /// The least element.
+        Minimum = GPO_REDUCE_MINIMUM,
+        /// The greatest element.
+        Maximum = GPO_REDUCE_MAXIMUM,
+        /// The sum, divided by the number of ranks.
+        Average = GPO_REDUCE_AVERAGE,
+    }
 }
 
 figures! {
@@ -1049,6 +1137,27 @@ impl crate::Device {
         call!(device_disable_peer(self.as_raw(), peer.as_raw()))
     }
 
+    /// Returns the value of `limit` (`GPO_LIMIT_*`) that is in force now.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: `limit` is none of these numbers.
+    /// - [`ErrorKind::NotSupported`]: the device doesn't have this limit.
+    pub fn limit(&self, limit: DeviceLimit) -> Result<u64> {
+        let mut value = 0;
+        call!(device_get_limit(self.as_raw(), limit.into(), &mut value))?;
+        Ok(value)
+    }
+
+    /// Sets a limit. The driver may round the value: read it back with [`Device::limit`](crate::Device::limit). Same
+    /// statuses as there. [`ErrorKind::InvalidArgument`], too: on a CUDA device the limits of printf and of the heap
+    /// can't be set, not even to the same value, once a kernel that uses printf, or malloc, has been launched in the
+    /// context (cuCtxSetLimit).
+    ///
+    /// - [`ErrorKind::InvalidState`]: `limit` is [`DeviceLimit::Stack`](crate::DeviceLimit::Stack), and there is
+    ///   resident work, which the driver would wait for; the message names its stream.
+    pub fn set_limit(&self, limit: DeviceLimit, value: u64) -> Result<()> {
+        call!(device_set_limit(self.as_raw(), limit.into(), value))
+    }
+
     /// Returns the metrics of a device. Blocks on the driver for less than a millisecond; the first call blocks until
     /// NVML is loaded. May be called during stream captures.
     pub fn metrics(&self) -> Result<DeviceMetrics> {
@@ -1549,6 +1658,21 @@ impl crate::Template {
         call!(template_prepare(self.as_raw(), count, stream.as_raw()))?;
         Ok(Enqueued { stream })
     }
+
+    /// Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies
+    /// inside of their conditional nodes. The picture also has the number of launches of the template's graphs, and the
+    /// duration of the newest launch that a trace has timed, if there is one. Nodes have the numbers of the template or
+    /// body that they were added to. A string. Values are shown as they were recorded.
+    ///
+    /// - [`ErrorKind::InvalidState`]: the template is being recorded, or a body of it, or another body of the template
+    ///   that it belongs to.
+    /// - [`ErrorKind::InvalidArgument`]: an unknown format.
+    pub fn picture(&self, format: PictureFormat) -> Result<String> {
+        text(
+            |buffer, room, needed| status!(template_get_picture(self.as_raw(), format.into(), buffer, room, needed)),
+            "gpo_template_get_picture",
+        )
+    }
 }
 
 impl crate::Graph {
@@ -1773,6 +1897,58 @@ impl<T: bytemuck::Pod> crate::peers::Symmetric<T> {
     pub fn info(&self) -> Result<SymmetricInfo> {
         let mut info = SymmetricInfo::empty();
         call!(symmetric_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+}
+
+impl crate::queue::Range {
+    /// Makes a ring empty and open, or has a range begin anew although workers of the previous launch left it early; as
+    /// work of the stream. No other work that uses the queue may run at that time. May be recorded.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: the stream is of another device.
+    /// - [`ErrorKind::WouldBlock`]: the stream holds as many operations as it may; a part of the work may have been put
+    ///   on it.
+    pub fn reset<'s>(&self, stream: &'s crate::Stream) -> Result<Enqueued<'s>> {
+        call!(queue_reset(self.as_raw(), stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Describes a queue. The numbers are those of one moment only if no kernel uses the queue. Blocks on the GPU for
+    /// some microseconds, while the numbers are copied; not on work of other streams.
+    pub fn info(&self) -> Result<QueueInfo> {
+        let mut info = QueueInfo::empty();
+        call!(queue_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+}
+
+impl<T: crate::queue::Task> crate::queue::Ring<T> {
+    /// Makes a ring empty and open, or has a range begin anew although workers of the previous launch left it early; as
+    /// work of the stream. No other work that uses the queue may run at that time. May be recorded.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: the stream is of another device.
+    /// - [`ErrorKind::WouldBlock`]: the stream holds as many operations as it may; a part of the work may have been put
+    ///   on it.
+    pub fn reset<'s>(&self, stream: &'s crate::Stream) -> Result<Enqueued<'s>> {
+        call!(queue_reset(self.as_raw(), stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Describes a queue. The numbers are those of one moment only if no kernel uses the queue. Blocks on the GPU for
+    /// some microseconds, while the numbers are copied; not on work of other streams.
+    pub fn info(&self) -> Result<QueueInfo> {
+        let mut info = QueueInfo::empty();
+        call!(queue_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+}
+
+impl<T: crate::queue::Task, A: crate::queue::Answer> crate::queue::HostRing<T, A> {
+    /// Describes a queue. The numbers are those of one moment only if no kernel uses the queue. Blocks on the GPU for
+    /// some microseconds, while the numbers are copied; not on work of other streams.
+    pub fn info(&self) -> Result<QueueInfo> {
+        let mut info = QueueInfo::empty();
+        call!(queue_get_info(self.as_raw(), &mut info.0))?;
         Ok(info)
     }
 }
@@ -2165,6 +2341,12 @@ impl crate::Launch<'_> {
 }
 
 impl crate::peers::PeersBuilder<'_> {
+    /// Sets `engine`: `GPO_ENGINE_*` for all collectives of the group; by default one for each collective.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine.into();
+        self
+    }
+
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.options.label = self.options.text(label.into());
@@ -2173,9 +2355,37 @@ impl crate::peers::PeersBuilder<'_> {
 }
 
 impl crate::peers::JoinBuilder<'_> {
+    /// Sets `engine`: [`Engine::Nccl`](crate::peers::Engine::Nccl) or [`Engine::Host`](crate::peers::Engine::Host), the
+    /// same for all ranks; by default NCCL where all ranks have CUDA devices and NCCL, and the host engine elsewhere.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine.into();
+        self
+    }
+
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.options.label = self.options.text(label.into());
+        self
+    }
+}
+
+impl crate::pipeline::Stage {
+    /// Sets `bytes_per_block`: input bytes for each block; 0: one byte for each thread. Must be 0 with a given grid.
+    pub fn bytes_per_block(mut self, bytes_per_block: u64) -> Self {
+        self.raw.bytes_per_block = bytes_per_block;
+        self
+    }
+
+    /// Sets `dynamic_shared_bytes`: dynamic shared memory of a block.
+    pub fn dynamic_shared_bytes(mut self, dynamic_shared_bytes: u64) -> Self {
+        self.raw.dynamic_shared_bytes = dynamic_shared_bytes;
+        self
+    }
+
+    /// Sets `max_blocks`: greatest grid\[0\] that is computed, for kernels that loop; 0: no limit. Must be 0 with a
+    /// given grid.
+    pub fn max_blocks(mut self, max_blocks: u32) -> Self {
+        self.raw.max_blocks = max_blocks;
         self
     }
 }
@@ -2481,6 +2691,13 @@ impl<T: bytemuck::Pod> crate::peers::SymmetricBuilder<'_, T> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.options.label = self.options.text(label.into());
+        self
+    }
+
+    /// Sets `engine`: [`Engine::Direct`](crate::peers::Engine::Direct), or for a group of several processes
+    /// [`Engine::Nvshmem`](crate::peers::Engine::Nvshmem); by default direct.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.options.engine = engine.into();
         self
     }
 

@@ -5,6 +5,7 @@ use crate::call::{call, status};
 use crate::callback::contained;
 use crate::device::{Device, DeviceBuilder};
 use crate::error::{Error, ErrorKind, Result};
+use crate::generated::LogLevel;
 use crate::handle::{FOR_EVER, Owned, nanoseconds};
 use gpuorch_sys as sys;
 use std::any::Any;
@@ -59,40 +60,6 @@ unsafe impl Send for Inner {}
 // SAFETY: likewise.
 unsafe impl Sync for Inner {}
 
-/// The level of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum LogLevel {
-    /// Something has failed.
-    Error,
-    /// Something does not work as intended.
-    Warning,
-    /// A choice of the library, and the reason.
-    Info,
-    /// Everything else.
-    Debug,
-}
-
-impl LogLevel {
-    fn raw(self) -> i32 {
-        match self {
-            Self::Error => sys::GPO_LOG_ERROR,
-            Self::Warning => sys::GPO_LOG_WARNING,
-            Self::Info => sys::GPO_LOG_INFO,
-            Self::Debug => sys::GPO_LOG_DEBUG,
-        }
-    }
-
-    fn of(level: i32) -> Self {
-        match level {
-            sys::GPO_LOG_ERROR => Self::Error,
-            sys::GPO_LOG_WARNING => Self::Warning,
-            sys::GPO_LOG_INFO => Self::Info,
-            _ => Self::Debug,
-        }
-    }
-}
-
 /// Options of a runtime.
 ///
 /// ```
@@ -116,7 +83,7 @@ impl RuntimeBuilder {
     /// Lines up to `level` go to `log`, which may be called on any thread, also on several at once, and may call the
     /// library.
     pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
-        self.options.log_level = level.raw();
+        self.options.log_level = level.into();
         self.log = Some(Box::new(Logger { write: Box::new(log) }));
         self
     }
@@ -151,7 +118,7 @@ impl RuntimeBuilder {
 unsafe extern "C" fn log_line(user: *mut c_void, level: i32, text: *const c_char) {
     // SAFETY: see above; the text is NUL-terminated and valid during the call.
     let (log, text) = unsafe { (&*user.cast::<Logger>(), CStr::from_ptr(text)) };
-    let _ = contained(|| (log.write)(LogLevel::of(level), &text.to_string_lossy()));
+    let _ = contained(|| (log.write)(LogLevel::try_from(level).unwrap_or(LogLevel::Debug), &text.to_string_lossy()));
 }
 
 impl Runtime {

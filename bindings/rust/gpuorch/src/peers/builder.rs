@@ -8,32 +8,6 @@ use crate::error::Result;
 use gpuorch_sys as sys;
 use std::ptr::null_mut;
 
-/// The mechanism that exchanges the data of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Engine {
-    /// The library's own kernels and copies, which use memory of other devices directly. Reductions combine the ranks
-    /// in their order: all ranks and all runs get the same bits. For groups of one process.
-    Direct,
-    /// NVIDIA's library, which is loaded when it is first needed.
-    Nccl,
-    /// Copies to the host's memory, and MPI or shared memory. For groups of several processes.
-    Host,
-    /// NVIDIA's library for memory that the kernels of several processes use: for [`Peers::symmetric`] alone.
-    Nvshmem,
-}
-
-impl Engine {
-    pub(super) fn raw(self) -> u32 {
-        match self {
-            Self::Direct => sys::GPO_ENGINE_DIRECT,
-            Self::Nccl => sys::GPO_ENGINE_NCCL,
-            Self::Host => sys::GPO_ENGINE_HOST,
-            Self::Nvshmem => sys::GPO_ENGINE_NVSHMEM,
-        }
-    }
-}
-
 /// Options of a group: see [`Peers::builder`] and [`Peers::split`].
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PeersBuilder<'a> {
@@ -53,12 +27,6 @@ impl<'a> PeersBuilder<'a> {
 
     pub(super) fn of_ranks(peers: &'a Peers, ranks: &'a [u32]) -> Self {
         Self { from: Origin::Ranks(peers, ranks), options: Options::of(sys::gpo_peers_options::new()) }
-    }
-
-    /// The engine for all collectives of the group; by default the library chooses for each.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine.raw();
-        self
     }
 
     /// Makes the group. Devices that can reach each other get permanent access to each other's memory. Serialises the

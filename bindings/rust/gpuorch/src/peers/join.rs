@@ -1,6 +1,6 @@
 //! How a process joins a group of several processes.
 
-use super::{Engine, Peers};
+use super::Peers;
 use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
@@ -106,13 +106,6 @@ impl<'a> JoinBuilder<'a> {
         let mut options = Options::of(sys::gpo_join_options::new());
         (options.rank, options.ranks) = (rank, ranks);
         Self { device, by, options }
-    }
-
-    /// [`Engine::Nccl`] or [`Engine::Host`], the same for all ranks; by default NCCL where all ranks have CUDA devices
-    /// and NCCL, and the host elsewhere.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine.raw();
-        self
     }
 
     /// How long joining may take, and how long a rank may keep a collective waiting that this process's stream has

@@ -59,9 +59,9 @@ mod join;
 mod launch;
 mod symmetric;
 
-pub use crate::generated::{PeersInfo, SymmetricInfo};
-pub use builder::{Engine, PeersBuilder};
-pub use collective::{Collective, Part, Reduction};
+pub use crate::generated::{Engine, PeersInfo, Reduction, SymmetricInfo};
+pub use builder::PeersBuilder;
+pub use collective::{Collective, Part};
 pub use element::{BF16, Element, F8E4M3, F8E5M2, F16};
 pub use enqueued::{AllDone, EnqueuedOnAll};
 pub use join::{JoinBuilder, PeersId};

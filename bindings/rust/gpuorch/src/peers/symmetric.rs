@@ -1,6 +1,6 @@
 //! Memory that the kernels of all devices of a group use.
 
-use super::{Engine, Peers};
+use super::Peers;
 use crate::arguments::{Argument, Parameter};
 use crate::builder::Options;
 use crate::call::call;
@@ -87,12 +87,6 @@ impl Peers {
 }
 
 impl<T: Pod> SymmetricBuilder<'_, T> {
-    /// [`Engine::Nvshmem`], for a group of several processes, set in all of them; or [`Engine::Direct`], the default.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.options.engine = engine.raw();
-        self
-    }
-
     /// Allocates the memory and zeroes it. Afterwards any stream of the devices may use it. Blocks on the GPUs for the
     /// zeroing. Serialises the devices. In a group of several processes all of them call this, with the same size and
     /// alignment; the call succeeds or fails in all of them.
@@ -119,12 +113,6 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         });
         let memories = memories.collect::<Result<_>>()?;
         Ok(Symmetric { inner: Arc::new(Inner { owned, memories, len: self.len }), element: PhantomData })
-    }
-}
-
-impl<T> fmt::Debug for SymmetricBuilder<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SymmetricBuilder").finish_non_exhaustive()
     }
 }
 

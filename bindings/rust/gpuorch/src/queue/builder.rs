@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::handle::Owned;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::null_mut;
@@ -105,11 +104,5 @@ impl<T: Task, A: Answer> QueueBuilder<'_, HostRing<T, A>> {
     /// names it; or the stream is of another device, or isn't resident.
     pub fn build(self) -> Result<HostRing<T, A>> {
         Ok(HostRing::of(self.made()?))
-    }
-}
-
-impl<Q> fmt::Debug for QueueBuilder<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueBuilder").finish_non_exhaustive()
     }
 }

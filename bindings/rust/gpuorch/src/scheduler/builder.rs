@@ -10,7 +10,6 @@ use crate::queue::{Answer, HostRing, Ring, Shared, Task};
 use crate::template::Graph;
 use gpuorch_sys as sys;
 use std::ffi::CString;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::null_mut;
@@ -264,11 +263,5 @@ impl<'a, T: Task> SchedulerBuilder<'a, Graphs<T>> {
         let tasks = tasks.map(|tasks| (tasks.address(), tasks.len()));
         self.handlers.push(Handler { name: name.into(), graphs: graphs.into_iter().collect(), tasks });
         self
-    }
-}
-
-impl<F> fmt::Debug for SchedulerBuilder<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SchedulerBuilder").finish_non_exhaustive()
     }
 }

@@ -93,7 +93,8 @@ mod node;
 mod parameter;
 mod recording;
 
-pub use bucket_work::{BucketParameter, BucketPhase, BucketWork};
+pub use crate::generated::{BucketPhase, PictureFormat};
+pub use bucket_work::{BucketParameter, BucketWork};
 pub use buckets::{Buckets, BucketsBuilder};
 pub use conditional::{Condition, LoopRuns};
 pub use device_launch::DeviceGraph;
@@ -103,7 +104,7 @@ pub use parameter::{Parameter, Setting};
 pub use recording::Recording;
 
 use crate::builder::builder;
-use crate::call::{call, status, text};
+use crate::call::{call, status};
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
@@ -182,16 +183,6 @@ impl Device {
     }
 }
 
-/// How [`Template::picture`] draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PictureFormat {
-    /// Text for Graphviz.
-    Dot,
-    /// A picture that needs no other file, and follows the viewer's preference for dark or light.
-    Svg,
-}
-
 impl Template {
     /// A bucket's template. After the bucket was evicted, calls on it fail.
     fn lent(raw: sys::gpo_template_t, device: &Device) -> Self {
@@ -213,22 +204,6 @@ impl Template {
         let mut node = 0;
         call!(template_find_node(self.as_raw(), label.as_ptr(), &mut node))?;
         Node::of(node, FUNCTION)
-    }
-
-    /// Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies
-    /// inside of their conditional nodes. The picture also has the number of launches of the template's graphs. Values
-    /// are the recorded ones.
-    ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template, or a body, is being recorded.
-    pub fn picture(&self, format: PictureFormat) -> Result<String> {
-        let format = match format {
-            PictureFormat::Dot => sys::GPO_PICTURE_DOT,
-            PictureFormat::Svg => sys::GPO_PICTURE_SVG,
-        };
-        text(
-            |buffer, room, needed| status!(template_get_picture(self.as_raw(), format, buffer, room, needed)),
-            "gpo_template_get_picture",
-        )
     }
 
     /// Launches the template on `stream`, with the values of `settings`, and the recorded values of all other
