@@ -13,7 +13,7 @@ COLUMNS = 120
 class Documents:
     """Comments of Rust, with links to what is named."""
 
-    # What sentences of the C headers say of pointers that Rust's methods don't have.
+    # Sentences about pointers that only the C functions have.
     OF_C = r"`(?:buffer|capacity|needed|stride|\*\w+)`|->struct_size\b|\bmay be NULL\b"
 
     def __init__(self, abi, own_figures):
@@ -41,7 +41,9 @@ class Documents:
         text = re.sub(r"([;:,] )(?:GPO_AUTO|NULL): ", r"\1by default ", text)
         text = re.sub(r"(^|\. )(?:GPO_AUTO|NULL): ", r"\1By default ", text)
         text = re.sub(r"`\w+`, (?:which may be|if not) NULL, gets|`\w+` (?=as in )", "The value is", text)
-        text = text.replace("`timeout_ns`", "`timeout`").replace(" into `buffer`,", ",").replace(", up to `capacity`", "")
+        for of_c, of_rust in (("With NULL", "With `None`"), ("`timeout_ns`", "`timeout`"), (" into `buffer`,", ","),
+                              (", up to `capacity`", "")):
+            text = text.replace(of_c, of_rust)
         parts = re.sub(r"\b__\w+__\b|\b\w+<\w+>(?:\(\))?", r"`\g<0>`", text).split("`")
         text = "`".join(part if at % 2 else re.sub(r"[][]", r"\\\g<0>", part) for at, part in enumerate(parts))
         text = re.sub(r"^(?:Writes|Says|Reads) (?=how |the |what |a )", "Returns ", text)

@@ -91,7 +91,11 @@ class Method:
         elif type_name in INTEGERS and name not in names.ADDRESSES and name != "flags":
             self.inputs.append((name, INTEGERS[type_name]))
             self.arguments.append(name)
-        elif type_name in OBJECTS and len(OBJECTS[type_name]) == 1 and not nullable and not OBJECTS[type_name][0][1]:
+        elif type_name in OBJECTS and len(OBJECTS[type_name]) == 1 and not OBJECTS[type_name][0][1] and nullable:
+            path = OBJECTS[type_name][0][0]
+            self.inputs.append((name, f"Option<&crate::{path}>"))
+            self.arguments.append(f"{name}.map_or(std::ptr::null_mut(), crate::{path}::as_raw)")
+        elif type_name in OBJECTS and len(OBJECTS[type_name]) == 1 and not OBJECTS[type_name][0][1]:
             self.stream = name if type_name == "gpo_stream_t" and self.receiver != "gpo_cq_t" else self.stream
             path = OBJECTS[type_name][0][0]
             self.inputs.append((name, f"&crate::{path}"))
@@ -272,8 +276,8 @@ class Setters:
         for field in shown(self.struct):
             name, type_name = field["name"], field["type"]
             says = field.get("says") or names.SAYS.get(name, "")
-            if "count" in field or name in self.by_hand or name in lengths or name == "flags" \
-                    or name.endswith(("_stride", "_count")):
+            if "count" in field or name in self.by_hand or name in lengths or name == "flags" or name.endswith("_stride") \
+                    or name.split("_")[-1] in names.ADDRESSES:
                 continue
             place = f"self.{self.member}.{name}"
             if type_name in ("uint64_t", "int64_t") and name.endswith("_ns") and self.member == "options":
@@ -286,7 +290,8 @@ class Setters:
             elif type_name in INTEGERS:
                 yield name, name, INTEGERS[type_name], [f"{place} = %s;"], says
             elif type_name == "const char *" and self.member == "options":
-                yield name, name, "impl Into<String>", [f"{place} = self.{self.member}.text(%s.into());"], says
+                kind, kept = ("std::path::PathBuf", "path") if name in names.PATHS else ("String", "text")
+                yield name, name, f"impl Into<{kind}>", [f"{place} = self.options.{kept}(%s.into());"], says
         for flag, name, says in self.flags():
             yield flag, name, None, [f"self.{self.member}.flags |= sys::{flag};"], says
 

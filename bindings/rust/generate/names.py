@@ -24,11 +24,11 @@ KINDS_OF_QUEUES = {"gpo_queue_reset": ("queue::Range", "queue::Ring")}
 # Functions that look plain, and for which the crate does more: it holds memory, counts uses, or gives other types.
 FUNCTIONS_BY_HAND = {
     "gpo_arena_allocate", "gpo_buckets_prepare", "gpo_event_export", "gpo_memory_allocate", "gpo_queue_get_device_handle",
-    "gpo_symmetric_get_device_handle", "gpo_cq_get_fd", "gpo_device_get_native",
+    "gpo_symmetric_get_device_handle", "gpo_cq_get_fd",
     "gpo_device_get_priority_range", "gpo_event_get_elapsed", "gpo_graph_get_device_handle",
     "gpo_graph_get_device_status", "gpo_graph_get_loop", "gpo_memory_describe", "gpo_module_get_kernel",
     "gpo_pipeline_get_share", "gpo_pipeline_wait", "gpo_pool_allocate", "gpo_queue_abort", "gpo_queue_close",
-    "gpo_queue_wait", "gpo_runtime_set_log_executor", "gpo_runtime_shutdown",
+    "gpo_queue_wait", "gpo_runtime_shutdown",
     "gpo_stream_pool_acquire", "gpo_stream_pool_release", "gpo_template_add_parameter", "gpo_template_allocate",
     "gpo_template_allocate_host", "gpo_template_begin", "gpo_template_bind_condition", "gpo_template_cancel",
     "gpo_template_end", "gpo_template_find_node", "gpo_template_get_last_node", "gpo_template_get_parameter",
@@ -45,7 +45,7 @@ FIGURES_BY_HAND = {"gpo_answer", "gpo_completion", "gpo_error", "gpo_workload"}
 OPAQUE = {"gpo_device_properties": {
     "software": "is_software", "compute_capability_major": None, "compute_capability_minor": None}}
 KINDS = {"GPO_DRIVER_ERROR": "Driver", "GPO_IO_ERROR": "Io"}
-# Constants that are an enum: what they begin with, the enum's path, and what it is.
+# Enums: the beginning of their constants' names, the path in the crate, and the documentation.
 ENUMS = {
     "GPO_BUCKET_": ("template::BucketPhase", "Why a closure of buckets is called."),
     "GPO_ENGINE_": ("peers::Engine", "The mechanism that exchanges the data of a group."),
@@ -98,7 +98,7 @@ SETTERS = {
 # Fields and flags that look plain, and that the crate sets: by the types and arguments of other methods, or by an enum.
 # Setters with a text of Rust's own, about ownership or closures, are here too.
 SETTERS_BY_HAND = {
-    "gpo_buckets_options": {"pad_address", "pad_element_bytes", "GPO_BUCKETS_NO_WARM_UP"},
+    "gpo_buckets_options": {"pad_element_bytes", "GPO_BUCKETS_NO_WARM_UP"},
     "gpo_event_options": {"GPO_EVENT_EXTERNAL"}, "gpo_graph_options": {"GPO_GRAPH_DEVICE_LAUNCH"},
     "gpo_device_options": {"ordinal"}, "gpo_arena_options": {"numa_node", "GPO_ARENA_NUMA"},
     "gpo_compile_options": {"source", "source_bytes", "GPO_COMPILE_DYNAMIC_PARALLELISM"},
@@ -109,11 +109,13 @@ SETTERS_BY_HAND = {
     "gpo_runtime_options": {"log_level", "completion_mode"},
     "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"}, 
     "gpo_stream_options": {"GPO_STREAM_LEARNS", "GPO_STREAM_RESIDENT"}, "gpo_stage": {"kind"},
-    "gpo_trace_options": {"path", "picture"},
+    
 }
+PATHS = {"path", "picture"}                          # texts that name files
 NOUNS = {"cq": "queue", "graph_template": "template"}
 USED = {
-    "builder": ["constants"], "call": ["bytes", "call", "rows", "status", "text"], "done": ["Enqueued"], "error": ["Result", "failure", "kinds"],
+    "builder": ["constants"], "call": ["bytes", "call", "rows", "status", "text"], "done": ["Enqueued"],
+    "error": ["Result", "failure", "kinds"],
     "figures": ["figures"],
     "handle": ["FOR_EVER", "c_string", "nanoseconds", "nanoseconds_from", "optional_c_string", "pointer"],
 }

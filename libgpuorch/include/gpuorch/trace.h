@@ -71,8 +71,9 @@ extern "C" {
 typedef struct gpo_trace_options {
     uint32_t struct_size;
     uint32_t flags;      /* GPO_TRACE_* */
-    const char *path;    /* the trace's file, replaced if it exists. NULL: no file, only the summary or the picture. The
-                            folder of this file and of the picture is created if its parent folder exists */
+    const char *path;    /* the trace's file, replaced if it exists, and gzipped if its name ends in .gz. NULL: no file,
+                            only the summary or the picture. The folder of this file and of the picture is created if
+                            its parent folder exists */
     const char *picture; /* the SVG's file, written when the trace ends. NULL: none */
     const char *title;   /* heading of the picture; NULL: the program's name */
 } gpo_trace_options;

@@ -3,6 +3,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::{CString, c_char};
 use std::ops::{Deref, DerefMut};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 /// A struct of options of the library, and the texts that it points to.
 pub(crate) struct Options<R> {
@@ -23,8 +25,17 @@ impl<R> Options<R> {
         Self { raw, texts: Vec::new(), refused: None }
     }
 
+    /// A path as a C string, which stays as long as the options.
+    pub(crate) fn path(&mut self, path: PathBuf) -> *const c_char {
+        self.kept(path.into_os_string().into_vec())
+    }
+
     /// A text as a C string, which stays as long as the options.
     pub(crate) fn text(&mut self, text: String) -> *const c_char {
+        self.kept(text.into_bytes())
+    }
+
+    fn kept(&mut self, text: Vec<u8>) -> *const c_char {
         match CString::new(text) {
             Ok(text) => {
                 let pointer = text.as_ptr();
@@ -103,7 +114,7 @@ macro_rules! builder {
 ///
 /// ```text
 /// constants! {
-///     /// What they are about.
+///     /// The subject of the constants.
 ///     Name: u32 {
 ///         /// What the constant means.
 ///         Variant = GPO_CONSTANT, ...
@@ -128,7 +139,7 @@ macro_rules! constants {
             }
         }
 
-        /// Of a constant of the C interface. A newer library may have others.
+        /// The enum for a constant of the C interface; `Err` for constants that only a newer library has.
         impl TryFrom<$number> for $name {
             type Error = $number;
 

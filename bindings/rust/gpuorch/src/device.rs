@@ -101,13 +101,6 @@ impl Device {
         self.pool_builder().build()
     }
 
-    /// The device's `CUcontext` and `CUdevice`, for use with other libraries.
-    pub fn native(&self) -> Result<(*mut c_void, i32)> {
-        let (mut context, mut ordinal) = (std::ptr::null_mut(), 0);
-        call!(device_get_native(self.as_raw(), &mut context, &mut ordinal))?;
-        Ok((context, ordinal))
-    }
-
     /// Whether two handles are of one context of one runtime.
     pub(crate) fn is_same(&self, other: &Self) -> Result<bool> {
         let (own, others) = (self.runtime().as_raw(), other.runtime().as_raw());

@@ -1,7 +1,6 @@
 //! Executors: closures that are called when work is done.
 
 use crate::builder::builder;
-use crate::call::call;
 use crate::callback::contained;
 use crate::done::{Awaited, Completion};
 use crate::error::{Result, completion_failure};
@@ -53,13 +52,6 @@ impl Runtime {
     /// For an executor with options.
     pub fn executor_builder(&self) -> ExecutorBuilder<'_> {
         ExecutorBuilder::new(self)
-    }
-
-    /// Lets the log closure be called on this executor from now on, in order. With `None`, the initial state, the
-    /// closure is called on the thread that logs the line.
-    pub fn set_log_executor(&self, executor: Option<&Executor>) -> Result<()> {
-        let executor = executor.map_or(std::ptr::null_mut(), Executor::as_raw);
-        call!(runtime_set_log_executor(self.as_raw(), executor))
     }
 }
 

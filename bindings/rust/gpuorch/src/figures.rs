@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 
 /// ```text
 /// figures! {
-///     /// What they are about.
+///     /// The subject of the figures.
 ///     Name(gpo_struct) { /// What the text says.
 ///                        text, ... }
 ///     { number, ... }

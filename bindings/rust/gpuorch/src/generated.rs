@@ -1038,6 +1038,13 @@ impl crate::Runtime {
         )
     }
 
+    /// Lets the runtime's log function be called on `executor` from now on, in the order of the lines. With `None`, the
+    /// initial state, the function is called on the thread on which a line arises. Destroying the executor restores
+    /// this state. If the executor is full, lines are dropped and counted in [`ExecutorStatistics`].refused.
+    pub fn set_log_executor(&self, executor: Option<&crate::Executor>) -> Result<()> {
+        call!(runtime_set_log_executor(self.as_raw(), executor.map_or(std::ptr::null_mut(), crate::Executor::as_raw)))
+    }
+
     /// Stops the trace: writes what was recorded, and closes the files. [`Runtime::shutdown`](crate::Runtime::shutdown)
     /// does so too. The call doesn't wait for the GPU: operations that still run are in the trace without their GPU
     /// times.
@@ -1107,6 +1114,14 @@ impl crate::Device {
     ///   [`Error::message`](crate::Error::message) names them.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         call!(device_wait(self.as_raw(), nanoseconds(timeout)))
+    }
+
+    /// Returns the CUcontext and the CUdevice behind a handle, for use with other libraries.
+    pub fn native(&self) -> Result<(*mut std::ffi::c_void, i32)> {
+        let mut context = std::ptr::null_mut();
+        let mut ordinal = 0;
+        call!(device_get_native(self.as_raw(), &mut context, &mut ordinal))?;
+        Ok((context, ordinal))
     }
 
     /// Returns the free and the total bytes of device memory, as the driver sees them now.
@@ -2737,6 +2752,20 @@ impl crate::template::GraphBuilder<'_> {
 }
 
 impl crate::Trace<'_> {
+    /// Sets `path`: the trace's file, replaced if it exists, and gzipped if its name ends in .gz. By default no file,
+    /// only the summary or the picture. The folder of this file and of the picture is created if its parent folder
+    /// exists.
+    pub fn path(mut self, path: impl Into<std::path::PathBuf>) -> Self {
+        self.options.path = self.options.path(path.into());
+        self
+    }
+
+    /// Sets `picture`: the SVG's file, written when the trace ends. By default none.
+    pub fn picture(mut self, picture: impl Into<std::path::PathBuf>) -> Self {
+        self.options.picture = self.options.path(picture.into());
+        self
+    }
+
     /// Sets `title`: heading of the picture; by default the program's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.options.title = self.options.text(title.into());
