@@ -107,11 +107,11 @@ SETTERS_BY_HAND = {
     "gpo_pipeline_options": {"output_numerator", "output_denominator", "progress_ns"},
     "gpo_queue_options": {"kind", "count", "task_size", "answer_size"},
     "gpo_runtime_options": {"log_level", "completion_mode"},
-    "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"}, 
+    "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"},
     "gpo_stream_options": {"GPO_STREAM_LEARNS", "GPO_STREAM_RESIDENT"}, "gpo_stage": {"kind"},
-    
 }
-PATHS = {"path", "picture"}                          # texts that name files
+# Texts that name files.
+PATHS = {"path", "picture"}
 NOUNS = {"cq": "queue", "graph_template": "template"}
 USED = {
     "builder": ["constants"], "call": ["bytes", "call", "rows", "status", "text"], "done": ["Enqueued"],
