@@ -58,10 +58,6 @@ struct place {
     gpuorch::kernel work;
 };
 
-// Groups and symmetric memory are the C headers'.
-using peers = gpuorch::owner<gpuorch::ref<gpo_peers_t>, gpo_peers_destroy>;
-using symmetric = gpuorch::owner<gpuorch::ref<gpo_symmetric_t>, gpo_symmetric_destroy>;
-
 int main() try {
     setenv("GPUORCH_SOFT_DEVICES", "4", 0);
     auto runtime = gpuorch::runtime::create();
@@ -78,21 +74,17 @@ int main() try {
     }
     const auto ranks = static_cast<std::uint32_t>(places.size());
 
-    gpo_peers_t group = nullptr;
-    gpuorch::check(gpo_peers_create(devices.data(), ranks, nullptr, &group));
-    const peers all(group);
-    gpo_symmetric_t made = nullptr;
-    gpuorch::check(gpo_symmetric_allocate(all, results + tasks * sizeof(std::uint32_t), nullptr, &made));
-    const symmetric memory(made);
+    const auto all = gpuorch::peers::create(devices);
+    const auto memory = all.allocate_symmetric(results + tasks * sizeof(std::uint32_t));
 
     // A launch for each device; what it points to stays until gpo_peers_launch returns.
     std::vector<gpo_launch> shapes(ranks, gpuorch::sized<gpo_launch>());
-    std::vector<std::array<std::uint64_t, GPO_SYMMETRIC_HANDLE_BYTES / 8>> handles(ranks);
+    std::vector<gpuorch::symmetric_argument> handles(ranks);
     std::vector<std::array<const void*, 4>> arguments(ranks);
     std::vector<gpo_rank_launch> launches(ranks, gpuorch::sized<gpo_rank_launch>());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const place& here = places[rank];
-        gpuorch::check(gpo_symmetric_get_device_handle(memory, rank, &handles[rank], sizeof handles[rank], nullptr));
+        handles[rank] = memory.argument(rank);
         arguments[rank] = {&handles[rank], &tasks, &done, &results};
         shapes[rank].grid[0] = here.device.properties().multiprocessors;
         shapes[rank].block[0] = 128;
@@ -106,9 +98,7 @@ int main() try {
     for (const place& here : places) here.stream.wait();
 
     const auto read = [&](std::uint32_t rank, std::uint64_t offset, void* to, std::uint64_t bytes) {
-        std::uint64_t address = 0;
-        gpuorch::check(gpo_symmetric_get_address(memory, rank, &address));
-        gpuorch::check(gpo_copy_to_host(places[rank].stream, to, address + offset, bytes));
+        gpuorch::check(gpo_copy_to_host(places[rank].stream, to, memory.address(rank) + offset, bytes));
         places[rank].stream.wait();
     };
     std::uint64_t sum = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning, and so do gpuorch.hpp and
-options.hpp as C++17. By Clang too with --full. (asio.hpp needs an Asio: loops/check_loops.py.)"""
+"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning, and so do gpuorch.hpp,
+options.hpp and the files of cpp as C++17. By Clang too with --full. (asio.hpp needs an Asio: loops/check_loops.py.)"""
 import pathlib
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "libgpuorch" / "include"
+PUBLIC = INCLUDE / "gpuorch"
 sys.path.append(str(ROOT / "tests/support"))
 import machine
 
@@ -22,15 +23,15 @@ def main():
         else:
             print("SKIP the headers with Clang: there is no Clang from 14 here")
     with tempfile.TemporaryDirectory() as folder:
-        for header in [*sorted((INCLUDE / "gpuorch").glob("*.h")), INCLUDE / "gpuorch/gpuorch.hpp",
-                       INCLUDE / "gpuorch/options.hpp"]:
+        for header in [*sorted(PUBLIC.glob("*.h")), PUBLIC / "gpuorch.hpp", PUBLIC / "options.hpp",
+                       *sorted(PUBLIC.glob("cpp/*.hpp"))]:
             for language, (gcc, suffix, standard) in LANGUAGES.items():
                 if header.suffix == ".hpp" and language == "C11":
                     continue
                 source = pathlib.Path(folder) / f"alone{suffix}"
-                source.write_text(f"#include <gpuorch/{header.name}>\n" * 2 + "int main(void) { return 0; }\n")
+                source.write_text(f"#include <{header.relative_to(INCLUDE)}>\n" * 2 + "int main(void) { return 0; }\n")
                 for compiler in [gcc, clang[language]] if clang else [gcc]:
-                    name = f"{header.name} as {language}" + (" with Clang" if compiler != gcc else "")
+                    name = f"{header.relative_to(PUBLIC)} as {language}" + (" with Clang" if compiler != gcc else "")
                     result = subprocess.run(
                         [compiler, standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
                          "-I", INCLUDE, source], capture_output=True, text=True)

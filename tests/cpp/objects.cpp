@@ -277,6 +277,19 @@ TEST("a runtime tells of its driver, its devices and its figures") {
     REQUIRE(!gpu.runtime.trace_summary().empty());
 }
 
+TEST("a plain call returns what its function writes: one value, several or a text") {
+    Gpu gpu;
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    REQUIRE(change.name() == "change" && change.occupancy(64, 0) > 0);
+    const auto [threads, blocks] = change.suggest_shape(0, 128);
+    REQUIRE(threads > 0 && threads <= 128 && blocks > 0);
+    const auto memory = gpu.device.memory();
+    REQUIRE(memory.free_bytes <= memory.total_bytes && memory.total_bytes > 0);
+    REQUIRE(gpu.runtime.describe_device(0).multiprocessors == gpu.device.properties().multiprocessors);
+    REQUIRE(gpu.stream.native() != nullptr && gpu.runtime.metrics().struct_size > 0);
+    REQUIRE(status_of([&] { gpu.device.limit(1000); }) == GPO_INVALID_ARGUMENT);
+}
+
 TEST("a workload gets advice, with the costs of a device or without one") {
     Gpu gpu;
     REQUIRE(gpu.device.costs().measured == 0);
@@ -837,6 +850,10 @@ TEST("a group of one device has collectives, parts, and says what it is") {
     alone.barrier(buffers);
     gpu.stream.wait();
     REQUIRE(alone.info().collectives == 6);
+    const auto memory = alone.allocate_symmetric(256, {});
+    REQUIRE(memory.info().bytes == 256 && gpu.device.describe_memory(memory.address(0)).kind == GPO_MEMORY_DEVICE);
+    REQUIRE(memory.argument(0).words[1] == 256);
+    REQUIRE(status_of([&] { memory.address(1); }) == GPO_INVALID_ARGUMENT);
     REQUIRE(status_of([&] { alone.abort(); }) == GPO_NOT_SUPPORTED);
     REQUIRE(status_of([&] { alone.all_reduce(0, GPO_REDUCE_SUM, 64, buffers); }) == GPO_INVALID_ARGUMENT);
     gpo_join_options options{};
@@ -1373,6 +1390,21 @@ TEST("a wait for a run can show its progress meanwhile, and cancel it") {
     gpu.pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}), gpuorch::to_nothing());
     const auto cancel = [&](const gpo_pipeline_progress&) { gpu.pipeline.cancel(); };
     REQUIRE(status_of([&] { gpu.pipeline.wait(1ms, cancel); }) == GPO_CANCELLED);
+}
+
+TEST("a pipeline that is reset cancels its run and destroys what it has called") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0};
+    const auto nothing = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
+    auto pipeline = gpu.device.create_pipeline({nothing});
+    auto next = gpu.device.create_pipeline({nothing});
+    const auto first = pipeline.get(), second = next.get();
+    pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}), gpuorch::to_nothing());
+    while (calls == 0) std::this_thread::yield();
+    pipeline.reset(next.release());
+    REQUIRE(!alive(first) && alive(second) && pipeline.get() == second && living == 0 && calls > 0);
+    pipeline.reset();
+    REQUIRE(!alive(second) && !pipeline);
 }
 
 TEST("a stage may be a callable, several stages run one after the other") {
