@@ -23,16 +23,13 @@ NAMES = {
 KINDS_OF_QUEUES = {"gpo_queue_reset": ("queue::Range", "queue::Ring")}
 # Functions that look plain, and for which the crate does more: it holds memory, counts uses, or gives other types.
 FUNCTIONS_BY_HAND = {
-    "gpo_arena_allocate", "gpo_buckets_prepare", "gpo_event_export", "gpo_memory_allocate", "gpo_queue_get_device_handle",
-    "gpo_symmetric_get_device_handle", "gpo_cq_get_fd",
-    "gpo_device_get_priority_range", "gpo_event_get_elapsed", "gpo_graph_get_device_handle",
-    "gpo_graph_get_device_status", "gpo_graph_get_loop", "gpo_memory_describe", "gpo_module_get_kernel",
+    "gpo_arena_allocate", "gpo_buckets_prepare", "gpo_cq_get_fd", "gpo_device_get_priority_range", "gpo_event_export",
+    "gpo_event_get_elapsed", "gpo_graph_get_device_handle", "gpo_graph_get_loop", "gpo_memory_allocate",
     "gpo_pipeline_get_share", "gpo_pipeline_wait", "gpo_pool_allocate", "gpo_queue_abort", "gpo_queue_close",
-    "gpo_queue_wait", "gpo_runtime_shutdown",
-    "gpo_stream_pool_acquire", "gpo_stream_pool_release", "gpo_template_add_parameter", "gpo_template_allocate",
-    "gpo_template_allocate_host", "gpo_template_begin", "gpo_template_bind_condition", "gpo_template_cancel",
-    "gpo_template_end", "gpo_template_find_node", "gpo_template_get_last_node", "gpo_template_get_parameter",
-    "gpo_template_set_last_node",
+    "gpo_queue_get_device_handle", "gpo_queue_wait", "gpo_stream_pool_release", "gpo_symmetric_get_device_handle",
+    "gpo_template_add_parameter", "gpo_template_allocate", "gpo_template_allocate_host", "gpo_template_begin",
+    "gpo_template_bind_condition", "gpo_template_cancel", "gpo_template_end", "gpo_template_find_node",
+    "gpo_template_get_last_node", "gpo_template_get_parameter", "gpo_template_set_last_node",
 }
 # The names of structs that the library fills, where they aren't C's.
 FIGURES = {
@@ -101,13 +98,13 @@ SETTERS_BY_HAND = {
     "gpo_buckets_options": {"pad_element_bytes", "GPO_BUCKETS_NO_WARM_UP"},
     "gpo_event_options": {"GPO_EVENT_EXTERNAL"}, "gpo_graph_options": {"GPO_GRAPH_DEVICE_LAUNCH"},
     "gpo_device_options": {"ordinal"}, "gpo_arena_options": {"numa_node", "GPO_ARENA_NUMA"},
-    "gpo_compile_options": {"source", "source_bytes", "GPO_COMPILE_DYNAMIC_PARALLELISM"},
+    "gpo_compile_options": {"source_bytes", "GPO_COMPILE_DYNAMIC_PARALLELISM"},
     "gpo_join_options": {"by", "rank", "ranks", "path", "timeout_ns", "GPO_JOIN_CHECK_ORDER"},
     "gpo_launch": {"priority", "GPO_LAUNCH_PRIORITY"},
     "gpo_pipeline_options": {"output_numerator", "output_denominator", "progress_ns"},
     "gpo_queue_options": {"kind", "count", "task_size", "answer_size"},
     "gpo_runtime_options": {"log_level", "completion_mode"},
-    "gpo_scheduler_options": {"form", "source", "source_bytes", "workers"},
+    "gpo_scheduler_options": {"form", "source_bytes", "workers"},
     "gpo_stream_options": {"GPO_STREAM_LEARNS", "GPO_STREAM_RESIDENT"}, "gpo_stage": {"kind"},
 }
 # Texts that name files.

@@ -84,10 +84,31 @@ VARIANT = """
         /// Registers that are spilled.
         Spill = GPO_LIMIT_SPILL_BYTES,
 """
+# Arguments of the functions that make the object.
+WITHOUT_BUILDER = {"gpo_cq_options", "gpo_tenant_options", "gpo_timeline_options"}
 
 
 def check(name, problem):
     print(f"FAIL {name}: {problem}" if problem else f"PASS {name}")
+
+
+def needless(generate_safe, abi):
+    """The names in the generator's tables of what is by hand without which nothing more would be made."""
+    names, figures = generate_safe.names, generate_safe.figures(abi)
+    by_hand = names.FUNCTIONS_BY_HAND
+    for function in abi["functions"]:
+        names.FUNCTIONS_BY_HAND = by_hand - {function["name"]}
+        try:
+            generate_safe.Method(function, figures)
+        except ValueError:
+            if function["name"] in by_hand:
+                yield function["name"]
+    names.FUNCTIONS_BY_HAND = by_hand
+    yield from sorted(by_hand - {function["name"] for function in abi["functions"]})
+    for struct, fields in names.SETTERS_BY_HAND.items():
+        made = generate_safe.Setters(next(one for one in abi["structs"] if one["name"] == struct), abi["constants"])
+        made.by_hand = set()
+        yield from sorted(fields - {place for place, *_ in made.made()})
 
 
 def lacking(made, before, *wanted):
@@ -118,6 +139,9 @@ def main():
     address = copy.deepcopy(FUNCTION)
     address["parameters"][1]["name"] = "address"
     with_address = generate_safe.text({**abi, "functions": [*abi["functions"], address]})
+    check("names of what is by hand are needed", " ".join(needless(generate_safe, abi)))
+    options = {struct["name"] for struct in abi["structs"] if struct["name"].endswith("_options")}
+    check("every struct of options has a builder", " ".join(options - set(generate_safe.BUILDERS) - WITHOUT_BUILDER))
     check("a function that takes an address is left to be written by hand", with_address != before and "it is a method")
 
 
