@@ -111,17 +111,17 @@ typedef struct gpo_workload {
     uint32_t blocks;          /* blocks of a launch: launches with few blocks leave room beside them */
 
     /* Bytes and operations */
-    uint64_t bytes;           /* that the kernels of a round read and write in device memory */
+    uint64_t bytes;           /* bytes that the kernels of a round read and write in device memory */
     uint64_t operations;      /* floating-point operations of the kernels of a round */
     uint64_t copies;          /* copies of a round; 0: one for each direction that has bytes */
-    uint64_t copy_in_bytes;   /* from the host to the device */
-    uint64_t copy_out_bytes;  /* from the device to the host */
+    uint64_t copy_in_bytes;   /* bytes that a round copies from the host to the device */
+    uint64_t copy_out_bytes;  /* bytes that a round copies from the device to the host */
 
     /* Tasks: independent pieces of work, many in one kernel */
-    uint64_t tasks;           /* tasks of a round */
+    uint64_t tasks;           /* tasks of a round: independent pieces of work, many in one kernel */
     uint64_t task_ns;         /* time of a mean task on its worker while all workers work; 0: found from kernel_ns */
     uint32_t order;           /* GPO_ORDER_*: how tasks are handed out now; 0: GPO_ORDER_GRID */
-    uint32_t workers;         /* at a time on the GPU; 0: 64 warps on each multiprocessor */
+    uint32_t workers;         /* workers at a time on the GPU; 0: 64 warps on each multiprocessor */
     uint32_t block_workers;   /* workers of a block; 0: 8 warps, or 1 if `workers` is given */
     uint32_t reserved;        /* 0 */
     const float *task_costs;  /* cost of each task, in any unit, in the tasks' order: a sample of neighbours will do.
@@ -175,6 +175,7 @@ typedef struct gpo_diagnosis {
 #define GPO_FORM_PIPELINE 13           /* copies in chunks beside kernels (pipeline.h), from and to pinned memory */
 #define GPO_FORM_BATCHED_COPIES 14     /* many copies by one call (memory.h) */
 
+/* A form in which a workload could run. */
 typedef struct gpo_advice {
     uint32_t struct_size;
     uint32_t form;         /* GPO_FORM_* */

@@ -59,7 +59,7 @@ extern "C" {
 #define GPO_BUCKET_WARM_UP 1   /* record: the work runs once, before it is recorded */
 #define GPO_BUCKET_RECORDING 2 /* record: the work is recorded */
 #define GPO_BUCKET_EAGER 3     /* record: the work of a request runs */
-#define GPO_BUCKET_PADDING 4   /* pad */
+#define GPO_BUCKET_PADDING 4   /* pad: the elements from `size` to `shape` are to be written */
 
 /* The work that `record` or `pad` puts on the stream. Valid during the call. */
 typedef struct gpo_bucket_work {
@@ -109,7 +109,8 @@ typedef struct gpo_buckets_options {
     uint64_t max_bytes;         /* device memory that all buckets may take; 0: any. A bucket takes as much as the
                                    device's free memory went down by while the bucket was recorded and its graphs were
                                    made. Allocations of `record` count, and also other allocations at that time */
-    uint32_t max_buckets;       /* most buckets that are recorded at a time; 0: all */
+    uint32_t max_buckets;       /* most buckets that are recorded at a time; the least recently used bucket
+                                   makes room for another; 0: all */
     uint32_t streams;           /* graphs of each bucket from the start, one for each launching stream; GPO_AUTO: 1; at
                                    most 64 */
     gpo_bucket_fn record;
@@ -165,6 +166,7 @@ GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t strea
 GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size,
                                       const gpo_setting *settings, uint64_t stride, uint64_t count, uint64_t *shape);
 
+/* Counters of buckets and their requests. */
 typedef struct gpo_buckets_statistics {
     uint32_t struct_size;
     uint32_t buckets;   /* recorded, and not evicted */
@@ -179,6 +181,7 @@ typedef struct gpo_buckets_statistics {
     uint64_t fallbacks; /* of `eager`, requests whose bucket's recording had failed (GPO_BUCKETS_EAGER_FALLBACK) */
     char last_failure[256]; /* cause of the last failure, with its bucket; "" if there was none */
 } gpo_buckets_statistics;
+/* Reads the counters of the buckets and their requests. */
 GPO_API gpo_status gpo_buckets_get_statistics(gpo_buckets_t buckets, gpo_buckets_statistics *statistics);
 
 #ifdef __cplusplus

@@ -154,6 +154,7 @@ GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t *descriptor);
  * GPO_NOT_FOUND: there are no details with this number, or not any more */
 GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
 
+/* Counters of a completion queue. */
 typedef struct gpo_cq_statistics {
     uint32_t struct_size;
     uint32_t capacity;

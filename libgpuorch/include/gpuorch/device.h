@@ -16,35 +16,36 @@
 extern "C" {
 #endif
 
+/* Properties of a device. */
 typedef struct gpo_device_properties {
     uint32_t struct_size;
     int32_t native_ordinal;           /* the driver's own number of the device */
-    char name[128];
-    uint8_t uuid[16];
+    char name[128];                   /* the driver's name for the device */
+    uint8_t uuid[16];                 /* the UUID of the device */
     char pci_address[32];             /* "0000:1b:00.0" */
     int32_t numa_node;                /* the host's NUMA node nearest to the device; -1: not known */
-    int32_t compute_capability_major;
-    int32_t compute_capability_minor;
-    int32_t multiprocessors;
+    int32_t compute_capability_major; /* 9 for 9.0 */
+    int32_t compute_capability_minor; /* 0 for 9.0 */
+    int32_t multiprocessors;          /* how many multiprocessors the device has */
     int32_t copy_engines;             /* how many copies can run at the same time, beside kernels */
-    int32_t warp_size;
-    int32_t max_threads_per_block;
-    int32_t max_threads_per_multiprocessor;
-    int32_t clock_khz;
-    int32_t memory_clock_khz;
-    int32_t memory_bus_bits;
-    int32_t l2_bytes;
-    uint32_t software;                /* 1: the software GPU */
-    uint64_t memory_bytes;
-    uint64_t shared_bytes_per_block;  /* shared memory that every kernel may use */
-    uint64_t shared_bytes_per_block_max; /* with gpo_kernel_set_max_dynamic_shared (module.h) */
-    uint64_t shared_bytes_per_multiprocessor;
-    uint32_t max_block[3];
-    uint32_t max_grid[3];
-    uint32_t cooperative_launch;      /* 1: supported; the following fields too */
-    uint32_t cluster_launch;
-    uint32_t memory_pools;
-    uint32_t batched_copies;
+    int32_t warp_size;                /* how many threads a warp has */
+    int32_t max_threads_per_block;    /* most threads of a block */
+    int32_t max_threads_per_multiprocessor; /* most threads that a multiprocessor runs at a time */
+    int32_t clock_khz;                /* clock rate of the multiprocessors */
+    int32_t memory_clock_khz;         /* clock rate of the memory */
+    int32_t memory_bus_bits;          /* width of the memory's bus */
+    int32_t l2_bytes;                 /* size of the L2 cache */
+    uint32_t software;                /* 1: it is the software GPU */
+    uint64_t memory_bytes;            /* size of the device memory; gpo_device_get_memory says how much is free */
+    uint64_t shared_bytes_per_block;  /* shared memory that a block of every kernel may use */
+    uint64_t shared_bytes_per_block_max; /* the same after gpo_kernel_set_max_dynamic_shared (module.h) */
+    uint64_t shared_bytes_per_multiprocessor; /* shared memory that a multiprocessor has */
+    uint32_t max_block[3];            /* most threads of a block in each dimension */
+    uint32_t max_grid[3];             /* most blocks of a launch in each dimension */
+    uint32_t cooperative_launch;      /* 1: kernels can be launched with GPO_LAUNCH_COOPERATIVE (module.h) */
+    uint32_t cluster_launch;          /* 1: blocks of a launch can form clusters */
+    uint32_t memory_pools;            /* 1: the driver has memory pools, which gpo_pool_create needs */
+    uint32_t batched_copies;          /* 1: the driver takes many copies with one call (gpo_copy_batch) */
 } gpo_device_properties;
 
 /* Says how many devices the runtime shows. The first call loads the driver.

@@ -36,7 +36,8 @@ extern "C" {
 
 #define GPO_EVENT_TIMING 1        /* records GPU times; an event without them costs the GPU less */
 #define GPO_EVENT_BLOCKING_SYNC 2 /* a thread that waits for the event sleeps at once and doesn't spin first */
-#define GPO_EVENT_INTERPROCESS 4  /* other processes can import it (interprocess.h); with none but BLOCKING_SYNC */
+#define GPO_EVENT_INTERPROCESS 4  /* other processes can import it (interprocess.h); with none but
+                                     GPO_EVENT_BLOCKING_SYNC */
 #define GPO_EVENT_EXTERNAL 8      /* on a stream in capture it becomes a node of the graph (see above) */
 
 typedef struct gpo_event_options {

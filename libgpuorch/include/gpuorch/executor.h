@@ -38,10 +38,11 @@
 extern "C" {
 #endif
 
-#define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run in gpo_executor_run, gpo_executor_run_for and _poll */
+#define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run in gpo_executor_run, gpo_executor_run_for and
+                                 gpo_executor_poll */
 #define GPO_EXECUTOR_SPIN 2   /* while callbacks are pending, one idle thread spins: faster, but uses a core */
-#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. SPIN and SLEEP exclude each other; without both it is SPIN in a
-                                 runtime with GPO_COMPLETION_LATENCY, else SLEEP */
+#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. GPO_EXECUTOR_SPIN and this exclude each other; without both it is
+                                 GPO_EXECUTOR_SPIN in a runtime with GPO_COMPLETION_LATENCY, else this */
 
 typedef struct gpo_executor_options {
     uint32_t struct_size;
@@ -86,6 +87,7 @@ GPO_API gpo_status gpo_executor_run_for(gpo_executor_t executor, int64_t timeout
  * Blocks only in callbacks. */
 GPO_API gpo_status gpo_executor_poll(gpo_executor_t executor, uint64_t *count);
 
+/* Counters of an executor. */
 typedef struct gpo_executor_statistics {
     uint32_t struct_size;
     uint32_t threads;

@@ -119,6 +119,7 @@ GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address);
 #define GPO_MEMORY_PINNED 2   /* pinned host memory, which GPUs can access */
 #define GPO_MEMORY_DEVICE 3   /* device memory */
 #define GPO_MEMORY_MANAGED 4  /* CUDA's managed memory */
+/* The kind of memory at an address. */
 typedef struct gpo_memory_info {
     uint32_t struct_size;
     uint32_t kind;          /* GPO_MEMORY_* */

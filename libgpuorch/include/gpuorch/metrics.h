@@ -24,6 +24,7 @@ extern "C" {
 #define GPO_METRICS_LATENCIES 32
 #define GPO_METRICS_ERRORS 96
 
+/* Figures of a runtime. */
 typedef struct gpo_metrics {
     uint32_t struct_size;
     uint32_t devices;            /* devices on which an object was opened */
@@ -83,7 +84,7 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
 /* Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was opened, in
  * Prometheus' text format 0.0.4. Names begin with gpuorch_. Units are seconds and bytes; ratios go from 0 to 1.
  *
- * Each sample has the label `runtime`, to distinguish the runtimes of a process. The value is the runtime's own label
+ * Each sample has a label "runtime", to distinguish the runtimes of a process. The value is the runtime's own label
  * (gpo_runtime_options.label), or without a label the runtime's number in this process, "1" for the first created.
  *
  * The text is a complete page. To show several runtimes on one page, group the samples of each metric together.

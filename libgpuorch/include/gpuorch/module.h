@@ -27,7 +27,7 @@ typedef struct gpo_compile_options {
     uint32_t flags;                           /* GPO_COMPILE_* */
     const char *source;                       /* CUDA C++ */
     uint64_t source_bytes;                    /* 0: the source ends with a NUL */
-    const char *file_name;                    /* in messages; NULL: "kernel.cu" */
+    const char *file_name;                    /* name of the source in the compiler's messages; NULL: "kernel.cu" */
     const char *const *options;               /* in NVRTC's spelling: "-DN=4", "--std=c++17", "-I/usr/include/mine" */
     uint32_t option_count;
     uint32_t name_expression_count;
@@ -129,6 +129,7 @@ GPO_API gpo_status gpo_kernel_destroy(gpo_kernel_t kernel);
  * GPO_NOT_FOUND: there is no such variable */
 GPO_API gpo_status gpo_module_get_symbol(gpo_module_t module, const char *name, uint64_t *address, uint64_t *bytes);
 
+/* The resources that a kernel needs. */
 typedef struct gpo_kernel_attributes {
     uint32_t struct_size;
     uint32_t max_threads_per_block;
@@ -181,7 +182,7 @@ typedef struct gpo_launch {
     uint32_t block[3];             /* threads in each dimension; 0 counts as 1, except in block[0] */
     uint32_t cluster[3];           /* blocks of a cluster; all 0: as the kernel's __cluster_dims__ says, else none */
     int32_t priority;              /* with GPO_LAUNCH_PRIORITY */
-    uint64_t dynamic_shared_bytes;
+    uint64_t dynamic_shared_bytes; /* dynamic shared memory of a block */
     const char *label;             /* the operation's label; NULL: the kernel's */
 } gpo_launch;
 

@@ -54,15 +54,18 @@ extern "C" {
 #define GPO_PEERS_MOST_RANKS 16
 
 /* Engines. */
-#define GPO_ENGINE_DIRECT 1
-#define GPO_ENGINE_NCCL 2
-#define GPO_ENGINE_HOST 3 /* groups of several processes: through the host's memory, and MPI or shared memory */
-#define GPO_ENGINE_NVSHMEM 4 /* symmetric memory alone (symmetric.h) */
+#define GPO_ENGINE_DIRECT 1  /* groups of one process: the library's own kernels and copies, which use memory of other
+                                devices directly. Reductions combine the ranks in their order: all ranks and all runs
+                                get the same bits */
+#define GPO_ENGINE_NCCL 2    /* NVIDIA's library, which is loaded when it is first needed */
+#define GPO_ENGINE_HOST 3    /* groups of several processes: through the host's memory, and MPI or shared memory */
+#define GPO_ENGINE_NVSHMEM 4 /* NVIDIA's library for memory that the kernels of several processes use: for symmetric
+                                memory alone (symmetric.h) */
 
 typedef struct gpo_peers_options {
     uint32_t struct_size;
     uint32_t flags;      /* 0: there are none yet */
-    uint32_t engine;     /* GPO_AUTO, or GPO_ENGINE_* for all collectives of the group */
+    uint32_t engine;     /* GPO_ENGINE_* for all collectives of the group; GPO_AUTO: one for each collective */
     uint32_t reserved;   /* 0 */
     const char *label;
 } gpo_peers_options;
@@ -101,6 +104,7 @@ GPO_API gpo_status gpo_peers_destroy(gpo_peers_t peers);
 GPO_API gpo_status gpo_peers_split(gpo_peers_t peers, const uint32_t *ranks, uint32_t count,
                                    const gpo_peers_options *options, gpo_peers_t *part);
 
+/* Properties and counters of a group. */
 typedef struct gpo_peers_info {
     uint32_t struct_size;
     uint32_t ranks;          /* how many */
@@ -195,8 +199,8 @@ typedef struct gpo_join_options {
     uint32_t struct_size;
     uint32_t flags;       /* GPO_JOIN_CHECK_ORDER: the same for all ranks */
     uint32_t by;          /* GPO_JOIN_* */
-    uint32_t engine;      /* GPO_AUTO, GPO_ENGINE_NCCL or GPO_ENGINE_HOST: the same for all ranks. GPO_AUTO takes NCCL
-                             where all ranks have CUDA devices and NCCL, and the host engine elsewhere */
+    uint32_t engine;      /* GPO_ENGINE_NCCL or GPO_ENGINE_HOST, the same for all ranks; GPO_AUTO: NCCL where all ranks
+                             have CUDA devices and NCCL, and the host engine elsewhere */
     uint32_t rank;        /* this process's, from 0. By MPI: 0, or the rank in the communicator */
     uint32_t ranks;       /* how many. By MPI: 0, or the communicator's size */
     int64_t timeout_ns;   /* how long joining may take, and how long a rank may keep a collective waiting once this
@@ -252,11 +256,11 @@ GPO_API gpo_status gpo_peers_abort(gpo_peers_t peers);
 
 /* Reductions. Integers wrap; an average of integers is truncated. The direct engine widens 8-bit and 16-bit floating
  * point to 32 bits and rounds once, at the end. */
-#define GPO_REDUCE_SUM 1
-#define GPO_REDUCE_PRODUCT 2
-#define GPO_REDUCE_MINIMUM 3
-#define GPO_REDUCE_MAXIMUM 4
-#define GPO_REDUCE_AVERAGE 5
+#define GPO_REDUCE_SUM 1     /* the sum */
+#define GPO_REDUCE_PRODUCT 2 /* the product */
+#define GPO_REDUCE_MINIMUM 3 /* the least element */
+#define GPO_REDUCE_MAXIMUM 4 /* the greatest element */
+#define GPO_REDUCE_AVERAGE 5 /* the sum, divided by the number of ranks */
 
 /* Kinds of collectives, with n for the number of ranks and count for gpo_collective.count:
  *                                   each rank sends           each rank receives

@@ -134,7 +134,7 @@ typedef struct gpo_stage {
     uint32_t grid[3];                     /* blocks; all 0: computed, input bytes / bytes_per_block, rounded up */
     uint64_t bytes_per_block;             /* input bytes for each block; 0: one byte for each thread. Must be 0 with a
                                              given grid */
-    uint64_t dynamic_shared_bytes;
+    uint64_t dynamic_shared_bytes;        /* dynamic shared memory of a block */
     const gpo_stage_argument *arguments;  /* an array of `argument_count` structs, `argument_stride` bytes apart */
     uint64_t argument_stride;             /* sizeof(gpo_stage_argument); see gpo_pipeline_options.stage_stride */
     uint32_t argument_count;              /* at most 4096 */
@@ -203,6 +203,7 @@ typedef struct gpo_sink {
 
 /* --- the pipeline --- */
 
+/* How far a run is. */
 typedef struct gpo_pipeline_progress {
     uint32_t struct_size;
     uint32_t running;        /* 1 during a run */
@@ -227,7 +228,8 @@ typedef struct gpo_pipeline_options {
                                         first run measures which size is best (64 KiB to 64 MiB), and the pipeline
                                         remembers it */
     uint64_t granule;                /* all chunks except the last are multiples of it; 0: 4096; at most 1 TiB */
-    uint32_t slots;                  /* of each device, 1 to 1024; GPO_AUTO: 3, or up to 6 if host code takes part */
+    uint32_t slots;                  /* chunks under way at a time on each device, 1 to 1024; GPO_AUTO: 3, or up to 6 if
+                                        host code takes part */
     uint32_t output_numerator;       /* output bytes = input bytes * numerator / denominator, rounded up; at most 4096
                                         times the input. Numerator 0 with a denominator: no output. Both 0: as many
                                         output bytes as input bytes */
@@ -236,8 +238,9 @@ typedef struct gpo_pipeline_options {
     const gpo_stage *stages;         /* an array of `stage_count` structs, `stage_stride` bytes apart */
     uint64_t stage_stride;           /* sizeof(gpo_stage). Must be a multiple of 8 and at least the struct_size of every
                                         element, else GPO_INVALID_ARGUMENT */
-    uint64_t scratch_bytes;          /* scratch of a chunk, not cleared; at most 1 TiB */
-    uint64_t result_bytes;           /* result of a chunk; at most 1 MiB */
+    uint64_t scratch_bytes;          /* device memory for each chunk, not cleared; at most 1 TiB */
+    uint64_t result_bytes;           /* result of a chunk: a block that is zeroed before the stages run, and that the
+                                        sink gets; at most 1 MiB */
     uint64_t max_pinned_bytes;       /* most pinned memory for staging, for all devices together; GPO_AUTO: 1 GiB for
                                         each device */
     gpo_progress_fn progress;        /* may be NULL */
@@ -275,6 +278,7 @@ GPO_API gpo_status gpo_pipeline_destroy(gpo_pipeline_t pipeline);
  * GPO_LIMIT_EXCEEDED: the slots need more than `max_pinned_bytes`, or the system has no thread left */
 GPO_API gpo_status gpo_pipeline_start(gpo_pipeline_t pipeline, const gpo_source *source, const gpo_sink *sink);
 
+/* The figures of a run that has ended. */
 typedef struct gpo_pipeline_result {
     uint32_t struct_size;
     gpo_status status;          /* how the run ended */

@@ -228,6 +228,7 @@ GPO_API gpo_status gpo_queue_wait(gpo_queue_t queue, uint32_t tenant, int64_t ti
 #define GPO_QUEUE_CLOSED 1
 #define GPO_QUEUE_ABORTED 2
 
+/* The state and the counters of a queue. */
 typedef struct gpo_queue_info {
     uint32_t struct_size;
     uint32_t kind;         /* GPO_QUEUE_RANGE, … */

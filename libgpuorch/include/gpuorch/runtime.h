@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-#define GPO_LOG_ERROR 1
-#define GPO_LOG_WARNING 2
-#define GPO_LOG_INFO 3
-#define GPO_LOG_DEBUG 4
+#define GPO_LOG_ERROR 1   /* something has failed */
+#define GPO_LOG_WARNING 2 /* something does not work as intended */
+#define GPO_LOG_INFO 3    /* a choice of the library, and the reason */
+#define GPO_LOG_DEBUG 4   /* everything else */
 
 /* Receives one line of the log, without a newline. `text` is valid during the call. The library may call the function
  * on any thread, and on several threads at once. The library holds no lock meanwhile, so the function may call any
@@ -60,7 +60,8 @@ typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
 typedef struct gpo_runtime_options {
     uint32_t struct_size;
     uint32_t flags;           /* GPO_RUNTIME_* */
-    const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N" (above). NULL: what GPUORCH_DEVICE says */
+    const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N" (above); "any" takes the software GPU only
+                                 where there is no NVIDIA GPU. NULL: what GPUORCH_DEVICE says */
     gpo_log_fn log;           /* gets log lines. NULL: no log, unless GPUORCH_LOG names a level (to stderr).
                                  With or without a log, stderr reports once: the trace of GPUORCH_TRACE can't be
                                  written; the folder in GPUORCH_CACHE can't be used; a variable has a value that it

@@ -88,12 +88,12 @@ typedef struct gpo_scheduler_options {
     gpo_queue_t queue;                  /* a ring without GPO_QUEUE_TICKETS, or a host ring, of the same device */
     const char *source;                 /* CUDA C++ with the handlers' functions; GPO_SCHEDULER_GRAPHS: NULL */
     uint64_t source_bytes;              /* 0: the source ends with a NUL */
-    const char *file_name;              /* in messages; NULL: "handlers.cu" */
+    const char *file_name;              /* name of the source in the compiler's messages; NULL: "handlers.cu" */
     const char *const *compile_options; /* as gpo_compile_options.options */
     uint32_t compile_option_count;
     uint32_t workers;                   /* GPO_WORKER_THREAD, …; GPO_AUTO: GPO_WORKER_WARP */
-    uint32_t threads;                   /* of a block, a multiple of 32 up to 1024; GPO_AUTO: 128 */
-    uint32_t blocks_per_multiprocessor; /* GPO_AUTO: 1 */
+    uint32_t threads;                   /* threads of a block, a multiple of 32 up to 1024; GPO_AUTO: 128 */
+    uint32_t blocks_per_multiprocessor; /* blocks on each multiprocessor; GPO_AUTO: 1 */
     uint32_t multiprocessors;           /* number for the scheduler's blocks; GPO_AUTO: all that no other scheduler has,
                                            less `leave_free` */
     uint32_t leave_free;                /* multiprocessors to be left to other work. With `multiprocessors` given, at
@@ -102,8 +102,8 @@ typedef struct gpo_scheduler_options {
                                            GPO_SCHEDULER_GRAPHS: tasks of a step, up to 120, GPO_AUTO: 120 */
     uint32_t max_errors;                /* how many errors are stored, the first ones, up to 4096; GPO_AUTO: 64. All
                                            are counted */
-    uint64_t argument;                  /* any value for the handlers, as the address of something of the program's */
-    uint64_t dynamic_shared_bytes;      /* of each block, for handlers */
+    uint64_t argument;                  /* value that handlers get by argument<T>(): an address, or any number */
+    uint64_t dynamic_shared_bytes;      /* shared memory of each block, for handlers */
     uint64_t idle_timeout_ns;           /* the run ends after this time with nothing to do; 0: never */
     uint64_t sample_interval_ns;        /* how often the queue's depth is noted; GPO_AUTO: a millisecond */
     const char *label;
@@ -174,6 +174,7 @@ GPO_API gpo_status gpo_scheduler_wait(gpo_scheduler_t scheduler, int64_t timeout
 #define GPO_SCHEDULER_DRAINING 2 /* running, and asked to drain */
 #define GPO_SCHEDULER_STOPPING 3 /* running, and asked to stop */
 
+/* Properties and counters of a scheduler. */
 typedef struct gpo_scheduler_info {
     uint32_t struct_size;
     uint32_t form;             /* GPO_SCHEDULER_RESIDENT, … */
@@ -202,6 +203,7 @@ typedef struct gpo_scheduler_info {
  * below block alike. */
 GPO_API gpo_status gpo_scheduler_get_info(gpo_scheduler_t scheduler, gpo_scheduler_info *info);
 
+/* Counters of a scheduler's handler. */
 typedef struct gpo_handler_info {
     uint32_t struct_size;
     uint32_t reserved;

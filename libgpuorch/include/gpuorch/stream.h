@@ -29,7 +29,8 @@ extern "C" {
 typedef struct gpo_stream_options {
     uint32_t struct_size;
     uint32_t flags;    /* GPO_STREAM_* */
-    int32_t priority;  /* 0 is the default; lower numbers run first; clamped to the device's range */
+    int32_t priority;  /* 0 is the default; lower numbers run first; clamped to
+                          gpo_device_get_priority_range */
     uint32_t max_held; /* how many operations may be held; GPO_AUTO: 65536. Beyond that calls give GPO_WOULD_BLOCK */
     const char *label;
 } gpo_stream_options;
@@ -67,6 +68,7 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
  * so greatest <= least. Both are 0 if the device has no priorities. Either pointer may be NULL. */
 GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t *least, int32_t *greatest);
 
+/* Properties and counters of a stream. */
 typedef struct gpo_stream_info {
     uint32_t struct_size;
     uint32_t flags;

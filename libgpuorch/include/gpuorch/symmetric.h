@@ -133,6 +133,7 @@ GPO_API gpo_status gpo_symmetric_get_device_handle(gpo_symmetric_t memory, uint3
  * GPO_WOULD_BLOCK: the stream holds as many operations as it may */
 GPO_API gpo_status gpo_symmetric_reset(gpo_symmetric_t memory, uint32_t rank, gpo_stream_t stream);
 
+/* Properties of symmetric memory. */
 typedef struct gpo_symmetric_info {
     uint32_t struct_size;
     uint32_t ranks;          /* how many */

@@ -353,6 +353,7 @@ GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void *
  * GPO_INVALID_STATE: the template is being recorded */
 GPO_API gpo_status gpo_template_clear(gpo_template_t graph_template);
 
+/* The size of a template, and counters of its graphs. */
 typedef struct gpo_template_statistics {
     uint32_t struct_size;
     uint32_t nodes;          /* with those of bodies, once it has a graph */
@@ -375,12 +376,14 @@ typedef struct gpo_template_statistics {
                                 place for (see Parameters) */
     char last_dropped[256];  /* the parameter of the newest dropped value, and why; "" if there was none */
 } gpo_template_statistics;
+/* Reads the size of a template, and the counters of its graphs. */
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
 
 /* --- pictures --- */
 
 #define GPO_PICTURE_DOT 1 /* text for Graphviz */
-#define GPO_PICTURE_SVG 2 /* needs no other file, and follows the viewer's preference for dark or light */
+#define GPO_PICTURE_SVG 2 /* a picture that needs no other file, and follows the viewer's preference for dark or
+                             light */
 /* Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies inside
  * of their conditional nodes. The picture also has the number of launches of the template's graphs, and the duration of
  * the newest launch that a trace (trace.h) has timed, if there is one. Nodes have the numbers of the template or body
@@ -455,6 +458,7 @@ GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream);
 
+/* How a graph was updated to the newest recording. */
 typedef struct gpo_graph_update_report {
     uint32_t struct_size;
     uint32_t rebuilt;   /* 0: updated in place, or it was up to date; 1: instantiated anew */

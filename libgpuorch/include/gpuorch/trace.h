@@ -71,8 +71,9 @@ extern "C" {
 typedef struct gpo_trace_options {
     uint32_t struct_size;
     uint32_t flags;      /* GPO_TRACE_* */
-    const char *path;    /* the trace's file, replaced if it exists. NULL: no file, only the summary or the picture. The
-                            folder of this file and of the picture is created if its parent folder exists */
+    const char *path;    /* the trace's file, replaced if it exists, and gzipped if its name ends in .gz. NULL: no file,
+                            only the summary or the picture. The folder of this file and of the picture is created if
+                            its parent folder exists */
     const char *picture; /* the SVG's file, written when the trace ends. NULL: none */
     const char *title;   /* heading of the picture; NULL: the program's name */
 } gpo_trace_options;
@@ -95,6 +96,7 @@ GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_option
  * Blocks until the files are written. */
 GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime);
 
+/* The extent of a trace. */
 typedef struct gpo_trace_info {
     uint32_t struct_size;
     uint32_t running;        /* 1: a trace is running */

@@ -6,7 +6,7 @@ What is in it
   version, library    GPO_VERSION and the file to load, whose only entry needed is `get_api`
   pointer_bytes       sizes and offsets are those of 64-bit machines
   statuses            name, value, meaning
-  constants           all others, as values
+  constants           all others, as values; `says` is the comment, as one text. There may be none
   handles             opaque pointers, not to be read
   callbacks           function pointers that the caller gives
   structs             size, alignment, and of each field type, offset and size (`count` for arrays); the caller sets
@@ -120,7 +120,8 @@ def described():
     return {
         "version": headers.version(), "library": "libgpuorch.so.0", "get_api": "gpo_get_api", "pointer_bytes": POINTER,
         "statuses": [{"name": name, "value": value, "meaning": meaning} for name, (value, meaning) in statuses.items()],
-        "constants": [{"name": name, "value": value} for name, value in constants.items() if name not in statuses],
+        "constants": [{"name": name, "value": value} | ({"says": said[name]} if name in said else {})
+                      for name, value in constants.items() if name not in statuses],
         "handles": handles,
         "callbacks": [{**declared(name), "returns": result,
                        "parameters": [{"name": word, "type": kind} for kind, word in pairs]}

@@ -73,19 +73,24 @@ def _items(comment):
 
 
 def said():
-    """{name: the items of the comment in front} of functions, callbacks and structs; {(struct, field): text}."""
+    """{name: the items of the comment in front} of functions, callbacks and structs; {constant: text}; {(struct, field):
+    text}."""
     found = {}
-    declared = re.compile(r"/\*((?:(?!\*/).)*)\*/\n(?:GPO_API [^;/]*?\b(gpo_\w+)\([^;]*?\);|"
-                          r"typedef [^;()]+\(\*(gpo_\w+)\)\(|typedef struct (gpo_\w+) \{)", flags=re.S)
+    declared = re.compile(r"^/\*((?:(?!\*/).)*)\*/\n(?:GPO_API [^;/]*?\b(gpo_\w+)\([^;]*?\);|"
+                          r"typedef [^;()]+\(\*(gpo_\w+)\)\(|typedef struct (gpo_\w+) \{|"
+                          r"#define (GPO_\w+) \d+\n(?!#define))", flags=re.M | re.S)
     for path in sorted(INCLUDE.glob("*.h")):
         if path.name in ("api.h", "gpuorch.h"):
             continue
         text = path.read_text()
         for comment, *names in declared.findall(text):
-            found["".join(names)] = _items(comment)
+            items = _items(comment)
+            found["".join(names)] = " ".join(items) if names[-1] else items
         for struct, body in re.findall(r"typedef struct (\w+) \{(.*?)\} \w+;", text, flags=re.S):
             for field, comment in re.findall(r"(\w+)(?:\[\w+\])?;\s*/\*(.*?)\*/", body, flags=re.S):
                 found[struct, field] = _one_line(comment)
+        for constant, comment in re.findall(r"^#define (GPO_\w+) \d+ +/\*(.*?)\*/", text, flags=re.M | re.S):
+            found[constant] = _one_line(comment)
     return found
 
 

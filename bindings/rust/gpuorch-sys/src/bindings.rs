@@ -53,6 +53,22 @@ pub const GPO_LIMIT_HEAP_BYTES: u32 = 3;
 pub const GPO_LIMIT_PENDING_LAUNCHES: u32 = 4;
 pub const GPO_LIMIT_L2_FETCH_BYTES: u32 = 5;
 pub const GPO_LIMIT_PERSISTING_L2_BYTES: u32 = 6;
+pub const GPO_EVENT_TIMING: u32 = 1;
+pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
+pub const GPO_EVENT_INTERPROCESS: u32 = 4;
+pub const GPO_EVENT_EXTERNAL: u32 = 8;
+pub const GPO_STREAM_BLOCKING: u32 = 1;
+pub const GPO_STREAM_LEARNS: u32 = 2;
+pub const GPO_STREAM_RESIDENT: u32 = 4;
+pub const GPO_ORIGIN_STREAM: u32 = 1;
+pub const GPO_ORIGIN_EVENT: u32 = 2;
+pub const GPO_ORIGIN_PIPELINE: u32 = 3;
+pub const GPO_ORIGIN_TIMELINE: u32 = 4;
+pub const GPO_ORIGIN_QUEUE: u32 = 5;
+pub const GPO_ORIGIN_ADMISSION: u32 = 6;
+pub const GPO_EXECUTOR_CALLER: u32 = 1;
+pub const GPO_EXECUTOR_SPIN: u32 = 2;
+pub const GPO_EXECUTOR_SLEEP: u32 = 4;
 pub const GPO_COSTS_PROBE: u32 = 1;
 pub const GPO_WORKLOAD_REPEATS: u32 = 1;
 pub const GPO_WORKLOAD_SHAPES_VARY: u32 = 2;
@@ -90,13 +106,6 @@ pub const GPO_FORM_HOST_LAUNCHES: u32 = 11;
 pub const GPO_FORM_FUSE: u32 = 12;
 pub const GPO_FORM_PIPELINE: u32 = 13;
 pub const GPO_FORM_BATCHED_COPIES: u32 = 14;
-pub const GPO_EVENT_TIMING: u32 = 1;
-pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
-pub const GPO_EVENT_INTERPROCESS: u32 = 4;
-pub const GPO_EVENT_EXTERNAL: u32 = 8;
-pub const GPO_STREAM_BLOCKING: u32 = 1;
-pub const GPO_STREAM_LEARNS: u32 = 2;
-pub const GPO_STREAM_RESIDENT: u32 = 4;
 pub const GPO_ARENA_WRITE_COMBINED: u32 = 1;
 pub const GPO_ARENA_NUMA: u32 = 2;
 pub const GPO_REGISTER_READ_ONLY: u32 = 1;
@@ -134,14 +143,6 @@ pub const GPO_BUCKET_EAGER: u32 = 3;
 pub const GPO_BUCKET_PADDING: u32 = 4;
 pub const GPO_BUCKETS_NO_WARM_UP: u32 = 1;
 pub const GPO_BUCKETS_EAGER_FALLBACK: u32 = 2;
-pub const GPO_ORIGIN_STREAM: u32 = 1;
-pub const GPO_ORIGIN_EVENT: u32 = 2;
-pub const GPO_ORIGIN_PIPELINE: u32 = 3;
-pub const GPO_ORIGIN_TIMELINE: u32 = 4;
-pub const GPO_ORIGIN_QUEUE: u32 = 5;
-pub const GPO_EXECUTOR_CALLER: u32 = 1;
-pub const GPO_EXECUTOR_SPIN: u32 = 2;
-pub const GPO_EXECUTOR_SLEEP: u32 = 4;
 pub const GPO_EXPORT_BYTES: u32 = 256;
 pub const GPO_METRICS_LATENCIES: u32 = 32;
 pub const GPO_METRICS_ERRORS: u32 = 96;
@@ -352,6 +353,12 @@ pub struct gpo_symmetric_s {
 pub type gpo_symmetric_t = *mut gpo_symmetric_s;
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_admission_s {
+    _unused: [u8; 0],
+}
+pub type gpo_admission_t = *mut gpo_admission_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_error {
     pub struct_size: u32,
     pub status: gpo_status,
@@ -466,6 +473,174 @@ pub struct gpo_device_options {
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_event_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_timeline_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub value: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub priority: i32,
+    pub max_held: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_info {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub priority: i32,
+    pub wrapped: u32,
+    pub accepted: u64,
+    pub completed: u64,
+    pub held: u64,
+    pub device: gpo_device_t,
+    pub replayed: u64,
+    pub learned: u32,
+    pub reserved: u32,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_pool_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub streams: u32,
+    pub priorities: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub capacity: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_completion {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub user_data: u64,
+    pub origin: u32,
+    pub reserved: u32,
+    pub operation: u64,
+    pub submitted_ns: u64,
+    pub completed_ns: u64,
+    pub gpu_ns: i64,
+    pub error_id: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_statistics {
+    pub struct_size: u32,
+    pub capacity: u32,
+    pub accepted: u64,
+    pub delivered: u64,
+    pub drained: u64,
+    pub refused: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub threads: u32,
+    pub capacity: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_statistics {
+    pub struct_size: u32,
+    pub threads: u32,
+    pub accepted: u64,
+    pub called: u64,
+    pub cancelled: u64,
+    pub threw: u64,
+    pub refused: u64,
+    pub pending: u64,
+}
+pub type gpo_completion_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        completion: *const gpo_completion,
+        error: *const gpo_error,
+    ),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_host_call {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub call: u64,
+    pub error: *const gpo_error,
+}
+pub type gpo_host_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        call: *const gpo_host_call,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_admission_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub count: u64,
+    pub bytes: u64,
+    pub capacity: u32,
+    pub priorities: u32,
+    pub pool: gpo_pool_t,
+    pub high_bytes: u64,
+    pub low_bytes: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_admission_request {
+    pub struct_size: u32,
+    pub priority: u32,
+    pub count: u64,
+    pub bytes: u64,
+    pub flow: u64,
+    pub deadline_ns: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_admission_info {
+    pub struct_size: u32,
+    pub paused: u32,
+    pub count: u64,
+    pub bytes: u64,
+    pub held: u64,
+    pub held_count: u64,
+    pub held_bytes: u64,
+    pub waiting: u64,
+    pub waiting_bytes: u64,
+    pub waiting_flows: u64,
+    pub admitted: u64,
+    pub refused: u64,
+    pub too_large: u64,
+    pub expired: u64,
+    pub cancelled: u64,
+    pub wait_ns: u64,
+    pub longest_wait_ns: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_costs {
     pub struct_size: u32,
     pub measured: u32,
@@ -552,54 +727,6 @@ pub struct gpo_advice {
     pub round_ns: u64,
     pub host_calls: u64,
     pub reason: [::core::ffi::c_char; 512usize],
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_event_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_timeline_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub value: u64,
-    pub label: *const ::core::ffi::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_stream_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub priority: i32,
-    pub max_held: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_stream_info {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub priority: i32,
-    pub wrapped: u32,
-    pub accepted: u64,
-    pub completed: u64,
-    pub held: u64,
-    pub device: gpo_device_t,
-    pub replayed: u64,
-    pub learned: u32,
-    pub reserved: u32,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_stream_pool_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub streams: u32,
-    pub priorities: u32,
-    pub label: *const ::core::ffi::c_char,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -849,81 +976,6 @@ pub struct gpo_buckets_statistics {
     pub fallbacks: u64,
     pub last_failure: [::core::ffi::c_char; 256usize],
 }
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_cq_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub capacity: u32,
-    pub reserved: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_completion {
-    pub struct_size: u32,
-    pub status: gpo_status,
-    pub user_data: u64,
-    pub origin: u32,
-    pub reserved: u32,
-    pub operation: u64,
-    pub submitted_ns: u64,
-    pub completed_ns: u64,
-    pub gpu_ns: i64,
-    pub error_id: u64,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_cq_statistics {
-    pub struct_size: u32,
-    pub capacity: u32,
-    pub accepted: u64,
-    pub delivered: u64,
-    pub drained: u64,
-    pub refused: u64,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_executor_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub threads: u32,
-    pub capacity: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_executor_statistics {
-    pub struct_size: u32,
-    pub threads: u32,
-    pub accepted: u64,
-    pub called: u64,
-    pub cancelled: u64,
-    pub threw: u64,
-    pub refused: u64,
-    pub pending: u64,
-}
-pub type gpo_completion_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        completion: *const gpo_completion,
-        error: *const gpo_error,
-    ),
->;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_host_call {
-    pub struct_size: u32,
-    pub status: gpo_status,
-    pub call: u64,
-    pub error: *const gpo_error,
-}
-pub type gpo_host_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        call: *const gpo_host_call,
-    ) -> gpo_status,
->;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_metrics {
@@ -2897,6 +2949,68 @@ pub struct gpo_api {
             pipeline: gpo_pipeline_t,
             device: u32,
             share: *mut gpo_pipeline_share,
+        ) -> gpo_status,
+    >,
+    pub admission_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_admission_options,
+            admission: *mut gpo_admission_t,
+        ) -> gpo_status,
+    >,
+    pub admission_destroy: ::core::option::Option<
+        unsafe extern "C" fn(admission: gpo_admission_t) -> gpo_status,
+    >,
+    pub admission_enter: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            request: *const gpo_admission_request,
+            cq: gpo_cq_t,
+            user_data: u64,
+            ticket: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub admission_enter_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            request: *const gpo_admission_request,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+            ticket: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub admission_cancel: ::core::option::Option<
+        unsafe extern "C" fn(admission: gpo_admission_t, ticket: u64) -> gpo_status,
+    >,
+    pub admission_leave: ::core::option::Option<
+        unsafe extern "C" fn(admission: gpo_admission_t, ticket: u64) -> gpo_status,
+    >,
+    pub admission_leave_after: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            ticket: u64,
+            stream: gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub admission_set_budget: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            count: u64,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub admission_set_flow: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            flow: u64,
+            weight: u32,
+        ) -> gpo_status,
+    >,
+    pub admission_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            admission: gpo_admission_t,
+            info: *mut gpo_admission_info,
         ) -> gpo_status,
     >,
 }

@@ -28,7 +28,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::ptr::null_mut;
 
-pub use crate::figures::{Advice, Costs, Diagnosis};
+pub use crate::generated::{Advice, Costs, Diagnosis};
 
 impl Device {
     /// The costs of launches, copies and the like on this device: an H200's, with the multiprocessors and the rates of
@@ -63,7 +63,7 @@ impl Costs {
 #[derive(Clone, Copy)]
 #[must_use = "a workload is for `advise`"]
 pub struct Workload<'a> {
-    raw: sys::gpo_workload,
+    pub(crate) raw: sys::gpo_workload,
     borrowed: PhantomData<&'a [f32]>,
 }
 
@@ -81,89 +81,6 @@ pub struct Advised {
     /// The forms, the best first. `GPO_FORM_LEAVE`, no change, is always in the list; forms behind it are expected to
     /// gain too little.
     pub forms: Vec<Advice>,
-}
-
-macro_rules! figures_of_workload {
-    (flags { $($(#[$flag_doc:meta])* $method:ident: $flag:ident,)* }
-     fields { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
-        impl<'a> Workload<'a> {
-            $(
-                $(#[$flag_doc])*
-                pub fn $method(mut self) -> Self {
-                    self.raw.flags |= sys::$flag;
-                    self
-                }
-            )*
-            $(
-                $(#[$doc])*
-                pub fn $field(mut self, $field: $type) -> Self {
-                    self.raw.$field = $field;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-figures_of_workload! {
-    flags {
-        /// Every round launches the same sequence.
-        repeats: GPO_WORKLOAD_REPEATS,
-        /// The sequence's sizes change from round to round.
-        shapes_vary: GPO_WORKLOAD_SHAPES_VARY,
-        /// No launch of a round needs the result of another one.
-        independent: GPO_WORKLOAD_INDEPENDENT,
-        /// Tasks make tasks, and only the GPU knows how many.
-        spawns: GPO_WORKLOAD_SPAWNS,
-        /// Tasks come from the host one by one, and each answer is waited for.
-        arrives: GPO_WORKLOAD_ARRIVES,
-        /// Copies are from or to memory that isn't pinned.
-        pageable: GPO_WORKLOAD_PAGEABLE,
-        /// Now: the launches are in a graph.
-        in_graph: GPO_WORKLOAD_IN_GRAPH,
-        /// Now: kernels launch all kernels but the first one.
-        dynamic_parallelism: GPO_WORKLOAD_DYNAMIC_PARALLELISM,
-        /// Now: copies run beside kernels.
-        overlapped: GPO_WORKLOAD_OVERLAPPED,
-    }
-    fields {
-        /// Kernels that are launched in a round.
-        launches: u64,
-        /// Time of a round, from its begin to the next one's.
-        round_ns: u64,
-        /// GPU time of all kernels of a round together.
-        kernel_ns: u64,
-        /// How often in a round the host waits for a result of the GPU before it can go on.
-        decisions: u64,
-        /// Streams that the launches are spread over now.
-        streams: u32,
-        /// Blocks of a launch.
-        blocks: u32,
-        /// Bytes that the kernels of a round read and write in device memory.
-        bytes: u64,
-        /// Floating-point operations of the kernels of a round.
-        operations: u64,
-        /// Copies of a round.
-        copies: u64,
-        /// Bytes that a round copies from the host to the device.
-        copy_in_bytes: u64,
-        /// Bytes that a round copies from the device to the host.
-        copy_out_bytes: u64,
-        /// Tasks of a round: independent pieces of work, many in one kernel.
-        tasks: u64,
-        /// Time of a mean task on its worker while all workers work.
-        task_ns: u64,
-        /// How tasks are handed out now: [`GPO_ORDER_CHUNKS`](sys::GPO_ORDER_CHUNKS) and the like.
-        order: u32,
-        /// Workers at a time on the GPU; by default 64 warps on each multiprocessor.
-        workers: u32,
-        /// Workers of a block.
-        block_workers: u32,
-        /// Standard deviation of the tasks' costs, in thousandths of their mean.
-        cost_deviation: u64,
-        /// Cost of the longest task, in thousandths of the mean.
-        cost_max: u64,
-    }
 }
 
 impl<'a> Workload<'a> {

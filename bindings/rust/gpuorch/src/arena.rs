@@ -4,7 +4,6 @@ use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::MemoryStatistics;
 use crate::handle::Owned;
 use crate::host::{HostBuffer, HostSlice};
 use crate::template::Template;
@@ -26,18 +25,6 @@ pub struct Arena {
 builder! {
     /// Options of an arena.
     ArenaBuilder of Arena: arena_create(Device, gpo_arena_options);
-    fields {
-        /// The most bytes that the arena takes from the driver.
-        max_bytes: u64,
-        /// The least size of a slab; by default 64 MiB.
-        slab_bytes: u64,
-        /// How many bytes are taken from the driver at once, so that the first allocations are fast.
-        initial_bytes: u64,
-    }
-    flags {
-        /// Memory that the GPU reads faster, and that the host reads very slowly.
-        write_combined: GPO_ARENA_WRITE_COMBINED,
-    }
 }
 
 impl ArenaBuilder<'_> {
@@ -84,18 +71,6 @@ impl Arena {
         let mut vec = self.unspecified(elements.len())?;
         vec.copy_from_slice(elements);
         Ok(vec)
-    }
-
-    /// Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device.
-    pub fn trim(&self, keep_bytes: u64) -> Result<()> {
-        call!(arena_trim(self.as_raw(), keep_bytes))
-    }
-
-    /// How much memory is in use, and how much was taken from the driver.
-    pub fn statistics(&self) -> Result<MemoryStatistics> {
-        let mut statistics = MemoryStatistics::empty();
-        call!(arena_get_statistics(self.as_raw(), &mut statistics.0))?;
-        Ok(statistics)
     }
 
     /// The library's handle.

@@ -1,70 +1,108 @@
-//! Defines builders: a builder borrows the parent, fills the library's struct of options, and calls the create
-//! function.
+//! Builders: structs of options with their texts. Setters of plain options are in `generated`.
 
+use crate::error::{Error, ErrorKind, Result};
+use std::ffi::{CString, c_char};
+use std::ops::{Deref, DerefMut};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// A struct of options of the library, and the texts that it points to.
+pub(crate) struct Options<R> {
+    raw: R,
+    texts: Vec<CString>,
+    /// The first text that no C string can hold.
+    refused: Option<String>,
+}
+
+// SAFETY: the struct has numbers and pointers. The pointers lead to its own texts, or are read only by the call that makes
+// the object, which any thread may make.
+unsafe impl<R> Send for Options<R> {}
+// SAFETY: likewise.
+unsafe impl<R> Sync for Options<R> {}
+
+impl<R> Options<R> {
+    pub(crate) fn of(raw: R) -> Self {
+        Self { raw, texts: Vec::new(), refused: None }
+    }
+
+    /// A path as a C string, which stays as long as the options.
+    pub(crate) fn path(&mut self, path: PathBuf) -> *const c_char {
+        self.kept(path.into_os_string().into_vec())
+    }
+
+    /// A text as a C string, which stays as long as the options.
+    pub(crate) fn text(&mut self, text: String) -> *const c_char {
+        self.kept(text.into_bytes())
+    }
+
+    fn kept(&mut self, text: Vec<u8>) -> *const c_char {
+        match CString::new(text) {
+            Ok(text) => {
+                let pointer = text.as_ptr();
+                self.texts.push(text);
+                pointer
+            }
+            Err(error) => {
+                let text = String::from_utf8_lossy(&error.into_vec()).into_owned();
+                self.refused.get_or_insert(text);
+                std::ptr::null()
+            }
+        }
+    }
+
+    /// The struct for a call of `function`, if all texts are C strings.
+    pub(crate) fn checked(&self, function: &str) -> Result<&R> {
+        match &self.refused {
+            None => Ok(&self.raw),
+            Some(text) => Err(Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL"))),
+        }
+    }
+}
+
+impl<R> Deref for Options<R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.raw
+    }
+}
+
+impl<R> DerefMut for Options<R> {
+    fn deref_mut(&mut self) -> &mut R {
+        &mut self.raw
+    }
+}
+
+/// Defines a builder that borrows the parent, and calls the create function with the options.
+///
 /// ```text
 /// builder! {
 ///     /// What a thing is made with.
 ///     ThingBuilder of Thing: thing_create(Parent, gpo_thing_options), member_by_default...;
-///     fields { /// What it says. field: type, ... }
-///     flags { /// What it says. method: FLAG, ... }
 /// }
 /// ```
-///
-/// A method is made for each field, to set it, and for each flag, to add it.
 macro_rules! builder {
     (
         $(#[$doc:meta])*
         $builder:ident of $made:ident: $create:ident($parent:ident, $options:ident) $(, $member:ident)*;
-        fields { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }
-        flags { $($(#[$flag_doc:meta])* $method:ident: $flag:ident,)* }
     ) => {
         $(#[$doc])*
         #[must_use = "a builder makes nothing until `build`"]
         pub struct $builder<'a> {
             parent: &'a $parent,
-            label: Option<String>,
-            options: gpuorch_sys::$options,
+            pub(crate) options: $crate::builder::Options<gpuorch_sys::$options>,
         }
-
-        // SAFETY: the options are numbers, and pointers that are null until `build` has the label's.
-        unsafe impl Send for $builder<'_> {}
-        // SAFETY: likewise.
-        unsafe impl Sync for $builder<'_> {}
 
         impl<'a> $builder<'a> {
             pub(crate) fn new(parent: &'a $parent) -> Self {
-                Self { parent, label: None, options: gpuorch_sys::$options::new() }
+                Self { parent, options: $crate::builder::Options::of(gpuorch_sys::$options::new()) }
             }
-
-            /// The name for errors, logs, statistics and traces.
-            pub fn label(mut self, label: impl Into<String>) -> Self {
-                self.label = Some(label.into());
-                self
-            }
-
-            $(
-                $(#[$field_doc])*
-                pub fn $field(mut self, $field: $type) -> Self {
-                    self.options.$field = $field;
-                    self
-                }
-            )*
-
-            $(
-                $(#[$flag_doc])*
-                pub fn $method(mut self) -> Self {
-                    self.options.flags |= gpuorch_sys::$flag;
-                    self
-                }
-            )*
 
             /// Makes it.
-            pub fn build(mut self) -> $crate::error::Result<$made> {
-                let label =
-                    $crate::handle::optional_c_string(self.label.as_deref(), concat!("gpo_", stringify!($create)))?;
-                self.options.label = $crate::handle::pointer(&label);
+            pub fn build(self) -> $crate::error::Result<$made> {
+                let options = self.options.checked(concat!("gpo_", stringify!($create)))?;
                 let mut raw = std::ptr::null_mut();
-                $crate::call::call!($create(self.parent.as_raw(), &self.options, &mut raw))?;
+                $crate::call::call!($create(self.parent.as_raw(), options, &mut raw))?;
                 let owned = $crate::handle::Owned { raw: raw.into(), parent: self.parent.clone() };
                 Ok($made { inner: std::sync::Arc::new(owned), $($member: Default::default()),* })
             }
@@ -72,4 +110,47 @@ macro_rules! builder {
     };
 }
 
-pub(crate) use builder;
+/// Defines an enum of constants of the library.
+///
+/// ```text
+/// constants! {
+///     /// The subject of the constants.
+///     Name: u32 {
+///         /// What the constant means.
+///         Variant = GPO_CONSTANT, ...
+///     }
+/// }
+/// ```
+macro_rules! constants {
+    ($(#[$doc:meta])* $name:ident: $number:ty { $($(#[$variant_doc:meta])* $variant:ident = $constant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        /// The constant of the C interface.
+        impl From<$name> for $number {
+            fn from(value: $name) -> Self {
+                match value {
+                    $($name::$variant => sys::$constant,)*
+                }
+            }
+        }
+
+        /// The enum for a constant of the C interface; `Err` for constants that only a newer library has.
+        impl TryFrom<$number> for $name {
+            type Error = $number;
+
+            fn try_from(number: $number) -> std::result::Result<Self, $number> {
+                match number {
+                    $(sys::$constant => Ok(Self::$variant),)*
+                    other => Err(other),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {builder, constants};

@@ -66,3 +66,20 @@ pub(crate) fn bytes(
         }
     }
 }
+
+/// All elements that a function of the library writes: grows the array until they fit.
+pub(crate) fn rows<R: Copy>(
+    empty: R,
+    read: impl Fn(*mut R, u64, u64, &mut u64) -> Result<(), Error>,
+) -> Result<Vec<R>, Error> {
+    let mut rows = vec![empty; 256];
+    loop {
+        let mut count = 0;
+        read(rows.as_mut_ptr(), std::mem::size_of::<R>() as u64, rows.len() as u64, &mut count)?;
+        if (count as usize) < rows.len() {
+            rows.truncate(count as usize);
+            return Ok(rows);
+        }
+        rows.resize(2 * rows.len(), empty);
+    }
+}

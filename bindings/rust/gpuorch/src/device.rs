@@ -1,10 +1,10 @@
 //! The GPUs that a runtime has opened.
 
 use crate::arena::{Arena, ArenaBuilder};
+use crate::builder::Options;
 use crate::call::call;
 use crate::error::Result;
-use crate::figures::DeviceProperties;
-use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::pool::{Pool, PoolBuilder};
 use crate::runtime::Runtime;
 use crate::stream::{Stream, StreamBuilder, StreamPoolBuilder};
@@ -12,7 +12,6 @@ use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A GPU, real or software. Clones are the same handle.
 #[derive(Clone)]
@@ -24,25 +23,14 @@ pub struct Device {
 #[must_use = "a builder opens nothing until `open`"]
 pub struct DeviceBuilder<'a> {
     runtime: &'a Runtime,
-    ordinal: u32,
-    label: Option<String>,
-    context: *mut c_void,
+    pub(crate) options: Options<sys::gpo_device_options>,
 }
-
-// SAFETY: only `open` uses the context, and any thread may call `open`.
-unsafe impl Send for DeviceBuilder<'_> {}
-// SAFETY: likewise.
-unsafe impl Sync for DeviceBuilder<'_> {}
 
 impl<'a> DeviceBuilder<'a> {
     pub(crate) fn new(runtime: &'a Runtime, ordinal: u32) -> Self {
-        Self { runtime, ordinal, label: None, context: std::ptr::null_mut() }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
+        let mut options = Options::of(sys::gpo_device_options::new());
+        options.ordinal = ordinal;
+        Self { runtime, options }
     }
 
     /// Uses this `CUcontext` of another library in place of the primary context.
@@ -52,52 +40,16 @@ impl<'a> DeviceBuilder<'a> {
     /// `context` must be a context of this device, and must outlive the device's handle and everything that is made
     /// from it.
     pub unsafe fn native_context(mut self, context: *mut c_void) -> Self {
-        self.context = context;
+        self.options.native_context = context;
         self
     }
 
     /// Opens the device. Blocks while the driver makes the context. Opening a device twice gives two handles to one
     /// context.
     pub fn open(self) -> Result<Device> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_device_open")?;
-        let mut options = sys::gpo_device_options::new();
-        options.ordinal = self.ordinal;
-        options.label = pointer(&label);
-        options.native_context = self.context;
         let mut raw = std::ptr::null_mut();
-        call!(device_open(self.runtime.as_raw(), &options, &mut raw))?;
+        call!(device_open(self.runtime.as_raw(), self.options.checked("gpo_device_open")?, &mut raw))?;
         Ok(Device { inner: Arc::new(Owned { raw, parent: self.runtime.clone() }) })
-    }
-}
-
-/// A limit of a device's context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DeviceLimit {
-    /// Stack of each thread of a kernel, in bytes.
-    Stack,
-    /// Buffer of `printf` in kernels, in bytes.
-    Printf,
-    /// Heap of `malloc` in kernels, in bytes.
-    Heap,
-    /// How many launches made by kernels may be pending.
-    PendingLaunches,
-    /// Granularity of fetches into the L2 cache, in bytes.
-    L2Fetch,
-    /// Part of the L2 cache for persisting accesses, in bytes.
-    PersistingL2,
-}
-
-impl DeviceLimit {
-    fn raw(self) -> u32 {
-        match self {
-            Self::Stack => sys::GPO_LIMIT_STACK_BYTES,
-            Self::Printf => sys::GPO_LIMIT_PRINTF_BYTES,
-            Self::Heap => sys::GPO_LIMIT_HEAP_BYTES,
-            Self::PendingLaunches => sys::GPO_LIMIT_PENDING_LAUNCHES,
-            Self::L2Fetch => sys::GPO_LIMIT_L2_FETCH_BYTES,
-            Self::PersistingL2 => sys::GPO_LIMIT_PERSISTING_L2_BYTES,
-        }
     }
 }
 
@@ -105,53 +57,6 @@ impl Device {
     /// The runtime from which the device was opened.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
-    }
-
-    /// The device's properties.
-    pub fn properties(&self) -> Result<DeviceProperties> {
-        let mut properties = DeviceProperties::empty();
-        call!(device_get_properties(self.as_raw(), &mut properties.0))?;
-        Ok(properties)
-    }
-
-    /// Waits until all work that was put on the device's streams before the call is done, including held work. Work on
-    /// [resident](crate::StreamBuilder::resident) streams is left out.
-    pub fn wait(&self) -> Result<()> {
-        call!(device_wait(self.as_raw(), FOR_EVER))
-    }
-
-    /// Waits with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
-    pub fn wait_for(&self, timeout: Duration) -> Result<()> {
-        call!(device_wait(self.as_raw(), nanoseconds(timeout)))
-    }
-
-    /// Free and total bytes of device memory, as the driver sees them now.
-    pub fn memory(&self) -> Result<(u64, u64)> {
-        let (mut free, mut total) = (0, 0);
-        call!(device_get_memory(self.as_raw(), &mut free, &mut total))?;
-        Ok((free, total))
-    }
-
-    /// Lets kernels and copies of this device access the memory of `peer`. Serialises both devices.
-    pub fn enable_peer(&self, peer: &Self) -> Result<()> {
-        call!(device_enable_peer(self.as_raw(), peer.as_raw()))
-    }
-
-    /// Ends this device's access to the memory of `peer`.
-    pub fn disable_peer(&self, peer: &Self) -> Result<()> {
-        call!(device_disable_peer(self.as_raw(), peer.as_raw()))
-    }
-
-    /// Reads a limit of the device's context.
-    pub fn limit(&self, limit: DeviceLimit) -> Result<u64> {
-        let mut value = 0;
-        call!(device_get_limit(self.as_raw(), limit.raw(), &mut value))?;
-        Ok(value)
-    }
-
-    /// Sets a limit for all users of the context. The driver may round it.
-    pub fn set_limit(&self, limit: DeviceLimit, value: u64) -> Result<()> {
-        call!(device_set_limit(self.as_raw(), limit.raw(), value))
     }
 
     /// The priorities that streams of the device can have, from the greatest, which runs first, to the least.
@@ -194,13 +99,6 @@ impl Device {
     /// A stream-ordered pool of device memory.
     pub fn pool(&self) -> Result<Pool> {
         self.pool_builder().build()
-    }
-
-    /// The device's `CUcontext` and `CUdevice`, for use with other libraries.
-    pub fn native(&self) -> Result<(*mut c_void, i32)> {
-        let (mut context, mut ordinal) = (std::ptr::null_mut(), 0);
-        call!(device_get_native(self.as_raw(), &mut context, &mut ordinal))?;
-        Ok((context, ordinal))
     }
 
     /// Whether two handles are of one context of one runtime.

@@ -1,5 +1,6 @@
 //! Failures, and their details.
 
+pub use crate::generated::ErrorKind;
 use gpuorch_sys as sys;
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -77,66 +78,7 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    /// The work is not done yet.
-    NotReady = GPO_NOT_READY,
-    /// The timeout passed first.
-    Timeout = GPO_TIMEOUT,
-    /// Bounded and full: take something out, then try again.
-    WouldBlock = GPO_WOULD_BLOCK,
-    /// There is no more.
-    End = GPO_END,
-    /// A value out of range.
-    InvalidArgument = GPO_INVALID_ARGUMENT,
-    /// The handle's runtime no longer exists.
-    InvalidHandle = GPO_INVALID_HANDLE,
-    /// The handle's object has been destroyed.
-    StaleHandle = GPO_STALE_HANDLE,
-    /// The object is in a state that forbids the call: the message names the state.
-    InvalidState = GPO_INVALID_STATE,
-    /// Not supported by this device, driver, library or kind of object.
-    NotSupported = GPO_NOT_SUPPORTED,
-    /// No kernel, symbol or file of that name.
-    NotFound = GPO_NOT_FOUND,
-    /// A wait inside a callback, for that callback; or a call inside a host node.
-    WouldDeadlock = GPO_WOULD_DEADLOCK,
-    /// Too small a buffer.
-    BufferTooSmall = GPO_BUFFER_TOO_SMALL,
-    /// Can't be done on a stream that is being captured.
-    CaptureRefused = GPO_CAPTURE_REFUSED,
-    /// Host, pinned or device memory, as the message says.
-    OutOfMemory = GPO_OUT_OF_MEMORY,
-    /// A cap that was set, or one of the system's.
-    LimitExceeded = GPO_LIMIT_EXCEEDED,
-    /// No usable driver or no such device; the message says why.
-    NoDevice = GPO_NO_DEVICE,
-    /// No NVRTC, or no C++ compiler for the software GPU.
-    NoCompiler = GPO_NO_COMPILER,
-    /// The kernel source; [`compile_log`](crate::compile_log) has the compiler's text.
-    CompileFailed = GPO_COMPILE_FAILED,
-    /// Cut short, not an image, or for another device.
-    InvalidImage = GPO_INVALID_IMAGE,
-    /// A file or pipe.
-    Io = GPO_IO_ERROR,
-    /// On request, or because a needed object was destroyed or shut down.
-    Cancelled = GPO_CANCELLED,
-    /// The program failed a timeline or host call with this kind, or signals a failed timeline.
-    Failed = GPO_FAILED,
-    /// A callback returned an error, or panicked.
-    CallbackFailed = GPO_CALLBACK_FAILED,
-    /// A kernel crashed or the context was destroyed: all devices of that driver are lost.
-    DeviceLost = GPO_DEVICE_LOST,
-    /// In a child process that was forked after the library's first call.
-    Forked = GPO_FORKED,
-    /// The runtime is shut down or shutting down.
-    ShutDown = GPO_SHUT_DOWN,
-    /// A process of a group has died, left, hangs or can't go on: the message names its rank.
-    PeerLost = GPO_PEER_LOST,
-    /// Another error of the driver.
-    Driver = GPO_DRIVER_ERROR,
-    /// A defect of the library.
-    Internal = GPO_INTERNAL,
-}
+pub(crate) use kinds;
 
 impl ErrorKind {
     /// Whether the work has ended, and no longer uses its memory, if a wait for it fails with `self`.

@@ -1,14 +1,12 @@
 //! Events: points in a stream that can be queried, waited for and timed.
 
 use crate::builder::builder;
-use crate::call::{call, status};
+use crate::call::call;
 use crate::device::Device;
-use crate::done::{Awaited, Done, Enqueued};
-use crate::error::{Error, ErrorKind, Result, failure};
-use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
-use crate::stream::Stream;
+use crate::done::{Awaited, Done};
+use crate::error::{Error, ErrorKind, Result};
+use crate::handle::{Owned, optional_c_string, pointer};
 use gpuorch_sys as sys;
-use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,17 +27,14 @@ pub struct Event {
 builder! {
     /// Options of an event.
     EventBuilder of Event: event_create(Device, gpo_event_options);
-    fields {}
-    flags {
-        /// The event records GPU times. Without this it costs the GPU less.
-        timing: GPO_EVENT_TIMING,
-        /// A thread that waits for the event sleeps at once and doesn't spin first.
-        blocking_sync: GPO_EVENT_BLOCKING_SYNC,
-        /// Other processes can import the event ([`Event::export`]). Not with `timing` or `external`.
-        interprocess: GPO_EVENT_INTERPROCESS,
-        /// Recorded or waited for on a stream in a recording, the event becomes a node of the graph: each launch
-        /// records it, or waits for it. The event marks no point in the recording, and adds no stream to the recording.
-        external: GPO_EVENT_EXTERNAL,
+}
+
+impl EventBuilder<'_> {
+    /// Recorded or waited for on a stream in a recording, the event becomes a node of the graph: each launch records
+    /// it, or waits for it. The event marks no point in the recording, and adds no stream to the recording.
+    pub fn external(mut self) -> Self {
+        self.options.flags |= sys::GPO_EVENT_EXTERNAL;
+        self
     }
 }
 
@@ -74,35 +69,9 @@ impl Event {
         &self.inner.parent
     }
 
-    /// Records the event behind all work that was put on the stream so far. Waits for an earlier recording still wait
-    /// for that recording.
-    pub fn record<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        call!(event_record(self.as_raw(), stream.as_raw()))?;
-        Ok(Enqueued { stream })
-    }
-
-    /// Whether the newest recording is complete, or there was none. `Err` if the work before the recording has failed.
-    pub fn is_done(&self) -> Result<bool> {
-        match status!(event_query(self.as_raw()))? {
-            sys::GPO_SUCCESS => Ok(true),
-            sys::GPO_NOT_READY => Ok(false),
-            other => Err(failure(other, "gpo_event_query")),
-        }
-    }
-
     /// A future that is ready when the newest recording, at the first poll, is complete.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Event(self.clone()))
-    }
-
-    /// Waits until the newest recording is complete.
-    pub fn wait(&self) -> Result<()> {
-        call!(event_wait(self.as_raw(), FOR_EVER))
-    }
-
-    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
-    pub fn wait_for(&self, timeout: Duration) -> Result<()> {
-        call!(event_wait(self.as_raw(), nanoseconds(timeout)))
     }
 
     /// GPU time since the recording of `start`. Both events must record times. [`ErrorKind::NotReady`] while a
@@ -123,24 +92,8 @@ impl Event {
         Ok(exported)
     }
 
-    /// The event's `CUevent`. The library owns it: don't destroy it.
-    pub fn native(&self) -> Result<*mut c_void> {
-        let mut native = std::ptr::null_mut();
-        call!(event_get_native(self.as_raw(), &mut native))?;
-        Ok(native)
-    }
-
     /// The library's handle.
     pub fn as_raw(&self) -> sys::gpo_event_t {
         self.inner.raw
-    }
-}
-
-impl Stream {
-    /// Makes later work on the stream wait, on the GPU, until the event's newest recording is complete. The host
-    /// doesn't wait. The event may be of another device of the runtime.
-    pub fn wait_event(&self, event: &Event) -> Result<Enqueued<'_>> {
-        call!(stream_wait_event(self.as_raw(), event.as_raw()))?;
-        Ok(Enqueued { stream: self })
     }
 }

@@ -1,13 +1,11 @@
 //! Executors: closures that are called when work is done.
 
 use crate::builder::builder;
-use crate::call::call;
 use crate::callback::contained;
 use crate::done::{Awaited, Completion};
 use crate::error::{Result, completion_failure};
 use crate::event::Event;
-use crate::figures::ExecutorStatistics;
-use crate::handle::{Owned, nanoseconds};
+use crate::handle::Owned;
 use crate::runtime::Runtime;
 use crate::stream::Stream;
 use crate::timeline::Timeline;
@@ -15,7 +13,6 @@ use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// Calls closures, on threads of its own or on the threads that run the executor. Clones are the same executor.
 ///
@@ -44,22 +41,6 @@ pub struct Executor {
 builder! {
     /// Options of an executor. `build` starts its threads, if it has any.
     ExecutorBuilder of Executor: executor_create(Runtime, gpo_executor_options), panics;
-    fields {
-        /// How many threads the executor has; by default 2.
-        threads: u32,
-        /// How many accepted closures may be waiting to run; by default 65536. Beyond that calls return
-        /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
-        capacity: u32,
-    }
-    flags {
-        /// No threads: closures run on the threads that call [`Executor::run`], [`run_for`](Executor::run_for) or
-        /// [`poll`](Executor::poll).
-        run_by_caller: GPO_EXECUTOR_CALLER,
-        /// While closures are pending, one idle thread spins: faster, but uses a core.
-        spin: GPO_EXECUTOR_SPIN,
-        /// Idle threads sleep.
-        sleep: GPO_EXECUTOR_SLEEP,
-    }
 }
 
 impl Runtime {
@@ -72,48 +53,12 @@ impl Runtime {
     pub fn executor_builder(&self) -> ExecutorBuilder<'_> {
         ExecutorBuilder::new(self)
     }
-
-    /// Lets the log closure be called on this executor from now on, in order. With `None`, the initial state, the
-    /// closure is called on the thread that logs the line.
-    pub fn set_log_executor(&self, executor: Option<&Executor>) -> Result<()> {
-        let executor = executor.map_or(std::ptr::null_mut(), Executor::as_raw);
-        call!(runtime_set_log_executor(self.as_raw(), executor))
-    }
 }
 
 impl Executor {
     /// The runtime that the executor was made from.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
-    }
-
-    /// Runs closures on this thread until none is pending. Returns how many it has run.
-    pub fn run(&self) -> Result<u64> {
-        let mut count = 0;
-        call!(executor_run(self.as_raw(), &mut count))?;
-        Ok(count)
-    }
-
-    /// Like [`run`](Self::run), with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still
-    /// pending when it passes.
-    pub fn run_for(&self, timeout: Duration) -> Result<u64> {
-        let mut count = 0;
-        call!(executor_run_for(self.as_raw(), nanoseconds(timeout), &mut count))?;
-        Ok(count)
-    }
-
-    /// Runs the closures that are due. Returns how many it has run.
-    pub fn poll(&self) -> Result<u64> {
-        let mut count = 0;
-        call!(executor_poll(self.as_raw(), &mut count))?;
-        Ok(count)
-    }
-
-    /// How many closures the executor has accepted and called.
-    pub fn statistics(&self) -> Result<ExecutorStatistics> {
-        let mut statistics = ExecutorStatistics::empty();
-        call!(executor_get_statistics(self.as_raw(), &mut statistics.0))?;
-        Ok(statistics)
     }
 
     /// How many closures have panicked.

@@ -149,6 +149,9 @@ shown_by_name! {
     [] crate::template::BucketsBuilder<'_> = "BucketsBuilder",
     [] crate::peers::PeersBuilder<'_> = "PeersBuilder",
     [] crate::peers::JoinBuilder<'_> = "JoinBuilder",
+    [Q] crate::queue::QueueBuilder<'_, Q> = "QueueBuilder",
+    [F] crate::scheduler::SchedulerBuilder<'_, F> = "SchedulerBuilder",
+    [T] crate::peers::SymmetricBuilder<'_, T> = "SymmetricBuilder",
     [] crate::pipeline::Stage = "Stage",
     [S] crate::pipeline::Source<S> = "Source",
     [K] crate::pipeline::Sink<K> = "Sink",
@@ -171,6 +174,11 @@ pub(crate) fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
 /// A timeout in nanoseconds; -1, no bound, for more than 292 years.
 pub(crate) fn nanoseconds(timeout: std::time::Duration) -> i64 {
     i64::try_from(timeout.as_nanos()).unwrap_or(-1)
+}
+
+/// A time in nanoseconds, for an option; the greatest number for more than 292 years.
+pub(crate) fn nanoseconds_from(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 pub(crate) const FOR_EVER: i64 = -1;

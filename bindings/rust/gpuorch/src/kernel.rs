@@ -1,16 +1,15 @@
 //! Kernels and their launch.
 
 use crate::arguments::{Arguments, Parameters};
-use crate::call::{call, status, text};
+use crate::call::call;
 use crate::done::Enqueued;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::KernelAttributes;
 use crate::handle::{Object, Owned};
 use crate::memory::MemoryUser;
 use crate::module::Module;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -70,16 +69,6 @@ impl Kernel {
         Ok(BoundKernel { kernel: self.clone(), parameters: PhantomData })
     }
 
-    /// Offset and size, in bytes, of a parameter of the kernel. Parameters count from 0.
-    ///
-    /// [`ErrorKind::InvalidArgument`]: the kernel has no such parameter. [`ErrorKind::NotSupported`]: the driver
-    /// doesn't know, or the library is older than this function.
-    pub fn parameter(&self, index: u32) -> Result<(u64, u64)> {
-        let (mut offset, mut bytes) = (0, 0);
-        call!(kernel_get_parameter(self.as_raw(), index, &mut offset, &mut bytes))?;
-        Ok((offset, bytes))
-    }
-
     /// The sizes of all parameters; `None` if the driver doesn't know them.
     fn parameter_sizes(&self) -> Result<Option<Vec<u64>>> {
         // The count is 0 also if the driver doesn't know it: then ask for the first parameter.
@@ -91,49 +80,6 @@ impl Kernel {
             Err(error) if error.kind() == ErrorKind::InvalidArgument && count == 0 => Ok(Some(Vec::new())),
             Err(error) => Err(error),
         }
-    }
-
-    /// The resources that the kernel needs.
-    pub fn attributes(&self) -> Result<KernelAttributes> {
-        let mut attributes = KernelAttributes::empty();
-        call!(kernel_get_attributes(self.as_raw(), &mut attributes.0))?;
-        Ok(attributes)
-    }
-
-    /// The kernel's name in the image.
-    pub fn name(&self) -> Result<String> {
-        text(
-            |buffer, room, needed| status!(kernel_get_name(self.as_raw(), buffer, room, needed)),
-            "gpo_kernel_get_name",
-        )
-    }
-
-    /// Allows launches to use up to `bytes` of dynamic shared memory. Launches that need more than 48 KiB need this
-    /// first.
-    pub fn set_max_dynamic_shared(&self, bytes: u64) -> Result<()> {
-        call!(kernel_set_max_dynamic_shared(self.as_raw(), bytes))
-    }
-
-    /// How many blocks of `threads` threads fit on a multiprocessor at once.
-    pub fn occupancy(&self, threads: u32, dynamic_shared_bytes: u64) -> Result<u32> {
-        let mut blocks = 0;
-        call!(kernel_get_occupancy(self.as_raw(), threads, dynamic_shared_bytes, &mut blocks))?;
-        Ok(blocks)
-    }
-
-    /// The block size with the best occupancy, at most `max_threads` (0: no bound), and the fewest blocks that fill the
-    /// device.
-    pub fn suggest(&self, dynamic_shared_bytes: u64, max_threads: u32) -> Result<(u32, u32)> {
-        let (mut threads, mut blocks) = (0, 0);
-        call!(kernel_suggest_shape(self.as_raw(), dynamic_shared_bytes, max_threads, &mut threads, &mut blocks))?;
-        Ok((threads, blocks))
-    }
-
-    /// The kernel's `CUfunction`.
-    pub fn native(&self) -> Result<*mut c_void> {
-        let mut function = std::ptr::null_mut();
-        call!(kernel_get_native(self.as_raw(), &mut function))?;
-        Ok(function)
     }
 
     /// The library's handle.
@@ -232,8 +178,9 @@ impl From<[u32; 3]> for Dim3 {
 
 /// The shape of a launch; reusable.
 #[derive(Clone, Copy)]
+#[must_use = "a launch is only a shape"]
 pub struct Launch<'a> {
-    raw: sys::gpo_launch,
+    pub(crate) raw: sys::gpo_launch,
     label: PhantomData<&'a CStr>,
 }
 
@@ -261,29 +208,13 @@ impl<'a> Launch<'a> {
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
     }
 
-    /// Dynamic shared memory for a block.
-    #[must_use]
-    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
-        self.raw.dynamic_shared_bytes = bytes;
-        self
-    }
-
     /// How many blocks make a cluster.
-    #[must_use]
     pub fn cluster(mut self, blocks: impl Into<Dim3>) -> Self {
         self.raw.cluster = blocks.into().0;
         self
     }
 
-    /// All blocks run at once and may wait for one another.
-    #[must_use]
-    pub fn cooperative(mut self) -> Self {
-        self.raw.flags |= sys::GPO_LAUNCH_COOPERATIVE;
-        self
-    }
-
     /// A priority for this launch instead of the stream's.
-    #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.raw.flags |= sys::GPO_LAUNCH_PRIORITY;
         self.raw.priority = priority;
@@ -299,7 +230,6 @@ impl<'a> Launch<'a> {
     /// };
     /// println!("{launch:?}");
     /// ```
-    #[must_use]
     pub fn label(mut self, label: &'a CStr) -> Self {
         self.raw.label = label.as_ptr();
         self

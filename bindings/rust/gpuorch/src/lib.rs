@@ -77,12 +77,12 @@ mod error;
 mod event;
 mod executor;
 mod figures;
+mod generated;
 mod handle;
 mod host;
 mod host_call;
 mod kernel;
 mod memory;
-mod metrics;
 mod module;
 mod operation;
 pub mod peers;
@@ -102,15 +102,15 @@ pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
 pub use compiling::Compiling;
 pub use completion::CompletionQueue;
 pub use completions::Completions;
-pub use device::{Device, DeviceBuilder, DeviceLimit};
+pub use device::{Device, DeviceBuilder};
 pub use done::{Completion, Done, Enqueued};
 pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::{EXPORT_BYTES, Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
-pub use figures::{
-    BucketsStatistics, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo,
-    MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunShare, RunSummary, Statistics,
-    StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
+pub use generated::{
+    BucketsStatistics, DeviceLimit, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes,
+    LogLevel, MemoryInfo, MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunShare,
+    RunSummary, Statistics, StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
@@ -125,7 +125,7 @@ pub use operation::{Failed, Operation};
 pub use peers::Peers;
 pub use pipeline::Pipeline;
 pub use pool::{Pool, PoolBuilder};
-pub use runtime::{LogLevel, Runtime, RuntimeBuilder};
+pub use runtime::{Runtime, RuntimeBuilder};
 pub use stream::{Stream, StreamBuilder, StreamPool, StreamPoolBuilder};
 pub use template::{Buckets, Graph, Template};
 pub use timeline::Timeline;

@@ -5,7 +5,7 @@ use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::EXPORT_BYTES;
-use crate::figures::MemoryInfo;
+use crate::generated::MemoryInfo;
 use crate::handle::{Owned, c_string, pointer};
 use crate::host::within;
 use crate::pool::Pool;

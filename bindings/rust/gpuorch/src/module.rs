@@ -1,6 +1,7 @@
 //! Modules of kernels: compiled from CUDA C++ source, loaded from prebuilt images, or built in.
 
-use crate::call::{bytes, call, status, text};
+use crate::builder::Options;
+use crate::call::{call, status, text};
 use crate::compiling::Compiling;
 use crate::device::Device;
 use crate::error::Result;
@@ -33,30 +34,16 @@ pub struct Module {
 pub struct Compile<'a> {
     device: &'a Device,
     source: &'a str,
-    file_name: Option<String>,
-    label: Option<String>,
-    options: Vec<String>,
+    pub(crate) options: Options<sys::gpo_compile_options>,
+    compiler_options: Vec<String>,
     instances: Vec<String>,
     headers: Vec<(String, String)>,
-    flags: u32,
 }
 
 impl<'a> Compile<'a> {
-    /// The name of the source in the compiler's messages; by default `kernel.cu`.
-    pub fn file_name(mut self, name: impl Into<String>) -> Self {
-        self.file_name = Some(name.into());
-        self
-    }
-
-    /// The module's name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
     /// An option in NVRTC's spelling: `-DN=4`, `--std=c++17`, `-I/usr/include/mine`.
     pub fn option(mut self, option: impl Into<String>) -> Self {
-        self.options.push(option.into());
+        self.compiler_options.push(option.into());
         self
     }
 
@@ -72,19 +59,13 @@ impl<'a> Compile<'a> {
         self
     }
 
-    /// Doesn't use the cache on disk: neither reads from it nor adds to it.
-    pub fn uncached(mut self) -> Self {
-        self.flags |= sys::GPO_COMPILE_NO_CACHE;
-        self
-    }
-
     /// The source's kernels may launch kernels: `child<<<grid, block>>>(x)`. The C header `module.h` says what holds
     /// for these launches.
     ///
     /// [`ErrorKind::NoCompiler`](crate::ErrorKind::NoCompiler): CUDA's `libcudadevrt.a`, or the driver's linker, was
     /// not found.
     pub fn dynamic_parallelism(mut self) -> Self {
-        self.flags |= sys::GPO_COMPILE_DYNAMIC_PARALLELISM;
+        self.options.flags |= sys::GPO_COMPILE_DYNAMIC_PARALLELISM;
         self
     }
 
@@ -114,14 +95,13 @@ impl<'a> Compile<'a> {
 
     /// All options as owned C strings.
     fn request(self) -> Result<Request> {
-        let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
-        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
+        self.options.checked(FUNCTION)?;
         let (names, texts): (Vec<_>, Vec<_>) = self.headers.into_iter().unzip();
-        let [options, instances, names, texts] = [self.options, self.instances, names, texts]
+        let [compiler_options, instances, names, texts] = [self.compiler_options, self.instances, names, texts]
             .map(|list| list.iter().map(|text| c_string(text, FUNCTION)).collect::<Result<Vec<_>>>());
-        let (options, instances, names, texts) = (options?, instances?, names?, texts?);
+        let (compiler_options, instances, names, texts) = (compiler_options?, instances?, names?, texts?);
         let (device, source) = (self.device.clone(), c_string(self.source, FUNCTION)?);
-        Ok(Request { device, source, file_name, label, options, instances, names, texts, flags: self.flags })
+        Ok(Request { device, source, options: self.options, compiler_options, instances, names, texts })
     }
 }
 
@@ -131,25 +111,20 @@ const FUNCTION: &str = "gpo_module_compile";
 pub(crate) struct Request {
     device: Device,
     source: CString,
-    file_name: Option<CString>,
-    label: Option<CString>,
-    options: Vec<CString>,
+    options: Options<sys::gpo_compile_options>,
+    compiler_options: Vec<CString>,
     instances: Vec<CString>,
     names: Vec<CString>,
     texts: Vec<CString>,
-    flags: u32,
 }
 
 impl Request {
     /// Blocks on the compiler.
     pub(crate) fn run(&self) -> Result<Module> {
         let [compiler_options, instances, names, texts] =
-            [&self.options, &self.instances, &self.names, &self.texts].map(|list| pointers(list));
-        let mut options = sys::gpo_compile_options::new();
-        options.flags = self.flags;
+            [&self.compiler_options, &self.instances, &self.names, &self.texts].map(|list| pointers(list));
+        let mut options = *self.options;
         options.source = self.source.as_ptr();
-        options.file_name = pointer(&self.file_name);
-        options.label = pointer(&self.label);
         (options.options, options.option_count) = listed(&compiler_options);
         (options.name_expressions, options.name_expression_count) = listed(&instances);
         (options.header_names, options.header_count) = listed(&names);
@@ -189,8 +164,9 @@ impl Device {
 
     /// For source that needs options.
     pub fn compile_builder<'a>(&'a self, source: &'a str) -> Compile<'a> {
-        let (options, instances, headers) = (Vec::new(), Vec::new(), Vec::new());
-        Compile { device: self, source, file_name: None, label: None, options, instances, headers, flags: 0 }
+        let options = Options::of(sys::gpo_compile_options::new());
+        let (compiler_options, instances, headers) = (Vec::new(), Vec::new(), Vec::new());
+        Compile { device: self, source, options, compiler_options, instances, headers }
     }
 
     /// Loads an image: cubin, fatbin or PTX for CUDA, a shared object made for it for the software GPU.
@@ -225,22 +201,6 @@ impl Module {
         let mut raw = std::ptr::null_mut();
         call!(module_get_kernel(self.as_raw(), name.as_ptr(), &mut raw))?;
         Ok(Kernel::new(self, raw))
-    }
-
-    /// Address and size in bytes of a `__device__` or `__constant__` variable.
-    pub fn symbol(&self, name: &str) -> Result<(u64, u64)> {
-        let name = c_string(name, "gpo_module_get_symbol")?;
-        let (mut address, mut bytes) = (0, 0);
-        call!(module_get_symbol(self.as_raw(), name.as_ptr(), &mut address, &mut bytes))?;
-        Ok((address, bytes))
-    }
-
-    /// The module's image, to be stored and loaded again.
-    pub fn image(&self) -> Result<Vec<u8>> {
-        bytes(
-            |buffer, room, needed| status!(module_get_image(self.as_raw(), buffer.cast(), room, needed)),
-            "gpo_module_get_image",
-        )
     }
 
     /// The library's handle.

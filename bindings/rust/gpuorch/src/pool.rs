@@ -5,7 +5,6 @@ use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::Result;
-use crate::figures::MemoryStatistics;
 use crate::handle::Owned;
 use crate::memory::{DeviceBuffer, bytes_of};
 use crate::stream::Stream;
@@ -23,18 +22,6 @@ pub struct Pool {
 builder! {
     /// Options of a pool.
     PoolBuilder of Pool: pool_create(Device, gpo_pool_options);
-    fields {
-        /// The most bytes in use.
-        max_bytes: u64,
-        /// How much unused memory the pool keeps instead of giving it back to the system; by default all, until `trim`.
-        keep_bytes: u64,
-        /// How many bytes are taken at once, so that the first allocations are fast.
-        initial_bytes: u64,
-    }
-    flags {
-        /// Memory that isn't in use goes back to the system; without `keep_bytes`.
-        keep_nothing: GPO_POOL_KEEP_NOTHING,
-    }
 }
 
 impl Pool {
@@ -47,18 +34,6 @@ impl Pool {
             call!(pool_allocate(self.as_raw(), stream.as_raw(), bytes, &mut address))?;
         }
         Ok(DeviceBuffer::of_pool(len, address, self, stream))
-    }
-
-    /// Gives unused memory back to the system until at most `keep_bytes` are reserved.
-    pub fn trim(&self, keep_bytes: u64) -> Result<()> {
-        call!(pool_trim(self.as_raw(), keep_bytes))
-    }
-
-    /// How much memory is in use, and how much was taken from the driver.
-    pub fn statistics(&self) -> Result<MemoryStatistics> {
-        let mut statistics = MemoryStatistics::empty();
-        call!(pool_get_statistics(self.as_raw(), &mut statistics.0))?;
-        Ok(statistics)
     }
 
     /// The library's handle.

@@ -1,11 +1,12 @@
 //! The root object: it owns drivers, threads and statistics, and everything else is made from it.
 
+use crate::builder::Options;
 use crate::call::{call, status};
 use crate::callback::contained;
 use crate::device::{Device, DeviceBuilder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::{DeviceProperties, DriverInfo, PeerProperties, Statistics};
-use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
+use crate::generated::LogLevel;
+use crate::handle::{FOR_EVER, Owned, nanoseconds};
 use gpuorch_sys as sys;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
@@ -59,40 +60,6 @@ unsafe impl Send for Inner {}
 // SAFETY: likewise.
 unsafe impl Sync for Inner {}
 
-/// The level of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum LogLevel {
-    /// Something has failed.
-    Error,
-    /// Something does not work as intended.
-    Warning,
-    /// A choice of the library, and the reason.
-    Info,
-    /// Everything else.
-    Debug,
-}
-
-impl LogLevel {
-    fn raw(self) -> i32 {
-        match self {
-            Self::Error => sys::GPO_LOG_ERROR,
-            Self::Warning => sys::GPO_LOG_WARNING,
-            Self::Info => sys::GPO_LOG_INFO,
-            Self::Debug => sys::GPO_LOG_DEBUG,
-        }
-    }
-
-    fn of(level: i32) -> Self {
-        match level {
-            sys::GPO_LOG_ERROR => Self::Error,
-            sys::GPO_LOG_WARNING => Self::Warning,
-            sys::GPO_LOG_INFO => Self::Info,
-            _ => Self::Debug,
-        }
-    }
-}
-
 /// Options of a runtime.
 ///
 /// ```
@@ -100,92 +67,48 @@ impl LogLevel {
 /// assert_eq!(runtime.driver()?.name(), "soft");
 /// # Ok::<(), gpuorch::Error>(())
 /// ```
-#[derive(Default)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct RuntimeBuilder {
-    device: Option<String>,
-    label: Option<String>,
-    cache: Option<String>,
-    log: Option<(LogLevel, Box<Logger>)>,
-    latency: bool,
-    quiet_fallback: bool,
-    schedule_seed: u64,
+    pub(crate) options: Options<sys::gpo_runtime_options>,
+    log: Option<Box<Logger>>,
+}
+
+impl Default for RuntimeBuilder {
+    fn default() -> Self {
+        Self { options: Options::of(sys::gpo_runtime_options::new()), log: None }
+    }
 }
 
 impl RuntimeBuilder {
-    /// Which driver and devices: `any`, `soft`, `cuda`, `cuda:N` or `soft:N`. Overrides `GPUORCH_DEVICE`, which has the
-    /// same values. With `any` the software GPU stands in only if there is no NVIDIA GPU.
-    pub fn device(mut self, device: impl Into<String>) -> Self {
-        self.device = Some(device.into());
-        self
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// The folder for compiled kernels, instead of `GPUORCH_CACHE` or the user's cache folder. "" for no cache.
-    pub fn cache(mut self, folder: impl Into<String>) -> Self {
-        self.cache = Some(folder.into());
-        self
-    }
-
     /// Lines up to `level` go to `log`, which may be called on any thread, also on several at once, and may call the
     /// library.
     pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
-        self.log = Some((level, Box::new(Logger { write: Box::new(log) })));
+        self.options.log_level = level.into();
+        self.log = Some(Box::new(Logger { write: Box::new(log) }));
         self
     }
 
     /// Checks for completed work all the time while work is pending: futures are woken within single microseconds, but
     /// each device uses a core.
     pub fn low_latency(mut self) -> Self {
-        self.latency = true;
-        self
-    }
-
-    /// Prints nothing on stderr if the software GPU stands in for a missing GPU.
-    pub fn quiet_fallback(mut self) -> Self {
-        self.quiet_fallback = true;
-        self
-    }
-
-    /// Deterministic mode: threads and clock follow one schedule, the same for the same seed, which must not be 0.
-    /// Needs the software GPU, and no other runtime in the process.
-    pub fn schedule_seed(mut self, seed: u64) -> Self {
-        self.schedule_seed = seed;
+        self.options.completion_mode = sys::GPO_COMPLETION_LATENCY;
         self
     }
 
     /// Makes the runtime. Loads no driver and touches no device.
-    pub fn build(self) -> Result<Runtime> {
-        const FUNCTION: &str = "gpo_runtime_create";
-        let device = optional_c_string(self.device.as_deref(), FUNCTION)?;
-        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
-        let cache = optional_c_string(self.cache.as_deref(), FUNCTION)?;
-        let mut options = sys::gpo_runtime_options::new();
-        options.device = pointer(&device);
-        options.label = pointer(&label);
-        options.cache = pointer(&cache);
-        options.flags = if self.quiet_fallback { sys::GPO_RUNTIME_QUIET_FALLBACK } else { 0 };
-        options.completion_mode = if self.latency { sys::GPO_COMPLETION_LATENCY } else { sys::GPO_COMPLETION_BALANCED };
-        options.schedule_seed = self.schedule_seed;
-        let log = self.log.map(|(level, log)| {
-            options.log_level = level.raw();
-            options.log = Some(log_line);
-            options.log_user = (&raw const *log).cast_mut().cast();
-            log
-        });
+    pub fn build(mut self) -> Result<Runtime> {
+        if let Some(log) = &self.log {
+            self.options.log = Some(log_line);
+            self.options.log_user = (&raw const **log).cast_mut().cast();
+        }
         let mut raw = std::ptr::null_mut();
-        call!(runtime_create(&options, &mut raw))?;
+        call!(runtime_create(self.options.checked("gpo_runtime_create")?, &mut raw))?;
         let inner = Inner {
             raw,
             waking: Mutex::default(),
             pinned: AtomicUsize::new(0),
             closing: AtomicUsize::new(0),
-            kept: Kept { _log: log, values: Mutex::default() },
+            kept: Kept { _log: self.log, values: Mutex::default() },
         };
         Ok(Runtime { inner: Arc::new(inner) })
     }
@@ -195,7 +118,7 @@ impl RuntimeBuilder {
 unsafe extern "C" fn log_line(user: *mut c_void, level: i32, text: *const c_char) {
     // SAFETY: see above; the text is NUL-terminated and valid during the call.
     let (log, text) = unsafe { (&*user.cast::<Logger>(), CStr::from_ptr(text)) };
-    let _ = contained(|| (log.write)(LogLevel::of(level), &text.to_string_lossy()));
+    let _ = contained(|| (log.write)(LogLevel::try_from(level).unwrap_or(LogLevel::Debug), &text.to_string_lossy()));
 }
 
 impl Runtime {
@@ -207,41 +130,6 @@ impl Runtime {
     /// For a runtime with options.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::default()
-    }
-
-    /// Which driver the runtime uses, and why. Loads the driver.
-    pub fn driver(&self) -> Result<DriverInfo> {
-        let mut info = DriverInfo::empty();
-        call!(runtime_get_driver(self.inner.raw, &mut info.0))?;
-        Ok(info)
-    }
-
-    /// Counters since the runtime was made.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut statistics = Statistics::empty();
-        call!(runtime_get_statistics(self.inner.raw, &mut statistics.0))?;
-        Ok(statistics)
-    }
-
-    /// How many devices the runtime shows. Loads the driver.
-    pub fn device_count(&self) -> Result<u32> {
-        let mut count = 0;
-        call!(runtime_get_device_count(self.inner.raw, &mut count))?;
-        Ok(count)
-    }
-
-    /// The properties of a device, which need not be open. Devices count from 0.
-    pub fn describe_device(&self, ordinal: u32) -> Result<DeviceProperties> {
-        let mut properties = DeviceProperties::empty();
-        call!(runtime_describe_device(self.inner.raw, ordinal, &mut properties.0))?;
-        Ok(properties)
-    }
-
-    /// How device `from` reaches device `to`.
-    pub fn describe_peers(&self, from: u32, to: u32) -> Result<PeerProperties> {
-        let mut properties = PeerProperties::empty();
-        call!(runtime_describe_peer(self.inner.raw, from, to, &mut properties.0))?;
-        Ok(properties)
     }
 
     /// Opens the first device.

@@ -1,16 +1,14 @@
 //! Queues of GPU work, and pools of them.
 
-use crate::builder::builder;
+use crate::builder::{Options, builder};
 use crate::call::{call, status};
 use crate::device::Device;
-use crate::done::{Awaited, Done, Enqueued};
-use crate::error::{Result, failure};
-use crate::figures::StreamInfo;
-use crate::handle::{FOR_EVER, Owned, Raw, nanoseconds, optional_c_string, pointer};
+use crate::done::{Awaited, Done};
+use crate::error::Result;
+use crate::handle::{Owned, Raw};
 use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A queue of GPU work. Operations on it run in order, beside those of other streams. Clones are the same stream.
 ///
@@ -58,41 +56,19 @@ impl Drop for Inner {
 #[must_use = "a builder makes nothing until `build`"]
 pub struct StreamBuilder<'a> {
     device: &'a Device,
-    label: Option<String>,
-    flags: u32,
-    priority: i32,
-    max_held: u32,
+    pub(crate) options: Options<sys::gpo_stream_options>,
 }
 
 impl<'a> StreamBuilder<'a> {
     pub(crate) fn new(device: &'a Device) -> Self {
-        Self { device, label: None, flags: 0, priority: 0, max_held: sys::GPO_AUTO }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// The priority: 0 is the default, lower numbers run first. The priority is clamped to
-    /// [`Device::stream_priorities`].
-    pub fn priority(mut self, priority: i32) -> Self {
-        self.priority = priority;
-        self
-    }
-
-    /// The stream and the legacy default stream wait for each other's work: for programs that rely on it.
-    pub fn blocking(mut self) -> Self {
-        self.flags |= sys::GPO_STREAM_BLOCKING;
-        self
+        Self { device, options: Options::of(sys::gpo_stream_options::new()) }
     }
 
     /// Experimental: the stream launches repeated sequences of launches, copies and fills as one graph each.
-    /// [`StreamInfo`] counts them: `learned` and `replayed`. A learning stream can't be [`blocking`](Self::blocking),
+    /// [`StreamInfo`](crate::StreamInfo) counts them: `learned` and `replayed`. A learning stream can't be [`blocking`](Self::blocking),
     /// nor [`wrap`](Self::wrap) a `CUstream`.
     pub fn learns(mut self) -> Self {
-        self.flags |= sys::GPO_STREAM_LEARNS;
+        self.options.flags |= sys::GPO_STREAM_LEARNS;
         self
     }
 
@@ -104,22 +80,14 @@ impl<'a> StreamBuilder<'a> {
     /// Dropping the last handle of a runtime waits for resident work too: end this work before. The library ends the
     /// kernels of queues that were made [`resident_on`](crate::queue::QueueBuilder::resident_on) the stream.
     pub fn resident(mut self) -> Self {
-        self.flags |= sys::GPO_STREAM_RESIDENT;
-        self
-    }
-
-    /// How many operations may be held on the host; by default 65536. Beyond that calls return
-    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
-    pub fn max_held(mut self, operations: u32) -> Self {
-        self.max_held = operations;
+        self.options.flags |= sys::GPO_STREAM_RESIDENT;
         self
     }
 
     /// Makes the stream.
     pub fn build(self) -> Result<Stream> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_stream_create")?;
         let mut raw = std::ptr::null_mut();
-        call!(stream_create(self.device.as_raw(), &self.options(pointer(&label)), &mut raw))?;
+        call!(stream_create(self.device.as_raw(), self.options.checked("gpo_stream_create")?, &mut raw))?;
         Ok(self.stream(raw))
     }
 
@@ -131,23 +99,13 @@ impl<'a> StreamBuilder<'a> {
     /// `native` must be a stream of this device's context (or NULL or 1 for the legacy default stream) and must outlive
     /// the work that is put on it.
     pub unsafe fn wrap(self, native: *mut c_void) -> Result<Stream> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_stream_wrap")?;
         let mut raw = std::ptr::null_mut();
-        call!(stream_wrap(self.device.as_raw(), native, &self.options(pointer(&label)), &mut raw))?;
+        call!(stream_wrap(self.device.as_raw(), native, self.options.checked("gpo_stream_wrap")?, &mut raw))?;
         Ok(self.stream(raw))
     }
 
-    fn options(&self, label: *const std::ffi::c_char) -> sys::gpo_stream_options {
-        let mut options = sys::gpo_stream_options::new();
-        options.flags = self.flags;
-        options.priority = self.priority;
-        options.max_held = self.max_held;
-        options.label = label;
-        options
-    }
-
     fn stream(&self, raw: sys::gpo_stream_t) -> Stream {
-        let resident = self.flags & sys::GPO_STREAM_RESIDENT != 0;
+        let resident = self.options.flags & sys::GPO_STREAM_RESIDENT != 0;
         Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), owner: Owner::Us, resident }) }
     }
 }
@@ -171,56 +129,9 @@ impl Stream {
         self.inner.resident
     }
 
-    /// Whether all work that was put on the stream is done; `Err` if the stream has failed.
-    pub fn is_done(&self) -> Result<bool> {
-        match status!(stream_query(self.as_raw()))? {
-            sys::GPO_SUCCESS => Ok(true),
-            sys::GPO_NOT_READY => Ok(false),
-            other => Err(failure(other, "gpo_stream_query")),
-        }
-    }
-
     /// A future that is ready when all work that is on the stream at the first poll is done.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Stream(self.clone()))
-    }
-
-    /// Waits for all work that is on the stream now.
-    pub fn wait(&self) -> Result<()> {
-        call!(stream_wait(self.as_raw(), FOR_EVER))
-    }
-
-    /// Waits with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
-    pub fn wait_for(&self, timeout: Duration) -> Result<()> {
-        call!(stream_wait(self.as_raw(), nanoseconds(timeout)))
-    }
-
-    /// Makes later work on this stream wait until all work that is on `other` now is done.
-    pub fn wait_stream(&self, other: &Self) -> Result<Enqueued<'_>> {
-        call!(stream_wait_stream(self.as_raw(), other.as_raw()))?;
-        Ok(Enqueued { stream: self })
-    }
-
-    /// Cancels the operations that are held on the host. The stream can be used again. Returns how many operations were
-    /// cancelled.
-    pub fn cancel_held(&self) -> Result<u64> {
-        let mut count = 0;
-        call!(stream_cancel_held(self.as_raw(), &mut count))?;
-        Ok(count)
-    }
-
-    /// The stream's properties, and counters of accepted and completed operations.
-    pub fn info(&self) -> Result<StreamInfo> {
-        let mut info = StreamInfo::empty();
-        call!(stream_get_info(self.as_raw(), &mut info.0))?;
-        Ok(info)
-    }
-
-    /// The stream's `CUstream`, for use with other libraries. Their work is not held back while this stream is held.
-    pub fn native(&self) -> Result<*mut c_void> {
-        let mut native = std::ptr::null_mut();
-        call!(stream_get_native(self.as_raw(), &mut native))?;
-        Ok(native)
     }
 
     /// The library's handle.
@@ -238,13 +149,6 @@ pub struct StreamPool {
 builder! {
     /// Options of a pool of streams.
     StreamPoolBuilder of StreamPool: stream_pool_create(Device, gpo_stream_pool_options);
-    fields {
-        /// How many streams each priority has; by default 4.
-        streams: u32,
-        /// How many priorities, from 0 upwards to greater ones; by default 1.
-        priorities: u32,
-    }
-    flags {}
 }
 
 impl StreamPool {

@@ -1,14 +1,12 @@
 //! Numbers that only rise, for waits between the host and streams of any device.
 
 use crate::call::call;
-use crate::done::{Awaited, Done, Enqueued};
+use crate::done::{Awaited, Done};
 use crate::error::{Error, ErrorKind, Result};
-use crate::handle::{FOR_EVER, Owned, c_string, nanoseconds, optional_c_string, pointer};
+use crate::handle::{Owned, c_string, optional_c_string, pointer};
 use crate::runtime::Runtime;
-use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A number that only rises. A signal raises it to a value. A wait for a value ends when the number is this value or
 /// higher; a wait may be submitted before the signal. Clones are the same timeline.
@@ -55,11 +53,6 @@ impl Timeline {
         &self.inner.parent
     }
 
-    /// Raises the timeline to `value` from the host, and releases the waits for it.
-    pub fn signal(&self, value: u64) -> Result<()> {
-        call!(timeline_signal(self.as_raw(), value))
-    }
-
     /// Fails the timeline permanently: waits for values that are not reached fail with this failure. `kind` must be a
     /// failure of work: [`Cancelled`](ErrorKind::Cancelled), [`Failed`](ErrorKind::Failed), … If the timeline has
     /// failed before, the first failure stays.
@@ -70,46 +63,13 @@ impl Timeline {
         call!(timeline_fail(self.as_raw(), kind.status().ok_or_else(refused)?, message.as_ptr()))
     }
 
-    /// The value that has been reached; `Err` if the timeline has failed.
-    pub fn value(&self) -> Result<u64> {
-        let mut value = 0;
-        call!(timeline_get_value(self.as_raw(), &mut value))?;
-        Ok(value)
-    }
-
     /// A future that is ready when the timeline reaches `value`, or can't reach it any more.
     pub fn reached(&self, value: u64) -> Done {
         Done::new(Awaited::Timeline(self.clone(), value))
     }
 
-    /// Waits for a value on the host.
-    pub fn wait(&self, value: u64) -> Result<()> {
-        call!(timeline_wait(self.as_raw(), value, FOR_EVER))
-    }
-
-    /// Waits with a timeout: [`ErrorKind::Timeout`] if it passes first.
-    pub fn wait_for(&self, value: u64, timeout: Duration) -> Result<()> {
-        call!(timeline_wait(self.as_raw(), value, nanoseconds(timeout)))
-    }
-
     /// The library's handle.
     pub fn as_raw(&self) -> sys::gpo_timeline_t {
         self.inner.raw
-    }
-}
-
-impl Stream {
-    /// Makes later work on the stream wait until the timeline reaches `value`. If the signal has been submitted, the
-    /// GPU waits. Otherwise the stream is held on the host.
-    pub fn wait_timeline(&self, timeline: &Timeline, value: u64) -> Result<Enqueued<'_>> {
-        call!(stream_wait_timeline(self.as_raw(), timeline.as_raw(), value))?;
-        Ok(Enqueued { stream: self })
-    }
-
-    /// Raises the timeline to `value` when all work before is done. If that work fails, the timeline fails with the
-    /// same failure.
-    pub fn signal_timeline(&self, timeline: &Timeline, value: u64) -> Result<Enqueued<'_>> {
-        call!(stream_signal_timeline(self.as_raw(), timeline.as_raw(), value))?;
-        Ok(Enqueued { stream: self })
     }
 }

@@ -10,6 +10,7 @@ namespace gpuorch {
 struct buckets_calls : ref<gpo_buckets_t> {
     using ref::ref;
 
+    /// Reads the counters of the buckets and their requests.
     gpo_buckets_statistics statistics() const {
         return detail::got<gpo_buckets_statistics>(gpo_buckets_get_statistics, get());
     }

@@ -41,6 +41,7 @@ struct graph_template_calls : ref<gpo_template_t> {
     /// Removes all nodes and parameters, so that the template can be built anew.
     void clear() const { check(gpo_template_clear(get())); }
 
+    /// Reads the size of a template, and the counters of its graphs.
     gpo_template_statistics statistics() const {
         return detail::got<gpo_template_statistics>(gpo_template_get_statistics, get());
     }

@@ -1,45 +1,18 @@
 //! How groups of one process are made, and parts of groups.
 
 use super::Peers;
+use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
 use crate::error::Result;
-use crate::handle::{optional_c_string, pointer};
 use gpuorch_sys as sys;
 use std::ptr::null_mut;
-
-/// The mechanism that exchanges the data of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Engine {
-    /// The library's own kernels and copies, which use memory of other devices directly. Reductions combine the ranks
-    /// in their order: all ranks and all runs get the same bits. For groups of one process.
-    Direct,
-    /// NVIDIA's library, which is loaded when it is first needed.
-    Nccl,
-    /// Copies to the host's memory, and MPI or shared memory. For groups of several processes.
-    Host,
-    /// NVIDIA's library for memory that the kernels of several processes use: for [`Peers::symmetric`] alone.
-    Nvshmem,
-}
-
-impl Engine {
-    pub(super) fn raw(self) -> u32 {
-        match self {
-            Self::Direct => sys::GPO_ENGINE_DIRECT,
-            Self::Nccl => sys::GPO_ENGINE_NCCL,
-            Self::Host => sys::GPO_ENGINE_HOST,
-            Self::Nvshmem => sys::GPO_ENGINE_NVSHMEM,
-        }
-    }
-}
 
 /// Options of a group: see [`Peers::builder`] and [`Peers::split`].
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PeersBuilder<'a> {
     from: Origin<'a>,
-    label: Option<String>,
-    engine: Option<Engine>,
+    pub(crate) options: Options<sys::gpo_peers_options>,
 }
 
 enum Origin<'a> {
@@ -49,23 +22,11 @@ enum Origin<'a> {
 
 impl<'a> PeersBuilder<'a> {
     pub(super) fn of_devices(devices: Vec<&'a Device>) -> Self {
-        Self { from: Origin::Devices(devices), label: None, engine: None }
+        Self { from: Origin::Devices(devices), options: Options::of(sys::gpo_peers_options::new()) }
     }
 
     pub(super) fn of_ranks(peers: &'a Peers, ranks: &'a [u32]) -> Self {
-        Self { from: Origin::Ranks(peers, ranks), label: None, engine: None }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// The engine for all collectives of the group; by default the library chooses for each.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = Some(engine);
-        self
+        Self { from: Origin::Ranks(peers, ranks), options: Options::of(sys::gpo_peers_options::new()) }
     }
 
     /// Makes the group. Devices that can reach each other get permanent access to each other's memory. Serialises the
@@ -81,19 +42,16 @@ impl<'a> PeersBuilder<'a> {
             Origin::Devices(_) => "gpo_peers_create",
             Origin::Ranks(..) => "gpo_peers_split",
         };
-        let label = optional_c_string(self.label.as_deref(), function)?;
-        let mut options = sys::gpo_peers_options::new();
-        options.label = pointer(&label);
-        options.engine = self.engine.map_or(sys::GPO_AUTO, Engine::raw);
+        let options = self.options.checked(function)?;
         let mut raw = null_mut();
         match self.from {
             Origin::Devices(devices) => {
                 let handles: Vec<_> = devices.iter().map(|device| device.as_raw()).collect();
-                call!(peers_create(handles.as_ptr(), count_of(handles.len()), &options, &mut raw))?;
+                call!(peers_create(handles.as_ptr(), count_of(handles.len()), options, &mut raw))?;
                 Peers::of(raw, devices.into_iter().cloned().collect())
             }
             Origin::Ranks(peers, ranks) => {
-                call!(peers_split(peers.as_raw(), ranks.as_ptr(), count_of(ranks.len()), &options, &mut raw))?;
+                call!(peers_split(peers.as_raw(), ranks.as_ptr(), count_of(ranks.len()), options, &mut raw))?;
                 let place = |rank: &u32| rank.checked_sub(peers.rank()).map(|place| place as usize);
                 let devices = ranks.iter().filter_map(|rank| peers.devices().get(place(rank)?)).cloned();
                 Peers::of(raw, devices.collect())

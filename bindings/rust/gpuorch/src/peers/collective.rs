@@ -1,7 +1,7 @@
 //! Operations of all ranks.
 
 use super::builder::count_of;
-use super::{Element, EnqueuedOnAll, Peers};
+use super::{Element, EnqueuedOnAll, Peers, Reduction};
 use crate::call::call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::DeviceSlice;
@@ -10,34 +10,6 @@ use gpuorch_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
 use std::marker::PhantomData;
-
-/// How the elements of the ranks are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reduction {
-    /// Their sum.
-    Sum,
-    /// Their product.
-    Product,
-    /// The least of them.
-    Minimum,
-    /// The greatest of them.
-    Maximum,
-    /// Their sum, divided by the number of ranks.
-    Average,
-}
-
-impl Reduction {
-    fn raw(self) -> u32 {
-        match self {
-            Self::Sum => sys::GPO_REDUCE_SUM,
-            Self::Product => sys::GPO_REDUCE_PRODUCT,
-            Self::Minimum => sys::GPO_REDUCE_MINIMUM,
-            Self::Maximum => sys::GPO_REDUCE_MAXIMUM,
-            Self::Average => sys::GPO_REDUCE_AVERAGE,
-        }
-    }
-}
 
 /// An operation of all ranks of a group; reusable. The buffers in the [parts](Part) give the number of elements. n is
 /// the number of ranks:
@@ -71,7 +43,7 @@ impl<'a> Collective<'a> {
 
     fn reducing(kind: u32, reduction: Reduction) -> Self {
         let mut made = Self::new(kind);
-        made.raw.reduction = reduction.raw();
+        made.raw.reduction = reduction.into();
         made
     }
 

@@ -1,10 +1,11 @@
 //! How a process joins a group of several processes.
 
-use super::{Engine, Peers};
+use super::Peers;
+use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
 use crate::error::Result;
-use crate::handle::{nanoseconds, optional_c_string, pointer};
+use crate::handle::{nanoseconds, pointer};
 use crate::trace::c_path;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -49,12 +50,7 @@ impl fmt::Debug for PeersId {
 pub struct JoinBuilder<'a> {
     device: &'a Device,
     by: By<'a>,
-    rank: u32,
-    ranks: u32,
-    label: Option<String>,
-    engine: Option<Engine>,
-    timeout: Option<Duration>,
-    checks_order: bool,
+    pub(crate) options: Options<sys::gpo_join_options>,
 }
 
 enum By<'a> {
@@ -107,26 +103,16 @@ impl Device {
 
 impl<'a> JoinBuilder<'a> {
     fn new(device: &'a Device, by: By<'a>, rank: u32, ranks: u32) -> Self {
-        Self { device, by, rank, ranks, label: None, engine: None, timeout: None, checks_order: false }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// [`Engine::Nccl`] or [`Engine::Host`], the same for all ranks; by default NCCL where all ranks have CUDA devices
-    /// and NCCL, and the host elsewhere.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = Some(engine);
-        self
+        let mut options = Options::of(sys::gpo_join_options::new());
+        (options.rank, options.ranks) = (rank, ranks);
+        Self { device, by, options }
     }
 
     /// How long joining may take, and how long a rank may keep a collective waiting that this process's stream has
     /// reached; by default a minute. [`Duration::MAX`]: no bound.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        // 0 stands for the default.
+        self.options.timeout_ns = nanoseconds(timeout.max(Duration::from_nanos(1)));
         self
     }
 
@@ -134,7 +120,7 @@ impl<'a> JoinBuilder<'a> {
     /// collective fails with the rank's number. All ranks set this option, or none. With it, collectives can't be
     /// recorded.
     pub fn check_order(mut self) -> Self {
-        self.checks_order = true;
+        self.options.flags |= sys::GPO_JOIN_CHECK_ORDER;
         self
     }
 
@@ -156,34 +142,26 @@ impl<'a> JoinBuilder<'a> {
     /// [`ErrorKind::NotSupported`]: crate::ErrorKind::NotSupported
     /// [`ErrorKind::Io`]: crate::ErrorKind::Io
     /// [`ErrorKind::NotFound`]: crate::ErrorKind::NotFound
-    pub fn join(self) -> Result<Peers> {
+    pub fn join(mut self) -> Result<Peers> {
         const FUNCTION: &str = "gpo_peers_join";
-        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
         let path = match &self.by {
             By::File(path) => Some(c_path(path, FUNCTION)?),
             _ => None,
         };
-        let mut options = sys::gpo_join_options::new();
-        options.label = pointer(&label);
-        options.path = pointer(&path);
-        options.engine = self.engine.map_or(sys::GPO_AUTO, Engine::raw);
-        // 0 stands for the default.
-        options.timeout_ns = self.timeout.map_or(0, |timeout| nanoseconds(timeout.max(Duration::from_nanos(1))));
-        (options.rank, options.ranks) = (self.rank, self.ranks);
-        options.flags = if self.checks_order { sys::GPO_JOIN_CHECK_ORDER } else { 0 };
-        options.by = match self.by {
+        self.options.path = pointer(&path);
+        self.options.by = match self.by {
             By::Mpi(communicator) => {
-                options.communicator = communicator;
+                self.options.communicator = communicator;
                 sys::GPO_JOIN_MPI
             }
             By::File(_) => sys::GPO_JOIN_FILE,
             By::Id(id) => {
-                options.id = id.0.as_ptr().cast();
+                self.options.id = id.0.as_ptr().cast();
                 sys::GPO_JOIN_ID
             }
         };
         let mut raw = null_mut();
-        call!(peers_join(self.device.as_raw(), &options, &mut raw))?;
+        call!(peers_join(self.device.as_raw(), self.options.checked(FUNCTION)?, &mut raw))?;
         Peers::of(raw, vec![self.device.clone()])
     }
 }

@@ -59,9 +59,9 @@ mod join;
 mod launch;
 mod symmetric;
 
-pub use crate::figures::{PeersInfo, SymmetricInfo};
-pub use builder::{Engine, PeersBuilder};
-pub use collective::{Collective, Part, Reduction};
+pub use crate::generated::{Engine, PeersInfo, Reduction, SymmetricInfo};
+pub use builder::PeersBuilder;
+pub use collective::{Collective, Part};
 pub use element::{BF16, Element, F8E4M3, F8E5M2, F16};
 pub use enqueued::{AllDone, EnqueuedOnAll};
 pub use join::{JoinBuilder, PeersId};
@@ -71,7 +71,6 @@ pub use symmetric::{Symmetric, SymmetricBuilder, SymmetricRank};
 use crate::call::call;
 use crate::device::Device;
 use crate::error::Result;
-use crate::figures::PeerProperties;
 use crate::handle::Owned;
 use gpuorch_sys as sys;
 use std::sync::Arc;
@@ -125,31 +124,6 @@ impl Peers {
     /// The first rank of this process.
     pub fn rank(&self) -> u32 {
         self.inner.first
-    }
-
-    /// The properties and counters of the group.
-    pub fn info(&self) -> Result<PeersInfo> {
-        info(self.as_raw())
-    }
-
-    /// How rank `from` reaches the memory of rank `to`.
-    ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a rank doesn't exist.
-    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the rank is of another process.
-    pub fn link(&self, from: u32, to: u32) -> Result<PeerProperties> {
-        let mut link = PeerProperties::empty();
-        call!(peers_get_link(self.as_raw(), from, to, &mut link.0))?;
-        Ok(link)
-    }
-
-    /// Ends the waits in a group of several processes, and breaks the group: submitted collectives fail with
-    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) here, and with
-    /// [`ErrorKind::PeerLost`](crate::ErrorKind::PeerLost) in the other processes.
-    ///
-    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the group is of one process.
-    /// [`Stream::cancel_held`](crate::Stream::cancel_held) cancels the held operations of a group in one process.
-    pub fn abort(&self) -> Result<()> {
-        call!(peers_abort(self.as_raw()))
     }
 
     /// The library's handle.

@@ -1,15 +1,13 @@
 //! Memory that the kernels of all devices of a group use.
 
-use super::{Engine, Peers};
+use super::Peers;
 use crate::arguments::{Argument, Parameter};
+use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
-use crate::done::Enqueued;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::SymmetricInfo;
-use crate::handle::{Owned, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::memory::{DeviceSlice, Memory, MemoryUser, bytes_of};
-use crate::stream::Stream;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -76,46 +74,19 @@ struct Inner {
 pub struct SymmetricBuilder<'a, T> {
     peers: &'a Peers,
     len: usize,
-    alignment: u64,
-    engine: u32,
-    flags: u32,
-    label: Option<String>,
+    pub(crate) options: Options<sys::gpo_symmetric_options>,
     element: PhantomData<fn() -> T>,
 }
 
 impl Peers {
     /// For memory of `len` elements on each device.
     pub fn symmetric<T: Pod>(&self, len: usize) -> SymmetricBuilder<'_, T> {
-        let (alignment, engine) = (u64::from(sys::GPO_AUTO), sys::GPO_AUTO);
-        SymmetricBuilder { peers: self, len, alignment, engine, flags: 0, label: None, element: PhantomData }
+        let options = Options::of(sys::gpo_symmetric_options::new());
+        SymmetricBuilder { peers: self, len, options, element: PhantomData }
     }
 }
 
 impl<T: Pod> SymmetricBuilder<'_, T> {
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// The alignment of the address on each device: a power of two from 256, the default, to 2097152.
-    pub fn alignment(mut self, bytes: u64) -> Self {
-        self.alignment = bytes;
-        self
-    }
-
-    /// [`Engine::Nvshmem`], for a group of several processes, set in all of them; or [`Engine::Direct`], the default.
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine.raw();
-        self
-    }
-
-    /// Kernels with this memory are compiled with NVSHMEM's device library, by which they reach ranks of other hosts.
-    pub fn remote(mut self) -> Self {
-        self.flags |= sys::GPO_SYMMETRIC_REMOTE;
-        self
-    }
-
     /// Allocates the memory and zeroes it. Afterwards any stream of the devices may use it. Blocks on the GPUs for the
     /// zeroing. Serialises the devices. In a group of several processes all of them call this, with the same size and
     /// alignment; the call succeeds or fails in all of them.
@@ -125,15 +96,9 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
     /// - [`ErrorKind::OutOfMemory`]: a device has too little memory. The message names its rank.
     pub fn build(self) -> Result<Symmetric<T>> {
         const FUNCTION: &str = "gpo_symmetric_allocate";
-        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
-        let mut options = sys::gpo_symmetric_options::new();
-        options.label = pointer(&label);
-        options.alignment = self.alignment;
-        options.engine = self.engine;
-        options.flags = self.flags;
         let mut raw = null_mut();
         let bytes = bytes_of::<T>(self.len, FUNCTION)?;
-        call!(symmetric_allocate(self.peers.as_raw(), bytes, &options, &mut raw))?;
+        call!(symmetric_allocate(self.peers.as_raw(), bytes, self.options.checked(FUNCTION)?, &mut raw))?;
         let owned = Arc::new(Owned { raw, parent: self.peers.devices().to_vec() });
         let mut info = sys::gpo_symmetric_info::new();
         call!(symmetric_get_info(raw, &mut info))?;
@@ -148,12 +113,6 @@ impl<T: Pod> SymmetricBuilder<'_, T> {
         });
         let memories = memories.collect::<Result<_>>()?;
         Ok(Symmetric { inner: Arc::new(Inner { owned, memories, len: self.len }), element: PhantomData })
-    }
-}
-
-impl<T> fmt::Debug for SymmetricBuilder<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SymmetricBuilder").finish_non_exhaustive()
     }
 }
 
@@ -179,29 +138,6 @@ impl<T: Pod> Symmetric<T> {
     /// False: the memory is never empty.
     pub fn is_empty(&self) -> bool {
         self.inner.len == 0
-    }
-
-    /// The address on the device of a rank. The memory doesn't know about uses of the address.
-    ///
-    /// [`ErrorKind::InvalidArgument`]: the rank doesn't exist.
-    pub fn address(&self, rank: u32) -> Result<u64> {
-        address_of(self.as_raw(), rank)
-    }
-
-    /// Resets a rank's barriers, as work of a stream of the rank's device: for use after kernels that passed different
-    /// numbers of barriers. Reset all ranks, while no kernel uses the memory. May be recorded.
-    ///
-    /// [`ErrorKind::InvalidArgument`]: the rank doesn't exist, or the stream is of another device than the rank.
-    pub fn reset<'s>(&self, rank: u32, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        call!(symmetric_reset(self.as_raw(), rank, stream.as_raw()))?;
-        Ok(Enqueued { stream })
-    }
-
-    /// The properties of the memory.
-    pub fn info(&self) -> Result<SymmetricInfo> {
-        let mut info = SymmetricInfo::empty();
-        call!(symmetric_get_info(self.as_raw(), &mut info.0))?;
-        Ok(info)
     }
 
     /// The library's handle.

@@ -15,13 +15,14 @@ pub use stage::{
     StageArguments,
 };
 
+use crate::builder::Options;
 use crate::call::call;
 use crate::callback::contained;
 use crate::device::Device;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::figures::{Progress, RunShare};
-use crate::handle::{Raw, optional_c_string, pointer};
+use crate::generated::{Progress, RunShare};
+use crate::handle::{Raw, nanoseconds_from};
 use chunk::Sizes;
 use gpuorch_sys as sys;
 use stage::{StageBuffer, StageCall};
@@ -101,8 +102,7 @@ unsafe extern "C" fn progressed(user: *mut c_void, progress: *const sys::gpo_pip
 pub struct PipelineBuilder<'a> {
     device: &'a Device,
     devices: Vec<Device>,
-    label: Option<String>,
-    options: sys::gpo_pipeline_options,
+    pub(crate) options: Options<sys::gpo_pipeline_options>,
     stages: Vec<Stage>,
     progress: Option<Box<ProgressCall>>,
     executor: Option<Executor>,
@@ -111,11 +111,10 @@ pub struct PipelineBuilder<'a> {
 impl Device {
     /// For a pipeline on this device.
     pub fn pipeline(&self) -> PipelineBuilder<'_> {
-        let options = sys::gpo_pipeline_options::new();
+        let options = Options::of(sys::gpo_pipeline_options::new());
         PipelineBuilder {
             device: self,
             devices: Vec::new(),
-            label: None,
             options,
             stages: Vec::new(),
             progress: None,
@@ -125,12 +124,6 @@ impl Device {
 }
 
 impl PipelineBuilder<'_> {
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
     /// Several devices that share the work; the first must be the pipeline's device. A chunk goes to the device that is
     /// likely to finish it first. Stages have a kernel for each device ([`Stage::kernels`]).
     pub fn devices<'d>(mut self, devices: impl IntoIterator<Item = &'d Device>) -> Self {
@@ -144,58 +137,15 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// The size of chunks, a multiple of the granule. By default the first run measures which size is best.
-    pub fn chunk_bytes(mut self, bytes: u64) -> Self {
-        self.options.chunk_bytes = bytes;
-        self
-    }
-
-    /// The sizes of all chunks except the last are multiples of the granule; by default 4096.
-    pub fn granule(mut self, bytes: u64) -> Self {
-        self.options.granule = bytes;
-        self
-    }
-
-    /// How many chunks are under way at the same time on a device; by default as many as keep every engine busy.
-    pub fn slots(mut self, count: u32) -> Self {
-        self.options.slots = count;
-        self
-    }
-
     /// Output bytes are input bytes times `numerator` / `denominator`, rounded up; by default as many as input bytes.
     pub fn output_ratio(mut self, numerator: u32, denominator: u32) -> Self {
         (self.options.output_numerator, self.options.output_denominator) = (numerator, denominator);
         self
     }
 
-    /// Device memory for each chunk, not cleared.
-    pub fn scratch_bytes(mut self, bytes: u64) -> Self {
-        self.options.scratch_bytes = bytes;
-        self
-    }
-
-    /// The size of each chunk's result: a block that is zeroed before the stages run and passed to the sink; at most 1
-    /// MiB.
-    pub fn result_bytes(mut self, bytes: u64) -> Self {
-        self.options.result_bytes = bytes;
-        self
-    }
-
-    /// The most pinned memory for staging on all devices; by default 1 GiB for each.
-    pub fn max_pinned_bytes(mut self, bytes: u64) -> Self {
-        self.options.max_pinned_bytes = bytes;
-        self
-    }
-
-    /// Measures GPU times for [`RunSummary`](crate::RunSummary). Costs some 6 us a chunk.
-    pub fn times(mut self) -> Self {
-        self.options.flags |= sys::GPO_PIPELINE_TIMES;
-        self
-    }
-
     /// A closure that is called at most once every `interval`, and once at the end.
     pub fn progress(mut self, interval: Duration, progress: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.options.progress_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        self.options.progress_ns = nanoseconds_from(interval);
         self.progress = Some(Box::new(ProgressCall { call: Box::new(progress) }));
         self
     }
@@ -209,7 +159,6 @@ impl PipelineBuilder<'_> {
 
     /// Checks all options and makes the pipeline. The first run makes buffers and streams.
     pub fn build(mut self) -> Result<Pipeline> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
         let handles: Vec<_> = self.devices.iter().map(Device::as_raw).collect();
         let devices =
             if self.devices.is_empty() { vec![self.device.clone()] } else { std::mem::take(&mut self.devices) };
@@ -232,7 +181,6 @@ impl PipelineBuilder<'_> {
         for (raw, call) in stages.iter_mut().filter(|stage| stage.kind == sys::GPO_STAGE_CALLBACK).zip(&mut calls) {
             raw.user = (&raw mut *call).cast();
         }
-        self.options.label = pointer(&label);
         self.options.stages = stages.as_ptr();
         self.options.stage_stride = size_of::<sys::gpo_stage>() as u64;
         self.options.stage_count = stages.len() as u32;
@@ -246,7 +194,7 @@ impl PipelineBuilder<'_> {
             self.options.device_count = handles.len() as u32;
         }
         let mut raw = std::ptr::null_mut();
-        call!(pipeline_create(self.device.as_raw(), &self.options, &mut raw))?;
+        call!(pipeline_create(self.device.as_raw(), self.options.checked("gpo_pipeline_create")?, &mut raw))?;
         let inner = Inner {
             raw,
             devices,
@@ -278,19 +226,6 @@ impl Pipeline {
         let mut share = RunShare::empty();
         call!(pipeline_get_share(self.as_raw(), u32::try_from(device).unwrap_or(u32::MAX), &mut share.0))?;
         Ok(share)
-    }
-
-    /// Ends the run early: chunks under way are dropped, and the run ends with
-    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). `Ok` if no run is under way.
-    pub fn cancel(&self) -> Result<()> {
-        call!(pipeline_cancel(self.as_raw()))
-    }
-
-    /// How far the run is, or how far the last run came.
-    pub fn progress(&self) -> Result<Progress> {
-        let mut progress = Progress::empty();
-        call!(pipeline_get_progress(self.as_raw(), &mut progress.0))?;
-        Ok(progress)
     }
 
     /// The library's handle.

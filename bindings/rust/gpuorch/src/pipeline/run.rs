@@ -7,7 +7,7 @@ use crate::after::drop_when;
 use crate::call::{call, status};
 use crate::done::{Awaited, Done};
 use crate::error::{Error, ErrorKind, Result, failure};
-use crate::figures::{Progress, RunSummary};
+use crate::generated::{Progress, RunSummary};
 use crate::handle::{FOR_EVER, nanoseconds};
 use crate::operation::Failed;
 use gpuorch_sys as sys;

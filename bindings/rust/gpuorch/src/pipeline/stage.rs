@@ -14,8 +14,9 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The work on each chunk on the device: a kernel, or work that a closure enqueues.
+#[must_use = "a stage is for a pipeline"]
 pub struct Stage {
-    raw: sys::gpo_stage,
+    pub(crate) raw: sys::gpo_stage,
     arguments: Vec<Passed>,
     kernels: Vec<Kernel>,
     enqueue: Option<EnqueueFunction>,
@@ -104,37 +105,14 @@ impl Stage {
     }
 
     /// Threads of a block; by default the number with the best occupancy.
-    #[must_use]
     pub fn block(mut self, threads: impl Into<Dim3>) -> Self {
         self.raw.block = threads.into().0;
         self
     }
 
     /// The number of blocks; by default it follows from the chunk's bytes.
-    #[must_use]
     pub fn grid(mut self, blocks: impl Into<Dim3>) -> Self {
         self.raw.grid = blocks.into().0;
-        self
-    }
-
-    /// Input bytes for each block; by default one byte for each thread.
-    #[must_use]
-    pub fn bytes_per_block(mut self, bytes: u64) -> Self {
-        self.raw.bytes_per_block = bytes;
-        self
-    }
-
-    /// The most blocks, for kernels that loop.
-    #[must_use]
-    pub fn max_blocks(mut self, blocks: u32) -> Self {
-        self.raw.max_blocks = blocks;
-        self
-    }
-
-    /// Dynamic shared memory for a block.
-    #[must_use]
-    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
-        self.raw.dynamic_shared_bytes = bytes;
         self
     }
 

@@ -2,13 +2,13 @@
 
 use super::watch::Watches;
 use super::{Answer, HostRing, Range, Ring, Shared, Task};
+use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
 use crate::error::Result;
-use crate::handle::{Owned, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::null_mut;
@@ -18,16 +18,10 @@ use std::sync::Arc;
 #[must_use = "a builder makes nothing until `build`"]
 pub struct QueueBuilder<'a, Q> {
     device: &'a Device,
-    label: Option<String>,
     resident_on: Option<&'a Stream>,
-    options: sys::gpo_queue_options,
+    pub(crate) options: Options<sys::gpo_queue_options>,
     kind: PhantomData<fn() -> Q>,
 }
-
-// SAFETY: the options are numbers, and pointers that are null until `build` has the stream's and the label's.
-unsafe impl<Q> Send for QueueBuilder<'_, Q> {}
-// SAFETY: likewise.
-unsafe impl<Q> Sync for QueueBuilder<'_, Q> {}
 
 impl Device {
     /// For a range, which hands out the numbers from 0 to `count` - 1.
@@ -60,15 +54,9 @@ impl Device {
 
 impl<'a, Q> QueueBuilder<'a, Q> {
     fn new(device: &'a Device, kind: u32) -> Self {
-        let mut options = sys::gpo_queue_options::new();
+        let mut options = Options::of(sys::gpo_queue_options::new());
         options.kind = kind;
-        Self { device, label: None, resident_on: None, options, kind: PhantomData }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
+        Self { device, resident_on: None, options, kind: PhantomData }
     }
 
     /// The [resident](crate::StreamBuilder::resident) stream of a kernel that stays on the GPU and uses the queue. The
@@ -80,11 +68,9 @@ impl<'a, Q> QueueBuilder<'a, Q> {
     }
 
     fn made(mut self) -> Result<Arc<Shared>> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_queue_create")?;
-        self.options.label = pointer(&label);
         self.options.stream = self.resident_on.map_or(null_mut(), Stream::as_raw);
         let mut raw = null_mut();
-        call!(queue_create(self.device.as_raw(), &self.options, &mut raw))?;
+        call!(queue_create(self.device.as_raw(), self.options.checked("gpo_queue_create")?, &mut raw))?;
         let owned = Owned { raw, parent: self.device.clone() };
         let resident_on = self.options.stream as usize;
         Ok(Arc::new(Shared { owned, resident_on, watches: Watches::default() }))
@@ -92,19 +78,6 @@ impl<'a, Q> QueueBuilder<'a, Q> {
 }
 
 impl QueueBuilder<'_, Range> {
-    /// How many numbers a batch has; by default 1.
-    pub fn batch(mut self, numbers: u32) -> Self {
-        self.options.batch = numbers;
-        self
-    }
-
-    /// A worker claims a batch when it asks for the batch, and not already when it begins the previous one. For tasks
-    /// so uneven, or so few for each worker, that a batch behind a long batch would begin last.
-    pub fn late_claims(mut self) -> Self {
-        self.options.flags |= sys::GPO_QUEUE_LATE_CLAIMS;
-        self
-    }
-
     /// Makes the range. Blocks on the GPU for some microseconds.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the count is 0 or above 2^48; or the stream
@@ -115,25 +88,6 @@ impl QueueBuilder<'_, Range> {
 }
 
 impl<T: Task> QueueBuilder<'_, Ring<T>> {
-    /// How many tasks fit, for each priority; by default 65536. Rounded up to a power of two, at least 64.
-    pub fn capacity(mut self, tasks: u64) -> Self {
-        self.options.capacity = tasks;
-        self
-    }
-
-    /// How many priorities there are, 1 to 8; by default 1. Pops look at priority 0 first.
-    pub fn priorities(mut self, priorities: u32) -> Self {
-        self.options.priorities = priorities;
-        self
-    }
-
-    /// A push or a pop takes a place first and then waits for it. This is two to three times as fast as asking for room
-    /// first. With tickets, kernels have no calls that give up at once, and a wait beyond its bound aborts the ring.
-    pub fn tickets(mut self) -> Self {
-        self.options.flags |= sys::GPO_QUEUE_TICKETS;
-        self
-    }
-
     /// Makes the ring, empty and open. Blocks on the GPU for some microseconds.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): an option is out of range, and the message
@@ -144,38 +98,11 @@ impl<T: Task> QueueBuilder<'_, Ring<T>> {
 }
 
 impl<T: Task, A: Answer> QueueBuilder<'_, HostRing<T, A>> {
-    /// How many tasks fit that have no answer yet, or whose answers aren't taken; by default 4096. Rounded up to a
-    /// power of two, at least 64.
-    pub fn capacity(mut self, tasks: u64) -> Self {
-        self.options.capacity = tasks;
-        self
-    }
-
-    /// How many tenants there are, 1 to 64; by default 1.
-    pub fn tenants(mut self, tenants: u32) -> Self {
-        self.options.tenants = tenants;
-        self
-    }
-
     /// Makes the ring. Blocks on the GPU for some microseconds.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): an option is out of range, and the message
     /// names it; or the stream is of another device, or isn't resident.
     pub fn build(self) -> Result<HostRing<T, A>> {
         Ok(HostRing::of(self.made()?))
-    }
-}
-
-impl<T: Task> QueueBuilder<'_, HostRing<T, ()>> {
-    /// Tasks have no answers. A place is free again when the kernel has read the task.
-    pub fn no_answers(mut self) -> Self {
-        self.options.flags |= sys::GPO_QUEUE_NO_ANSWERS;
-        self
-    }
-}
-
-impl<Q> fmt::Debug for QueueBuilder<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueBuilder").finish_non_exhaustive()
     }
 }

@@ -7,7 +7,6 @@ use crate::call::call;
 use crate::completion::CompletionQueue;
 use crate::device::Device;
 use crate::error::{ErrorKind, Result};
-use crate::figures::QueueInfo;
 use crate::handle::{FOR_EVER, nanoseconds};
 use crate::memory::MemoryUser;
 use gpuorch_sys as sys;
@@ -154,11 +153,6 @@ impl<T: Task, A: Answer> HostRing<T, A> {
     /// Ends the ring at once: unanswered tasks stay unanswered.
     pub fn abort(&self) -> Result<()> {
         call!(queue_abort(self.as_raw()))
-    }
-
-    /// The ring's state, and how many tasks were posted and answered. Blocks on the GPU for some microseconds.
-    pub fn info(&self) -> Result<QueueInfo> {
-        self.shared.info()
     }
 
     /// The library's handle.

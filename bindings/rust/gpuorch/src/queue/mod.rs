@@ -76,7 +76,6 @@ pub use task::{Answer, DeviceType, Task};
 use crate::call::call;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::QueueInfo;
 use crate::handle::Owned;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;
@@ -145,15 +144,5 @@ impl Shared {
         }
         let message = "the stream is resident, and a queue among the arguments was not made for it (`resident_on`)";
         Err(Error::new(ErrorKind::InvalidArgument, "gpo_stream_launch_kernel", message))
-    }
-
-    fn reset(&self, stream: &Stream) -> Result<()> {
-        call!(queue_reset(self.raw(), stream.as_raw()))
-    }
-
-    fn info(&self) -> Result<QueueInfo> {
-        let mut info = QueueInfo::empty();
-        call!(queue_get_info(self.raw(), &mut info.0))?;
-        Ok(info)
     }
 }

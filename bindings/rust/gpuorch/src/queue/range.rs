@@ -6,7 +6,6 @@ use crate::call::call;
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
-use crate::figures::QueueInfo;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
@@ -70,18 +69,6 @@ impl Range {
     pub fn forget_costs<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(queue_set_costs(self.as_raw(), stream.as_raw(), std::ptr::null(), 0))?;
         Ok(Enqueued { stream })
-    }
-
-    /// Lets the range begin anew after workers of the previous launch left it early, as work of `stream`. No other work
-    /// that uses the range may run at that time. May be recorded.
-    pub fn reset<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        self.shared.reset(stream)?;
-        Ok(Enqueued { stream })
-    }
-
-    /// How many numbers there are, and how much device memory the range has. Blocks on the GPU for some microseconds.
-    pub fn info(&self) -> Result<QueueInfo> {
-        self.shared.info()
     }
 
     /// The library's handle.

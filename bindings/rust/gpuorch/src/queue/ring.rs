@@ -6,7 +6,6 @@ use crate::call::call;
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
-use crate::figures::QueueInfo;
 use crate::memory::MemoryUser;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
@@ -72,7 +71,7 @@ impl<T: Task> Ring<T> {
     }
 
     /// Pushes tasks as work of `stream`, in their order, with priority 0. Tasks are dropped and counted
-    /// ([`QueueInfo`]'s `refused`) if they don't fit when the GPU does the push, or if the ring is closed or aborted.
+    /// (`refused` of [`info`](Self::info)) if they don't fit when the GPU does the push, or if the ring is closed or aborted.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the stream is of another device.
     pub fn push<'s>(&self, stream: &'s Stream, tasks: &[T]) -> Result<Enqueued<'s>> {
@@ -98,19 +97,6 @@ impl<T: Task> Ring<T> {
     /// stay in the ring.
     pub fn abort(&self) -> Result<()> {
         call!(queue_abort(self.as_raw()))
-    }
-
-    /// Makes the ring empty and open, as work of `stream`. No other work that uses the ring may run at that time. May
-    /// be recorded.
-    pub fn reset<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        self.shared.reset(stream)?;
-        Ok(Enqueued { stream })
-    }
-
-    /// The ring's state, and how many tasks were pushed and popped. The numbers are a consistent snapshot only if no
-    /// kernel uses the ring. Blocks on the GPU for some microseconds.
-    pub fn info(&self) -> Result<QueueInfo> {
-        self.shared.info()
     }
 
     /// The library's handle.

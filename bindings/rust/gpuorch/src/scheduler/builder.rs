@@ -1,20 +1,19 @@
 //! How schedulers are made.
 
 use super::Scheduler;
+use crate::builder::Options;
 use crate::call::call;
 use crate::error::{Error, ErrorKind, Result};
-use crate::handle::{Owned, c_string, nanoseconds, optional_c_string, pointer};
+use crate::handle::{Owned, c_string};
 use crate::memory::DeviceBuffer;
 use crate::queue::{Answer, HostRing, Ring, Shared, Task};
 use crate::template::Graph;
 use gpuorch_sys as sys;
 use std::ffi::CString;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The form of a scheduler of one kernel, which stays on the GPU. The time from a push to its handler is the shortest,
 /// but the run keeps its multiprocessors. See [`Ring::scheduler`] and [`HostRing::scheduler`].
@@ -33,7 +32,7 @@ pub struct Graphs<T> {
     task: PhantomData<fn(T)>,
 }
 
-mod sealed {
+pub(crate) mod sealed {
     /// A form of a scheduler.
     pub trait Form {
         const FORM: u32;
@@ -77,10 +76,8 @@ pub struct SchedulerBuilder<'a, F> {
     source: Option<&'a str>,
     declarations: String,
     compile_options: Vec<String>,
-    file_name: Option<String>,
-    label: Option<String>,
     handlers: Vec<Handler<'a>>,
-    options: sys::gpo_scheduler_options,
+    pub(crate) options: Options<sys::gpo_scheduler_options>,
     form: PhantomData<fn() -> F>,
 }
 
@@ -90,11 +87,6 @@ struct Handler<'a> {
     /// The address of the tasks' memory, and its capacity in tasks.
     tasks: Option<(u64, usize)>,
 }
-
-// SAFETY: the options are numbers, and pointers that are null until `build`.
-unsafe impl<F> Send for SchedulerBuilder<'_, F> {}
-// SAFETY: likewise.
-unsafe impl<F> Sync for SchedulerBuilder<'_, F> {}
 
 impl<T: Task> Ring<T> {
     /// For a scheduler of one kernel, whose handlers are functions of `source`. The ring must have no
@@ -125,43 +117,17 @@ impl<T: Task, A: Answer> HostRing<T, A> {
 
 impl<'a, F: Form> SchedulerBuilder<'a, F> {
     fn new(queue: &'a Arc<Shared>, source: Option<&'a str>) -> Self {
-        let mut options = sys::gpo_scheduler_options::new();
+        let mut options = Options::of(sys::gpo_scheduler_options::new());
         options.form = F::FORM;
         Self {
             queue,
             source,
             declarations: String::new(),
             compile_options: Vec::new(),
-            file_name: None,
-            label: None,
             handlers: Vec::new(),
             options,
             form: PhantomData,
         }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// How many errors are stored, the first ones, up to 4096; by default 64. All are counted.
-    pub fn max_errors(mut self, errors: u32) -> Self {
-        self.options.max_errors = errors;
-        self
-    }
-
-    /// A run ends after this time with nothing to do; by default never.
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.options.idle_timeout_ns = count_of(timeout);
-        self
-    }
-
-    /// How often the queue's depth is noted; by default every millisecond.
-    pub fn sample_interval(mut self, interval: Duration) -> Self {
-        self.options.sample_interval_ns = count_of(interval);
-        self
     }
 
     /// Makes the scheduler: compiles its handlers, and loads and allocates everything for its runs. Blocks on the
@@ -190,8 +156,6 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
     ///
     /// Graphs are not [updated](Graph::update) while the scheduler exists.
     pub unsafe fn build(mut self) -> Result<Scheduler> {
-        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
-        let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
         // Lines of the source keep their numbers.
         let source = self.source.map(|source| format!("{}#line 1\n{source}", self.declarations));
         let compile_options = c_strings(self.compile_options.iter().map(String::as_str))?;
@@ -208,8 +172,6 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
             raw.task_memory = handler.task_memory()?;
             handlers.push(raw);
         }
-        self.options.label = pointer(&label);
-        self.options.file_name = pointer(&file_name);
         self.options.queue = self.queue.raw();
         if let Some(source) = &source {
             (self.options.source, self.options.source_bytes) = (source.as_ptr().cast(), source.len() as u64);
@@ -220,16 +182,12 @@ impl<'a, F: Form> SchedulerBuilder<'a, F> {
         }
         let (device, first, count) = (self.queue.device().as_raw(), handlers.as_ptr(), handlers.len() as u32);
         let (stride, mut raw) = (size_of::<sys::gpo_handler>() as u64, null_mut());
-        call!(scheduler_create(device, &self.options, first, stride, count, &mut raw))?;
+        call!(scheduler_create(device, self.options.checked(FUNCTION)?, first, stride, count, &mut raw))?;
         Ok(Scheduler::of(Owned { raw, parent: Arc::clone(self.queue) }))
     }
 }
 
 const FUNCTION: &str = "gpo_scheduler_create";
-
-fn count_of(time: Duration) -> u64 {
-    u64::try_from(nanoseconds(time)).unwrap_or(u64::MAX)
-}
 
 fn c_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Vec<CString>> {
     texts.map(|text| c_string(text, FUNCTION)).collect()
@@ -265,21 +223,9 @@ impl<F: Functions> SchedulerBuilder<'_, F> {
         self
     }
 
-    /// The name of the source in the compiler's messages; by default `handlers.cu`.
-    pub fn file_name(mut self, name: impl Into<String>) -> Self {
-        self.file_name = Some(name.into());
-        self
-    }
-
     /// An option in NVRTC's spelling: `-DN=4`.
     pub fn compile_option(mut self, option: impl Into<String>) -> Self {
         self.compile_options.push(option.into());
-        self
-    }
-
-    /// The value that handlers get by `argument<T>()`: the address of a buffer, or any number.
-    pub fn argument(mut self, address: u64) -> Self {
-        self.options.argument = address;
         self
     }
 
@@ -290,46 +236,6 @@ impl<F: Functions> SchedulerBuilder<'_, F> {
             Workers::Warps => sys::GPO_WORKER_WARP,
             Workers::Blocks => sys::GPO_WORKER_BLOCK,
         };
-        self
-    }
-
-    /// Threads of a block, a multiple of 32 up to 1024; by default 128.
-    pub fn threads(mut self, threads: u32) -> Self {
-        self.options.threads = threads;
-        self
-    }
-
-    /// Blocks on each multiprocessor; by default 1.
-    pub fn blocks_per_multiprocessor(mut self, blocks: u32) -> Self {
-        self.options.blocks_per_multiprocessor = blocks;
-        self
-    }
-
-    /// How many multiprocessors the scheduler's blocks take; by default all that no other scheduler has, less
-    /// [`leave_free`](Self::leave_free).
-    pub fn multiprocessors(mut self, multiprocessors: u32) -> Self {
-        self.options.multiprocessors = multiprocessors;
-        self
-    }
-
-    /// Multiprocessors to be left to other work.
-    pub fn leave_free(mut self, multiprocessors: u32) -> Self {
-        self.options.leave_free = multiprocessors;
-        self
-    }
-
-    /// Shared memory of each block, for handlers.
-    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
-        self.options.dynamic_shared_bytes = bytes;
-        self
-    }
-}
-
-impl<F: Turns> SchedulerBuilder<'_, F> {
-    /// A while: how many tasks a worker does in a turn, by default 16. Graphs: how many tasks a step takes, up to 120,
-    /// which is the default.
-    pub fn batch(mut self, tasks: u32) -> Self {
-        self.options.batch = tasks;
         self
     }
 }
@@ -357,11 +263,5 @@ impl<'a, T: Task> SchedulerBuilder<'a, Graphs<T>> {
         let tasks = tasks.map(|tasks| (tasks.address(), tasks.len()));
         self.handlers.push(Handler { name: name.into(), graphs: graphs.into_iter().collect(), tasks });
         self
-    }
-}
-
-impl<F> fmt::Debug for SchedulerBuilder<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SchedulerBuilder").finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! The arguments of buckets' closures, and the texts of their failures.
 
 use super::recording::{put_copy_to_device, put_copy_to_host};
-use super::{Field, Node, Recording, Setting, Template};
+use super::{BucketPhase, Field, Node, Recording, Setting, Template};
 use crate::callback::contained;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
@@ -51,20 +51,6 @@ impl<T> fmt::Debug for BucketParameter<T> {
     }
 }
 
-/// Why a closure of [`Buckets`](super::Buckets) is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum BucketPhase {
-    /// The work runs once, before it is recorded.
-    WarmUp,
-    /// The work is recorded.
-    Recording,
-    /// The work of a request runs.
-    Eager,
-    /// The elements from [`BucketWork::size`] to [`BucketWork::shape`] are to be written.
-    Padding,
-}
-
 /// The work that a closure of [`Buckets`](super::Buckets) has to put on a stream.
 pub struct BucketWork<'a> {
     raw: &'a sys::gpo_bucket_work,
@@ -92,12 +78,7 @@ impl BucketWork<'_> {
     /// Why the closure is called. Work that updates memory in place may leave out the update in a
     /// [`BucketPhase::WarmUp`].
     pub fn phase(&self) -> BucketPhase {
-        match self.raw.phase {
-            sys::GPO_BUCKET_WARM_UP => BucketPhase::WarmUp,
-            sys::GPO_BUCKET_RECORDING => BucketPhase::Recording,
-            sys::GPO_BUCKET_EAGER => BucketPhase::Eager,
-            _ => BucketPhase::Padding,
-        }
+        BucketPhase::try_from(self.raw.phase).unwrap_or(BucketPhase::Padding)
     }
 
     /// The recording, for work that has to be added node by node; `None` when the work runs.

@@ -2,12 +2,12 @@
 
 use super::bucket_work::{self, BucketFunction, BucketWork, Calls, boxed, with_what_was_said};
 use super::{Setting, parameter};
+use crate::builder::Options;
 use crate::call::call;
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::{Error, ErrorKind, Result};
-use crate::figures::BucketsStatistics;
-use crate::handle::{Owned, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::memory::DeviceSlice;
 use crate::stream::Stream;
 use bytemuck::Pod;
@@ -75,56 +75,24 @@ pub struct Buckets {
 #[must_use = "a builder makes nothing until `build`"]
 pub struct BucketsBuilder<'a> {
     device: &'a Device,
-    label: Option<String>,
     shapes: Vec<u64>,
-    options: sys::gpo_buckets_options,
+    pub(crate) options: Options<sys::gpo_buckets_options>,
     restored: Vec<sys::gpo_memory_range>,
     pad: Option<BucketFunction>,
     /// Size in bytes of the memory that is padded with zeros.
     room: u64,
 }
 
-// SAFETY: the options are numbers, and pointers that are null until `build`; the rest is Send and Sync.
-unsafe impl Send for BucketsBuilder<'_> {}
-// SAFETY: likewise.
-unsafe impl Sync for BucketsBuilder<'_> {}
-
 impl Device {
     /// For buckets of these shapes: 1 to 4096 different numbers of elements, in any order, none 0.
     pub fn buckets(&self, shapes: impl IntoIterator<Item = usize>) -> BucketsBuilder<'_> {
         let shapes = shapes.into_iter().map(|shape| shape as u64).collect();
-        let options = sys::gpo_buckets_options::new();
-        BucketsBuilder { device: self, label: None, shapes, options, restored: Vec::new(), pad: None, room: 0 }
+        let options = Options::of(sys::gpo_buckets_options::new());
+        BucketsBuilder { device: self, shapes, options, restored: Vec::new(), pad: None, room: 0 }
     }
 }
 
 impl BucketsBuilder<'_> {
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// Device memory that all buckets may take; by default any. A bucket takes as much as the device's free memory went
-    /// down by while the bucket was recorded and its graphs were made.
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.options.max_bytes = bytes;
-        self
-    }
-
-    /// The most buckets that are recorded at a time; by default all. Beyond it the least recently used bucket is
-    /// evicted.
-    pub fn max_buckets(mut self, count: u32) -> Self {
-        self.options.max_buckets = count;
-        self
-    }
-
-    /// How many graphs each bucket has from the start, one for each stream that launches it; by default 1, at most 64.
-    pub fn streams(mut self, count: u32) -> Self {
-        self.options.streams = count;
-        self
-    }
-
     /// The closure isn't called for a warm-up: everything that the work needs must exist when it is recorded. Not with
     /// [`restore`](Self::restore).
     pub fn no_warm_up(mut self) -> Self {
@@ -139,14 +107,6 @@ impl BucketsBuilder<'_> {
         let (memory, mut range) = (memory.into(), sys::gpo_memory_range::new());
         (range.address, range.bytes) = (memory.address(), memory.bytes());
         self.restored.push(range);
-        self
-    }
-
-    /// If a bucket can't be recorded, its requests run eagerly instead of failing; only
-    /// [`prepare`](Buckets::prepare) tries to record it again. [`BucketsStatistics::last_failure`] says why. A request
-    /// still fails if the closure fails in the warm-up.
-    pub fn eager_fallback(mut self) -> Self {
-        self.options.flags |= sys::GPO_BUCKETS_EAGER_FALLBACK;
         self
     }
 
@@ -192,11 +152,9 @@ impl BucketsBuilder<'_> {
         mut self,
         record: impl Fn(&BucketWork<'_>) -> Result<(), E> + Send + Sync + 'static,
     ) -> Result<Buckets> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_buckets_create")?;
         self.check_room()?;
         // The library uses the closures only while the handle exists, and the handle is dropped first.
         let calls = Arc::new(Calls { device: self.device.clone(), record: boxed(record), pad: self.pad });
-        self.options.label = pointer(&label);
         self.options.shapes = self.shapes.as_ptr();
         self.options.shape_count = self.shapes.len() as u64;
         self.options.restored = self.restored.as_ptr();
@@ -206,7 +164,7 @@ impl BucketsBuilder<'_> {
         self.options.pad = calls.pad.as_ref().map(|_| bucket_work::pad as _);
         self.options.user = Arc::as_ptr(&calls).cast_mut().cast();
         let mut raw = std::ptr::null_mut();
-        call!(buckets_create(self.device.as_raw(), &self.options, &mut raw))?;
+        call!(buckets_create(self.device.as_raw(), self.options.checked("gpo_buckets_create")?, &mut raw))?;
         Ok(Buckets { inner: Arc::new(Owned { raw, parent: calls }) })
     }
 
@@ -259,13 +217,6 @@ impl Buckets {
                 .map_err(with_what_was_said)
         })?;
         Ok(Some(shape as usize).filter(|&shape| shape != 0))
-    }
-
-    /// Counters of the buckets and their requests.
-    pub fn statistics(&self) -> Result<BucketsStatistics> {
-        let mut statistics = BucketsStatistics::empty();
-        call!(buckets_get_statistics(self.as_raw(), &mut statistics.0))?;
-        Ok(statistics)
     }
 
     /// The library's handle.

@@ -3,14 +3,10 @@
 use super::{Parameter, Setting, Template, parameter};
 use crate::builder::builder;
 use crate::call::call;
-use crate::done::Enqueued;
 use crate::error::Result;
-use crate::figures::UpdateReport;
 use crate::handle::{Owned, c_string};
-use crate::stream::Stream;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
-use std::ffi::c_void;
 use std::mem::size_of;
 use std::sync::Arc;
 
@@ -25,18 +21,18 @@ pub struct Graph {
 builder! {
     /// Options of a graph.
     GraphBuilder of Graph: graph_create(Template, gpo_graph_options);
-    fields {}
-    flags {
-        /// [`build`](Self::build) uploads the graph to the device and waits for the upload. The first launch is then as
-        /// fast as others.
-        upload: GPO_GRAPH_UPLOAD,
-        /// Kernels may launch the graph: [`Graph::device_handle`]. [`build`](Self::build) uploads the graph to the
-        /// device, too.
-        ///
-        /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels,
-        /// copies and fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument):
-        /// the template is empty.
-        device_launch: GPO_GRAPH_DEVICE_LAUNCH,
+}
+
+impl GraphBuilder<'_> {
+    /// Kernels may launch the graph: [`Graph::device_handle`]. [`build`](Self::build) uploads the graph to the device,
+    /// too.
+    ///
+    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels, copies
+    /// and fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the
+    /// template is empty.
+    pub fn device_launch(mut self) -> Self {
+        self.options.flags |= sys::GPO_GRAPH_DEVICE_LAUNCH;
+        self
     }
 }
 
@@ -101,45 +97,6 @@ impl Graph {
         let bytes = size_of::<T>() as u64;
         call!(graph_get(self.as_raw(), parameter.name().as_ptr(), (&raw mut value).cast(), bytes))?;
         Ok(value)
-    }
-
-    /// Puts all of the graph's work on a stream, as one operation. On a held stream the launch is held with the values of
-    /// this moment. May block in the driver if the graph has host calls or copies.
-    ///
-    /// [`ErrorKind::CaptureRefused`](crate::ErrorKind::CaptureRefused): the stream is being recorded, where the driver
-    /// launches no graphs; [`Template::add_child`] adds the nodes of a template to a recording.
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): graph and stream are of different devices; or the
-    /// driver refuses a value that was set, or the memory at an address that was set has been freed: then nothing was
-    /// launched, the message names the node or the parameter, and the graph can be launched with other values.
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the graph frees memory that another graph allocates
-    /// and that isn't allocated now.
-    pub fn launch<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        call!(graph_launch(self.as_raw(), stream.as_raw()))?;
-        Ok(Enqueued { stream })
-    }
-
-    /// Uploads the graph in stream order, in advance of the next launch.
-    pub fn upload<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        call!(graph_upload(self.as_raw(), stream.as_raw()))?;
-        Ok(Enqueued { stream })
-    }
-
-    /// Updates the graph to the template's newest recording: in place if the recording has the same shape, else by
-    /// instantiating the graph anew. Set values stay for parameters with the same meaning: the same field of the same
-    /// kind of node, and for kernels the same argument of a kernel of the same name. The report counts the others. If
-    /// this fails, the graph can be launched as before.
-    pub fn update(&self) -> Result<UpdateReport> {
-        let mut report = UpdateReport::empty();
-        call!(graph_update(self.as_raw(), &mut report.0))?;
-        Ok(report)
-    }
-
-    /// The `CUgraphExec` behind the graph, with all set values. The library owns it. The `CUgraphExec` is valid until
-    /// the graph is updated or dropped.
-    pub fn native(&self) -> Result<*mut c_void> {
-        let mut native = std::ptr::null_mut();
-        call!(graph_get_native(self.as_raw(), &mut native))?;
-        Ok(native)
     }
 
     /// The library's handle.

@@ -93,7 +93,8 @@ mod node;
 mod parameter;
 mod recording;
 
-pub use bucket_work::{BucketParameter, BucketPhase, BucketWork};
+pub use crate::generated::{BucketPhase, PictureFormat};
+pub use bucket_work::{BucketParameter, BucketWork};
 pub use buckets::{Buckets, BucketsBuilder};
 pub use conditional::{Condition, LoopRuns};
 pub use device_launch::DeviceGraph;
@@ -103,12 +104,11 @@ pub use parameter::{Parameter, Setting};
 pub use recording::Recording;
 
 use crate::builder::builder;
-use crate::call::{call, status, text};
+use crate::call::{call, status};
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
-use crate::figures::TemplateStatistics;
-use crate::handle::{Owned, Raw, c_string, optional_c_string, pointer};
+use crate::handle::{Owned, Raw, c_string};
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -148,11 +148,6 @@ impl Raw for Handle {
 builder! {
     /// Options of a template.
     TemplateBuilder of Template: template_create(Device, gpo_template_options);
-    fields {
-        /// The most graphs that [`Template::launch`] makes; by default 64.
-        max_instances: u32,
-    }
-    flags {}
 }
 
 impl TemplateBuilder<'_> {
@@ -169,11 +164,9 @@ impl TemplateBuilder<'_> {
     ///
     /// `native` is a graph of this device's context, or NULL. Kernels and memory that its nodes use stay valid for as
     /// long as graphs of the template may run, and what [`record`](Template::record) asks for holds.
-    pub unsafe fn import(mut self, native: *mut c_void) -> Result<Template> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_template_import")?;
-        self.options.label = pointer(&label);
+    pub unsafe fn import(self, native: *mut c_void) -> Result<Template> {
         let mut raw = std::ptr::null_mut();
-        call!(template_import(self.parent.as_raw(), native, &self.options, &mut raw))?;
+        call!(template_import(self.parent.as_raw(), native, self.options.checked("gpo_template_import")?, &mut raw))?;
         Ok(Template { inner: Arc::new(Owned { raw: raw.into(), parent: self.parent.clone() }) })
     }
 }
@@ -188,16 +181,6 @@ impl Device {
     pub fn template_builder(&self) -> TemplateBuilder<'_> {
         TemplateBuilder::new(self)
     }
-}
-
-/// How [`Template::picture`] draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PictureFormat {
-    /// Text for Graphviz.
-    Dot,
-    /// A picture that needs no other file, and follows the viewer's preference for dark or light.
-    Svg,
 }
 
 impl Template {
@@ -223,47 +206,6 @@ impl Template {
         Node::of(node, FUNCTION)
     }
 
-    /// Removes all nodes and parameters, so that the template can be built anew. Its graphs keep their nodes until
-    /// [`Graph::update`].
-    ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
-    pub fn clear(&self) -> Result<()> {
-        call!(template_clear(self.as_raw()))
-    }
-
-    /// The size of the template, and counters of its graphs.
-    pub fn statistics(&self) -> Result<TemplateStatistics> {
-        let mut statistics = TemplateStatistics::empty();
-        call!(template_get_statistics(self.as_raw(), &mut statistics.0))?;
-        Ok(statistics)
-    }
-
-    /// Draws the template: its nodes with their labels, operations and parameters, the order between them, and bodies
-    /// inside of their conditional nodes. The picture also has the number of launches of the template's graphs. Values
-    /// are the recorded ones.
-    ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template, or a body, is being recorded.
-    pub fn picture(&self, format: PictureFormat) -> Result<String> {
-        let format = match format {
-            PictureFormat::Dot => sys::GPO_PICTURE_DOT,
-            PictureFormat::Svg => sys::GPO_PICTURE_SVG,
-        };
-        text(
-            |buffer, room, needed| status!(template_get_picture(self.as_raw(), format, buffer, room, needed)),
-            "gpo_template_get_picture",
-        )
-    }
-
-    /// The `CUgraph` behind the template, to be read, copied and instantiated. The library owns it: don't change it.
-    /// The `CUgraph` is valid until the template is recorded anew, cleared or dropped.
-    ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
-    pub fn native(&self) -> Result<*mut c_void> {
-        let mut native = std::ptr::null_mut();
-        call!(template_get_native(self.as_raw(), &mut native))?;
-        Ok(native)
-    }
-
     /// Launches the template on `stream`, with the values of `settings`, and the recorded values of all other
     /// parameters.
     ///
@@ -276,12 +218,6 @@ impl Template {
         parameter::with_raw(Some(self), settings, "gpo_template_launch", |raw| {
             call!(template_launch(self.as_raw(), stream.as_raw(), raw.as_ptr(), STRIDE, raw.len() as u64))
         })?;
-        Ok(Enqueued { stream })
-    }
-
-    /// Makes graphs for [`launch`](Self::launch) in advance, until there are `count`, and uploads them on `stream`.
-    pub fn prepare<'s>(&self, count: u32, stream: &'s Stream) -> Result<Enqueued<'s>> {
-        call!(template_prepare(self.as_raw(), count, stream.as_raw()))?;
         Ok(Enqueued { stream })
     }
 
