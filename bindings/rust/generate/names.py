@@ -2,7 +2,7 @@
 
 # The type of an object: its path in the crate, and its parameters. A method of a queue is one of each kind of queue.
 OBJECTS = {
-    "gpo_runtime_t": [("Runtime", "")], "gpo_device_t": [("Device", "")], "gpo_stream_t": [("Stream", "")],
+    "gpo_admission_t": [("Admission", "")], "gpo_runtime_t": [("Runtime", "")], "gpo_device_t": [("Device", "")], "gpo_stream_t": [("Stream", "")],
     "gpo_stream_pool_t": [("StreamPool", "")], "gpo_event_t": [("Event", "")], "gpo_timeline_t": [("Timeline", "")],
     "gpo_cq_t": [("CompletionQueue", "")], "gpo_executor_t": [("Executor", "")], "gpo_arena_t": [("Arena", "")],
     "gpo_pool_t": [("Pool", "")], "gpo_module_t": [("Module", "")], "gpo_kernel_t": [("Kernel", "")],
@@ -54,6 +54,7 @@ ENUMS = {
 ENUM_PARAMETERS = {"limit": "DeviceLimit", "format": "PictureFormat"}
 # The builder of a struct of options.
 BUILDERS = {
+    "gpo_admission_options": "crate::AdmissionBuilder<'_>",
     "gpo_arena_options": "crate::ArenaBuilder<'_>", "gpo_buckets_options": "crate::template::BucketsBuilder<'_>",
     "gpo_compile_options": "crate::Compile<'_>", "gpo_device_options": "crate::DeviceBuilder<'_>",
     "gpo_event_options": "crate::EventBuilder<'_>", "gpo_executor_options": "crate::ExecutorBuilder<'_>",

@@ -48,8 +48,8 @@ typedef struct gpo_admission_options {
     uint32_t capacity;   /* how many requests may wait at a time; GPO_AUTO: 65536; at most 2^20 */
     uint32_t priorities; /* 1 to 16; GPO_AUTO: 1 */
     gpo_pool_t pool;     /* a pool of device memory that is watched; NULL: none */
-    uint64_t high_bytes; /* pool: no request is admitted once more bytes than this are in use … */
-    uint64_t low_bytes;  /* pool: … until this many bytes or fewer are in use; at most high_bytes; GPO_AUTO: nine
+    uint64_t high_bytes; /* bytes in use of the pool, above which admissions pause */
+    uint64_t low_bytes;  /* bytes in use of the pool, at or below which they go on; at most high_bytes; GPO_AUTO: nine
                             tenths of high_bytes */
     const char *label;
 } gpo_admission_options;

@@ -25,6 +25,7 @@ macro_rules! structs {
 }
 
 structs! {
+    gpo_admission_options, gpo_admission_request, gpo_admission_info,
     gpo_error, gpo_runtime_options, gpo_driver_info, gpo_statistics, gpo_device_properties, gpo_peer_properties,
     gpo_device_options, gpo_event_options, gpo_timeline_options, gpo_stream_options, gpo_stream_info,
     gpo_stream_pool_options, gpo_cq_options, gpo_completion, gpo_cq_statistics, gpo_executor_options,

@@ -995,6 +995,58 @@ figures! {
     }
 }
 
+impl crate::Admission {
+    /// Takes a waiting request out of the line. Its entry has [`ErrorKind::Cancelled`].
+    ///
+    /// - [`ErrorKind::InvalidState`]: the request was admitted: give its place back.
+    /// - [`ErrorKind::NotFound`]: no request with this ticket waits or holds a place.
+    pub fn cancel(&self, ticket: u64) -> Result<()> {
+        call!(admission_cancel(self.as_raw(), ticket))
+    }
+
+    /// Gives a place back at once. Waiting requests that fit now are admitted before the call returns.
+    ///
+    /// - [`ErrorKind::InvalidState`]: the request still waits; or its place is being given back behind a stream.
+    /// - [`ErrorKind::NotFound`]: no request with this ticket waits or holds a place.
+    pub fn leave(&self, ticket: u64) -> Result<()> {
+        call!(admission_leave(self.as_raw(), ticket))
+    }
+
+    /// Gives a place back in stream order: when all work that is on the stream now has ended, also by a failure. The
+    /// stream must be of the admission's runtime. A failed call has no effect: the place is still held.
+    ///
+    /// Statuses as [`Admission::leave`](crate::Admission::leave), and:
+    ///
+    /// - [`ErrorKind::CaptureRefused`]: the stream is in capture.
+    /// - [`ErrorKind::WouldBlock`]: the stream holds as many operations as it may.
+    pub fn leave_after<'s>(&self, ticket: u64, stream: &'s crate::Stream) -> Result<Enqueued<'s>> {
+        call!(admission_leave_after(self.as_raw(), ticket, stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Changes the budgets: `count` places and `bytes` bytes, UINT64_MAX: unlimited. A raised budget admits waiting
+    /// requests before the call returns. A lowered budget takes effect as places come back. Waiting requests that ask
+    /// for more than a lowered budget end with [`ErrorKind::LimitExceeded`].
+    pub fn set_budget(&self, count: u64, bytes: u64) -> Result<()> {
+        call!(admission_set_budget(self.as_raw(), count, bytes))
+    }
+
+    /// Sets the weight of a flow, 1 to 2^16, from its next turn on. Flows have the weight 1 at first.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: `weight` is out of range.
+    /// - [`ErrorKind::LimitExceeded`]: 65536 flows have other weights than 1.
+    pub fn set_flow(&self, flow: u64, weight: u32) -> Result<()> {
+        call!(admission_set_flow(self.as_raw(), flow, weight))
+    }
+
+    /// Describes an admission at one moment.
+    pub fn info(&self) -> Result<AdmissionInfo> {
+        let mut info = AdmissionInfo::empty();
+        call!(admission_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+}
+
 impl crate::Runtime {
     /// Says which driver the runtime uses, and loads the driver if that has not happened yet.
     ///
@@ -1994,6 +2046,51 @@ impl<T: crate::queue::Task, A: crate::queue::Answer> crate::queue::HostRing<T, A
         let mut info = QueueInfo::empty();
         call!(queue_get_info(self.as_raw(), &mut info.0))?;
         Ok(info)
+    }
+}
+
+impl crate::AdmissionBuilder<'_> {
+    /// Sets `count`: budget: places; by default unlimited.
+    pub fn count(mut self, count: u64) -> Self {
+        self.options.count = count;
+        self
+    }
+
+    /// Sets `bytes`: budget: bytes; by default unlimited.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.options.bytes = bytes;
+        self
+    }
+
+    /// Sets `capacity`: how many requests may wait at a time; by default 65536; at most 2^20.
+    pub fn capacity(mut self, capacity: u32) -> Self {
+        self.options.capacity = capacity;
+        self
+    }
+
+    /// Sets `priorities`: 1 to 16; by default 1.
+    pub fn priorities(mut self, priorities: u32) -> Self {
+        self.options.priorities = priorities;
+        self
+    }
+
+    /// Sets `high_bytes`: bytes in use of the pool, above which admissions pause.
+    pub fn high_bytes(mut self, high_bytes: u64) -> Self {
+        self.options.high_bytes = high_bytes;
+        self
+    }
+
+    /// Sets `low_bytes`: bytes in use of the pool, at or below which they go on; at most high_bytes; by default nine
+    /// tenths of high_bytes.
+    pub fn low_bytes(mut self, low_bytes: u64) -> Self {
+        self.options.low_bytes = low_bytes;
+        self
+    }
+
+    /// Sets `label`: the name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.options.label = self.options.text(label.into());
+        self
     }
 }
 

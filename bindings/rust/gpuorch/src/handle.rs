@@ -28,6 +28,7 @@ raw! {
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
     gpo_graph_t: graph_destroy, gpo_buckets_t: buckets_destroy, gpo_queue_t: queue_destroy,
     gpo_scheduler_t: scheduler_destroy, gpo_peers_t: peers_destroy, gpo_symmetric_t: symmetric_destroy,
+    gpo_admission_t: admission_destroy,
 }
 
 /// A handle that keeps its parent alive, and is destroyed before the parent.
@@ -105,6 +106,7 @@ objects! {
     [] crate::Timeline = "Timeline",
     [] crate::CompletionQueue = "CompletionQueue",
     [] crate::Executor = "Executor",
+    [] crate::Admission = "Admission",
     [] crate::Arena = "Arena",
     [] crate::Pool = "Pool",
     [] crate::Module = "Module",
@@ -139,6 +141,7 @@ shown_by_name! {
     [] crate::StreamPoolBuilder<'_> = "StreamPoolBuilder",
     [] crate::EventBuilder<'_> = "EventBuilder",
     [] crate::ExecutorBuilder<'_> = "ExecutorBuilder",
+    [] crate::AdmissionBuilder<'_> = "AdmissionBuilder",
     [] crate::ArenaBuilder<'_> = "ArenaBuilder",
     [] crate::PoolBuilder<'_> = "PoolBuilder",
     [] crate::Compile<'_> = "Compile",

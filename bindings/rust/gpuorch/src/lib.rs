@@ -59,6 +59,7 @@
 
 #![deny(missing_debug_implementations)]
 
+mod admission;
 pub mod advice;
 mod after;
 mod arena;
@@ -97,6 +98,7 @@ pub mod template;
 mod timeline;
 mod trace;
 
+pub use admission::{Admission, AdmissionBuilder, Entering, Place, Request};
 pub use arena::{Arena, ArenaBuilder, PinnedVec};
 pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
 pub use compiling::Compiling;
@@ -108,9 +110,9 @@ pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::{EXPORT_BYTES, Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use generated::{
-    BucketsStatistics, DeviceLimit, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes,
-    LogLevel, MemoryInfo, MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunShare,
-    RunSummary, Statistics, StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
+    AdmissionInfo, BucketsStatistics, DeviceLimit, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics,
+    KernelAttributes, LogLevel, MemoryInfo, MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo,
+    QueueStatistics, RunShare, RunSummary, Statistics, StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;

@@ -14,9 +14,9 @@ use gpuorch::template::{
     TemplateBuilder,
 };
 use gpuorch::{
-    Arena, Buckets, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event,
-    Executor, Graph, HostSlice, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime,
-    Slice, Stream, StreamPool, Template, Timeline,
+    Admission, Arena, Buckets, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind,
+    Event, Executor, Graph, HostSlice, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result,
+    Runtime, Slice, Stream, StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 use world::world;
@@ -52,7 +52,7 @@ fn handles_go_from_thread_to_thread() {
     both::<(TemplateBuilder<'_>, GraphBuilder<'_>, BucketsBuilder<'_>)>();
     owned::<(Range, Ring<[u32; 4]>, HostRing<[u32; 4], u32>, Tenant<[u32; 4], u32>)>();
     both::<(QueueBuilder<'_, Range>, QueueBuilder<'_, Ring<[u32; 4]>>)>();
-    owned::<Scheduler>();
+    owned::<(Scheduler, Admission, gpuorch::Place)>();
     owned::<(Peers, PeersId, Symmetric<f32>, Collective<'static>)>();
     both::<(PeersBuilder<'_>, JoinBuilder<'_>, SymmetricBuilder<'_, f32>)>();
     both::<(Part<'_, f32>, RankLaunch<'_>, SymmetricRank<'_, f32>, EnqueuedOnAll<'_>)>();
@@ -60,6 +60,7 @@ fn handles_go_from_thread_to_thread() {
     both::<(SchedulerBuilder<'_, Resident>, SchedulerBuilder<'_, Graphs<[u32; 4]>>)>();
     sent::<(
         Done,
+        gpuorch::Entering,
         gpuorch::Compiling,
         Operation<PinnedVec<f32>>,
         gpuorch::pipeline::Run<Vec<u8>, Vec<u8>>,

@@ -8,9 +8,9 @@ use gpuorch::queue::{HostRing, Range, Ring};
 use gpuorch::scheduler::Scheduler;
 use gpuorch::template::{Condition, Node, Parameter, PictureFormat, Recording};
 use gpuorch::{
-    Arena, BoundKernel, Buckets, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, ErrorKind, Event, Executor,
-    Failed, Graph, Launch, Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Template,
-    Timeline,
+    Admission, Arena, BoundKernel, Buckets, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, ErrorKind,
+    Event, Executor, Failed, Graph, Launch, Module, Object, Pipeline, Pool, Request, Result, Runtime, Slice, Stream,
+    StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub struct Calls {
     streams: StreamPool,
     acquired: Stream,
     event: Event,
+    admission: Admission,
     timeline: Timeline,
     fails: Timeline,
     queue: CompletionQueue,
@@ -117,6 +118,7 @@ pub const ELSEWHERE: &[&str] = &[
     "scheduler_destroy",
     "peers_destroy",
     "symmetric_destroy",
+    "admission_destroy",
     "advise_trace",
 ];
 
@@ -146,6 +148,7 @@ impl Calls {
             acquired: streams.acquire(0)?,
             streams,
             event: device.event_builder().timing().build()?,
+            admission: w.runtime.admission_builder().count(1).build()?,
             timeline: w.runtime.timeline(0)?,
             fails: w.runtime.timeline(0)?,
             queue: w.runtime.completion_queue()?,
@@ -203,6 +206,23 @@ impl Calls {
             timeline_create: runtime.timeline(0);
             cq_create: runtime.completion_queue();
             executor_create: runtime.executor();
+            admission_create: runtime.admission_builder().build();
+            admission_set_budget: self.admission.set_budget(1, u64::MAX);
+            admission_set_flow: self.admission.set_flow(1, 2);
+            admission_get_info: self.admission.info();
+            admission_enter: queue.enter(&self.admission, Request::new(), 8).and_then(|ticket| {
+                queue.drain(1)?;
+                self.admission.leave(ticket)
+            });
+            admission_leave: queue.enter(&self.admission, Request::new(), 8).and_then(|ticket| {
+                queue.drain(1)?;
+                self.admission.leave(ticket)
+            });
+            admission_enter_then: pollster::block_on(self.admission.enter(Request::new()));
+            admission_leave_after: pollster::block_on(self.admission.enter(Request::new())).and_then(|place| {
+                place.leave_after(stream)
+            });
+            admission_cancel: self.cancelled();
             runtime_set_log_executor: runtime.set_log_executor(None);
             runtime_get_metrics: runtime.metrics();
             runtime_get_metrics_text: runtime.metrics_text();
@@ -348,6 +368,17 @@ impl Calls {
         self.every_of_schedulers(&mut results);
         self.every_of_peers(&mut results);
         results
+    }
+
+    /// Of two requests for a single place the second is cancelled.
+    fn cancelled(&self) -> Result<()> {
+        self.stream.wait()?;
+        let first = pollster::block_on(self.admission.enter(Request::new()))?;
+        let waiting = self.queue.enter(&self.admission, Request::new(), 8)?;
+        self.admission.cancel(waiting)?;
+        self.queue.drain(1)?;
+        drop(first);
+        Ok(())
     }
 
     fn every_of_queues_and_advice(&self, results: &mut Vec<(&'static str, Result<()>)>) {
