@@ -28,6 +28,7 @@ The library is the one that the environment variable GPUORCH_LIBRARY names, else
 import asyncio
 import atexit
 import collections
+import contextlib
 import ctypes
 import inspect
 import json
@@ -1318,6 +1319,38 @@ class Completions:
     def pipeline(self, pipeline):
         """A future of the end of a pipeline's run (gpo.pipeline_notify)."""
         return self.marked(self.gpo.pipeline_notify, pipeline)
+
+    @contextlib.asynccontextmanager
+    async def place(self, admission, request=None):
+        """A place of an admission, given back at the end of the block (gpo.admission_enter):
+
+            async with done.place(admission, gpo.AdmissionRequest(bytes=size)) as ticket:
+                ...
+                gpo.admission_leave_after(admission, ticket, stream)    # in stream order instead
+
+        A task that is cancelled while it waits takes its request out of the line."""
+        tickets = []
+        future = self.marked(lambda *given: tickets.append(self.gpo.admission_enter(*given)), admission, request)
+        try:
+            await future
+        except asyncio.CancelledError:
+            try:
+                self.gpo.admission_cancel(admission, tickets[0])
+            except Error:  # it was admitted at this moment
+                self.left(admission, tickets[0])
+            raise
+        try:
+            yield tickets[0]
+        finally:
+            self.left(admission, tickets[0])
+
+    def left(self, admission, ticket):
+        """Gives a place back, unless the program has done so."""
+        try:
+            self.gpo.admission_leave(admission, ticket)
+        except Error as end:
+            if end.status not in (self.gpo.NOT_FOUND, self.gpo.INVALID_STATE):
+                raise
 
     def marked(self, notify, *what):
         """A future that ends with the completion, or with the failure of the work. One that is cancelled or forgotten is no

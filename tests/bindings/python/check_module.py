@@ -692,7 +692,8 @@ def every_callback_stays_as_long_as_abi_json_says():
         return lambda _: (w.stream.close(), w.device.close(), w.runtime.close())
 
     with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor, \
-            gpo.event_create(w.device) as event, gpo.timeline_create(w.runtime) as timeline, run(w) as ended:
+            gpo.event_create(w.device) as event, gpo.timeline_create(w.runtime) as timeline, \
+            gpo.admission_create(w.runtime) as admission, run(w) as ended:
         gpo.event_record(event, w.stream)
         go_on.set()
         last = World()
@@ -704,6 +705,8 @@ def every_callback_stays_as_long_as_abi_json_says():
             ("gpo_event_then", "callback"): (lambda given: gpo.event_then(event, executor, given), called),
             ("gpo_timeline_then", "callback"): (lambda given: gpo.timeline_then(timeline, 0, executor, given), called),
             ("gpo_pipeline_then", "callback"): (lambda given: gpo.pipeline_then(ended, executor, given), called),
+            ("gpo_admission_enter_then", "callback"): (
+                lambda given: gpo.admission_enter_then(admission, None, executor, given), called),
             ("gpo_stream_host_call", "function"): (lambda given: gpo.stream_host_call(w.stream, executor, given), called),
             ("gpo_template_add_host_call", "function"): (lambda given: host_nodes(last, given), shut_down(last)),
             ("gpo_runtime_options", "log"): (on_runtime, closed),
@@ -847,6 +850,49 @@ def parts_of_a_graph_are_timed_and_each_launch_is_awaited_by_events_that_it_reco
                 assert (await done.event(end)).status == gpo.SUCCESS
                 assert gpo.event_get_elapsed(begin, end) >= 0
             gpo.memory_free(w.device, memory)
+
+    asyncio.run(main())
+
+
+def places_of_an_admission_are_awaited_and_come_back():
+    async def main():
+        with World() as w, gpuorch.Completions(gpo, w.runtime) as done, \
+                gpo.admission_create(w.runtime, gpo.AdmissionOptions(count=1)) as admission:
+            def now():
+                info = gpo.admission_get_info(admission)
+                return info.held, info.waiting
+
+            async def entered(**request):
+                async with done.place(admission, gpo.AdmissionRequest(**request) if request else None) as ticket:
+                    return ticket
+
+            async with done.place(admission) as ticket:
+                assert ticket and now() == (1, 0)
+                waiting = asyncio.ensure_future(entered(bytes=5))
+                await asyncio.sleep(0)
+                assert now() == (1, 1)
+                late = await asyncio.gather(entered(deadline_ns=time.monotonic_ns() + 10**7), return_exceptions=True)
+                assert late[0].status == gpo.TIMEOUT, late
+                dropped = asyncio.ensure_future(entered())
+                await asyncio.sleep(0)
+                dropped.cancel()
+                assert isinstance((await asyncio.gather(dropped, return_exceptions=True))[0], asyncio.CancelledError)
+                assert now() == (1, 1)
+            assert await waiting != ticket and now() == (0, 0)
+            # Cancelled when the place was held already, but the task did not know yet.
+            there = asyncio.ensure_future(entered())
+            await asyncio.sleep(0)
+            assert now() == (1, 0)
+            there.cancel()
+            await asyncio.gather(there, return_exceptions=True)
+            assert now() == (0, 0)
+            async with done.place(admission) as ticket:
+                gpo.admission_leave_after(admission, ticket, w.stream)
+            await done.stream(w.stream)
+            async with done.place(admission):
+                assert raises(gpuorch.Error, gpo.admission_leave, admission, ticket).status == gpo.NOT_FOUND
+            refused = await asyncio.gather(entered(count=2), return_exceptions=True)
+            assert refused[0].status == gpo.LIMIT_EXCEEDED
 
     asyncio.run(main())
 
