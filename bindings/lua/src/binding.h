@@ -518,7 +518,6 @@ typedef struct queue_object {
     uint32_t task_size, answer_size;
     const stream_object *stream; /* the queue's resident stream, kept alive; NULL: none */
 } queue_object;
-extern const char *const queue_kinds[]; /* by the constants */
 /* The kind of queue that a parameter of so many bytes is; 0: none. */
 uint32_t queue_kind_of(uint32_t bytes);
 /* Writes a kernel's argument for the queue. Returns NULL, or why the queue is refused. */
@@ -578,7 +577,6 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[],
     queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
     device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
-extern const field peer_fields[]; /* of gpo_peer_properties; device.c */
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);

@@ -70,20 +70,6 @@ static void drop_evicted(lua_State *L, state *s, int index) {
 
 /* --- creation --- */
 
-static const field option_fields[] = {FIELD(gpo_buckets_options, max_bytes, U64),
-                                      FIELD(gpo_buckets_options, max_buckets, U32),
-                                      FIELD(gpo_buckets_options, streams, U32),
-                                      FIELD(gpo_buckets_options, pad_element_bytes, U64),
-                                      FIELD(gpo_buckets_options, label, STRING),
-                                      FLAG(gpo_buckets_options, "no_warm_up", GPO_BUCKETS_NO_WARM_UP),
-                                      FLAG(gpo_buckets_options, "eager_fallback", GPO_BUCKETS_EAGER_FALLBACK),
-                                      OTHER("restored"),
-                                      OTHER("shapes"),
-                                      OTHER("record"),
-                                      OTHER("pad"),
-                                      OTHER("pad_address"),
-                                      FIELDS_END};
-
 static int by_shape(const void *a, const void *b) {
     const uint64_t one = ((const bucket *)a)->shape, other = ((const bucket *)b)->shape;
     return (one > other) - (one < other);
@@ -193,7 +179,7 @@ static int buckets_create(lua_State *L) {
     gpo_buckets_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_buckets_options_fields, &options);
     buckets_object *b = new_object(L, s, CLASS_BUCKETS, 1); /* 3 */
     b->number = remember(L, s, 3);
     read_shapes(L, b, &options);
@@ -411,9 +397,7 @@ static int buckets_prepare(lua_State *L) {
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_buckets_statistics, FIELDS_END};
-
-RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, statistics_fields)
+RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, gpo_buckets_statistics_fields)
 
 const luaL_Reg buckets_methods[] = {{"launch", buckets_launch},
                                     {"prepare", buckets_prepare},

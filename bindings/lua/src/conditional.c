@@ -3,12 +3,6 @@
 #include "methods.h"
 #include "template.h"
 
-static const char *const comparisons[] = {"kernel", "equal", "not_equal", "less", "greater_equal", "value", NULL};
-static const field condition_fields[] = {
-    WORD(gpo_condition, comparison, comparisons), FIELD(gpo_condition, constant, U32),
-    FIELD(gpo_condition, initial, U32),           FIELD(gpo_condition, max_iterations, U64),
-    OTHER("word"),                                FIELDS_END};
-
 /* The arguments of a conditional node. */
 typedef struct conditional {
     gpo_template_t in;
@@ -25,7 +19,7 @@ static void check_conditional(lua_State *L, state *s, conditional *c) {
     *c = (conditional){.in = CHECK_HANDLE(1, template), .condition = {.struct_size = sizeof c->condition}};
     c->after = check_after(L, 2, &c->one, &c->after_count);
     luaL_checktype(L, 3, LUA_TTABLE);
-    read_record(L, 3, condition_fields, &c->condition);
+    read_record(L, 3, gpo_condition_fields, &c->condition);
     push_recipe(L, 1);
     c->recipe = lua_gettop(L);
     lua_getfield(L, 3, "word");

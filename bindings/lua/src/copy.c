@@ -116,8 +116,6 @@ static int copy_peer(lua_State *L) {
                                     HANDLE(from_device, gpo_device_t), from.address, bytes));
 }
 
-static const field piece_fields[] = {OTHER("destination"), OTHER("source"), OTHER("bytes"), FIELDS_END};
-
 /* copy_batch{{destination = , source = [, bytes = ]}, ...} */
 static int copy_batch(lua_State *L) {
     state *s = the_state(L);
@@ -130,7 +128,7 @@ static int copy_batch(lua_State *L) {
     memset(copies, 0, sizeof *copies * (size_t)(count + 1));
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, 2, i + 1);
-        take_table(L, 4, piece_fields, "field");
+        take_table(L, 4, gpo_copy_fields, "field");
         lua_rawseti(L, 2, i + 1);
     }
     /* From here on the collector doesn't run: no finalizer closes an array that has been read. */
@@ -151,10 +149,6 @@ static int copy_batch(lua_State *L) {
                   s->api->copy_batch(HANDLE(&stream->base, gpo_stream_t), copies, sizeof *copies, (uint64_t)count));
 }
 
-static const field rows_fields[] = {FIELD(gpo_copy_2d, destination_pitch, U64), FIELD(gpo_copy_2d, source_pitch, U64),
-                                    FIELD(gpo_copy_2d, width, U64), FIELD(gpo_copy_2d, height, U64),
-                                    OTHER("destination"), OTHER("source"), FIELDS_END};
-
 /* The rows lie within the end. */
 static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t width, uint64_t height, const char *which) {
     uint64_t bytes = 0;
@@ -170,7 +164,7 @@ static int copy_rows(lua_State *L) {
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
     gpo_copy_2d copy = {.struct_size = sizeof copy};
-    read_record(L, 2, rows_fields, &copy);
+    read_record(L, 2, gpo_copy_2d_fields, &copy);
     lua_settop(L, 2);
     lua_getfield(L, 2, "destination");
     lua_getfield(L, 2, "source");
@@ -230,7 +224,7 @@ static int template_add_copy(lua_State *L) {
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, count, node = 0;
     const uint32_t *after = check_after(L, 2, &one, &count);
-    take_table(L, 3, piece_fields, "field");
+    take_table(L, 3, gpo_copy_fields, "field");
     lua_settop(L, 3);
     lua_getfield(L, 3, "destination");
     lua_getfield(L, 3, "source");

@@ -1,8 +1,6 @@
 /* device.c: the GPUs that a runtime sees, and opened devices. Devices are numbered from 0, as in C. */
 #include "methods.h"
 
-static const field property_fields[] = {FIELDS_OF_gpo_device_properties, FIELDS_END};
-
 NUMBER_METHOD(runtime_get_device_count, runtime, uint32_t)
 
 static int runtime_describe_device(lua_State *L) {
@@ -12,11 +10,9 @@ static int runtime_describe_device(lua_State *L) {
     const gpo_status status = s->api->runtime_describe_device(
         HANDLE(runtime, gpo_runtime_t), (uint32_t)optional_unsigned(L, 2, UINT32_MAX, 0), &properties);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, property_fields, &properties);
+    push_record(L, s, gpo_device_properties_fields, &properties);
     return 1;
 }
-
-const field peer_fields[] = {FIELDS_OF_gpo_peer_properties, FIELDS_END};
 
 static int runtime_describe_peer(lua_State *L) {
     state *s = the_state(L);
@@ -25,17 +21,13 @@ static int runtime_describe_peer(lua_State *L) {
     const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
     const gpo_status status = s->api->runtime_describe_peer(HANDLE(runtime, gpo_runtime_t), from, to, &properties);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, peer_fields, &properties);
+    push_record(L, s, gpo_peer_properties_fields, &properties);
     return 1;
 }
 
-static const field open_fields[] = {FIELD(gpo_device_options, ordinal, U32),
-                                    FIELD(gpo_device_options, native_context, U64),
-                                    FIELD(gpo_device_options, label, STRING), FIELDS_END};
+CREATE_METHOD(device_open, runtime, device, gpo_device_options, gpo_device_options_fields)
 
-CREATE_METHOD(device_open, runtime, device, gpo_device_options, open_fields)
-
-RECORD_METHOD(device_get_properties, device, gpo_device_properties, property_fields)
+RECORD_METHOD(device_get_properties, device, gpo_device_properties, gpo_device_properties_fields)
 
 static gpo_status wait_for_device(state *s, void *context, int64_t timeout_ns) {
     return s->api->device_wait(context, timeout_ns);
@@ -76,14 +68,11 @@ PAIR_METHOD(device_enable_peer, device, device)
 
 PAIR_METHOD(device_disable_peer, device, device)
 
-static const char *const limits[] = {"stack_bytes", "printf_bytes",    "heap_bytes",         "pending_launches",
-                                     "l2_fetch_bytes", "persisting_l2_bytes", NULL};
-
 static int device_get_limit(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     uint64_t value = 0;
-    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, words_of_GPO_LIMIT_STACK_BYTES) + GPO_LIMIT_STACK_BYTES;
     const gpo_status status = s->api->device_get_limit(HANDLE(device, gpo_device_t), limit, &value);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, value);
@@ -93,14 +82,12 @@ static int device_get_limit(lua_State *L) {
 static int device_set_limit(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    const uint32_t limit = (uint32_t)check_word(L, 2, NULL, words_of_GPO_LIMIT_STACK_BYTES) + GPO_LIMIT_STACK_BYTES;
     return result(L, s,
                   s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
 }
 
-static const field metrics_fields[] = {FIELDS_OF_gpo_device_metrics, FIELDS_END};
-
-RECORD_METHOD(device_get_metrics, device, gpo_device_metrics, metrics_fields)
+RECORD_METHOD(device_get_metrics, device, gpo_device_metrics, gpo_device_metrics_fields)
 
 /* device_get_priority_range(): the least and the greatest. */
 static int device_get_priority_range(lua_State *L) {

@@ -6,19 +6,6 @@
 
 #define QUEUE(queue) HANDLE(&(queue)->base, gpo_queue_t)
 
-const char *const queue_kinds[] = {"none", "range", "ring", "host_ring", NULL};
-static const char *const queue_states[] = {"open", "closed", "aborted"};
-
-static const field option_fields[] = {
-    FLAG(gpo_queue_options, "tickets", GPO_QUEUE_TICKETS), FLAG(gpo_queue_options, "no_answers", GPO_QUEUE_NO_ANSWERS),
-    FLAG(gpo_queue_options, "late_claims", GPO_QUEUE_LATE_CLAIMS),
-    WORD(gpo_queue_options, kind, queue_kinds),            FIELD(gpo_queue_options, batch, U32),
-    FIELD(gpo_queue_options, count, U64),                  FIELD(gpo_queue_options, capacity, U64),
-    FIELD(gpo_queue_options, task_size, U32),              FIELD(gpo_queue_options, priorities, U32),
-    FIELD(gpo_queue_options, answer_size, U32),            FIELD(gpo_queue_options, tenants, U32),
-    FIELD(gpo_queue_options, label, STRING),               OTHER("stream"),
-    FIELDS_END};
-
 /* queue{kind = , ...} */
 static int queue_create(lua_State *L) {
     state *s = the_state(L);
@@ -26,7 +13,7 @@ static int queue_create(lua_State *L) {
     gpo_queue_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_queue_options_fields, &options);
     lua_getfield(L, 2, "stream"); /* 3 */
     stream_object *stream = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_STREAM);
     if (!lua_isnil(L, 3) && (!stream || !is_open(s, &stream->base)))
@@ -177,8 +164,6 @@ PLAIN_METHOD(queue_abort, queue)
 
 /* --- host rings; tenants count from 0, as in C --- */
 
-static const field tenant_fields[] = {FIELD(gpo_tenant_options, limit, U64), OTHER("completions"), FIELDS_END};
-
 /* set_tenant(tenant [, {limit = , completions = }]) */
 static int queue_set_tenant(lua_State *L) {
     state *s = the_state(L);
@@ -186,7 +171,7 @@ static int queue_set_tenant(lua_State *L) {
     const uint32_t tenant = (uint32_t)check_unsigned(L, 2, INT32_MAX);
     gpo_tenant_options options = {.struct_size = sizeof options};
     lua_settop(L, 3);
-    read_record(L, 3, tenant_fields, &options);
+    read_record(L, 3, gpo_tenant_options_fields, &options);
     if (lua_istable(L, 3)) lua_getfield(L, 3, "completions");
     else lua_pushnil(L);
     if (!lua_isnil(L, 4)) options.completions = HANDLE((object *)check_object(L, s, 4, CLASS_CQ), gpo_cq_t);
@@ -300,9 +285,7 @@ static int queue_wait(lua_State *L) {
 
 /* --- what it has done --- */
 
-static const field info_fields[] = {FIELDS_OF_gpo_queue_info(queue_kinds, queue_states), FIELDS_END};
-
-RECORD_METHOD(queue_get_info, queue, gpo_queue_info, info_fields)
+RECORD_METHOD(queue_get_info, queue, gpo_queue_info, gpo_queue_info_fields)
 
 const luaL_Reg queue_methods[] = {{"device_handle", queue_get_device_handle},
                                   {"set_costs", queue_set_costs},

@@ -13,16 +13,11 @@ typedef struct owed {
     int number;   /* of the function in its table */
 } owed;
 
-static const field executor_fields[] = {FLAG(gpo_executor_options, "spin", GPO_EXECUTOR_SPIN),
-                                        FLAG(gpo_executor_options, "sleep", GPO_EXECUTOR_SLEEP),
-                                        FIELD(gpo_executor_options, capacity, U32),
-                                        FIELD(gpo_executor_options, label, STRING), FIELDS_END};
-
 static int executor_create(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_executor_options options = {.struct_size = sizeof options};
-    read_record(L, 2, executor_fields, &options);
+    read_record(L, 2, gpo_executor_options_fields, &options);
     options.flags |= GPO_EXECUTOR_CALLER; /* no other thread enters Lua */
     executor_object *executor = new_object(L, s, CLASS_EXECUTOR, 1);
     lua_newtable(L);
@@ -244,9 +239,7 @@ static int executor_poll(lua_State *L) {
     return ran(L, s, &r, status);
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_executor_statistics, FIELDS_END};
-
-RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, statistics_fields)
+RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, gpo_executor_statistics_fields)
 
 /* set_log_executor([executor]) of a runtime */
 static int set_log_executor(lua_State *L) {

@@ -4,16 +4,12 @@
 
 #define GRAPH(graph) HANDLE(&(graph)->base, gpo_graph_t)
 
-static const field graph_fields[] = {FLAG(gpo_graph_options, "upload", GPO_GRAPH_UPLOAD),
-                                     FLAG(gpo_graph_options, "device_launch", GPO_GRAPH_DEVICE_LAUNCH),
-                                     FIELD(gpo_graph_options, label, STRING), FIELDS_END};
-
 /* graph([options]): of the template as it is now. */
 static int graph_create(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     gpo_graph_options options = {.struct_size = sizeof options};
-    read_record(L, 2, graph_fields, &options);
+    read_record(L, 2, gpo_graph_options_fields, &options);
     lua_settop(L, 2);
     graph_object *graph = new_object(L, s, CLASS_GRAPH, 1); /* 3 */
     push_kept(L, 1, TEMPLATE_RECIPE);                       /* 4 */
@@ -153,8 +149,6 @@ PAIR_METHOD(graph_upload, graph, stream)
 
 /* --- a new recording --- */
 
-static const field report_fields[] = {FIELDS_OF_gpo_graph_update_report, FIELDS_END};
-
 /* update(): updates the graph, and returns the report as a table. */
 static int graph_update(lua_State *L) {
     state *s = the_state(L);
@@ -168,7 +162,7 @@ static int graph_update(lua_State *L) {
     share_recipe(L, 3);
     replace_recipe(L, s, 1, GRAPH_RECIPE, 3);
     graph->marked = NULL;
-    push_record(L, s, report_fields, &report);
+    push_record(L, s, gpo_graph_update_report_fields, &report);
     return 1;
 }
 

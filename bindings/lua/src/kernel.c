@@ -10,13 +10,6 @@
 
 /* --- modules --- */
 
-static const field compile_fields[] = {
-    FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE),
-    FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM),
-    FIELD(gpo_compile_options, file_name, STRING),
-    FIELD(gpo_compile_options, label, STRING), OTHER("source"), OTHER("options"), OTHER("name_expressions"),
-    OTHER("headers"), FIELDS_END};
-
 const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
     lua_getfield(L, table, name);
     *count = 0;
@@ -73,7 +66,7 @@ static int module_compile(lua_State *L) {
     options.source = lua_tolstring(L, 2, &bytes);
     options.source_bytes = bytes;
     /* 0 bytes would mean "up to the NUL", which an empty string has at once: the same. */
-    read_record(L, 3, compile_fields, &options);
+    read_record(L, 3, gpo_compile_options_fields, &options);
     if (lua_istable(L, 3)) {
         options.options = read_strings(L, 3, "options", &options.option_count);
         options.name_expressions = read_strings(L, 3, "name_expressions", &options.name_expression_count);
@@ -143,7 +136,7 @@ static int module_get_symbol(lua_State *L) {
 const char *parameter_name(const parameter *p, char text[32]) {
     if (p->kind == PARAMETER_POINTER) return "ptr";
     if (p->kind < ELEMENT_COUNT) return element_names[p->kind];
-    if (p->kind == PARAMETER_QUEUE) return queue_kinds[queue_kind_of(p->size)];
+    if (p->kind == PARAMETER_QUEUE) return words_of_GPO_QUEUE_RANGE[queue_kind_of(p->size)];
     snprintf(text, 32, "bytes:%u", p->size);
     return text;
 }
@@ -152,7 +145,7 @@ const char *parameter_name(const parameter *p, char text[32]) {
 static int read_queue_type(const char *word, size_t length, parameter *p) {
     static const uint32_t sizes[] = {0, 64, 96, 192};
     for (uint32_t kind = GPO_QUEUE_RANGE; kind <= GPO_QUEUE_HOST_RING; ++kind) {
-        if (strlen(queue_kinds[kind]) != length || memcmp(queue_kinds[kind], word, length) != 0) continue;
+        if (strlen(words_of_GPO_QUEUE_RANGE[kind]) != length || memcmp(words_of_GPO_QUEUE_RANGE[kind], word, length) != 0) continue;
         *p = (parameter){PARAMETER_QUEUE, sizes[kind], 0};
         return 1;
     }
@@ -247,9 +240,7 @@ void free_kernel(state *s, object *o) {
     kernel->values = NULL;
 }
 
-static const field attribute_fields[] = {FIELDS_OF_gpo_kernel_attributes, FIELDS_END};
-
-RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
+RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, gpo_kernel_attributes_fields)
 
 /* parameter(number), from 1: where it begins in the kernel's parameters and its size, in bytes. */
 static int kernel_get_parameter(lua_State *L) {
@@ -331,19 +322,10 @@ void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
     if (problem) luaL_error(L, "option '%s': %s", name, problem);
 }
 
-static const field launch_fields[] = {FLAG(gpo_launch, "cooperative", GPO_LAUNCH_COOPERATIVE),
-                                      FIELD(gpo_launch, grid, THREE),
-                                      FIELD(gpo_launch, block, THREE),
-                                      FIELD(gpo_launch, cluster, THREE),
-                                      FIELD(gpo_launch, priority, I32),
-                                      FIELD(gpo_launch, dynamic_shared_bytes, U64),
-                                      FIELD(gpo_launch, label, STRING),
-                                      FIELDS_END};
-
 static void read_launch(lua_State *L, int index, gpo_launch *launch) {
     *launch = (gpo_launch){.struct_size = sizeof *launch};
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, launch_fields, launch);
+    read_record(L, index, gpo_launch_fields, launch);
     lua_getfield(L, index, "priority");
     if (!lua_isnil(L, -1)) launch->flags |= GPO_LAUNCH_PRIORITY;
     lua_pop(L, 1);

@@ -24,8 +24,6 @@ static object *device_of(lua_State *L, int index) {
     return device;
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_memory_statistics, FIELDS_END};
-
 /* Pushes the array that an allocation goes into; the parent stays until it is freed. */
 static array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
     const enum element type = check_element_type(L, type_index);
@@ -45,16 +43,11 @@ static int allocated(lua_State *L, state *s, array_object *array, uint64_t addre
 
 /* --- pinned arenas --- */
 
-static const field arena_fields[] = {
-    FLAG(gpo_arena_options, "write_combined", GPO_ARENA_WRITE_COMBINED), FIELD(gpo_arena_options, max_bytes, U64),
-    FIELD(gpo_arena_options, slab_bytes, U64), FIELD(gpo_arena_options, initial_bytes, U64),
-    FIELD(gpo_arena_options, numa_node, I32), FIELD(gpo_arena_options, label, STRING), FIELDS_END};
-
 static int arena_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_arena_options options = {.struct_size = sizeof options, .numa_node = -1};
-    read_record(L, 2, arena_fields, &options);
+    read_record(L, 2, gpo_arena_options_fields, &options);
     if (options.numa_node >= 0) options.flags |= GPO_ARENA_NUMA;
     else options.numa_node = 0;
     object *arena = new_object(L, s, CLASS_ARENA, 1);
@@ -119,7 +112,7 @@ static int arena_trim(lua_State *L) {
     return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-RECORD_METHOD(arena_get_statistics, arena, gpo_memory_statistics, statistics_fields)
+RECORD_METHOD(arena_get_statistics, arena, gpo_memory_statistics, gpo_memory_statistics_fields)
 
 /* --- memory of the caller's --- */
 
@@ -324,9 +317,6 @@ static int memory_import(lua_State *L) {
     return allocated(L, s, array, address);
 }
 
-static const char *const kinds[] = {"none", "pageable", "pinned", "device", "managed"};
-static const field info_fields[] = {FIELDS_OF_gpo_memory_info(kinds), FIELDS_END};
-
 /* memory_describe(array or address) */
 static int memory_describe(lua_State *L) {
     state *s = the_state(L);
@@ -336,22 +326,17 @@ static int memory_describe(lua_State *L) {
     gpo_memory_info info = {.struct_size = sizeof info};
     const gpo_status status = s->api->memory_describe(HANDLE(device, gpo_device_t), address, &info);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, info_fields, &info);
+    push_record(L, s, gpo_memory_info_fields, &info);
     return 1;
 }
 
 /* --- pools --- */
 
-static const field pool_fields[] = {FLAG(gpo_pool_options, "keep_nothing", GPO_POOL_KEEP_NOTHING),
-                                    FIELD(gpo_pool_options, max_bytes, U64), FIELD(gpo_pool_options, keep_bytes, U64),
-                                    FIELD(gpo_pool_options, initial_bytes, U64), FIELD(gpo_pool_options, label, STRING),
-                                    FIELDS_END};
-
 static int pool_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_pool_options options = {.struct_size = sizeof options};
-    read_record(L, 2, pool_fields, &options);
+    read_record(L, 2, gpo_pool_options_fields, &options);
     object *pool = new_object(L, s, CLASS_POOL, 1);
     gpo_status status;
     WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
@@ -392,7 +377,7 @@ static int pool_trim(lua_State *L) {
     return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-RECORD_METHOD(pool_get_statistics, pool, gpo_memory_statistics, statistics_fields)
+RECORD_METHOD(pool_get_statistics, pool, gpo_memory_statistics, gpo_memory_statistics_fields)
 
 const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
                                   {"free_after", arena_free_after}, {"trim", arena_trim},

@@ -8,17 +8,9 @@
 
 enum { PEERS_DEVICES = 2 }; /* slot: the devices of this process, a list */
 
-static const char *const engines[] = {"auto", "direct", "nccl", "host", NULL};
-static const char *const ways[] = {"none", "mpi", "file", "id", NULL};
-static const char *const types[] = {"none", "i8",  "u8",   "i32", "u32", "i64",     "u64",
-                                    "f16",  "bf16", "f32", "f64", "f8_e4m3", "f8_e5m2", NULL};
 static const uint8_t type_sizes[] = {1, 1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
-static const char *const reductions[] = {"none", "sum", "product", "minimum", "maximum", "average", NULL};
 
 /* --- groups --- */
-
-static const field option_fields[] = {WORD(gpo_peers_options, engine, engines), FIELD(gpo_peers_options, label, STRING),
-                                      FIELDS_END};
 
 /* runtime:peers{device, ... [, engine = ] [, label = ]} */
 static int peers_create(lua_State *L) {
@@ -27,7 +19,7 @@ static int peers_create(lua_State *L) {
     gpo_peers_options options = {.struct_size = sizeof options};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_peers_options_fields, &options);
     const int count = (int)lua_rawlen(L, 3);
     gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * (size_t)(count + 1)); /* 4 */
     object *peers = new_object(L, s, CLASS_PEERS, 1);                                  /* 5 */
@@ -52,7 +44,7 @@ static int peers_split(lua_State *L) {
     gpo_peers_info info = {.struct_size = sizeof info};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_peers_options_fields, &options);
     const int count = (int)lua_rawlen(L, 3);
     uint32_t *ranks = lua_newuserdata(L, sizeof *ranks * (size_t)(count + 1)); /* 4 */
     object *part = new_object(L, s, CLASS_PEERS, 1);                           /* 5 */
@@ -77,9 +69,7 @@ static int peers_split(lua_State *L) {
     return created(L, s, s->api->peers_split(peers, ranks, (uint32_t)count, &options, (gpo_peers_t *)&part->handle));
 }
 
-static const field info_fields[] = {FIELDS_OF_gpo_peers_info, FIELDS_END};
-
-RECORD_METHOD(peers_get_info, peers, gpo_peers_info, info_fields)
+RECORD_METHOD(peers_get_info, peers, gpo_peers_info, gpo_peers_info_fields)
 
 /* link(from, to): as runtime:describe_peer, of ranks. */
 static int peers_get_link(lua_State *L) {
@@ -89,7 +79,7 @@ static int peers_get_link(lua_State *L) {
     const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
     const gpo_status status = s->api->peers_get_link(peers, from, to, &link);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, peer_fields, &link);
+    push_record(L, s, gpo_peer_properties_fields, &link);
     return 1;
 }
 
@@ -105,13 +95,6 @@ int peers_make_id(lua_State *L) {
     return 1;
 }
 
-static const field join_fields[] = {
-    WORD(gpo_join_options, by, ways),         WORD(gpo_join_options, engine, engines),
-    FIELD(gpo_join_options, rank, U32),       FIELD(gpo_join_options, ranks, U32),
-    FIELD(gpo_join_options, timeout_ns, I64), FIELD(gpo_join_options, path, STRING),
-    FIELD(gpo_join_options, label, STRING),   FLAG(gpo_join_options, "check_order", GPO_JOIN_CHECK_ORDER),
-    OTHER("id"), OTHER("communicator"), FIELDS_END};
-
 /* join{by = , rank = , ranks = , ...} */
 static int peers_join(lua_State *L) {
     state *s = the_state(L);
@@ -120,7 +103,7 @@ static int peers_join(lua_State *L) {
     uint64_t communicator = 0;
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, join_fields, &options);
+    read_record(L, 2, gpo_join_options_fields, &options);
     lua_getfield(L, 2, "id"); /* 3 */
     if (!lua_isnil(L, 3)) {
         if (lua_type(L, 3) != LUA_TSTRING || lua_rawlen(L, 3) != GPO_PEERS_ID_BYTES)
@@ -146,11 +129,6 @@ PLAIN_METHOD(peers_abort, peers)
 
 /* --- collectives --- */
 
-static const field collective_fields[] = {
-    WORD(gpo_collective, type, types),   WORD(gpo_collective, reduction, reductions), FIELD(gpo_collective, root, U32),
-    FIELD(gpo_collective, count, U64),   FIELD(gpo_collective, label, STRING),        FIELDS_END};
-static const field part_fields[] = {OTHER("stream"),  OTHER("send"),         OTHER("receive"),
-                                    OTHER("send_to"), OTHER("receive_from"), FIELDS_END};
 
 /* How many pieces of `count` elements a rank has in a collective of so many ranks. */
 static uint64_t pieces_sent(uint32_t kind, uint32_t ranks) {
@@ -161,8 +139,8 @@ static uint64_t pieces_received(uint32_t kind, uint32_t ranks) {
 }
 
 static uint32_t collective_type_of(const array_object *array) {
-    for (uint32_t type = 1; types[type]; ++type)
-        if (strcmp(types[type], element_names[array->type]) == 0) return type;
+    for (uint32_t type = 1; words_of_GPO_TYPE_INT8[type]; ++type)
+        if (strcmp(words_of_GPO_TYPE_INT8[type], element_names[array->type]) == 0) return type;
     return 0;
 }
 
@@ -237,7 +215,7 @@ static void take_parts(lua_State *L, state *s, int parts) {
             lua_setfield(L, part, "stream");
         } else {
             if (!lua_istable(L, part)) luaL_error(L, "number %d: a stream, or a table with one, expected", i + 1);
-            take_table(L, part, part_fields, "field");
+            take_table(L, part, gpo_rank_part_fields, "field");
         }
         lua_rawseti(L, parts, i + 1);
     }
@@ -275,7 +253,7 @@ static int submit(lua_State *L, uint32_t kind) {
     gpo_peers_info info = {.struct_size = sizeof info};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, collective_fields, &collective);
+    read_record(L, 2, gpo_collective_fields, &collective);
     take_parts(L, s, 3);
     const int count = (int)lua_rawlen(L, 3);
     gpo_rank_part *parts = lua_newuserdata(L, sizeof *parts * (size_t)(count + 1)); /* 4 */
@@ -303,12 +281,6 @@ COLLECTIVE_METHOD(barrier, BARRIER)
 
 /* --- symmetric memory --- */
 
-static const char *const memory_engines[] = {"auto", "direct", "nccl", "host", "nvshmem", NULL};
-static const field symmetric_fields[] = {FIELD(gpo_symmetric_options, alignment, U64),
-                                         FIELD(gpo_symmetric_options, label, STRING),
-                                         WORD(gpo_symmetric_options, engine, memory_engines),
-                                         FLAG(gpo_symmetric_options, "remote", GPO_SYMMETRIC_REMOTE), FIELDS_END};
-
 /* After GPO_OUT_OF_MEMORY: as for other allocations, on each device of the group at 1. */
 static void reclaim_all(lua_State *L, state *s) {
     push_kept(L, 1, PEERS_DEVICES);
@@ -330,7 +302,7 @@ static int symmetric_allocate(lua_State *L) {
     gpo_symmetric_options options = {.struct_size = sizeof options};
     gpo_symmetric_info info = {.struct_size = sizeof info};
     lua_settop(L, 3);
-    read_record(L, 3, symmetric_fields, &options);
+    read_record(L, 3, gpo_symmetric_options_fields, &options);
     symmetric_object *memory = new_object(L, s, CLASS_SYMMETRIC, 1); /* 4 */
     gpo_symmetric_t handle = NULL;
     gpo_status status = s->api->symmetric_allocate(peers, bytes, &options, &handle);
@@ -409,9 +381,7 @@ static int symmetric_reset(lua_State *L) {
     return result(L, s, s->api->symmetric_reset(memory, rank, CHECK_HANDLE(3, stream)));
 }
 
-static const field memory_fields[] = {FIELDS_OF_gpo_symmetric_info, FIELDS_END};
-
-RECORD_METHOD(symmetric_get_info, symmetric, gpo_symmetric_info, memory_fields)
+RECORD_METHOD(symmetric_get_info, symmetric, gpo_symmetric_info, gpo_symmetric_info_fields)
 
 const luaL_Reg peers_methods[] = {{"split", peers_split},
                                   {"info", peers_get_info},

@@ -3,14 +3,12 @@
 
 #include "methods.h"
 
-static const field rank_fields[] = {OTHER("stream"), OTHER("kernel"), OTHER("launch"), OTHER("arguments"), FIELDS_END};
-
 /* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads
  * the shape into `*read`, where it isn't reused, and sets `launch->launch`. */
 static void take_rank(lua_State *L, state *s, int rank, gpo_launch *read, gpo_rank_launch *launch) {
     const int index = lua_gettop(L);
     if (!lua_istable(L, index)) luaL_error(L, "number %d: a table expected", rank + 1);
-    take_table(L, index, rank_fields, "field");
+    take_table(L, index, gpo_rank_launch_fields, "field");
     lua_getfield(L, index, "launch");
     if (!lua_istable(L, index + 1) && !test_object(L, s, index + 1, CLASS_LAUNCH))
         luaL_error(L, "number %d: field 'launch': a launch, or a table of its options, expected", rank + 1);

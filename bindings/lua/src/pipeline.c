@@ -63,27 +63,11 @@ static void drop_failure(state *s, pipeline_context *p) {
 
 /* --- creation --- */
 
-static const field stage_fields[] = {
-    FIELD(gpo_stage, block, THREE), FIELD(gpo_stage, grid, THREE), FIELD(gpo_stage, bytes_per_block, U64),
-    FIELD(gpo_stage, dynamic_shared_bytes, U64), FIELD(gpo_stage, max_blocks, U32), FIELD(gpo_stage, label, STRING),
-    OTHER("kernel"), OTHER("kernels"), OTHER("arguments"), OTHER("enqueue"), FIELDS_END};
-static const field option_fields[] = {
-    FLAG(gpo_pipeline_options, "times", GPO_PIPELINE_TIMES), FIELD(gpo_pipeline_options, chunk_bytes, U64),
-    FIELD(gpo_pipeline_options, granule, U64), FIELD(gpo_pipeline_options, slots, U32),
-    FIELD(gpo_pipeline_options, output_numerator, U32), FIELD(gpo_pipeline_options, output_denominator, U32),
-    FIELD(gpo_pipeline_options, scratch_bytes, U64), FIELD(gpo_pipeline_options, result_bytes, U64),
-    FIELD(gpo_pipeline_options, max_pinned_bytes, U64), FIELD(gpo_pipeline_options, progress_ns, U64),
-    FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"),
-    OTHER("devices"), FIELDS_END};
-
-/* The words in a kernel's arguments: the first four stand for an address, the rest for a number. */
-static const char *const argument_words[] = {"", "input", "output", "scratch", "result",
-                                             "input_bytes", "output_bytes", "index", "offset"};
-
-/* The kind of argument that a word stands for; 0 if it is none of the words. */
+/* The kind of argument that a word stands for; 0 if it is none of the words. The first four stand for an address, the
+ * rest for a number. */
 static uint32_t argument_kind(const char *word) {
     for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind)
-        if (strcmp(argument_words[kind], word) == 0) return kind;
+        if (strcmp(words_of_GPO_ARGUMENT_VALUE[kind], word) == 0) return kind;
     return 0;
 }
 
@@ -108,7 +92,7 @@ static const char *wrong_word(lua_State *L, const parameter *p, const char *word
     for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind) {
         if (!fits(kind, p)) continue;
         if (count++) luaL_addstring(&words, ", ");
-        luaL_addstring(&words, argument_words[kind]);
+        luaL_addstring(&words, words_of_GPO_ARGUMENT_VALUE[kind]);
     }
     luaL_pushresult(&words);
     if (count == 0) return lua_pushfstring(L, "'%s' is no value of its type, and words stand for ptr and u64", word);
@@ -246,7 +230,7 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     const int index = lua_gettop(L);
     *stage = (gpo_stage){.struct_size = sizeof *stage, .kind = GPO_STAGE_KERNEL};
     if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
-    read_record(L, index, stage_fields, stage);
+    read_record(L, index, gpo_stage_fields, stage);
     lua_pushvalue(L, index);
     lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
     lua_getfield(L, index, "enqueue");
@@ -351,7 +335,7 @@ static int pipeline_create(lua_State *L) {
     gpo_pipeline_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_pipeline_options_fields, &options);
     pipeline_object *pipeline = new_object(L, s, CLASS_PIPELINE, 1);
     runtime_context *context = context_of(L, s, device);
     if (!context) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
@@ -437,17 +421,6 @@ int has_callers(state *s) {
 
 /* --- runs --- */
 
-static const field source_fields[] = {FIELD(gpo_source, bytes, U64),
-                                      FIELD(gpo_source, path, STRING),
-                                      FIELD(gpo_source, offset, U64),
-                                      FIELD(gpo_source, descriptor, I32),
-                                      FLAG(gpo_source, "unchanged", GPO_SOURCE_UNCHANGED),
-                                      OTHER("memory"),
-                                      OTHER("fill"),
-                                      FIELDS_END};
-static const field sink_fields[] = {FIELD(gpo_sink, path, STRING), FIELD(gpo_sink, descriptor, I32), OTHER("memory"),
-                                    OTHER("take"), FIELDS_END};
-
 static const char *const one_of_source = "a source has one of path, descriptor, memory and fill";
 static const char *const one_of_sink = "a sink has at most one of path, descriptor and memory";
 
@@ -460,7 +433,7 @@ static int has_field(lua_State *L, int index, const char *name) {
 /* Returns the stack index of the memory that the run reads; 0: none. */
 static int read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, source_fields, source);
+    read_record(L, index, gpo_source_fields, source);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_FILE;
     if (has_field(L, index, "descriptor")) {
@@ -503,7 +476,7 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
 static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
     if (lua_isnoneornil(L, index)) return 0;
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, sink_fields, sink);
+    read_record(L, index, gpo_sink_fields, sink);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, sink->kind = GPO_SINK_FILE;
     if (has_field(L, index, "descriptor")) {
@@ -568,8 +541,6 @@ static int pipeline_start(lua_State *L) {
     return 1;
 }
 
-static const field result_fields[] = {FIELDS_OF_gpo_pipeline_result, FIELDS_END};
-
 struct pipeline_wait {
     gpo_pipeline_t pipeline;
     gpo_pipeline_result *result;
@@ -617,7 +588,7 @@ static int pipeline_wait(lua_State *L) {
     release_source_and_sink(L, s, lua_gettop(L));
     lua_pop(L, 1);
     release_string(L, p);
-    push_record(L, s, result_fields, &outcome);
+    push_record(L, s, gpo_pipeline_result_fields, &outcome);
     if (raised && p->failure) {
         lua_pushstring(L, p->failure);
         lua_setfield(L, -2, "traceback");
@@ -641,9 +612,7 @@ int pipeline_condition(lua_State *L) {
 
 PLAIN_METHOD(pipeline_cancel, pipeline)
 
-RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_fields)
-
-static const field share_fields[] = {FIELDS_OF_gpo_pipeline_share, FIELDS_END};
+RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, gpo_pipeline_progress_fields)
 
 /* share(device): which chunks have `device` for theirs. */
 static int pipeline_get_share(lua_State *L) {
@@ -652,7 +621,7 @@ static int pipeline_get_share(lua_State *L) {
     gpo_pipeline_share share = {.struct_size = sizeof share};
     const gpo_status status = s->api->pipeline_get_share(pipeline, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &share);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, share_fields, &share);
+    push_record(L, s, gpo_pipeline_share_fields, &share);
     return 1;
 }
 

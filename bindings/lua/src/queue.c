@@ -11,24 +11,11 @@ enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own 
 enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
 #define BATCH 64
 
-static const char *const origins[] = {"none", "stream", "event", "pipeline", "timeline", "queue"};
-static const field completion_fields[] = {
-    FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, origin, origins),
-    FIELD(gpo_completion, operation, U64),     FIELD(gpo_completion, submitted_ns, U64),
-    FIELD(gpo_completion, completed_ns, U64),  FIELD(gpo_completion, gpu_ns, I64),
-    FIELD(gpo_completion, error_id, U64),      FIELDS_END,
-};
-
 void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
-    gpo_completion known = *entry;
-    if (known.origin > GPO_ORIGIN_QUEUE) known.origin = 0;
-    push_record(L, s, completion_fields, &known);
+    push_record(L, s, gpo_completion_fields, entry);
 }
 
 /* --- queues --- */
-
-static const field cq_option_fields[] = {FIELD(gpo_cq_options, capacity, U32), FIELD(gpo_cq_options, label, STRING),
-                                         FIELDS_END};
 
 /* Releases the rest of a queue when its block is freed: after the finalizer, only the descriptor. */
 static void release_cq(state *s, void *block) {
@@ -60,7 +47,7 @@ static int cq_create(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_cq_options options = {.struct_size = sizeof options};
-    read_record(L, 2, cq_option_fields, &options);
+    read_record(L, 2, gpo_cq_options_fields, &options);
     return created(L, s, open_cq(s, new_cq(L, s, 1), HANDLE(runtime, gpo_runtime_t), &options));
 }
 
@@ -256,9 +243,7 @@ static int cq_get_error(lua_State *L) {
     return 1;
 }
 
-static const field cq_statistics_fields[] = {FIELDS_OF_gpo_cq_statistics, FIELDS_END};
-
-RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
+RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, gpo_cq_statistics_fields)
 
 /* Pending operations get no entry any more: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {

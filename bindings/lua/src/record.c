@@ -135,6 +135,13 @@ void read_record(lua_State *L, int index, const field *fields, void *record) {
     }
 }
 
+/* A value that only a newer library knows becomes the word for 0. */
+static void push_word(lua_State *L, const char *const *words, uint32_t value) {
+    uint32_t known = 0;
+    while (known < value && words[known]) ++known;
+    lua_pushstring(L, words[known] ? words[known] : words[0]);
+}
+
 static void push_field(lua_State *L, state *s, const field *f, const void *member) {
     switch (f->kind) {
     case FIELD_U32: push_unsigned(L, *(const uint32_t *)member); break;
@@ -147,7 +154,7 @@ static void push_field(lua_State *L, state *s, const field *f, const void *membe
     case FIELD_CHARS: lua_pushlstring(L, member, strnlen(member, f->extra)); break;
     case FIELD_BYTES: lua_pushlstring(L, member, f->extra); break;
     case FIELD_STATUS: lua_pushstring(L, s->api->status_name(*(const gpo_status *)member)); break;
-    case FIELD_WORD: lua_pushstring(L, f->words[*(const uint32_t *)member]); break;
+    case FIELD_WORD: push_word(L, f->words, *(const uint32_t *)member); break;
     case FIELD_THREE:
         lua_createtable(L, 3, 0);
         for (int i = 0; i < 3; ++i) {

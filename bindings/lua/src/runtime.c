@@ -6,20 +6,6 @@
 
 #define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that wasn't closed */
 
-static const char *const levels[] = {"default", "error", "warning", "info", "debug", NULL};
-static const char *const modes[] = {"balanced", "latency", NULL};
-static const field option_fields[] = {
-    FIELD(gpo_runtime_options, device, STRING),
-    FLAG(gpo_runtime_options, "quiet_fallback", GPO_RUNTIME_QUIET_FALLBACK),
-    WORD(gpo_runtime_options, log_level, levels),
-    WORD(gpo_runtime_options, completion_mode, modes),
-    FIELD(gpo_runtime_options, schedule_seed, U64),
-    FIELD(gpo_runtime_options, cache, STRING),
-    FIELD(gpo_runtime_options, label, STRING),
-    OTHER("log"),
-    FIELDS_END,
-};
-
 /* runtime_create([options]). log: function(level, line), called on this thread, during waits. */
 int runtime_create(lua_State *L) {
     state *s = the_state(L);
@@ -27,7 +13,7 @@ int runtime_create(lua_State *L) {
     lua_settop(L, 1);
     /* Called during lua_close() by a finalizer that is older than the module. */
     if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, state_is_closed);
-    read_record(L, 1, option_fields, &options);
+    read_record(L, 1, gpo_runtime_options_fields, &options);
     runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);
     if (!lua_isnoneornil(L, 1)) {
         lua_getfield(L, 1, "log");
@@ -147,14 +133,9 @@ void end_runtimes(lua_State *L, state *s) {
     }
 }
 
-static const field driver_fields[] = {FIELDS_OF_gpo_driver_info, FIELDS_END};
-static const field statistics_fields[] = {FIELDS_OF_gpo_statistics, FIELDS_END};
-static const field metrics_fields[] = {FIELDS_OF_gpo_metrics, FIELDS_END};
-static const field trace_info_fields[] = {FIELDS_OF_gpo_trace_info, FIELDS_END};
-
-RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, driver_fields)
-RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, statistics_fields)
-RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, trace_info_fields)
+RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, gpo_driver_info_fields)
+RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, gpo_statistics_fields)
+RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, gpo_trace_info_fields)
 
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
 static int runtime_get_metrics(lua_State *L) {
@@ -163,7 +144,7 @@ static int runtime_get_metrics(lua_State *L) {
     object *o = check_object(L, s, 1, CLASS_RUNTIME);
     const gpo_status status = s->api->runtime_get_metrics(HANDLE(o, gpo_runtime_t), &metrics);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, metrics_fields, &metrics);
+    push_record(L, s, gpo_metrics_fields, &metrics);
     lua_newtable(L);
     for (gpo_status error = 0; error < GPO_METRICS_ERRORS; ++error) {
         if (metrics.errors[error] == 0) continue;
@@ -177,15 +158,11 @@ static int runtime_get_metrics(lua_State *L) {
 TEXT_METHOD(runtime_get_metrics_text, runtime, 0)
 TEXT_METHOD(trace_get_summary, runtime, 0)
 
-static const field trace_option_fields[] = {
-    FLAG(gpo_trace_options, "no_gpu_times", GPO_TRACE_NO_GPU_TIMES), FIELD(gpo_trace_options, path, STRING),
-    FIELD(gpo_trace_options, picture, STRING), FIELD(gpo_trace_options, title, STRING), FIELDS_END};
-
 static int trace_start(lua_State *L) {
     state *s = the_state(L);
     object *o = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_trace_options options = {.struct_size = sizeof options};
-    read_record(L, 2, trace_option_fields, &options);
+    read_record(L, 2, gpo_trace_options_fields, &options);
     return result(L, s, s->api->trace_start(HANDLE(o, gpo_runtime_t), &options));
 }
 

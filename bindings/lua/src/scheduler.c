@@ -6,34 +6,7 @@
 
 enum { SCHEDULER_QUEUE = 2, SCHEDULER_USED }; /* slots: its queue; a list of arrays and graphs */
 
-static const char *const forms[] = {"none", "resident", "graphs", "while", NULL};
-static const char *const workers[] = {"auto", "thread", "warp", "block", NULL};
-static const char *const states[] = {"ready", "running", "draining", "stopping"};
-
 /* --- creation --- */
-
-static const field option_fields[] = {
-    WORD(gpo_scheduler_options, form, forms),
-    FIELD(gpo_scheduler_options, source, STRING),
-    FIELD(gpo_scheduler_options, file_name, STRING),
-    WORD(gpo_scheduler_options, workers, workers),
-    FIELD(gpo_scheduler_options, threads, U32),
-    FIELD(gpo_scheduler_options, blocks_per_multiprocessor, U32),
-    FIELD(gpo_scheduler_options, multiprocessors, U32),
-    FIELD(gpo_scheduler_options, leave_free, U32),
-    FIELD(gpo_scheduler_options, batch, U32),
-    FIELD(gpo_scheduler_options, max_errors, U32),
-    FIELD(gpo_scheduler_options, dynamic_shared_bytes, U64),
-    FIELD(gpo_scheduler_options, idle_timeout_ns, U64),
-    FIELD(gpo_scheduler_options, sample_interval_ns, U64),
-    FIELD(gpo_scheduler_options, label, STRING),
-    OTHER("queue"),
-    OTHER("handlers"),
-    OTHER("argument"),
-    OTHER("compile_options"),
-    FIELDS_END};
-static const field handler_fields[] = {
-    FIELD(gpo_handler, name, STRING), OTHER("graphs"), OTHER("task_memory"), FIELDS_END};
 
 /* Appends the value on top of the stack, which is popped, to the list at `list`. */
 static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
@@ -88,7 +61,7 @@ static void read_handler(lua_State *L, state *s, int number, const queue_object 
         handler->name = lua_tostring(L, index);
     } else if (lua_istable(L, index)) {
         uint64_t bytes = 0;
-        read_record(L, index, handler_fields, handler);
+        read_record(L, index, gpo_handler_fields, handler);
         lua_pushvalue(L, index);
         append(L, anchor);
         read_graphs(L, s, index, used, handler);
@@ -127,7 +100,7 @@ static int scheduler_create(lua_State *L) {
     gpo_scheduler_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_scheduler_options_fields, &options);
     lua_getfield(L, 2, "queue"); /* 3 */
     const queue_object *queue = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_QUEUE);
     if (!lua_isnil(L, 3) && (!queue || !is_open(s, &queue->base)))
@@ -196,11 +169,7 @@ WAIT_METHOD(scheduler_wait)
 
 /* --- what it has done --- */
 
-static const field info_fields[] = {FIELDS_OF_gpo_scheduler_info(forms, states), FIELDS_END};
-
-RECORD_METHOD(scheduler_get_info, scheduler, gpo_scheduler_info, info_fields)
-
-static const field handler_info_fields[] = {FIELDS_OF_gpo_handler_info, FIELDS_END};
+RECORD_METHOD(scheduler_get_info, scheduler, gpo_scheduler_info, gpo_scheduler_info_fields)
 
 /* handler(number): numbers count from 0, as tasks have them. */
 static int scheduler_get_handler(lua_State *L) {
@@ -210,7 +179,7 @@ static int scheduler_get_handler(lua_State *L) {
     const uint32_t number = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
     const gpo_status status = s->api->scheduler_get_handler(scheduler, number, &info);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, handler_info_fields, &info);
+    push_record(L, s, gpo_handler_info_fields, &info);
     return 1;
 }
 
@@ -243,17 +212,9 @@ static int push_list(lua_State *L, list_reader read, const field *fields, size_t
     }                                                                                                            \
     static int call(lua_State *L) { return push_list(L, read_##call, fields, sizeof(type)); }
 
-static const field block_fields[] = {FIELDS_OF_gpo_scheduler_block, FIELDS_END};
-static const field sample_fields[] = {FIELDS_OF_gpo_depth_sample, FIELDS_END};
-static const field error_fields[] = {
-    FIELD(gpo_task_error, handler, U32),  FIELD(gpo_task_error, status, STATUS),
-    {"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL},
-    FIELD(gpo_task_error, priority, U32), FIELD(gpo_task_error, position, U64),
-    FIELD(gpo_task_error, task, BYTES),   FIELDS_END};
-
-LIST_METHOD(scheduler_get_blocks, gpo_scheduler_block, block_fields)
-LIST_METHOD(scheduler_get_samples, gpo_depth_sample, sample_fields)
-LIST_METHOD(scheduler_get_errors, gpo_task_error, error_fields)
+LIST_METHOD(scheduler_get_blocks, gpo_scheduler_block, gpo_scheduler_block_fields)
+LIST_METHOD(scheduler_get_samples, gpo_depth_sample, gpo_depth_sample_fields)
+LIST_METHOD(scheduler_get_errors, gpo_task_error, gpo_task_error_fields)
 
 const luaL_Reg scheduler_methods[] = {{"start", scheduler_start},
                                       {"drain", scheduler_drain},

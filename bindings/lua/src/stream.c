@@ -30,17 +30,11 @@ static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_i
 
 /* --- streams --- */
 
-static const field stream_fields[] = {
-    FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_options, "learns", GPO_STREAM_LEARNS),
-    FLAG(gpo_stream_options, "resident", GPO_STREAM_RESIDENT),
-    FIELD(gpo_stream_options, priority, I32), FIELD(gpo_stream_options, max_held, U32),
-    FIELD(gpo_stream_options, label, STRING), FIELDS_END};
-
 static int stream_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 2, stream_fields, &options);
+    read_record(L, 2, gpo_stream_options_fields, &options);
     stream_object *stream = new_object(L, s, CLASS_STREAM, 1);
     stream->resident = (options.flags & GPO_STREAM_RESIDENT) != 0;
     return created(L, s, s->api->stream_create(device, &options, (gpo_stream_t *)&stream->base.handle));
@@ -52,7 +46,7 @@ static int stream_wrap(lua_State *L) {
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
     gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 3, stream_fields, &options);
+    read_record(L, 3, gpo_stream_options_fields, &options);
     object *stream = new_object(L, s, CLASS_STREAM, 1);
     return created(
         L, s, s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
@@ -71,14 +65,7 @@ void destroy_stream(lua_State *L, state *s, object *o, int collected) {
     lua_pop(L, 1);
 }
 
-static const field info_fields[] = {
-    FLAG(gpo_stream_info, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_info, "learns", GPO_STREAM_LEARNS),
-    FLAG(gpo_stream_info, "resident", GPO_STREAM_RESIDENT),
-    FIELD(gpo_stream_info, priority, I32), FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64),
-    FIELD(gpo_stream_info, completed, U64), FIELD(gpo_stream_info, held, U64), FIELD(gpo_stream_info, replayed, U64),
-    FIELD(gpo_stream_info, learned, U32), FIELDS_END};
-
-RECORD_METHOD(stream_get_info, stream, gpo_stream_info, info_fields)
+RECORD_METHOD(stream_get_info, stream, gpo_stream_info, gpo_stream_info_fields)
 
 /* device(): the object that it was made from. */
 static int stream_device(lua_State *L) {
@@ -178,11 +165,7 @@ static int stream_signal_timeline(lua_State *L) {
 
 /* --- pools of streams --- */
 
-static const field pool_fields[] = {FIELD(gpo_stream_pool_options, streams, U32),
-                                    FIELD(gpo_stream_pool_options, priorities, U32),
-                                    FIELD(gpo_stream_pool_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(stream_pool_create, device, stream_pool, gpo_stream_pool_options, pool_fields)
+CREATE_METHOD(stream_pool_create, device, stream_pool, gpo_stream_pool_options, gpo_stream_pool_options_fields)
 
 /* acquire([priority]): a stream that closing gives back, as release does. */
 static int stream_pool_acquire(lua_State *L) {
@@ -225,13 +208,7 @@ static int stream_pool_release(lua_State *L) {
 
 /* --- events --- */
 
-static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT_TIMING),
-                                     FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
-                                     FLAG(gpo_event_options, "interprocess", GPO_EVENT_INTERPROCESS),
-                                     FLAG(gpo_event_options, "external", GPO_EVENT_EXTERNAL),
-                                     FIELD(gpo_event_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(event_create, device, event, gpo_event_options, event_fields)
+CREATE_METHOD(event_create, device, event, gpo_event_options, gpo_event_options_fields)
 
 /* export(): what another process imports, as a string. */
 static int event_export(lua_State *L) {
@@ -299,10 +276,7 @@ NATIVE_METHOD(event_get_native, event)
 
 /* --- timelines --- */
 
-static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64),
-                                        FIELD(gpo_timeline_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, timeline_fields)
+CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, gpo_timeline_options_fields)
 
 static int timeline_signal(lua_State *L) {
     state *s = the_state(L);

@@ -5,9 +5,6 @@
 
 #define TEMPLATE(t) HANDLE(&(t)->base, gpo_template_t)
 
-static const field template_fields[] = {FIELD(gpo_template_options, max_instances, U32),
-                                        FIELD(gpo_template_options, label, STRING), FIELDS_END};
-
 template_object *new_template(lua_State *L, state *s, int recipe) {
     template_object *t = new_object(L, s, CLASS_TEMPLATE, 1);
     keep(L, lua_gettop(L), TEMPLATE_RECIPE, recipe);
@@ -21,7 +18,7 @@ static int template_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_template_options options = {.struct_size = sizeof options};
-    read_record(L, 2, template_fields, &options);
+    read_record(L, 2, gpo_template_options_fields, &options);
     lua_settop(L, 2);
     push_first_recipe(L);
     template_object *t = new_template(L, s, 3);
@@ -34,7 +31,7 @@ static int template_import(lua_State *L) {
     const gpo_device_t device = CHECK_HANDLE(1, device);
     void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
     gpo_template_options options = {.struct_size = sizeof options};
-    read_record(L, 3, template_fields, &options);
+    read_record(L, 3, gpo_template_options_fields, &options);
     lua_settop(L, 3);
     push_first_recipe(L);
     template_object *t = new_template(L, s, 4);
@@ -213,9 +210,6 @@ static int template_add_child(lua_State *L) {
 
 /* --- parameters --- */
 
-static const char *const whats[] = {"argument", "grid",   "block", "shared_bytes", "destination",
-                                    "source",   "bytes", "value", "enabled",      NULL};
-
 /* Type of a template's parameter, by the signature's. A queue's parameter is set by the queue's device_handle(). */
 static parameter plain_type(parameter in_signature) {
     const uint8_t kind = in_signature.kind == PARAMETER_QUEUE ? PARAMETER_BYTES : in_signature.kind;
@@ -290,7 +284,7 @@ static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *wh
     parameter type;
     const int recipe = lua_gettop(L);
     *index = 0;
-    *what = (uint32_t)check_word(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
+    *what = (uint32_t)check_word(L, 4, NULL, words_of_GPO_PARAMETER_ARGUMENT) + GPO_PARAMETER_ARGUMENT;
     if (*what == GPO_PARAMETER_VALUE) return value_type(L, recipe, node, 5);
     if (*what != GPO_PARAMETER_ARGUMENT) {
         luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
@@ -357,16 +351,13 @@ static gpo_status draw(void *context, char *buffer, size_t capacity, size_t *nee
 
 /* picture([format]): "svg", or "dot" for Graphviz. */
 static int template_get_picture(lua_State *L) {
-    static const char *const formats[] = {"dot", "svg", NULL};
     state *s = the_state(L);
     struct drawing d = {s->api, CHECK_HANDLE(1, template), 0};
-    d.format = (uint32_t)check_word(L, 2, "svg", formats) + GPO_PICTURE_DOT;
+    d.format = (uint32_t)check_word(L, 2, "svg", words_of_GPO_PICTURE_DOT) + GPO_PICTURE_DOT;
     return push_text(L, s, draw, &d, 0);
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_template_statistics, FIELDS_END};
-
-RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, statistics_fields)
+RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, gpo_template_statistics_fields)
 
 /* --- launches without a graph of one's own --- */
 

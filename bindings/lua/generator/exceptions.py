@@ -1,0 +1,116 @@
+"""Where Lua differs from what abi.json says by itself. Each entry says why."""
+
+# Functions of a plain shape that are written by hand all the same.
+BY_HAND = {
+    "gpo_arena_allocate": "gives an array",
+    "gpo_arena_create": "takes memory, after a collection if there is too little; a NUMA node sets the flag",
+    "gpo_buckets_prepare": "calls Lua back",
+    "gpo_cq_create": "the object holds entries and a descriptor",
+    "gpo_cq_get_error": "error() without a number is every object's method",
+    "gpo_cq_get_fd": "the descriptor is closed with the object, not with the queue",
+    "gpo_cq_wait": "runs callbacks, and looks for entries that were drained already",
+    "gpo_device_get_costs": "the flags are a table",
+    "gpo_event_notify": "gives an operation",
+    "gpo_event_wait": "runs callbacks",
+    "gpo_executor_create": "the object holds the functions",
+    "gpo_executor_poll": "calls Lua back",
+    "gpo_executor_run": "is run_for in short times, so that Ctrl-C ends it",
+    "gpo_executor_run_for": "calls Lua back",
+    "gpo_graph_create": "shares the recipe of its template",
+    "gpo_graph_get_device_handle": "gives the string that a kernel takes, too",
+    "gpo_graph_launch": "notes the stream of the arrays",
+    "gpo_graph_set": "types the value",
+    "gpo_graph_set_parameter": "types the value",
+    "gpo_graph_update": "takes over the recipe",
+    "gpo_host_call_finish": "calls Lua back",
+    "gpo_last_error": "nil without a failure",
+    "gpo_memory_allocate": "gives an array",
+    "gpo_memory_import": "gives an array",
+    "gpo_module_get_kernel": "reads the signature",
+    "gpo_module_get_symbol": "gives an array",
+    "gpo_pipeline_notify": "gives an operation",
+    "gpo_pipeline_wait": "runs callbacks, and gives the results of a failed run, too",
+    "gpo_pool_allocate": "gives an array",
+    "gpo_pool_create": "takes memory, after a collection if there is too little",
+    "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
+    "gpo_runtime_get_metrics": "counts errors by their names",
+    "gpo_runtime_shutdown": "calls Lua back",
+    "gpo_stream_create": "the object knows whether the stream is resident",
+    "gpo_stream_notify": "gives an operation",
+    "gpo_stream_notify_timed": "gives an operation",
+    "gpo_stream_pool_acquire": "closing the stream gives it back",
+    "gpo_stream_pool_release": "ends the stream's object",
+    "gpo_stream_wait": "runs callbacks",
+    "gpo_stream_wait_event": "may join a recording",
+    "gpo_stream_wait_stream": "may join a recording",
+    "gpo_symmetric_allocate": "takes memory, after a collection if there is too little",
+    "gpo_template_add_allocation": "gives an array",
+    "gpo_template_add_child": "takes over the child's recipe",
+    "gpo_template_add_parameter": "types the parameter",
+    "gpo_template_allocate": "gives an array",
+    "gpo_template_begin": "begins a recipe",
+    "gpo_template_cancel": "drops a recipe",
+    "gpo_template_clear": "drops a recipe",
+    "gpo_template_create": "has a recipe",
+    "gpo_template_end": "ends a recipe",
+    "gpo_template_get_parameter": "notes the number",
+    "gpo_template_import": "has a recipe",
+    "gpo_timeline_notify": "gives an operation",
+    "gpo_timeline_wait": "runs callbacks",
+}
+# close() is every object's method.
+METHODS = {"gpo_queue_close": "close_ring"}
+# Parameters that may be left out, and then are 0, by function or everywhere.
+OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_trim", "keep_bytes"), ("gpo_pool_trim", "keep_bytes"),
+            ("gpo_kernel_get_occupancy", "dynamic_shared_bytes"), ("gpo_kernel_suggest_shape", "dynamic_shared_bytes"),
+            ("gpo_kernel_suggest_shape", "max_threads")}
+# Parameters that count from 1 in Lua, and what they count.
+FROM_1 = {("gpo_kernel_get_parameter", "index"): "parameters", ("gpo_template_bind_condition", "index"): "arguments"}
+# Parameters that are words, by the first of their constants.
+PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): "GPO_LIMIT_STACK_BYTES",
+                   ("gpo_device_set_limit", "limit"): "GPO_LIMIT_STACK_BYTES"}
+# Results that are 1 or 0.
+TRUTHS = {("gpo_graph_get_loop", "limited")}
+
+# The word for 0 where no constant has that value and GPO_AUTO isn't its name.
+ZEROS = {"GPO_BOUND_LAUNCH": "unknown", "GPO_FORM_LEAVE": "unknown", "GPO_ORDER_GRID": "default", "GPO_LOG_ERROR": "default"}
+# Words of fields whose description lists only some constants, by the first and the last constant.
+FIELD_WORDS = {
+    ("gpo_peers_options", "engine"): ("GPO_ENGINE_DIRECT", "GPO_ENGINE_HOST"),  # NVSHMEM is for memory only
+    ("gpo_join_options", "engine"): ("GPO_ENGINE_DIRECT", "GPO_ENGINE_HOST"),
+    ("gpo_symmetric_options", "engine"): ("GPO_ENGINE_DIRECT", "GPO_ENGINE_NVSHMEM"),
+}
+# Groups of constants that no field's description names: words for parameters.
+MORE_WORDS = ("GPO_LIMIT_STACK_BYTES", "GPO_PARAMETER_ARGUMENT", "GPO_PICTURE_DOT", "GPO_ARGUMENT_VALUE")
+# The flags are those of gpo_stream_options.
+FLAGS = {"gpo_stream_info": "GPO_STREAM_*"}
+# Structs whose flags come last in messages that list the keys.
+FLAGS_LAST = {"gpo_buckets_options", "gpo_join_options", "gpo_symmetric_options"}
+# Flags that the module sets by itself.
+UNNAMED_FLAGS = {"GPO_ARENA_NUMA", "GPO_EXECUTOR_CALLER", "GPO_LAUNCH_PRIORITY", "GPO_SOURCE_USE_DESCRIPTOR",
+                 "GPO_SINK_USE_DESCRIPTOR"}
+# Fields that the module sets by itself: kinds follow from the keys or the method, and sizes from the string or array; threads of
+# an executor can't enter Lua; sizes of arguments follow from the kernel; an entry's user_data is a value of Lua's.
+OMITTED = {("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
+           ("gpo_stage", "kind"), ("gpo_executor_options", "threads"), ("gpo_compile_options", "header_texts"),
+           ("gpo_compile_options", "source_bytes"), ("gpo_rank_launch", "sizes"),
+           ("gpo_scheduler_options", "source_bytes"), ("gpo_completion", "user_data")}
+# Lengths that are keys all the same: how much of a file to read.
+LENGTHS = {("gpo_source", "bytes")}
+# Keys that the module reads by itself though their fields are plain: an array is accepted, too.
+READ_BY_HAND = {("gpo_buckets_options", "pad_address"), ("gpo_condition", "word"), ("gpo_handler", "task_memory"),
+                ("gpo_scheduler_options", "argument"), ("gpo_compile_options", "source"), ("gpo_copy", "destination"),
+                ("gpo_copy", "source"), ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"),
+                ("gpo_rank_part", "send"), ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"),
+                ("gpo_rank_part", "receive_from")}
+# Keys with other names than their fields: `headers` maps names to texts.
+KEYS = {("gpo_compile_options", "header_names"): "headers"}
+# Keys that aren't fields: a parameter beside the struct; the number of a status.
+MORE_ROWS = {"gpo_scheduler_options": [('OTHER("handlers")', "handlers", None)],
+             "gpo_task_error": [('{"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL}', "code", "integer")]}
+# Structs that are tables though no function takes or fills one of them alone.
+MORE_TABLES = {"gpo_chunk", "gpo_stage"}
+# Structs that are no tables: an answer has bytes of the queue's size, a setting a value of the parameter's type.
+NO_TABLES = {"gpo_answer", "gpo_setting"}
+# The types of the language server that have other names than their structs.
+TYPES = {"gpo_launch": "launch_options", "gpo_error": "failure"}
