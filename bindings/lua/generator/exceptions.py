@@ -2,20 +2,18 @@
 
 # Functions of a plain shape that are written by hand all the same.
 BY_HAND = {
-    "gpo_arena_allocate": "gives an array",
     "gpo_arena_create": "takes memory, after a collection if there is too little; a NUMA node sets the flag",
     "gpo_buckets_prepare": "calls Lua back",
     "gpo_cq_create": "the object holds entries and a descriptor",
+    "gpo_cq_drain": "gives values of Lua's",
     "gpo_cq_get_error": "error() without a number is every object's method",
     "gpo_cq_get_fd": "the descriptor is closed with the object, not with the queue",
     "gpo_cq_wait": "runs callbacks, and looks for entries that were drained already",
-    "gpo_device_get_costs": "the flags are a table",
     "gpo_event_notify": "gives an operation",
     "gpo_event_wait": "runs callbacks",
     "gpo_executor_create": "the object holds the functions",
     "gpo_executor_poll": "calls Lua back",
     "gpo_executor_run": "is run_for in short times, so that Ctrl-C ends it",
-    "gpo_executor_run_for": "calls Lua back",
     "gpo_graph_create": "shares the recipe of its template",
     "gpo_graph_get_device_handle": "gives the string that a kernel takes, too",
     "gpo_graph_launch": "notes the stream of the arrays",
@@ -29,17 +27,14 @@ BY_HAND = {
     "gpo_module_get_kernel": "reads the signature",
     "gpo_module_get_symbol": "gives an array",
     "gpo_pipeline_notify": "gives an operation",
-    "gpo_pipeline_wait": "runs callbacks, and gives the results of a failed run, too",
     "gpo_pool_allocate": "gives an array",
     "gpo_pool_create": "takes memory, after a collection if there is too little",
     "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
     "gpo_runtime_get_metrics": "counts errors by their names",
-    "gpo_runtime_shutdown": "calls Lua back",
     "gpo_stream_create": "the object knows whether the stream is resident",
     "gpo_stream_notify": "gives an operation",
     "gpo_stream_notify_timed": "gives an operation",
     "gpo_stream_pool_acquire": "closing the stream gives it back",
-    "gpo_stream_pool_release": "ends the stream's object",
     "gpo_stream_wait": "runs callbacks",
     "gpo_stream_wait_event": "may join a recording",
     "gpo_stream_wait_stream": "may join a recording",
@@ -66,9 +61,10 @@ OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_trim", "keep
             ("gpo_kernel_suggest_shape", "max_threads")}
 # Parameters that count from 1 in Lua, and what they count.
 FROM_1 = {("gpo_kernel_get_parameter", "index"): "parameters", ("gpo_template_bind_condition", "index"): "arguments"}
-# Parameters that are words, by the first of their constants.
-PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): "GPO_LIMIT_STACK_BYTES",
-                   ("gpo_device_set_limit", "limit"): "GPO_LIMIT_STACK_BYTES"}
+# Parameters that are words, by the first of their constants, and the word that may be left out.
+PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", None),
+                   ("gpo_device_set_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", None),
+                   ("gpo_template_get_picture", "format"): ("GPO_PICTURE_DOT", "svg")}
 # Results that are 1 or 0.
 TRUTHS = {("gpo_graph_get_loop", "limited")}
 

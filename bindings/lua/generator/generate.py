@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes from libgpuorch/abi.json what Lua's binding doesn't need by hand: src/records.* (structs as tables).
+"""Makes from libgpuorch/abi.json what Lua's binding doesn't need by hand: structs as tables (src/records.*)
+and plain functions as methods (src/calls.*).
 
     generate.py [--check] [--abi FILE] [--out DIR]     with --check nothing is written, and a difference is an error
 """
@@ -10,6 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import calls
 import tables
 
 LUA = HERE.parent
@@ -22,7 +24,9 @@ def head(name, says):
 def files(abi):
     """The text of each file, by its path in bindings/lua."""
     structs = tables.Tables(abi)
-    return {"src/records.c": structs.source(head), "src/records.h": structs.header(head)}
+    made = calls.calls(abi, structs)
+    return {"src/records.c": structs.source(head), "src/records.h": structs.header(head),
+            "src/calls.c": calls.source(abi, made, head), "src/calls.h": calls.header(abi, head)}
 
 
 def main():

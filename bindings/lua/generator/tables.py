@@ -154,6 +154,10 @@ class Tables:
         """Whether the module needn't read any of its keys by itself."""
         return name in self.fields and all(field.lua for field in self.fields[name])
 
+    def lua_type(self, name):
+        """The type of the language server."""
+        return "gpuorch." + exceptions.TYPES.get(name, name.removeprefix("gpo_"))
+
     def words(self):
         """All arrays of words."""
         found = {}

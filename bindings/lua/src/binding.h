@@ -97,7 +97,7 @@ static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upva
 
 /* --- object.c --- */
 
-enum { METHOD_SETS = 11 };
+enum { METHOD_SETS = 10 };
 typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
@@ -159,6 +159,7 @@ void owned_free_all(state *s);
 
 /* Lua's results for a status: true; false, text, name for an answer such as GPO_TIMEOUT; nil, message, name. */
 int result(lua_State *L, state *s, gpo_status status);
+int query_result(lua_State *L, state *s, gpo_status status); /* just false for GPO_NOT_READY */
 int failure(lua_State *L, state *s, gpo_status status); /* status is not 0 */
 int failure_with(lua_State *L, state *s, gpo_status status, const char *message);
 /* For functions that create the object on top of the stack: returns the object, or the failure. */
@@ -187,6 +188,8 @@ const char *read_signed(lua_State *L, int index, int64_t min, int64_t max, int64
 uint64_t check_unsigned(lua_State *L, int index, uint64_t max);
 int64_t check_signed(lua_State *L, int index, int64_t min, int64_t max);
 uint64_t optional_unsigned(lua_State *L, int index, uint64_t max, uint64_t otherwise);
+/* The number at an index, less 1: Lua counts `what` from 1. */
+uint32_t check_from_1(lua_State *L, int index, const char *what);
 /* A number where it is exact, else a decimal string. */
 void push_unsigned(lua_State *L, uint64_t value);
 void push_signed(lua_State *L, int64_t value);
@@ -249,6 +252,9 @@ void take_list(lua_State *L, int index);
 /* Does as take_table, and reads the copy into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
+/* Pushes a table of the structs that `read` writes to (array, capacity, count), however many there are. */
+typedef gpo_status (*list_reader)(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count);
+int push_list(lua_State *L, state *s, list_reader read, const void *context, const field *fields, size_t size);
 
 /* --- bridge.c: calls from other threads --- */
 
@@ -502,8 +508,6 @@ void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 /* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
 const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count);
 int make_launch(lua_State *L);
-int peers_make_id(lua_State *L); /* peers.c */
-int last_compile_log(lua_State *L);
 int interrupt_on(lua_State *L);
 
 int kernel_pack(lua_State *L);   /* pack.c */
@@ -566,16 +570,16 @@ void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 int pipeline_condition(lua_State *L);
 
-extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device_methods[], runtime_timeline_methods[],
-    runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[],
+extern const luaL_Reg runtime_methods[], runtime_queue_methods[], 
+    runtime_executor_methods[], device_stream_methods[], device_memory_methods[],
     device_kernel_methods[], device_pipeline_methods[], stream_methods[], stream_copy_methods[],
     stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
     event_executor_methods[], timeline_methods[], timeline_executor_methods[], cq_methods[], arena_methods[],
-    pool_methods[], module_methods[], kernel_methods[], pipeline_methods[], pipeline_executor_methods[],
+    pool_methods[], module_methods[], pipeline_methods[], pipeline_executor_methods[],
     executor_methods[], array_methods[], operation_methods[], device_template_methods[], template_methods[],
     template_kernel_methods[], template_copy_methods[], template_conditional_methods[], template_graph_methods[],
     template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[],
-    queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
+    queue_methods[], device_advice_methods[], device_scheduler_methods[], runtime_peers_methods[],
     device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);

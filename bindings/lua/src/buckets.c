@@ -397,10 +397,5 @@ static int buckets_prepare(lua_State *L) {
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
 
-RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, gpo_buckets_statistics_fields)
-
-const luaL_Reg buckets_methods[] = {{"launch", buckets_launch},
-                                    {"prepare", buckets_prepare},
-                                    {"statistics", buckets_get_statistics},
-                                    {NULL, NULL}};
+const luaL_Reg buckets_methods[] = {{"launch", buckets_launch}, {"prepare", buckets_prepare}, {NULL, NULL}};
 const luaL_Reg device_buckets_methods[] = {{"buckets", buckets_create}, {NULL, NULL}};

@@ -100,20 +100,5 @@ static int template_add_switch(lua_State *L) {
     return conditional_added(L, s, &c, status, node, 2);
 }
 
-/* bind_condition(kernel_node, argument, template, conditional): arguments count from 1. */
-static int template_bind_condition(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t kernel_in = CHECK_HANDLE(1, template);
-    const uint32_t kernel = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    const uint32_t argument = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    luaL_argcheck(L, argument >= 1, 3, "arguments count from 1");
-    const gpo_template_t conditional_in = CHECK_HANDLE(4, template);
-    return result(L, s, s->api->template_bind_condition(kernel_in, kernel, argument - 1, conditional_in,
-                                                        (uint32_t)check_unsigned(L, 5, UINT32_MAX)));
-}
-
-const luaL_Reg template_conditional_methods[] = {{"add_if", template_add_if},
-                                                 {"add_while", template_add_while},
-                                                 {"add_switch", template_add_switch},
-                                                 {"bind_condition", template_bind_condition},
-                                                 {NULL, NULL}};
+const luaL_Reg template_conditional_methods[] = {
+    {"add_if", template_add_if}, {"add_while", template_add_while}, {"add_switch", template_add_switch}, {NULL, NULL}};

@@ -71,17 +71,6 @@ const char *refuse_queue(state *s, const queue_object *queue, const object *user
     return NULL;
 }
 
-/* device_handle(): what a kernel takes by value, as a string. */
-static int queue_get_device_handle(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_QUEUE_HANDLE_BYTES];
-    size_t needed = 0;
-    const gpo_status status = s->api->queue_get_device_handle(CHECK_HANDLE(1, queue), bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* --- tasks and costs --- */
 
 /* The bytes of the string or the array on the host at an index. Raises if it is something else. */
@@ -154,13 +143,6 @@ static int queue_set_costs(lua_State *L) {
     }
     return result(L, s, s->api->queue_set_costs(queue, stream, costs, count));
 }
-
-PAIR_METHOD(queue_reset, queue, stream)
-
-/* close_ring(): gpo_queue_close; close() destroys, as every object's. */
-PLAIN_METHOD(queue_close, queue)
-
-PLAIN_METHOD(queue_abort, queue)
 
 /* --- host rings; tenants count from 0, as in C --- */
 
@@ -283,20 +265,7 @@ static int queue_wait(lua_State *L) {
     return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_answer, &w, timeout));
 }
 
-/* --- what it has done --- */
-
-RECORD_METHOD(queue_get_info, queue, gpo_queue_info, gpo_queue_info_fields)
-
-const luaL_Reg queue_methods[] = {{"device_handle", queue_get_device_handle},
-                                  {"set_costs", queue_set_costs},
-                                  {"push", queue_push},
-                                  {"reset", queue_reset},
-                                  {"close_ring", queue_close},
-                                  {"abort", queue_abort},
-                                  {"set_tenant", queue_set_tenant},
-                                  {"post", queue_post},
-                                  {"take", queue_take},
-                                  {"wait", queue_wait},
-                                  {"info", queue_get_info},
-                                  {NULL, NULL}};
+const luaL_Reg queue_methods[] = {
+    {"set_costs", queue_set_costs}, {"push", queue_push}, {"set_tenant", queue_set_tenant}, {"post", queue_post},
+    {"take", queue_take}, {"wait", queue_wait}, {NULL, NULL}};
 const luaL_Reg device_queue_methods[] = {{"queue", queue_create}, {NULL, NULL}};

@@ -239,31 +239,16 @@ static int executor_poll(lua_State *L) {
     return ran(L, s, &r, status);
 }
 
-RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, gpo_executor_statistics_fields)
-
-/* set_log_executor([executor]) of a runtime */
-static int set_log_executor(lua_State *L) {
-    state *s = the_state(L);
-    object *runtime = check_object(L, s, 1, CLASS_RUNTIME), *executor = optional_object(L, s, 2, CLASS_EXECUTOR);
-    return result(L, s, s->api->runtime_set_log_executor(HANDLE(runtime, gpo_runtime_t),
-                                                         executor ? HANDLE(executor, gpo_executor_t) : NULL));
-}
-
 void make_caller(lua_State *L, state *s, int state_index) {
     lua_pushvalue(L, state_index);
     lua_pushcclosure(L, make_call, 1);
     s->caller = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-const luaL_Reg executor_methods[] = {{"run", executor_run},
-                                     {"run_for", executor_run_for},
-                                     {"poll", executor_poll},
-                                     {"host_call_finish", host_call_finish},
-                                     {"statistics", executor_get_statistics},
-                                     {NULL, NULL}};
-const luaL_Reg runtime_executor_methods[] = {{"executor_create", executor_create},
-                                             {"set_log_executor", set_log_executor},
-                                             {NULL, NULL}};
+const luaL_Reg executor_methods[] = {
+    {"run", executor_run}, {"run_for", executor_run_for}, {"poll", executor_poll},
+    {"host_call_finish", host_call_finish}, {NULL, NULL}};
+const luaL_Reg runtime_executor_methods[] = {{"executor_create", executor_create}, {NULL, NULL}};
 const luaL_Reg stream_executor_methods[] = {{"then_", stream_then}, {"host_call", stream_host_call}, {NULL, NULL}};
 const luaL_Reg event_executor_methods[] = {{"then_", event_then}, {NULL, NULL}};
 const luaL_Reg timeline_executor_methods[] = {{"then_", timeline_then}, {NULL, NULL}};

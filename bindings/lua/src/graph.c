@@ -145,8 +145,6 @@ static int graph_launch(lua_State *L) {
     return result(L, s, s->api->graph_launch(GRAPH(graph), HANDLE(&stream->base, gpo_stream_t)));
 }
 
-PAIR_METHOD(graph_upload, graph, stream)
-
 /* --- a new recording --- */
 
 /* update(): updates the graph, and returns the report as a table. */
@@ -166,24 +164,7 @@ static int graph_update(lua_State *L) {
     return 1;
 }
 
-NATIVE_METHOD(graph_get_native, graph)
-
 /* --- what the GPU decided --- */
-
-/* loop(template, node): how often the body of that while ran, and whether max_iterations ended it. */
-static int graph_get_loop(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_graph_t graph = CHECK_HANDLE(1, graph);
-    const gpo_template_t conditional_in = CHECK_HANDLE(2, template);
-    uint64_t iterations = 0;
-    uint32_t limited = 0;
-    const gpo_status status = s->api->graph_get_loop(
-        graph, conditional_in, (uint32_t)check_unsigned(L, 3, UINT32_MAX), &iterations, &limited);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, iterations);
-    lua_pushboolean(L, limited != 0);
-    return 2;
-}
 
 /* device_handle(): what a kernel takes as a gpo::device_graph, a string of 16 bytes; and its two parts. */
 static int graph_get_device_handle(lua_State *L) {
@@ -197,24 +178,7 @@ static int graph_get_device_handle(lua_State *L) {
     return 3;
 }
 
-/* device_status(): the name of the last failure of a device launch since the last call; "GPO_SUCCESS": none. */
-static int graph_get_device_status(lua_State *L) {
-    state *s = the_state(L);
-    gpo_status of_device = GPO_SUCCESS;
-    const gpo_status status = s->api->graph_get_device_status(CHECK_HANDLE(1, graph), &of_device);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushstring(L, s->api->status_name(of_device));
-    return 1;
-}
-
-const luaL_Reg graph_methods[] = {{"set", graph_set},
-                                  {"get", graph_get},
-                                  {"launch", graph_launch},
-                                  {"upload", graph_upload},
-                                  {"update", graph_update},
-                                  {"native", graph_get_native},
-                                  {"loop", graph_get_loop},
-                                  {"device_handle", graph_get_device_handle},
-                                  {"device_status", graph_get_device_status},
-                                  {NULL, NULL}};
+const luaL_Reg graph_methods[] = {
+    {"set", graph_set}, {"get", graph_get}, {"launch", graph_launch}, {"update", graph_update},
+    {"device_handle", graph_get_device_handle}, {NULL, NULL}};
 const luaL_Reg template_graph_methods[] = {{"graph", graph_create}, {NULL, NULL}};

@@ -78,35 +78,6 @@ static int module_compile(lua_State *L) {
                    s->api->module_compile(HANDLE(device, gpo_device_t), &options, (gpo_module_t *)&module->handle));
 }
 
-static gpo_status read_log(void *context, char *buffer, size_t capacity, size_t *needed) {
-    return ((state *)context)->api->last_compile_log(buffer, capacity, needed);
-}
-
-int last_compile_log(lua_State *L) {
-    state *s = the_state(L);
-    return push_text(L, s, read_log, s, 0);
-}
-
-/* module_load(image [, label]) */
-static int module_load(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    size_t bytes;
-    const char *image = luaL_checklstring(L, 2, &bytes), *label = luaL_optstring(L, 3, NULL);
-    object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(
-        L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
-}
-
-static int module_load_builtin(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(L, s, s->api->module_load_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
-}
-
-TEXT_METHOD(module_get_image, module, 1)
-
 /* symbol(name): address and bytes; symbol(name, type): a device array. */
 static int module_get_symbol(lua_State *L) {
     state *s = the_state(L);
@@ -238,61 +209,6 @@ void free_kernel(state *s, object *o) {
     owned_free(s, kernel->values);
     kernel->pointers = NULL;
     kernel->values = NULL;
-}
-
-RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, gpo_kernel_attributes_fields)
-
-/* parameter(number), from 1: where it begins in the kernel's parameters and its size, in bytes. */
-static int kernel_get_parameter(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    const uint64_t number = check_unsigned(L, 2, UINT32_MAX);
-    uint64_t offset = 0, bytes = 0;
-    luaL_argcheck(L, number >= 1, 2, "parameters count from 1");
-    const gpo_status status =
-        s->api->kernel_get_parameter(HANDLE(kernel, gpo_kernel_t), (uint32_t)(number - 1), &offset, &bytes);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, offset);
-    push_unsigned(L, bytes);
-    return 2;
-}
-
-TEXT_METHOD(kernel_get_name, kernel, 0)
-
-NATIVE_METHOD(kernel_get_native, kernel)
-
-static int kernel_set_max_dynamic_shared(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    return result(
-        L, s, s->api->kernel_set_max_dynamic_shared(HANDLE(kernel, gpo_kernel_t), check_unsigned(L, 2, UINT64_MAX)));
-}
-
-/* occupancy(threads [, dynamic_shared_bytes]): blocks on a multiprocessor at once. */
-static int kernel_get_occupancy(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    uint32_t blocks = 0;
-    const gpo_status status =
-        s->api->kernel_get_occupancy(HANDLE(kernel, gpo_kernel_t), (uint32_t)check_unsigned(L, 2, UINT32_MAX),
-                                 optional_unsigned(L, 3, UINT64_MAX, 0), &blocks);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, blocks);
-    return 1;
-}
-
-/* suggest([dynamic_shared_bytes [, max_threads]]): threads and blocks. */
-static int kernel_suggest_shape(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    uint32_t threads = 0, blocks = 0;
-    const gpo_status status =
-        s->api->kernel_suggest_shape(HANDLE(kernel, gpo_kernel_t), optional_unsigned(L, 2, UINT64_MAX, 0),
-                               (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0), &threads, &blocks);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, threads);
-    push_unsigned(L, blocks);
-    return 2;
 }
 
 /* --- launches --- */
@@ -464,19 +380,8 @@ static int template_add_kernel(lua_State *L) {
     return added(L, s, status, &node);
 }
 
-const luaL_Reg module_methods[] = {
-    {"kernel", module_get_kernel}, {"image", module_get_image}, {"symbol", module_get_symbol}, {NULL, NULL}};
-const luaL_Reg kernel_methods[] = {{"attributes", kernel_get_attributes},
-                                   {"name", kernel_get_name},
-                                   {"native", kernel_get_native},
-                                   {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
-                                   {"occupancy", kernel_get_occupancy},
-                                   {"suggest_shape", kernel_suggest_shape},
-                                   {"parameter", kernel_get_parameter},
-                                   {NULL, NULL}};
-const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
-                                          {"module_load", module_load},
-                                          {"module_load_builtin", module_load_builtin},
-                                          {NULL, NULL}};
+const luaL_Reg module_methods[] = {{"kernel", module_get_kernel}, {"symbol", module_get_symbol}, {NULL, NULL}};
+
+const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile}, {NULL, NULL}};
 const luaL_Reg template_kernel_methods[] = {{"add_kernel", template_add_kernel}, {NULL, NULL}};
 const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

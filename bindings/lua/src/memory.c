@@ -106,14 +106,6 @@ static int arena_free_after(lua_State *L) {
                                                 HANDLE(stream, gpo_stream_t)));
 }
 
-static int arena_trim(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
-}
-
-RECORD_METHOD(arena_get_statistics, arena, gpo_memory_statistics, gpo_memory_statistics_fields)
-
 /* --- memory of the caller's --- */
 
 static const field register_fields[] = {{"read_only", FIELD_FLAG, 0, GPO_REGISTER_READ_ONLY, NULL}, FIELDS_END};
@@ -371,19 +363,9 @@ static int pool_free(lua_State *L) {
                        s->api->pool_free(HANDLE(pool, gpo_pool_t), HANDLE(stream, gpo_stream_t), array->address));
 }
 
-static int pool_trim(lua_State *L) {
-    state *s = the_state(L);
-    object *pool = check_object(L, s, 1, CLASS_POOL);
-    return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
-}
-
-RECORD_METHOD(pool_get_statistics, pool, gpo_memory_statistics, gpo_memory_statistics_fields)
-
-const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
-                                  {"free_after", arena_free_after}, {"trim", arena_trim},
-                                  {"statistics", arena_get_statistics}, {NULL, NULL}};
-const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {"trim", pool_trim},
-                                 {"statistics", pool_get_statistics}, {NULL, NULL}};
+const luaL_Reg arena_methods[] = {
+    {"allocate", arena_allocate}, {"free", arena_free}, {"free_after", arena_free_after}, {NULL, NULL}};
+const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {NULL, NULL}};
 const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
                                           {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
                                           {"memory_export", memory_export},     {"memory_import", memory_import},

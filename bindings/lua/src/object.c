@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "calls.h"
 
 void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
@@ -208,12 +209,11 @@ static void destroy_launch(lua_State *L, state *s, object *o, int collected) {
 const class_info classes[CLASS_COUNT] = {
     {"runtime",
      sizeof(runtime_object),
-     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods,
-      runtime_executor_methods, runtime_peers_methods},
+     {runtime_methods, runtime_queue_methods, runtime_executor_methods, runtime_peers_methods},
      destroy_runtime},
     {"device",
      sizeof(object),
-     {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
+     {device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
       device_template_methods, device_buckets_methods, device_queue_methods, device_advice_methods,
       device_scheduler_methods, device_peers_methods},
      destroy_device},
@@ -228,7 +228,7 @@ const class_info classes[CLASS_COUNT] = {
     {"arena", sizeof(object), {arena_methods}, destroy_arena},
     {"pool", sizeof(object), {pool_methods}, destroy_pool},
     {"module", sizeof(object), {module_methods}, destroy_module},
-    {"kernel", sizeof(kernel_object), {kernel_methods}, destroy_kernel},
+    {"kernel", sizeof(kernel_object), {NULL}, destroy_kernel},
     {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
     {"template",
      sizeof(template_object),
@@ -238,7 +238,7 @@ const class_info classes[CLASS_COUNT] = {
     {"graph", sizeof(graph_object), {graph_methods}, destroy_graph},
     {"buckets", sizeof(buckets_object), {buckets_methods}, destroy_buckets},
     {"queue", sizeof(queue_object), {queue_methods}, destroy_queue},
-    {"scheduler", sizeof(object), {scheduler_methods}, destroy_scheduler},
+    {"scheduler", sizeof(object), {NULL}, destroy_scheduler},
     {"peers", sizeof(object), {peers_methods, peers_launch_methods}, destroy_peers},
     {"symmetric", sizeof(symmetric_object), {symmetric_methods}, destroy_symmetric},
     {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
@@ -276,6 +276,7 @@ void make_classes(lua_State *L, state *s, int state_index) {
         lua_newtable(L);
         push_functions(L, state_index, close);
         if (id <= CLASS_EXECUTOR) push_functions(L, state_index, every_object);
+        if (calls_of_class[id]) push_functions(L, state_index, calls_of_class[id]);
         for (int set = 0; set < METHOD_SETS && classes[id].methods[set]; ++set)
             push_functions(L, state_index, classes[id].methods[set]);
         if (id == CLASS_ARRAY) {

@@ -69,31 +69,7 @@ static int peers_split(lua_State *L) {
     return created(L, s, s->api->peers_split(peers, ranks, (uint32_t)count, &options, (gpo_peers_t *)&part->handle));
 }
 
-RECORD_METHOD(peers_get_info, peers, gpo_peers_info, gpo_peers_info_fields)
-
-/* link(from, to): as runtime:describe_peer, of ranks. */
-static int peers_get_link(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_peers_t peers = CHECK_HANDLE(1, peers);
-    gpo_peer_properties link = {.struct_size = sizeof link};
-    const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    const gpo_status status = s->api->peers_get_link(peers, from, to, &link);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, gpo_peer_properties_fields, &link);
-    return 1;
-}
-
 /* --- groups of several processes --- */
-
-/* peers_make_id(): a string, for one group. */
-int peers_make_id(lua_State *L) {
-    state *s = the_state(L);
-    char id[GPO_PEERS_ID_BYTES];
-    const gpo_status status = s->api->peers_make_id(id, sizeof id, NULL);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, id, sizeof id);
-    return 1;
-}
 
 /* join{by = , rank = , ranks = , ...} */
 static int peers_join(lua_State *L) {
@@ -125,10 +101,7 @@ static int peers_join(lua_State *L) {
     return created(L, s, s->api->peers_join(device, &options, (gpo_peers_t *)&peers->handle));
 }
 
-PLAIN_METHOD(peers_abort, peers)
-
 /* --- collectives --- */
-
 
 /* How many pieces of `count` elements a rank has in a collective of so many ranks. */
 static uint64_t pieces_sent(uint32_t kind, uint32_t ranks) {
@@ -324,31 +297,6 @@ void destroy_symmetric(lua_State *L, state *s, object *o, int collected) {
     s->api->symmetric_destroy(HANDLE(o, gpo_symmetric_t));
 }
 
-/* address(rank) */
-static int symmetric_get_address(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    uint64_t address = 0;
-    const gpo_status status =
-        s->api->symmetric_get_address(memory, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &address);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_address(L, s, address);
-    return 1;
-}
-
-/* device_handle(rank): what a kernel of the rank takes by value, as a string. */
-static int symmetric_get_device_handle(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_SYMMETRIC_HANDLE_BYTES];
-    size_t needed = 0;
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    const gpo_status status = s->api->symmetric_get_device_handle(memory, rank, bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* array(rank, type [, offset [, count]]): a device array of a rank's memory, from a byte offset; by default up to the
  * end. Closing it frees nothing. */
 static int symmetric_array(lua_State *L) {
@@ -373,35 +321,11 @@ static int symmetric_array(lua_State *L) {
     return 1;
 }
 
-/* reset(rank, stream) */
-static int symmetric_reset(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    return result(L, s, s->api->symmetric_reset(memory, rank, CHECK_HANDLE(3, stream)));
-}
-
-RECORD_METHOD(symmetric_get_info, symmetric, gpo_symmetric_info, gpo_symmetric_info_fields)
-
-const luaL_Reg peers_methods[] = {{"split", peers_split},
-                                  {"info", peers_get_info},
-                                  {"link", peers_get_link},
-                                  {"abort", peers_abort},
-                                  {"all_reduce", peers_all_reduce},
-                                  {"reduce", peers_reduce},
-                                  {"reduce_scatter", peers_reduce_scatter},
-                                  {"broadcast", peers_broadcast},
-                                  {"all_gather", peers_all_gather},
-                                  {"all_to_all", peers_all_to_all},
-                                  {"send_receive", peers_send_receive},
-                                  {"barrier", peers_barrier},
-                                  {"allocate", symmetric_allocate},
-                                  {NULL, NULL}};
-const luaL_Reg symmetric_methods[] = {{"address", symmetric_get_address},
-                                      {"device_handle", symmetric_get_device_handle},
-                                      {"array", symmetric_array},
-                                      {"reset", symmetric_reset},
-                                      {"info", symmetric_get_info},
-                                      {NULL, NULL}};
+const luaL_Reg peers_methods[] = {
+    {"split", peers_split}, {"all_reduce", peers_all_reduce}, {"reduce", peers_reduce},
+    {"reduce_scatter", peers_reduce_scatter}, {"broadcast", peers_broadcast}, {"all_gather", peers_all_gather},
+    {"all_to_all", peers_all_to_all}, {"send_receive", peers_send_receive}, {"barrier", peers_barrier},
+    {"allocate", symmetric_allocate}, {NULL, NULL}};
+const luaL_Reg symmetric_methods[] = {{"array", symmetric_array}, {NULL, NULL}};
 const luaL_Reg runtime_peers_methods[] = {{"peers", peers_create}, {NULL, NULL}};
 const luaL_Reg device_peers_methods[] = {{"join", peers_join}, {NULL, NULL}};

@@ -610,26 +610,6 @@ int pipeline_condition(lua_State *L) {
     return 1;
 }
 
-PLAIN_METHOD(pipeline_cancel, pipeline)
-
-RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, gpo_pipeline_progress_fields)
-
-/* share(device): which chunks have `device` for theirs. */
-static int pipeline_get_share(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_pipeline_t pipeline = CHECK_HANDLE(1, pipeline);
-    gpo_pipeline_share share = {.struct_size = sizeof share};
-    const gpo_status status = s->api->pipeline_get_share(pipeline, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &share);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, gpo_pipeline_share_fields, &share);
-    return 1;
-}
-
-const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},
-                                     {"wait", pipeline_wait},
-                                     {"share", pipeline_get_share},
-                                     {"notify", pipeline_notify},
-                                     {"cancel", pipeline_cancel},
-                                     {"progress", pipeline_get_progress},
-                                     {NULL, NULL}};
+const luaL_Reg pipeline_methods[] = {
+    {"start", pipeline_start}, {"wait", pipeline_wait}, {"notify", pipeline_notify}, {NULL, NULL}};
 const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

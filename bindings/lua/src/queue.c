@@ -208,8 +208,6 @@ static int cq_wait(lua_State *L) {
     return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_entry, queue, check_timeout(L, 2)));
 }
 
-PLAIN_METHOD(cq_wake, cq)
-
 /* The descriptor, requested from C once. Wakes the queue, since a request may have come before the descriptor was
  * made. */
 static gpo_status get_fd(state *s, cq_object *queue) {
@@ -242,8 +240,6 @@ static int cq_get_error(lua_State *L) {
     push_error_record(L, s, &error);
     return 1;
 }
-
-RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, gpo_cq_statistics_fields)
 
 /* Pending operations get no entry any more: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {
@@ -464,8 +460,8 @@ int poll_queues(lua_State *L) {
 }
 
 const luaL_Reg cq_methods[] = {
-    {"drain", cq_drain}, {"pump", cq_pump},       {"wait", cq_wait},                 {"wake", cq_wake},
-    {"fd", cq_get_fd},   {"error", cq_get_error}, {"statistics", cq_get_statistics}, {NULL, NULL}};
+    {"drain", cq_drain}, {"pump", cq_pump}, {"wait", cq_wait}, {"fd", cq_get_fd}, {"error", cq_get_error},
+    {NULL, NULL}};
 const luaL_Reg operation_methods[] = {
     {"wait", operation_wait}, {"ready", operation_ready}, {"result", operation_result}, {"entry", operation_entry},
     {"cq", operation_cq},     {"when_done", operation_when_done}, {NULL, NULL}};

@@ -180,3 +180,22 @@ void push_record(lua_State *L, state *s, const field *fields, const void *record
         lua_setfield(L, -2, f->name);
     }
 }
+
+int push_list(lua_State *L, state *s, list_reader read, const void *context, const field *fields, size_t size) {
+    uint64_t capacity = 64, count = 0;
+    const char *records = NULL;
+    for (;; capacity *= 4) {
+        void *memory = lua_newuserdata(L, capacity * size);
+        const gpo_status status = read(s, context, memory, capacity, &count);
+        if (status != GPO_SUCCESS) return failure(L, s, status);
+        records = memory;
+        if (count < capacity) break;
+        lua_pop(L, 1);
+    }
+    lua_createtable(L, (int)count, 0);
+    for (uint64_t i = 0; i < count; ++i) {
+        push_record(L, s, fields, records + i * size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}

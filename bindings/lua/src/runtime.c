@@ -133,10 +133,6 @@ void end_runtimes(lua_State *L, state *s) {
     }
 }
 
-RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, gpo_driver_info_fields)
-RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, gpo_statistics_fields)
-RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, gpo_trace_info_fields)
-
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
 static int runtime_get_metrics(lua_State *L) {
     state *s = the_state(L);
@@ -155,19 +151,6 @@ static int runtime_get_metrics(lua_State *L) {
     return 1;
 }
 
-TEXT_METHOD(runtime_get_metrics_text, runtime, 0)
-TEXT_METHOD(trace_get_summary, runtime, 0)
-
-static int trace_start(lua_State *L) {
-    state *s = the_state(L);
-    object *o = check_object(L, s, 1, CLASS_RUNTIME);
-    gpo_trace_options options = {.struct_size = sizeof options};
-    read_record(L, 2, gpo_trace_options_fields, &options);
-    return result(L, s, s->api->trace_start(HANDLE(o, gpo_runtime_t), &options));
-}
-
-PLAIN_METHOD(trace_stop, runtime)
-
 /* completions(): the queue of operations that name no other, for event loops to watch. */
 static int runtime_completions(lua_State *L) {
     check_object(L, the_state(L), 1, CLASS_RUNTIME);
@@ -176,9 +159,5 @@ static int runtime_completions(lua_State *L) {
 }
 
 const luaL_Reg runtime_methods[] = {
-    {"shutdown", runtime_shutdown},        {"driver", runtime_get_driver},
-    {"statistics", runtime_get_statistics}, {"metrics", runtime_get_metrics},
-    {"metrics_text", runtime_get_metrics_text}, {"trace_start", trace_start},
-    {"trace_stop", trace_stop},            {"trace_info", trace_get_info},
-    {"trace_summary", trace_get_summary},
-    {"completions", runtime_completions}, {NULL, NULL}};
+    {"shutdown", runtime_shutdown}, {"metrics", runtime_get_metrics}, {"completions", runtime_completions},
+    {NULL, NULL}};

@@ -29,6 +29,12 @@ int result(lua_State *L, state *s, gpo_status status) {
     return 1;
 }
 
+int query_result(lua_State *L, state *s, gpo_status status) {
+    if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
+    lua_pushboolean(L, status == GPO_SUCCESS);
+    return 1;
+}
+
 int created(lua_State *L, state *s, gpo_status status) { return status == GPO_SUCCESS ? 1 : failure(L, s, status); }
 
 /* A table, or nil if there was no failure. */

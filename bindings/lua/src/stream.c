@@ -40,18 +40,6 @@ static int stream_create(lua_State *L) {
     return created(L, s, s->api->stream_create(device, &options, (gpo_stream_t *)&stream->base.handle));
 }
 
-/* stream_wrap(native [, options]): the CUstream as an integer. */
-static int stream_wrap(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
-    gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 3, gpo_stream_options_fields, &options);
-    object *stream = new_object(L, s, CLASS_STREAM, 1);
-    return created(
-        L, s, s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
-}
-
 void destroy_stream(lua_State *L, state *s, object *o, int collected) {
     (void)collected;
     if (!((stream_object *)o)->pooled) {
@@ -65,27 +53,11 @@ void destroy_stream(lua_State *L, state *s, object *o, int collected) {
     lua_pop(L, 1);
 }
 
-RECORD_METHOD(stream_get_info, stream, gpo_stream_info, gpo_stream_info_fields)
-
 /* device(): the object that it was made from. */
 static int stream_device(lua_State *L) {
     check_object(L, the_state(L), 1, CLASS_STREAM);
     push_kept(L, 1, 1);
     return 1;
-}
-
-NATIVE_METHOD(stream_get_native, stream)
-
-static int query_result(lua_State *L, state *s, gpo_status status) {
-    if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
-    lua_pushboolean(L, status == GPO_SUCCESS);
-    return 1;
-}
-
-static int stream_query(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    return query_result(L, s, s->api->stream_query(HANDLE(stream, gpo_stream_t)));
 }
 
 int is_idle(state *s, const stream_object *stream) {
@@ -130,8 +102,6 @@ static int stream_notify_timed(lua_State *L) {
     return notify_method(L, s, 3, notify_timed, &t, 0);
 }
 
-NUMBER_METHOD(stream_cancel_held, stream, uint64_t)
-
 static int stream_wait_event(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
@@ -149,23 +119,7 @@ static int stream_wait_stream(lua_State *L) {
     return result(L, s, status);
 }
 
-static int stream_wait_timeline(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
-    return result(L, s, s->api->stream_wait_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
-                                                     check_unsigned(L, 3, UINT64_MAX)));
-}
-
-static int stream_signal_timeline(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
-    return result(L, s, s->api->stream_signal_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
-                                                       check_unsigned(L, 3, UINT64_MAX)));
-}
-
 /* --- pools of streams --- */
-
-CREATE_METHOD(stream_pool_create, device, stream_pool, gpo_stream_pool_options, gpo_stream_pool_options_fields)
 
 /* acquire([priority]): a stream that closing gives back, as release does. */
 static int stream_pool_acquire(lua_State *L) {
@@ -208,38 +162,6 @@ static int stream_pool_release(lua_State *L) {
 
 /* --- events --- */
 
-CREATE_METHOD(event_create, device, event, gpo_event_options, gpo_event_options_fields)
-
-/* export(): what another process imports, as a string. */
-static int event_export(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_EXPORT_BYTES];
-    size_t needed = 0;
-    const gpo_status status = s->api->event_export(CHECK_HANDLE(1, event), bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
-/* event_import(exported [, label]): another process's event. */
-static int event_import(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_device_t device = CHECK_HANDLE(1, device);
-    size_t length = 0;
-    const char *exported = luaL_checklstring(L, 2, &length);
-    const char *label = luaL_optstring(L, 3, NULL);
-    object *event = new_object(L, s, CLASS_EVENT, 1);
-    return created(L, s, s->api->event_import(device, exported, length, label, (gpo_event_t *)&event->handle));
-}
-
-PAIR_METHOD(event_record, event, stream)
-
-static int event_query(lua_State *L) {
-    state *s = the_state(L);
-    object *event = check_object(L, s, 1, CLASS_EVENT);
-    return query_result(L, s, s->api->event_query(HANDLE(event, gpo_event_t)));
-}
-
 static gpo_status wait_for_event(state *s, const struct wait_for *w, int64_t timeout_ns) {
     return s->api->event_wait(HANDLE(w->source, gpo_event_t), timeout_ns);
 }
@@ -260,39 +182,7 @@ static int event_notify(lua_State *L) {
     return notify_method(L, s, 2, notify_event, check_object(L, s, 1, CLASS_EVENT), 0);
 }
 
-/* elapsed(end): nanoseconds of GPU time, or false while one is pending. */
-static int event_get_elapsed(lua_State *L) {
-    state *s = the_state(L);
-    object *start = check_object(L, s, 1, CLASS_EVENT), *end = check_object(L, s, 2, CLASS_EVENT);
-    int64_t nanoseconds = 0;
-    const gpo_status status =
-        s->api->event_get_elapsed(HANDLE(start, gpo_event_t), HANDLE(end, gpo_event_t), &nanoseconds);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_signed(L, nanoseconds);
-    return 1;
-}
-
-NATIVE_METHOD(event_get_native, event)
-
 /* --- timelines --- */
-
-CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, gpo_timeline_options_fields)
-
-static int timeline_signal(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    return result(L, s, s->api->timeline_signal(HANDLE(timeline, gpo_timeline_t), check_unsigned(L, 2, UINT64_MAX)));
-}
-
-/* fail(name [, message]): name of a status of 50 or above. */
-static int timeline_fail(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    const gpo_status status = check_status_name(L, s, 2);
-    return result(L, s, s->api->timeline_fail(HANDLE(timeline, gpo_timeline_t), status, luaL_optstring(L, 3, NULL)));
-}
-
-NUMBER_METHOD(timeline_get_value, timeline, uint64_t)
 
 static gpo_status wait_for_timeline(state *s, const struct wait_for *w, int64_t timeout_ns) {
     return s->api->timeline_wait(HANDLE(w->source, gpo_timeline_t), w->value, timeout_ns);
@@ -317,39 +207,13 @@ static int timeline_notify(lua_State *L) {
     return notify_method(L, s, 3, notify_timeline, timeline, check_unsigned(L, 2, UINT64_MAX));
 }
 
-const luaL_Reg stream_methods[] = {{"info", stream_get_info},
-                                   {"device", stream_device},
-                                   {"native", stream_get_native},
-                                   {"query", stream_query},
-                                   {"wait", stream_wait},
-                                   {"notify", stream_notify},
-                                   {"notify_timed", stream_notify_timed},
-                                   {"cancel_held", stream_cancel_held},
-                                   {"wait_event", stream_wait_event},
-                                   {"wait_stream", stream_wait_stream},
-                                   {"wait_timeline", stream_wait_timeline},
-                                   {"signal_timeline", stream_signal_timeline},
-                                   {NULL, NULL}};
+const luaL_Reg stream_methods[] = {
+    {"device", stream_device}, {"wait", stream_wait}, {"notify", stream_notify},
+    {"notify_timed", stream_notify_timed}, {"wait_event", stream_wait_event}, {"wait_stream", stream_wait_stream},
+    {NULL, NULL}};
 const luaL_Reg stream_pool_methods[] = {
     {"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
-const luaL_Reg event_methods[] = {{"record", event_record},
-                                  {"query", event_query},
-                                  {"wait", event_wait},
-                                  {"notify", event_notify},
-                                  {"elapsed", event_get_elapsed},
-                                  {"native", event_get_native},
-                                  {"export", event_export},
-                                  {NULL, NULL}};
-const luaL_Reg timeline_methods[] = {{"signal", timeline_signal},
-                                     {"fail", timeline_fail},
-                                     {"value", timeline_get_value},
-                                     {"wait", timeline_wait},
-                                     {"notify", timeline_notify},
-                                     {NULL, NULL}};
-const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
-                                          {"stream_wrap", stream_wrap},
-                                          {"stream_pool_create", stream_pool_create},
-                                          {"event_create", event_create},
-                                          {"event_import", event_import},
-                                          {NULL, NULL}};
-const luaL_Reg runtime_timeline_methods[] = {{"timeline_create", timeline_create}, {NULL, NULL}};
+const luaL_Reg event_methods[] = {{"wait", event_wait}, {"notify", event_notify}, {NULL, NULL}};
+const luaL_Reg timeline_methods[] = {{"wait", timeline_wait}, {"notify", timeline_notify}, {NULL, NULL}};
+const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create}, {NULL, NULL}};
+

@@ -120,22 +120,6 @@ static int template_record(lua_State *L) {
     return status == GPO_SUCCESS ? lua_gettop(L) - 3 : failure(L, s, status);
 }
 
-/* last_node(stream): 0 if there is none, or if the stream waits for several. */
-static int template_get_last_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t node = 0;
-    const gpo_status status = s->api->template_get_last_node(t, CHECK_HANDLE(2, stream), &node);
-    return added(L, s, status, &node);
-}
-
-static int template_set_last_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    const gpo_stream_t stream = CHECK_HANDLE(2, stream);
-    return result(L, s, s->api->template_set_last_node(t, stream, (uint32_t)check_unsigned(L, 3, UINT32_MAX)));
-}
-
 /* Its graphs keep what they have. */
 static int template_clear(lua_State *L) {
     state *s = the_state(L);
@@ -150,27 +134,6 @@ static int template_clear(lua_State *L) {
 }
 
 /* --- nodes; those that launch kernels, copy and fill are in kernel.c and copy.c --- */
-
-/* add_empty(after) */
-static int template_add_empty(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t one, count, node = 0;
-    const uint32_t *after = check_after(L, 2, &one, &count);
-    return added(L, s, s->api->template_add_empty(t, after, count, &node), &node);
-}
-
-/* add_event_record(after, event), add_event_wait(after, event) */
-#define EVENT_NODE(call)                                                                                          \
-    static int call(lua_State *L) {                                                                               \
-        state *s = the_state(L);                                                                                  \
-        const gpo_template_t t = CHECK_HANDLE(1, template);                                                       \
-        uint32_t one, count, node = 0;                                                                            \
-        const uint32_t *after = check_after(L, 2, &one, &count);                                                  \
-        return added(L, s, s->api->call(t, after, count, CHECK_HANDLE(3, event), &node), &node);                   \
-    }
-EVENT_NODE(template_add_event_record)
-EVENT_NODE(template_add_event_wait)
 
 /* Pushes the name that the child's parameter at `key` has here. */
 static void push_prefixed(lua_State *L, const char *prefix, int key) {
@@ -327,38 +290,6 @@ static int template_parameter(lua_State *L) {
     return result(L, s, status);
 }
 
-/* --- queries --- */
-
-static int template_find_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t node = 0;
-    return added(L, s, s->api->template_find_node(t, luaL_checkstring(L, 2), &node), &node);
-}
-
-NATIVE_METHOD(template_get_native, template)
-
-struct drawing {
-    const gpo_api *api;
-    gpo_template_t template;
-    uint32_t format;
-};
-
-static gpo_status draw(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct drawing *d = context;
-    return d->api->template_get_picture(d->template, d->format, buffer, capacity, needed);
-}
-
-/* picture([format]): "svg", or "dot" for Graphviz. */
-static int template_get_picture(lua_State *L) {
-    state *s = the_state(L);
-    struct drawing d = {s->api, CHECK_HANDLE(1, template), 0};
-    d.format = (uint32_t)check_word(L, 2, "svg", words_of_GPO_PICTURE_DOT) + GPO_PICTURE_DOT;
-    return push_text(L, s, draw, &d, 0);
-}
-
-RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, gpo_template_statistics_fields)
-
 /* --- launches without a graph of one's own --- */
 
 static void use_recipe(lua_State *L, state *s, template_object *t, stream_object *stream) {
@@ -386,32 +317,9 @@ static int template_launch(lua_State *L) {
                                                 sizeof *settings, count));
 }
 
-/* prepare(count, stream) */
-static int template_prepare(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    const uint32_t count = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    return result(L, s, s->api->template_prepare(t, count, CHECK_HANDLE(3, stream)));
-}
-
-const luaL_Reg template_methods[] = {{"begin", template_begin},
-                                     {"end_", template_end},
-                                     {"cancel", template_cancel},
-                                     {"record", template_record},
-                                     {"last_node", template_get_last_node},
-                                     {"set_last_node", template_set_last_node},
-                                     {"add_empty", template_add_empty},
-                                     {"add_event_record", template_add_event_record},
-                                     {"add_event_wait", template_add_event_wait},
-                                     {"add_child", template_add_child},
-                                     {"parameter", template_parameter},
-                                     {"find_node", template_find_node},
-                                     {"native", template_get_native},
-                                     {"picture", template_get_picture},
-                                     {"clear", template_clear},
-                                     {"statistics", template_get_statistics},
-                                     {"launch", template_launch},
-                                     {"prepare", template_prepare},
-                                     {NULL, NULL}};
+const luaL_Reg template_methods[] = {
+    {"begin", template_begin}, {"end_", template_end}, {"cancel", template_cancel}, {"record", template_record},
+    {"add_child", template_add_child}, {"parameter", template_parameter}, {"clear", template_clear},
+    {"launch", template_launch}, {NULL, NULL}};
 const luaL_Reg device_template_methods[] = {
     {"template", template_create}, {"template_import", template_import}, {NULL, NULL}};

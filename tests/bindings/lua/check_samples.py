@@ -135,6 +135,10 @@ def bound():
     table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
     for name, methods in re.findall(r'\{"(\w+)",\s*sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
         found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
+    for name, methods in sets.items():
+        if name.endswith("_calls"):
+            owner = name.removesuffix("_calls")
+            found |= {f"{owner}{'.' if owner == 'gpuorch' else ':'}{method}" for method in methods}
     found |= {f"address:{method}" for method in sets["address_methods"]}
     awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
     return found | {f"{name}:await" for name in awaited} | {f"gpuorch.{name}" for name in ("adopt", "add_probe", "coroutine_failed")}
