@@ -11,8 +11,8 @@ UNSIGNED = {"uint32_t": "UINT32_MAX", "uint64_t": "UINT64_MAX"}
 SIGNED = {"int32_t": "INT32_MIN, INT32_MAX", "int64_t": "INT64_MIN, INT64_MAX"}
 # Addresses may be an array's, and flags a table.
 NEVER_PLAIN = {"address", "destination", "source", "flags"}
-KEYWORDS = {"and", "break", "do", "else", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or", "repeat",
-            "return", "then", "true", "until", "while"}
+KEYWORDS = set("and break do else elseif end false for function if in local nil not or repeat return then true until "
+               "while".split())
 
 
 class NotPlain(Exception):
@@ -35,8 +35,8 @@ class Parameter:
 
 
 class Call:
-    """A plain function: `checks` are the lines that read its parameters, `arguments` C's, `inputs` (type, name) of values that
-    a helper function gets from a struct, `results` (type, name) of what C writes."""
+    """A plain function. `checks` are the lines that read its parameters, and `arguments` are C's. `inputs` are (type, name)
+    of the values that a helper function gets from a struct, `results` those of what C writes."""
 
     def __init__(self, abi, tables, function):
         self.abi, self.tables, self.function = abi, tables, function
@@ -98,7 +98,8 @@ class Call:
         elif key in exceptions.PARAMETER_WORDS:
             first, otherwise = exceptions.PARAMETER_WORDS[key]
             words, default = Words(self.abi, first), f'"{otherwise}"' if otherwise else "NULL"
-            self.input(type_, name, f"(uint32_t)check_word(L, {index}, {default}, {words.array}) + {first}", str(words), bool(otherwise))
+            self.input(type_, name, f"(uint32_t)check_word(L, {index}, {default}, {words.array}) + {first}", str(words),
+                       bool(otherwise))
         elif key in exceptions.FROM_1:
             self.input(type_, name, f'(uint32_t)check_from_1(L, {index}, "{exceptions.FROM_1[key]}")', "integer")
         elif type_ == "int64_t" and name == "timeout_ns":
@@ -170,18 +171,20 @@ class Call:
     def helper(self, begin, call):
         """A function that gets the inputs from a struct, which is `c` in it."""
         arguments = [f"c->{name}" for _, name in self.inputs]
-        return [f"struct {self.name} {{", *(f"    {type_}{'' if type_.endswith('*') else ' '}{name};" for type_, name in self.inputs),
-                "};", f"static gpo_status {begin} {{", f"    const struct {self.name} *c = context;",
-                f"    return {call(arguments)};", "}"]
+        members = [f"    {type_}{'' if type_.endswith('*') else ' '}{name};" for type_, name in self.inputs]
+        return [f"struct {self.name} {{", *members, "};", *broken(f"static gpo_status {begin} {{"),
+                f"    const struct {self.name} *c = context;", *broken(f"    return {call(arguments)};"), "}"]
 
     def source(self):
         before, body = [], [*self.checks]
-        function, filled = f"s->api->{self.name}", f"const struct {self.name} c = {{{', '.join(n for _, n in self.inputs)}}};"
+        function = f"s->api->{self.name}"
+        filled = f"const struct {self.name} c = {{{', '.join(name for _, name in self.inputs)}}};"
         if self.kind in ("text", "bytes"):
             self.inputs.insert(0, ("const gpo_api *", "api"))
             filled = f"const struct {self.name} c = {{{', '.join(['s->api', *(n for _, n in self.inputs[1:])])}}};"
-            before = self.helper(f"read_{self.name}(void *context, char *buffer, size_t capacity, size_t *needed)",
-                                 lambda all_: f"c->api->{self.name}({', '.join([*all_[1:], 'buffer', 'capacity', 'needed'])})")
+            before = self.helper(
+                f"read_{self.name}(void *context, char *buffer, size_t capacity, size_t *needed)",
+                lambda all_: f"c->api->{self.name}({', '.join([*all_[1:], 'buffer', 'capacity', 'needed'])})")
             body += [filled, f"return push_text(L, s, read_{self.name}, (void *)&c, {int(self.kind == 'bytes')});"]
         elif self.kind == "list":
             before = self.helper(
@@ -236,7 +239,8 @@ class Call:
             return [("string?", "")]
         if self.kind == "list":
             return [(f"{self.tables.lua_type(self.record)}[]?", "")]
-        return [(self.returned(type_, name), name if len(self.results) > 1 else "") for type_, name in self.results] or [("true?", "")]
+        named = len(self.results) > 1
+        return [(self.returned(type_, name), name if named else "") for type_, name in self.results] or [("true?", "")]
 
     def returned(self, type_, name):
         if self.is_truth(name):
@@ -263,7 +267,8 @@ def broken(line):
     if len(line) <= 120:
         return [line]
     at = line.rindex(", ", 0, 119) + 1
-    return [line[:at], *broken("        " + line[at:].strip())]
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return [line[:at], *broken(indent + line[at:].strip())]
 
 
 def plain_calls(abi, tables):
@@ -306,6 +311,7 @@ def header(abi, head):
     return "\n".join([
         head("calls.h", "the methods of calls.c, by classes, and the functions that have no object."),
         "#ifndef GPUORCH_LUA_CALLS_H", "#define GPUORCH_LUA_CALLS_H", "", '#include "binding.h"', "",
-        "#pragma GCC visibility push(hidden)", "", "enum {", *(f"    CLASS_OF_{word} = CLASS_{word.upper()}," for word in words), "};", "",
+        "#pragma GCC visibility push(hidden)", "",
+        "enum {", *(f"    CLASS_OF_{word} = CLASS_{word.upper()}," for word in words), "};", "",
         "extern const luaL_Reg *const calls_of_class[CLASS_COUNT]; /* NULL: the class has none */",
         "extern const luaL_Reg gpuorch_calls[];", "", "#pragma GCC visibility pop", "", "#endif", ""])

@@ -82,11 +82,13 @@ MORE_WORDS = ("GPO_LIMIT_STACK_BYTES", "GPO_PARAMETER_ARGUMENT", "GPO_PICTURE_DO
 FLAGS = {"gpo_stream_info": "GPO_STREAM_*"}
 # Structs whose flags come last in messages that list the keys.
 FLAGS_LAST = {"gpo_buckets_options", "gpo_join_options", "gpo_symmetric_options"}
+# Fields that are changed by hand once the table is made.
+FIELD_TYPES = {("gpo_metrics", "errors"): "table<string, gpuorch.exact>"}
 # Flags that the module sets by itself.
 UNNAMED_FLAGS = {"GPO_ARENA_NUMA", "GPO_EXECUTOR_CALLER", "GPO_LAUNCH_PRIORITY", "GPO_SOURCE_USE_DESCRIPTOR",
                  "GPO_SINK_USE_DESCRIPTOR"}
-# Fields that the module sets by itself: kinds follow from the keys or the method, and sizes from the string or array; threads of
-# an executor can't enter Lua; sizes of arguments follow from the kernel; an entry's user_data is a value of Lua's.
+# Fields that the module sets by itself. A kind follows from the keys or the method. A size follows from the string, the
+# array or the kernel. Threads of an executor can't enter Lua. The user_data of an entry is a value of Lua's.
 OMITTED = {("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
            ("gpo_stage", "kind"), ("gpo_executor_options", "threads"), ("gpo_compile_options", "header_texts"),
            ("gpo_compile_options", "source_bytes"), ("gpo_rank_launch", "sizes"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes from libgpuorch/abi.json what Lua's binding doesn't need by hand: structs as tables (src/records.*)
-and plain functions as methods (src/calls.*).
+"""Makes from libgpuorch/abi.json what Lua's binding doesn't need by hand: structs as tables (src/records.*),
+plain functions as methods (src/calls.*), and the types of both (types/gpuorch_abi.lua).
 
     generate.py [--check] [--abi FILE] [--out DIR]     with --check nothing is written, and a difference is an error
 """
@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import calls
 import tables
+import types_file
 
 LUA = HERE.parent
 
@@ -26,7 +27,8 @@ def files(abi):
     structs = tables.Tables(abi)
     made = calls.calls(abi, structs)
     return {"src/records.c": structs.source(head), "src/records.h": structs.header(head),
-            "src/calls.c": calls.source(abi, made, head), "src/calls.h": calls.header(abi, head)}
+            "src/calls.c": calls.source(abi, made, head), "src/calls.h": calls.header(abi, head),
+            "types/gpuorch_abi.lua": types_file.text(abi, structs, made)}
 
 
 def main():

@@ -124,7 +124,8 @@ def fields(abi, struct, filled):
             truth = "the following fields too" in says or truth and not says
             if truth or is_truth(says):
                 kind = "BOOL"
-        yield Field(name, f"FIELD({struct['name']}, {name}, {kind})", TYPES[kind], says)
+        yield Field(name, f"FIELD({struct['name']}, {name}, {kind})",
+                    exceptions.FIELD_TYPES.get((struct["name"], name), TYPES[kind]), says)
     for row, key, lua in exceptions.MORE_ROWS.get(struct["name"], []):
         yield Field(key, row, lua)
 
@@ -183,8 +184,8 @@ class Tables:
         return "\n".join([*lines, ""])
 
     def header(self, head):
-        lines = [head("records.h", "the tables of records.c. The words for the values of a constant's group begin with that for 0, or for\n"
-                      " * the constant itself."),
+        lines = [head("records.h", "the tables of records.c. Words are named after the first constant of their group. They\n"
+                      " * begin with the word for 0, or with that constant's."),
                  "#ifndef GPUORCH_LUA_RECORDS_H", "#define GPUORCH_LUA_RECORDS_H", "",
                  *(f"extern const char *const {array}[];" for array in self.words()), "",
                  *(f"extern const field {name}_fields[];" for name in self.fields), "", "#endif", ""]

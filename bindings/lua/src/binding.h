@@ -570,17 +570,16 @@ void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 int pipeline_condition(lua_State *L);
 
-extern const luaL_Reg runtime_methods[], runtime_queue_methods[], 
-    runtime_executor_methods[], device_stream_methods[], device_memory_methods[],
-    device_kernel_methods[], device_pipeline_methods[], stream_methods[], stream_copy_methods[],
-    stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
+extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_executor_methods[], device_stream_methods[],
+    device_memory_methods[], device_kernel_methods[], device_pipeline_methods[], stream_methods[],
+    stream_copy_methods[], stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
     event_executor_methods[], timeline_methods[], timeline_executor_methods[], cq_methods[], arena_methods[],
-    pool_methods[], module_methods[], pipeline_methods[], pipeline_executor_methods[],
-    executor_methods[], array_methods[], operation_methods[], device_template_methods[], template_methods[],
-    template_kernel_methods[], template_copy_methods[], template_conditional_methods[], template_graph_methods[],
-    template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[],
-    queue_methods[], device_advice_methods[], device_scheduler_methods[], runtime_peers_methods[],
-    device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
+    pool_methods[], module_methods[], pipeline_methods[], pipeline_executor_methods[], executor_methods[],
+    array_methods[], operation_methods[], device_template_methods[], template_methods[], template_kernel_methods[],
+    template_copy_methods[], template_conditional_methods[], template_graph_methods[], template_memory_methods[],
+    graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[], queue_methods[],
+    device_advice_methods[], device_scheduler_methods[], runtime_peers_methods[], device_peers_methods[],
+    peers_methods[], peers_launch_methods[], symmetric_methods[];
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);

@@ -880,7 +880,8 @@ static int scheduler_get_handler(lua_State *L) {
 struct scheduler_get_blocks {
     gpo_scheduler_t scheduler;
 };
-static gpo_status read_scheduler_get_blocks(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count) {
+static gpo_status read_scheduler_get_blocks(state *s, const void *context, void *to, uint64_t capacity,
+    uint64_t *count) {
     const struct scheduler_get_blocks *c = context;
     return s->api->scheduler_get_blocks(c->scheduler, to, sizeof(gpo_scheduler_block), capacity, count);
 }
@@ -894,7 +895,8 @@ static int scheduler_get_blocks(lua_State *L) {
 struct scheduler_get_samples {
     gpo_scheduler_t scheduler;
 };
-static gpo_status read_scheduler_get_samples(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count) {
+static gpo_status read_scheduler_get_samples(state *s, const void *context, void *to, uint64_t capacity,
+    uint64_t *count) {
     const struct scheduler_get_samples *c = context;
     return s->api->scheduler_get_samples(c->scheduler, to, sizeof(gpo_depth_sample), capacity, count);
 }
@@ -908,7 +910,8 @@ static int scheduler_get_samples(lua_State *L) {
 struct scheduler_get_errors {
     gpo_scheduler_t scheduler;
 };
-static gpo_status read_scheduler_get_errors(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count) {
+static gpo_status read_scheduler_get_errors(state *s, const void *context, void *to, uint64_t capacity,
+    uint64_t *count) {
     const struct scheduler_get_errors *c = context;
     return s->api->scheduler_get_errors(c->scheduler, to, sizeof(gpo_task_error), capacity, count);
 }

@@ -116,7 +116,8 @@ const char *parameter_name(const parameter *p, char text[32]) {
 static int read_queue_type(const char *word, size_t length, parameter *p) {
     static const uint32_t sizes[] = {0, 64, 96, 192};
     for (uint32_t kind = GPO_QUEUE_RANGE; kind <= GPO_QUEUE_HOST_RING; ++kind) {
-        if (strlen(words_of_GPO_QUEUE_RANGE[kind]) != length || memcmp(words_of_GPO_QUEUE_RANGE[kind], word, length) != 0) continue;
+        const char *name = words_of_GPO_QUEUE_RANGE[kind];
+        if (strlen(name) != length || memcmp(name, word, length) != 0) continue;
         *p = (parameter){PARAMETER_QUEUE, sizes[kind], 0};
         return 1;
     }

@@ -120,9 +120,9 @@ def rock(folder):
                (0, "100\n", ""), made.stdout + made.stderr)
         where = subprocess.run(["luarocks", f"--lua-version={version}", "--tree", tree, "show", "--rock-dir", "gpuorch"],
                                capture_output=True, text=True, env={**os.environ, "HOME": str(folder)}).stdout.strip()
-        installed = pathlib.Path(where) / "types/gpuorch.lua"
-        report(f"the rock for Lua {version} has the types where luarocks says that it is", where != "" and installed.exists() and
-               installed.read_text() == (SOURCE / "types/gpuorch.lua").read_text(), True, f"{where} {made.stdout}")
+        wrong = [path.name for path in (SOURCE / "types").glob("*.lua") if where == "" or
+                 not (installed := pathlib.Path(where) / "types" / path.name).exists() or installed.read_text() != path.read_text()]
+        report(f"the rock for Lua {version} has the types where luarocks says that it is", wrong, [], f"{where} {made.stdout}")
 
 
 def bound():
@@ -145,14 +145,15 @@ def bound():
 
 
 def types(lua):
-    """Every function and method has a type, and every type is of a function or method that there is."""
-    have, text = bound(), (SOURCE / "types/gpuorch.lua").read_text()
-    typed = {f"gpuorch.{name}" for name in re.findall(r"^function gpuorch\.(\w+)\(", text, re.M)}
-    typed |= {f"{owner}:{name}" for owner, name in re.findall(r"^function (\w+):(\w+)\(", text, re.M)} - {
-        f"object:{name}" for name in ("close", "error", "label", "set_label")}
-    report(f"{lua}: types/gpuorch.lua has what the module has", (sorted(have - typed), sorted(typed - have)), ([], []))
-    code = subprocess.run([lua, "-e", f"assert(loadfile '{SOURCE}/types/gpuorch.lua')"], capture_output=True, text=True)
-    report(f"{lua}: types/gpuorch.lua is Lua", (code.returncode, code.stderr), (0, ""))
+    """Every function and method has one type, and every type is of a function or method that there is."""
+    have, files = bound(), sorted((SOURCE / "types").glob("*.lua"))
+    typed = [name for path in files for name in re.findall(r"^function ([\w.:]+)\(", path.read_text(), re.M)
+             if name not in {f"object:{name}" for name in ("close", "error", "label", "set_label")}]
+    report(f"{lua}: the types are those of what the module has", (sorted(have - set(typed)), sorted(set(typed) - have)), ([], []))
+    report(f"{lua}: no function has two types", sorted(name for name in set(typed) if typed.count(name) > 1), [])
+    for path in files:
+        code = subprocess.run([lua, "-e", f"assert(loadfile '{path}')"], capture_output=True, text=True)
+        report(f"{lua}: types/{path.name} is Lua", (code.returncode, code.stderr), (0, ""))
 
 
 def main():
