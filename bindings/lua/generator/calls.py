@@ -48,29 +48,27 @@ class Call:
             raise NotPlain
         given = function["parameters"]
         self.owner = class_of(given[0]["type"]) if given and given[0]["type"] in abi["handles"] else None
+        self.mark_after = []    # arguments behind those of the queue
         at = 0
         while at < len(given):
             at += self.read(given, at)
+        if self.kind == "mark":
+            self.index += 2
+            self.parameters += [Parameter("queue", "cq", True), Parameter("user_data", "any", True)]
         if self.name.endswith("_query") and len(given) == 1:
             self.kind = "query"
         if len(self.results) > 1 and any(type_ in abi["handles"] for type_, _ in self.results) or not self.kind_fits():
             raise NotPlain
-        self.method = exceptions.METHODS.get(function["name"]) or lua_name(self.verb())
+        self.method = method_of(function, self.owner)
 
     def kind_fits(self):
         made = any(type_ in self.abi["handles"] for type_, _ in self.results)
-        return not (self.results and self.kind in ("text", "bytes", "list", "wait")) and (not made or self.owner is not None)
-
-    def verb(self):
-        """gpo_event_get_elapsed is event:elapsed, gpo_trace_get_info runtime:trace_info."""
-        prefix = f"{self.owner}_"
-        rest = self.name.removeprefix(prefix) if self.name.startswith(prefix) else self.name.replace("_get_", "_", 1)
-        return rest.removeprefix("get_")
+        return not (self.results and self.kind != "plain") and (not made or self.owner is not None)
 
     def input(self, type_, name, value, lua, optional=False):
         self.checks.append(f"const {type_} {name} = {value};" if "*" not in type_ else f"{type_}{name} = {value};")
         self.inputs.append((type_, name))
-        self.arguments.append(name)
+        (self.mark_after if self.kind == "mark" else self.arguments).append(name)
         self.parameters.append(Parameter(name, lua, optional))
 
     def read(self, given, at):
@@ -84,7 +82,14 @@ class Call:
         return self.read_output(type_, name, rest)
 
     def read_input(self, parameter, type_, name, rest):
+        if type_ == "gpo_cq_t" and self.index and rest and rest[0]["name"] == "user_data":
+            self.kind = "mark"
+            return 2
         self.index += 1
+        if type_ == "gpo_executor_t" and rest and rest[0]["type"] in exceptions.CALLBACKS:
+            self.kind, self.callback = "callback", exceptions.CALLBACKS[rest[0]["type"]]
+            self.parameters += [Parameter("executor", "executor"), Parameter("f", exceptions.FUNCTION_TYPES[self.callback])]
+            return 3
         index, key = self.index, (self.function["name"], name)
         nullable = parameter.get("nullable")
         if type_ in self.abi["handles"]:
@@ -195,7 +200,18 @@ class Call:
             before = self.helper(f"attempt_{self.name}(state *s, void *context, int64_t timeout_ns)",
                                  lambda all_: f"{function}({', '.join([*all_, 'timeout_ns'])})")
             body = ["const noted_hooks hooks = note_hooks(L, s);", *body, filled,
+                    f"return wait_method(L, s, hooks, attempt_{self.name}, mark_{self.notify}, (void *)&c, timeout_ns);"
+                    if self.notify else
                     f"return result(L, s, wait_by(L, s, hooks, attempt_{self.name}, (void *)&c, timeout_ns));"]
+        elif self.kind == "mark":
+            before = self.helper(f"mark_{self.name}(state *s, void *context, gpo_cq_t cq, uint64_t user_data)", lambda all_: (
+                f"{function}({', '.join([f'c->{name}' for name in self.arguments] + ['cq', 'user_data'])}"
+                + "".join(f", c->{name}" for name in self.mark_after) + ")"))
+            body += [filled, f"return notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c);"]
+        elif self.kind == "callback":
+            body += ["gpo_executor_t executor;", f"struct owed *owed = owe(L, s, {self.index}, &executor);",
+                     f"return owing(L, s, {self.index}, owed, {function}("
+                     f"{', '.join([*self.arguments, 'executor', self.callback, 'owed'])}));"]
         elif self.results and self.results[0][0] in self.abi["handles"]:
             type_ = self.results[0][0]
             body += [f"object *made = new_object(L, s, CLASS_{class_of(type_).upper()}, 1);",
@@ -233,8 +249,10 @@ class Call:
 
     def returns(self):
         """(type, name) of each result in Lua."""
-        if self.kind == "query" or self.kind == "wait":
+        if self.kind in ("query", "wait", "callback"):
             return [("boolean?", "")]
+        if self.kind == "mark":
+            return [("operation|boolean?", "")]
         if self.kind in ("text", "bytes"):
             return [("string?", "")]
         if self.kind == "list":
@@ -271,47 +289,96 @@ def broken(line):
     return [line[:at], *broken(indent + line[at:].strip())]
 
 
-def plain_calls(abi, tables):
-    """The calls of all plain functions but those that end objects, which close() does."""
-    ends = {name for function in abi["functions"] for parameter in function["parameters"]
-            for name in parameter.get("released_by", [])}
-    for function in abi["functions"]:
-        if function["name"] not in ends:
+def owner_of(abi, function):
+    """The object whose method a function is; None: it is none's."""
+    first = function["parameters"][0]["type"] if function["parameters"] else None
+    return exceptions.OWNERS.get(function["name"]) or (class_of(first) if first in abi["handles"] else None)
+
+
+def method_of(function, owner):
+    """gpo_event_get_elapsed is event:elapsed, gpo_trace_get_info runtime:trace_info."""
+    name = function["name"].removeprefix("gpo_")
+    rest = name.removeprefix(f"{owner}_") if name.startswith(f"{owner}_") else name.replace("_get_", "_", 1)
+    return exceptions.METHODS.get(function["name"]) or lua_name(rest.removeprefix("get_"))
+
+
+class Methods:
+    """All functions of abi.json as methods: `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. An object's
+    end is close(), which all have."""
+
+    def __init__(self, abi, tables):
+        self.calls, self.by_hand, self.ends = [], [], {}
+        released = {name for function in abi["functions"] for parameter in function["parameters"]
+                    for name in parameter.get("released_by", [])}
+        plain = set()
+        for function in abi["functions"]:
+            name, owner = function["name"], owner_of(abi, function)
+            if name in released and len(function["parameters"]) == 1:
+                self.ends[owner] = name.removeprefix("gpo_")
+                continue
             try:
-                yield Call(abi, tables, function)
+                call = Call(abi, tables, function)
+                plain.add(name)
+                if name not in exceptions.BY_HAND and name not in exceptions.NO_METHODS:
+                    self.calls.append(call)
+                    continue
             except NotPlain:
                 pass
+            if owner and name not in exceptions.NO_METHODS:
+                self.by_hand.append((owner, method_of(function, owner), name.removeprefix("gpo_")))
+        self.by_hand += [(owner, method, f"{owner}_{method}") for owner, methods in exceptions.MORE_METHODS.items()
+                         for method in methods]
+        if stale := set(exceptions.BY_HAND) - plain:
+            raise SystemExit(f"exceptions.BY_HAND names functions that aren't plain: {', '.join(sorted(stale))}")
+        inputs = {call.name: call.inputs for call in self.calls if call.kind == "mark"}
+        for call in self.calls:
+            notify = call.name.removesuffix("_wait") + "_notify"
+            call.notify = notify if call.kind == "wait" and inputs.get(notify) == call.inputs else None
+        self.classes = [*map(class_of, abi["handles"]), *exceptions.MORE_CLASSES]
 
 
-def calls(abi, tables):
-    found = list(plain_calls(abi, tables))
-    known = {call.function["name"] for call in found}
-    stale = set(exceptions.BY_HAND) - known
-    if stale:
-        raise SystemExit(f"exceptions.BY_HAND names functions that aren't plain: {', '.join(sorted(stale))}")
-    return [call for call in found if call.function["name"] not in exceptions.BY_HAND]
-
-
-def source(abi, made, head):
-    lines = [head("calls.c", "the functions of the library that are plain methods: objects, numbers and texts in and out."),
-             '#include "calls.h"', "", '#include "methods.h"', '#include "template.h"', ""]
-    for call in made:
+def source(methods, head):
+    lines = [head("calls.c", "the functions of the library that are plain methods: objects, numbers and texts in and out; and the\n"
+                  " * classes with all their methods."),
+             '#include "calls.h"', "", '#include "buckets.h"', ""]
+    for call in sorted(methods.calls, key=lambda call: call.kind != "mark"):  # waits use the functions of marks
         lines += call.source()
-    for owner in [*map(class_of, abi["handles"]), None]:
-        rows = [f'{{"{call.method}", {call.name}}}' for call in made if call.owner == owner]
-        begin = f"static const luaL_Reg {owner}_calls[] = {{" if owner else "const luaL_Reg gpuorch_calls[] = {"
-        lines += [begin, *(f"    {row}," for row in [*rows, "{NULL, NULL}"]), "};"]
-    lines += ["", "const luaL_Reg *const calls_of_class[CLASS_COUNT] = {",
-              *(f"    [CLASS_{word.upper()}] = {word}_calls," for word in map(class_of, abi["handles"])), "};", ""]
-    return "\n".join(lines)
+    for owner in [*methods.classes, None]:
+        rows = [f'{{"{call.method}", {call.name}}}' for call in methods.calls if call.owner == owner]
+        rows += [f'{{"{method}", {name}}}' for other, method, name in methods.by_hand if other == owner]
+        if rows:
+            lines += [f"{'static ' if owner else ''}const luaL_Reg {owner or 'gpuorch'}_calls[] = {{",
+                      *(f"    {row}," for row in [*rows, "{NULL, NULL}"]), "};"]
+    lines.append("")
+    for word in methods.classes:
+        if word not in exceptions.ENDS:
+            end = [f"    s->api->{methods.ends[word]}(HANDLE(o, gpo_{word}_t));"] if word in methods.ends else []
+            lines += [f"static void destroy_{word}(lua_State *L, state *s, object *o, int collected) {{",
+                      "    (void)L, (void)s, (void)o, (void)collected;", *end, "}", ""]
+    lines.append("const class_info classes[CLASS_COUNT] = {")
+    for word in methods.classes:
+        size = f"{word}_object" if word in exceptions.STRUCTS else "object"
+        lines.append(f'    [CLASS_{word.upper()}] = {{"{word}", sizeof({size}), {exceptions.MORE_CLASSES.get(word, f"{word}_calls")}, '
+                     f"destroy_{word}}},")
+    return "\n".join([*lines, "};", ""])
 
 
-def header(abi, head):
-    words = list(map(class_of, abi["handles"]))
+def header(methods, head):
     return "\n".join([
-        head("calls.h", "the methods of calls.c, by classes, and the functions that have no object."),
+        head("calls.h", "the methods that are written by hand, and the functions that are made in calls.c."),
         "#ifndef GPUORCH_LUA_CALLS_H", "#define GPUORCH_LUA_CALLS_H", "", '#include "binding.h"', "",
         "#pragma GCC visibility push(hidden)", "",
-        "enum {", *(f"    CLASS_OF_{word} = CLASS_{word.upper()}," for word in words), "};", "",
-        "extern const luaL_Reg *const calls_of_class[CLASS_COUNT]; /* NULL: the class has none */",
-        "extern const luaL_Reg gpuorch_calls[];", "", "#pragma GCC visibility pop", "", "#endif", ""])
+        *(f"int {name}(lua_State *L);" for _, _, name in methods.by_hand), "",
+        *(f"void destroy_{word}(lua_State *L, state *s, object *o, int collected);" for word in methods.classes
+          if word in exceptions.ENDS), "",
+        "extern const luaL_Reg gpuorch_calls[]; /* functions that are no methods */", "", "#pragma GCC visibility pop", "",
+        "#endif", ""])
+
+
+def classes(methods, head):
+    return "\n".join([
+        head("classes.h", "the classes of objects: the library's, then the module's own."),
+        "#ifndef GPUORCH_LUA_CLASSES_H", "#define GPUORCH_LUA_CLASSES_H", "",
+        "enum class_id {", *(f"    CLASS_{word.upper()}," for word in methods.classes), "    CLASS_COUNT", "};",
+        "/* For macros that get the name. */",
+        "enum {", *(f"    CLASS_OF_{word} = CLASS_{word.upper()}," for word in methods.classes), "};", "", "#endif", ""])

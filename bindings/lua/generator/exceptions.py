@@ -9,8 +9,6 @@ BY_HAND = {
     "gpo_cq_get_error": "error() without a number is every object's method",
     "gpo_cq_get_fd": "the descriptor is closed with the object, not with the queue",
     "gpo_cq_wait": "runs callbacks, and looks for entries that were drained already",
-    "gpo_event_notify": "gives an operation",
-    "gpo_event_wait": "runs callbacks",
     "gpo_executor_create": "the object holds the functions",
     "gpo_executor_poll": "calls Lua back",
     "gpo_executor_run": "is run_for in short times, so that Ctrl-C ends it",
@@ -26,16 +24,14 @@ BY_HAND = {
     "gpo_memory_import": "gives an array",
     "gpo_module_get_kernel": "reads the signature",
     "gpo_module_get_symbol": "gives an array",
-    "gpo_pipeline_notify": "gives an operation",
     "gpo_pool_allocate": "gives an array",
     "gpo_pool_create": "takes memory, after a collection if there is too little",
     "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
     "gpo_runtime_get_metrics": "counts errors by their names",
+    "gpo_runtime_shutdown": "calls Lua back",
     "gpo_stream_create": "the object knows whether the stream is resident",
-    "gpo_stream_notify": "gives an operation",
-    "gpo_stream_notify_timed": "gives an operation",
     "gpo_stream_pool_acquire": "closing the stream gives it back",
-    "gpo_stream_wait": "runs callbacks",
+    "gpo_stream_pool_release": "ends the stream's object",
     "gpo_stream_wait_event": "may join a recording",
     "gpo_stream_wait_stream": "may join a recording",
     "gpo_symmetric_allocate": "takes memory, after a collection if there is too little",
@@ -50,11 +46,34 @@ BY_HAND = {
     "gpo_template_end": "ends a recipe",
     "gpo_template_get_parameter": "notes the number",
     "gpo_template_import": "has a recipe",
-    "gpo_timeline_notify": "gives an operation",
-    "gpo_timeline_wait": "runs callbacks",
 }
-# close() is every object's method.
-METHODS = {"gpo_queue_close": "close_ring"}
+# Methods with other names than their functions: close() is every object's, and what makes an object may be called as that.
+METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "gpo_graph_create": "graph",
+           "gpo_buckets_create": "buckets", "gpo_queue_create": "queue", "gpo_scheduler_create": "scheduler",
+           "gpo_peers_create": "peers", "gpo_peers_join": "join", "gpo_symmetric_allocate": "allocate"}
+# Methods of another object than the first parameter's: devices are in a list.
+OWNERS = {"gpo_peers_create": "runtime"}
+# Functions that are no methods: other methods call them, or (add_host_call) no thread of the driver's may enter Lua.
+NO_METHODS = {"gpo_advise", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_peers_submit", "gpo_template_add_host_call",
+              "gpo_template_add_parameter", "gpo_template_get_parameter"}
+# Methods that aren't functions of the library, by their objects; C calls them <object>_<method>.
+MORE_METHODS = {
+    "runtime": ["completions"], "device": ["advise"], "stream": ["device"], "cq": ["pump"],
+    "template": ["record", "parameter"], "symmetric": ["array"],
+    "peers": ["all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather", "all_to_all", "send_receive", "barrier"],
+}
+# Objects with more than a handle: their userdata are a struct <object>_object.
+STRUCTS = {"runtime", "stream", "cq", "kernel", "pipeline", "executor", "template", "graph", "buckets", "queue", "symmetric",
+           "array", "operation", "launch"}
+# Objects whose end is more than a call of the library.
+ENDS = STRUCTS - {"launch", "kernel", "queue"} | {"scheduler"}
+# Objects that aren't the library's, and their methods.
+MORE_CLASSES = {"array": "array_methods", "operation": "operation_methods", "launch": "NULL"}
+# The functions that the library calls back, by their types: each calls the Lua function in an executor.
+CALLBACKS = {"gpo_completion_fn": "when_done", "gpo_host_fn": "host_call"}
+# The types of the Lua functions that those call.
+FUNCTION_TYPES = {"when_done": "fun(completion: gpuorch.completion, failure: gpuorch.failure?)",
+                  "host_call": "fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean?"}
 # Parameters that may be left out, and then are 0, by function or everywhere.
 OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_trim", "keep_bytes"), ("gpo_pool_trim", "keep_bytes"),
             ("gpo_kernel_get_occupancy", "dynamic_shared_bytes"), ("gpo_kernel_suggest_shape", "dynamic_shared_bytes"),

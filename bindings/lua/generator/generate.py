@@ -25,10 +25,11 @@ def head(name, says):
 def files(abi):
     """The text of each file, by its path in bindings/lua."""
     structs = tables.Tables(abi)
-    made = calls.calls(abi, structs)
+    methods = calls.Methods(abi, structs)
     return {"src/records.c": structs.source(head), "src/records.h": structs.header(head),
-            "src/calls.c": calls.source(abi, made, head), "src/calls.h": calls.header(abi, head),
-            "types/gpuorch_abi.lua": types_file.text(abi, structs, made)}
+            "src/calls.c": calls.source(methods, head), "src/calls.h": calls.header(methods, head),
+            "src/classes.h": calls.classes(methods, head),
+            "types/gpuorch_abi.lua": types_file.text(abi, structs, methods.calls)}
 
 
 def main():

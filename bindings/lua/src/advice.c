@@ -1,12 +1,12 @@
 /* advice.c: which form of work fits a workload. A workload is a table; so is what is advised. */
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 static const field probe_fields[] = {{"probe", FIELD_FLAG, 0, GPO_COSTS_PROBE, NULL}, FIELDS_END};
 
 /* costs([{probe = true}]) */
-static int device_get_costs(lua_State *L) {
+int device_get_costs(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_costs costs = {.struct_size = sizeof costs};
@@ -58,7 +58,7 @@ static int advise_on(lua_State *L, state *s, gpo_device_t device, int index) {
     return 2;
 }
 
-static int device_advise(lua_State *L) {
+int device_advise(lua_State *L) {
     state *s = the_state(L);
     return advise_on(L, s, CHECK_HANDLE(1, device), 2);
 }
@@ -86,5 +86,3 @@ int advise_trace(lua_State *L) {
     push_record(L, s, gpo_workload_fields, &r.workload);
     return 2;
 }
-
-const luaL_Reg device_advice_methods[] = {{"costs", device_get_costs}, {"advise", device_advise}, {NULL, NULL}};

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
 #include "binding.h"
 
 #define LONGEST_FREE_NS 2000000000 /* of a wait for streams before memory is freed that C can't free behind them */

@@ -14,36 +14,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "classes.h"
 #include "compat.h"
 
 #pragma GCC visibility push(hidden) /* the module exports luaopen_gpuorch and nothing else */
-
-enum class_id {
-    CLASS_RUNTIME,
-    CLASS_DEVICE,
-    CLASS_STREAM,
-    CLASS_STREAM_POOL,
-    CLASS_EVENT,
-    CLASS_TIMELINE,
-    CLASS_CQ,
-    CLASS_ARENA,
-    CLASS_POOL,
-    CLASS_MODULE,
-    CLASS_KERNEL,
-    CLASS_PIPELINE,
-    CLASS_TEMPLATE,
-    CLASS_GRAPH,
-    CLASS_BUCKETS,
-    CLASS_QUEUE,
-    CLASS_SCHEDULER,
-    CLASS_PEERS,
-    CLASS_SYMMETRIC,
-    CLASS_EXECUTOR,
-    CLASS_ARRAY,
-    CLASS_OPERATION,
-    CLASS_LAUNCH,
-    CLASS_COUNT
-};
 
 struct bridge;
 struct runtime_context;
@@ -92,16 +66,18 @@ typedef struct state {
 } state;
 
 #define HANDLE(object, type) ((type)(object)->handle)
+/* The handle of the argument at an index, an open object of the class `word`. */
+#define CHECK_HANDLE(index, word) \
+    HANDLE((const object *)check_object(L, s, index, (enum class_id)CLASS_OF_##word), gpo_##word##_t)
 
 static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
 /* --- object.c --- */
 
-enum { METHOD_SETS = 10 };
 typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
-    const luaL_Reg *methods[METHOD_SETS];
+    const luaL_Reg *methods; /* NULL: none */
     /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer: must
      * not run callbacks. */
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
@@ -382,12 +358,15 @@ gpo_status open_home(state *s, struct cq_object *home, gpo_runtime_t runtime);
 gpo_status pump(lua_State *L, state *s, int index);
 void push_completion(lua_State *L, state *s, const gpo_completion *entry);
 int free_number(lua_State *L, int table, int last, int step);
-/* notify(source, cq, user_data): one signature for all sources. */
-typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra);
-/* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
-int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index,
-           uint64_t extra);
-int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra);
+/* notify(context, cq, user_data): one signature for all sources. */
+typedef gpo_status (*notifier)(state *s, void *context, gpo_cq_t cq, uint64_t user_data);
+/* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. The source is
+ * at 1. */
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *context);
+int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *context);
+/* Waits: at once, else by sleeping in the library, else, where callbacks may come, by an operation. */
+int wait_method(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, notifier call, void *context,
+                int64_t timeout_ns);
 int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int64_t timeout_ns);
 int poll_queues(lua_State *L);
 
@@ -539,6 +518,14 @@ typedef struct symmetric_object {
     int64_t held_bytes;          /* on all devices, as accounted to the collector */
 } symmetric_object;
 
+/* --- executor.c: Lua functions that executors call --- */
+
+/* A function with a pending call; C's user pointer. `owe` reads the executor and, behind it, the function. */
+struct owed *owe(lua_State *L, state *s, int executor_index, gpo_executor_t *executor);
+int owing(lua_State *L, state *s, int executor_index, struct owed *o, gpo_status status); /* the method's results */
+void when_done(void *user, const gpo_completion *completion, const gpo_error *error);
+gpo_status host_call(void *user, const gpo_host_call *call);
+
 /* --- advice.c --- */
 
 int advise(lua_State *L);
@@ -570,31 +557,8 @@ void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 int pipeline_condition(lua_State *L);
 
-extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_executor_methods[], device_stream_methods[],
-    device_memory_methods[], device_kernel_methods[], device_pipeline_methods[], stream_methods[],
-    stream_copy_methods[], stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
-    event_executor_methods[], timeline_methods[], timeline_executor_methods[], cq_methods[], arena_methods[],
-    pool_methods[], module_methods[], pipeline_methods[], pipeline_executor_methods[], executor_methods[],
-    array_methods[], operation_methods[], device_template_methods[], template_methods[], template_kernel_methods[],
-    template_copy_methods[], template_conditional_methods[], template_graph_methods[], template_memory_methods[],
-    graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[], queue_methods[],
-    device_advice_methods[], device_scheduler_methods[], runtime_peers_methods[], device_peers_methods[],
-    peers_methods[], peers_launch_methods[], symmetric_methods[];
+extern const luaL_Reg array_methods[], operation_methods[];
 
-void destroy_runtime(lua_State *L, state *s, object *o, int collected);
-void destroy_stream(lua_State *L, state *s, object *o, int collected);
-void destroy_cq(lua_State *L, state *s, object *o, int collected);
-void destroy_operation(lua_State *L, state *s, object *o, int collected);
-void destroy_kernel(lua_State *L, state *s, object *o, int collected);
-void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
-void destroy_template(lua_State *L, state *s, object *o, int collected);
-void destroy_graph(lua_State *L, state *s, object *o, int collected);
-void destroy_buckets(lua_State *L, state *s, object *o, int collected);
-void destroy_queue(lua_State *L, state *s, object *o, int collected);
-void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
-void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
-void destroy_executor(lua_State *L, state *s, object *o, int collected);
-void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Free the resources that stay after closing, when the collector takes the userdata. */
 void free_kernel(state *s, object *o);
 void free_operation(state *s, object *o);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "methods.h"
+#include "calls.h"
 
 /* --- the table --- */
 
@@ -173,7 +173,7 @@ static void fill_with_false(lua_State *L, int slot, uint64_t count) {
 }
 
 /* buckets{shapes = , record = [, pad = ] ...} */
-static int buckets_create(lua_State *L) {
+int buckets_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_buckets_options options = {.struct_size = sizeof options};
@@ -363,7 +363,7 @@ static void push_types(lua_State *L, const bucket *one) {
 }
 
 /* launch(stream, size [, {name = value, ...}]): the bucket's shape; 0: it ran eagerly. */
-static int buckets_launch(lua_State *L) {
+int buckets_launch(lua_State *L) {
     state *s = the_state(L);
     buckets_object *b = check_object(L, s, 1, CLASS_BUCKETS);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -386,7 +386,7 @@ static int buckets_launch(lua_State *L) {
 }
 
 /* prepare(stream) */
-static int buckets_prepare(lua_State *L) {
+int buckets_prepare(lua_State *L) {
     state *s = the_state(L);
     buckets_object *b = check_object(L, s, 1, CLASS_BUCKETS);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -396,6 +396,3 @@ static int buckets_prepare(lua_State *L) {
     use_given(L, s, stream);
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
-
-const luaL_Reg buckets_methods[] = {{"launch", buckets_launch}, {"prepare", buckets_prepare}, {NULL, NULL}};
-const luaL_Reg device_buckets_methods[] = {{"buckets", buckets_create}, {NULL, NULL}};

@@ -1,9 +1,83 @@
-/* calls.c: the functions of the library that are plain methods: objects, numbers and texts in and out.
+/* calls.c: the functions of the library that are plain methods: objects, numbers and texts in and out; and the
+ * classes with all their methods.
  * Made from abi.json by generator/generate.py. */
 #include "calls.h"
 
-#include "methods.h"
-#include "template.h"
+#include "buckets.h"
+
+struct event_notify {
+    gpo_event_t event;
+};
+static gpo_status mark_event_notify(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    const struct event_notify *c = context;
+    return s->api->event_notify(c->event, cq, user_data);
+}
+static int event_notify(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_event_t event = CHECK_HANDLE(1, event);
+    const struct event_notify c = {event};
+    return notify_method(L, s, 2, mark_event_notify, (void *)&c);
+}
+
+struct stream_notify {
+    gpo_stream_t stream;
+};
+static gpo_status mark_stream_notify(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    const struct stream_notify *c = context;
+    return s->api->stream_notify(c->stream, cq, user_data);
+}
+static int stream_notify(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_stream_t stream = CHECK_HANDLE(1, stream);
+    const struct stream_notify c = {stream};
+    return notify_method(L, s, 2, mark_stream_notify, (void *)&c);
+}
+
+struct stream_notify_timed {
+    gpo_stream_t stream;
+    gpo_event_t since;
+};
+static gpo_status mark_stream_notify_timed(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    const struct stream_notify_timed *c = context;
+    return s->api->stream_notify_timed(c->stream, cq, user_data, c->since);
+}
+static int stream_notify_timed(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_stream_t stream = CHECK_HANDLE(1, stream);
+    const gpo_event_t since = CHECK_HANDLE(2, event);
+    const struct stream_notify_timed c = {stream, since};
+    return notify_method(L, s, 3, mark_stream_notify_timed, (void *)&c);
+}
+
+struct pipeline_notify {
+    gpo_pipeline_t pipeline;
+};
+static gpo_status mark_pipeline_notify(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    const struct pipeline_notify *c = context;
+    return s->api->pipeline_notify(c->pipeline, cq, user_data);
+}
+static int pipeline_notify(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_pipeline_t pipeline = CHECK_HANDLE(1, pipeline);
+    const struct pipeline_notify c = {pipeline};
+    return notify_method(L, s, 2, mark_pipeline_notify, (void *)&c);
+}
+
+struct timeline_notify {
+    gpo_timeline_t timeline;
+    uint64_t value;
+};
+static gpo_status mark_timeline_notify(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    const struct timeline_notify *c = context;
+    return s->api->timeline_notify(c->timeline, c->value, cq, user_data);
+}
+static int timeline_notify(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_timeline_t timeline = CHECK_HANDLE(1, timeline);
+    const uint64_t value = check_unsigned(L, 2, UINT64_MAX);
+    const struct timeline_notify c = {timeline, value};
+    return notify_method(L, s, 3, mark_timeline_notify, (void *)&c);
+}
 
 static int runtime_get_driver(lua_State *L) {
     state *s = the_state(L);
@@ -172,6 +246,22 @@ static int event_query(lua_State *L) {
     return query_result(L, s, s->api->event_query(event));
 }
 
+struct event_wait {
+    gpo_event_t event;
+};
+static gpo_status attempt_event_wait(state *s, void *context, int64_t timeout_ns) {
+    const struct event_wait *c = context;
+    return s->api->event_wait(c->event, timeout_ns);
+}
+static int event_wait(lua_State *L) {
+    state *s = the_state(L);
+    const noted_hooks hooks = note_hooks(L, s);
+    const gpo_event_t event = CHECK_HANDLE(1, event);
+    const int64_t timeout_ns = check_timeout(L, 2);
+    const struct event_wait c = {event};
+    return wait_method(L, s, hooks, attempt_event_wait, mark_event_notify, (void *)&c, timeout_ns);
+}
+
 static int event_get_elapsed(lua_State *L) {
     state *s = the_state(L);
     const gpo_event_t start = CHECK_HANDLE(1, event);
@@ -227,6 +317,24 @@ static int timeline_get_value(lua_State *L) {
     return 1;
 }
 
+struct timeline_wait {
+    gpo_timeline_t timeline;
+    uint64_t value;
+};
+static gpo_status attempt_timeline_wait(state *s, void *context, int64_t timeout_ns) {
+    const struct timeline_wait *c = context;
+    return s->api->timeline_wait(c->timeline, c->value, timeout_ns);
+}
+static int timeline_wait(lua_State *L) {
+    state *s = the_state(L);
+    const noted_hooks hooks = note_hooks(L, s);
+    const gpo_timeline_t timeline = CHECK_HANDLE(1, timeline);
+    const uint64_t value = check_unsigned(L, 2, UINT64_MAX);
+    const int64_t timeout_ns = check_timeout(L, 3);
+    const struct timeline_wait c = {timeline, value};
+    return wait_method(L, s, hooks, attempt_timeline_wait, mark_timeline_notify, (void *)&c, timeout_ns);
+}
+
 static int stream_wrap(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
@@ -273,6 +381,22 @@ static int stream_query(lua_State *L) {
     state *s = the_state(L);
     const gpo_stream_t stream = CHECK_HANDLE(1, stream);
     return query_result(L, s, s->api->stream_query(stream));
+}
+
+struct stream_wait {
+    gpo_stream_t stream;
+};
+static gpo_status attempt_stream_wait(state *s, void *context, int64_t timeout_ns) {
+    const struct stream_wait *c = context;
+    return s->api->stream_wait(c->stream, timeout_ns);
+}
+static int stream_wait(lua_State *L) {
+    state *s = the_state(L);
+    const noted_hooks hooks = note_hooks(L, s);
+    const gpo_stream_t stream = CHECK_HANDLE(1, stream);
+    const int64_t timeout_ns = check_timeout(L, 2);
+    const struct stream_wait c = {stream};
+    return wait_method(L, s, hooks, attempt_stream_wait, mark_stream_notify, (void *)&c, timeout_ns);
 }
 
 static int stream_cancel_held(lua_State *L) {
@@ -523,6 +647,47 @@ static int executor_get_statistics(lua_State *L) {
     if (returned != GPO_SUCCESS) return failure(L, s, returned);
     push_record(L, s, gpo_executor_statistics_fields, &statistics);
     return 1;
+}
+
+static int stream_then(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_stream_t stream = CHECK_HANDLE(1, stream);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 2, &executor);
+    return owing(L, s, 2, owed, s->api->stream_then(stream, executor, when_done, owed));
+}
+
+static int event_then(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_event_t event = CHECK_HANDLE(1, event);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 2, &executor);
+    return owing(L, s, 2, owed, s->api->event_then(event, executor, when_done, owed));
+}
+
+static int timeline_then(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_timeline_t timeline = CHECK_HANDLE(1, timeline);
+    const uint64_t value = check_unsigned(L, 2, UINT64_MAX);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 3, &executor);
+    return owing(L, s, 3, owed, s->api->timeline_then(timeline, value, executor, when_done, owed));
+}
+
+static int pipeline_then(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_pipeline_t pipeline = CHECK_HANDLE(1, pipeline);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 2, &executor);
+    return owing(L, s, 2, owed, s->api->pipeline_then(pipeline, executor, when_done, owed));
+}
+
+static int stream_host_call(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_stream_t stream = CHECK_HANDLE(1, stream);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 2, &executor);
+    return owing(L, s, 2, owed, s->api->stream_host_call(stream, executor, host_call, owed));
 }
 
 static int runtime_set_log_executor(lua_State *L) {
@@ -1059,6 +1224,12 @@ static const luaL_Reg runtime_calls[] = {
     {"trace_stop", trace_stop},
     {"trace_info", trace_get_info},
     {"trace_summary", trace_get_summary},
+    {"shutdown", runtime_shutdown},
+    {"cq_create", cq_create},
+    {"metrics", runtime_get_metrics},
+    {"executor_create", executor_create},
+    {"peers", peers_create},
+    {"completions", runtime_completions},
     {NULL, NULL},
 };
 static const luaL_Reg device_calls[] = {
@@ -1078,25 +1249,67 @@ static const luaL_Reg device_calls[] = {
     {"module_load_builtin", module_load_builtin},
     {"metrics", device_get_metrics},
     {"event_import", event_import},
+    {"stream_create", stream_create},
+    {"arena_create", arena_create},
+    {"host_register", host_register},
+    {"host_unregister", host_unregister},
+    {"memory_allocate", memory_allocate},
+    {"memory_free", memory_free},
+    {"memory_describe", memory_describe},
+    {"pool_create", pool_create},
+    {"module_compile", module_compile},
+    {"pipeline_create", pipeline_create},
+    {"template", template_create},
+    {"buckets", buckets_create},
+    {"template_import", template_import},
+    {"queue", queue_create},
+    {"costs", device_get_costs},
+    {"scheduler", scheduler_create},
+    {"join", peers_join},
+    {"memory_export", memory_export},
+    {"memory_import", memory_import},
+    {"advise", device_advise},
     {NULL, NULL},
 };
 static const luaL_Reg stream_calls[] = {
     {"info", stream_get_info},
     {"native", stream_get_native},
     {"query", stream_query},
+    {"wait", stream_wait},
     {"cancel_held", stream_cancel_held},
     {"wait_timeline", stream_wait_timeline},
     {"signal_timeline", stream_signal_timeline},
+    {"notify", stream_notify},
+    {"notify_timed", stream_notify_timed},
+    {"then_", stream_then},
+    {"host_call", stream_host_call},
+    {"wait_event", stream_wait_event},
+    {"wait_stream", stream_wait_stream},
+    {"copy_to_device", copy_to_device},
+    {"copy_to_host", copy_to_host},
+    {"copy_on_device", copy_on_device},
+    {"copy_peer", copy_peer},
+    {"copy_batch", copy_batch},
+    {"copy_rows", copy_rows},
+    {"fill", fill},
+    {"fill_rows", fill_rows},
+    {"launch_kernel", stream_launch_kernel},
+    {"device", stream_device},
     {NULL, NULL},
 };
 static const luaL_Reg stream_pool_calls[] = {
+    {"acquire", stream_pool_acquire},
+    {"release", stream_pool_release},
     {NULL, NULL},
 };
 static const luaL_Reg event_calls[] = {
     {"record", event_record},
     {"query", event_query},
+    {"wait", event_wait},
     {"elapsed", event_get_elapsed},
+    {"notify", event_notify},
     {"native", event_get_native},
+    {"then_", event_then},
     {"export", event_export},
     {NULL, NULL},
 };
@@ -1104,25 +1317,40 @@ static const luaL_Reg timeline_calls[] = {
     {"signal", timeline_signal},
     {"fail", timeline_fail},
     {"value", timeline_get_value},
+    {"wait", timeline_wait},
+    {"notify", timeline_notify},
+    {"then_", timeline_then},
     {NULL, NULL},
 };
 static const luaL_Reg cq_calls[] = {
     {"wake", cq_wake},
     {"statistics", cq_get_statistics},
+    {"drain", cq_drain},
+    {"wait", cq_wait},
+    {"error", cq_get_error},
+    {"fd", cq_get_fd},
+    {"pump", cq_pump},
     {NULL, NULL},
 };
 static const luaL_Reg arena_calls[] = {
     {"trim", arena_trim},
     {"statistics", arena_get_statistics},
+    {"allocate", arena_allocate},
+    {"free", arena_free},
+    {"free_after", arena_free_after},
     {NULL, NULL},
 };
 static const luaL_Reg pool_calls[] = {
     {"trim", pool_trim},
     {"statistics", pool_get_statistics},
+    {"allocate", pool_allocate},
+    {"free", pool_free},
     {NULL, NULL},
 };
 static const luaL_Reg module_calls[] = {
     {"image", module_get_image},
+    {"kernel", module_get_kernel},
+    {"symbol", module_get_symbol},
     {NULL, NULL},
 };
 static const luaL_Reg kernel_calls[] = {
@@ -1137,12 +1365,20 @@ static const luaL_Reg kernel_calls[] = {
 };
 static const luaL_Reg pipeline_calls[] = {
     {"cancel", pipeline_cancel},
+    {"notify", pipeline_notify},
     {"progress", pipeline_get_progress},
+    {"then_", pipeline_then},
     {"share", pipeline_get_share},
+    {"start", pipeline_start},
+    {"wait", pipeline_wait},
     {NULL, NULL},
 };
 static const luaL_Reg executor_calls[] = {
     {"statistics", executor_get_statistics},
+    {"run", executor_run},
+    {"run_for", executor_run_for},
+    {"poll", executor_poll},
+    {"host_call_finish", host_call_finish},
     {NULL, NULL},
 };
 static const luaL_Reg template_calls[] = {
@@ -1157,6 +1393,25 @@ static const luaL_Reg template_calls[] = {
     {"prepare", template_prepare},
     {"bind_condition", template_bind_condition},
     {"picture", template_get_picture},
+    {"begin", template_begin},
+    {"end_", template_end},
+    {"cancel", template_cancel},
+    {"add_kernel", template_add_kernel},
+    {"add_copy", template_add_copy},
+    {"add_fill", template_add_fill},
+    {"add_child", template_add_child},
+    {"clear", template_clear},
+    {"graph", graph_create},
+    {"launch", template_launch},
+    {"add_if", template_add_if},
+    {"add_while", template_add_while},
+    {"add_switch", template_add_switch},
+    {"allocate", template_allocate},
+    {"allocate_host", template_allocate_host},
+    {"add_allocation", template_add_allocation},
+    {"add_free", template_add_free},
+    {"record", template_record},
+    {"parameter", template_parameter},
     {NULL, NULL},
 };
 static const luaL_Reg graph_calls[] = {
@@ -1164,10 +1419,17 @@ static const luaL_Reg graph_calls[] = {
     {"native", graph_get_native},
     {"loop", graph_get_loop},
     {"device_status", graph_get_device_status},
+    {"set", graph_set},
+    {"get", graph_get},
+    {"launch", graph_launch},
+    {"update", graph_update},
+    {"device_handle", graph_get_device_handle},
     {NULL, NULL},
 };
 static const luaL_Reg buckets_calls[] = {
     {"statistics", buckets_get_statistics},
+    {"prepare", buckets_prepare},
+    {"launch", buckets_launch},
     {NULL, NULL},
 };
 static const luaL_Reg queue_calls[] = {
@@ -1176,6 +1438,12 @@ static const luaL_Reg queue_calls[] = {
     {"close_ring", queue_close},
     {"abort", queue_abort},
     {"info", queue_get_info},
+    {"set_costs", queue_set_costs},
+    {"push", queue_push},
+    {"set_tenant", queue_set_tenant},
+    {"post", queue_post},
+    {"take", queue_take},
+    {"wait", queue_wait},
     {NULL, NULL},
 };
 static const luaL_Reg scheduler_calls[] = {
@@ -1194,6 +1462,17 @@ static const luaL_Reg peers_calls[] = {
     {"info", peers_get_info},
     {"link", peers_get_link},
     {"abort", peers_abort},
+    {"split", peers_split},
+    {"allocate", symmetric_allocate},
+    {"launch", peers_launch},
+    {"all_reduce", peers_all_reduce},
+    {"reduce", peers_reduce},
+    {"reduce_scatter", peers_reduce_scatter},
+    {"broadcast", peers_broadcast},
+    {"all_gather", peers_all_gather},
+    {"all_to_all", peers_all_to_all},
+    {"send_receive", peers_send_receive},
+    {"barrier", peers_barrier},
     {NULL, NULL},
 };
 static const luaL_Reg symmetric_calls[] = {
@@ -1201,6 +1480,7 @@ static const luaL_Reg symmetric_calls[] = {
     {"device_handle", symmetric_get_device_handle},
     {"reset", symmetric_reset},
     {"info", symmetric_get_info},
+    {"array", symmetric_array},
     {NULL, NULL},
 };
 const luaL_Reg gpuorch_calls[] = {
@@ -1209,25 +1489,82 @@ const luaL_Reg gpuorch_calls[] = {
     {NULL, NULL},
 };
 
-const luaL_Reg *const calls_of_class[CLASS_COUNT] = {
-    [CLASS_RUNTIME] = runtime_calls,
-    [CLASS_DEVICE] = device_calls,
-    [CLASS_STREAM] = stream_calls,
-    [CLASS_STREAM_POOL] = stream_pool_calls,
-    [CLASS_EVENT] = event_calls,
-    [CLASS_TIMELINE] = timeline_calls,
-    [CLASS_CQ] = cq_calls,
-    [CLASS_ARENA] = arena_calls,
-    [CLASS_POOL] = pool_calls,
-    [CLASS_MODULE] = module_calls,
-    [CLASS_KERNEL] = kernel_calls,
-    [CLASS_PIPELINE] = pipeline_calls,
-    [CLASS_EXECUTOR] = executor_calls,
-    [CLASS_TEMPLATE] = template_calls,
-    [CLASS_GRAPH] = graph_calls,
-    [CLASS_BUCKETS] = buckets_calls,
-    [CLASS_QUEUE] = queue_calls,
-    [CLASS_SCHEDULER] = scheduler_calls,
-    [CLASS_PEERS] = peers_calls,
-    [CLASS_SYMMETRIC] = symmetric_calls,
+static void destroy_device(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->device_close(HANDLE(o, gpo_device_t));
+}
+
+static void destroy_stream_pool(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->stream_pool_destroy(HANDLE(o, gpo_stream_pool_t));
+}
+
+static void destroy_event(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->event_destroy(HANDLE(o, gpo_event_t));
+}
+
+static void destroy_timeline(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->timeline_destroy(HANDLE(o, gpo_timeline_t));
+}
+
+static void destroy_arena(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->arena_destroy(HANDLE(o, gpo_arena_t));
+}
+
+static void destroy_pool(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->pool_destroy(HANDLE(o, gpo_pool_t));
+}
+
+static void destroy_module(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->module_destroy(HANDLE(o, gpo_module_t));
+}
+
+static void destroy_kernel(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->kernel_destroy(HANDLE(o, gpo_kernel_t));
+}
+
+static void destroy_queue(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->queue_destroy(HANDLE(o, gpo_queue_t));
+}
+
+static void destroy_peers(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+    s->api->peers_destroy(HANDLE(o, gpo_peers_t));
+}
+
+static void destroy_launch(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)s, (void)o, (void)collected;
+}
+
+const class_info classes[CLASS_COUNT] = {
+    [CLASS_RUNTIME] = {"runtime", sizeof(runtime_object), runtime_calls, destroy_runtime},
+    [CLASS_DEVICE] = {"device", sizeof(object), device_calls, destroy_device},
+    [CLASS_STREAM] = {"stream", sizeof(stream_object), stream_calls, destroy_stream},
+    [CLASS_STREAM_POOL] = {"stream_pool", sizeof(object), stream_pool_calls, destroy_stream_pool},
+    [CLASS_EVENT] = {"event", sizeof(object), event_calls, destroy_event},
+    [CLASS_TIMELINE] = {"timeline", sizeof(object), timeline_calls, destroy_timeline},
+    [CLASS_CQ] = {"cq", sizeof(cq_object), cq_calls, destroy_cq},
+    [CLASS_ARENA] = {"arena", sizeof(object), arena_calls, destroy_arena},
+    [CLASS_POOL] = {"pool", sizeof(object), pool_calls, destroy_pool},
+    [CLASS_MODULE] = {"module", sizeof(object), module_calls, destroy_module},
+    [CLASS_KERNEL] = {"kernel", sizeof(kernel_object), kernel_calls, destroy_kernel},
+    [CLASS_PIPELINE] = {"pipeline", sizeof(pipeline_object), pipeline_calls, destroy_pipeline},
+    [CLASS_EXECUTOR] = {"executor", sizeof(executor_object), executor_calls, destroy_executor},
+    [CLASS_TEMPLATE] = {"template", sizeof(template_object), template_calls, destroy_template},
+    [CLASS_GRAPH] = {"graph", sizeof(graph_object), graph_calls, destroy_graph},
+    [CLASS_BUCKETS] = {"buckets", sizeof(buckets_object), buckets_calls, destroy_buckets},
+    [CLASS_QUEUE] = {"queue", sizeof(queue_object), queue_calls, destroy_queue},
+    [CLASS_SCHEDULER] = {"scheduler", sizeof(object), scheduler_calls, destroy_scheduler},
+    [CLASS_PEERS] = {"peers", sizeof(object), peers_calls, destroy_peers},
+    [CLASS_SYMMETRIC] = {"symmetric", sizeof(symmetric_object), symmetric_calls, destroy_symmetric},
+    [CLASS_ARRAY] = {"array", sizeof(array_object), array_methods, destroy_array},
+    [CLASS_OPERATION] = {"operation", sizeof(operation_object), operation_methods, destroy_operation},
+    [CLASS_LAUNCH] = {"launch", sizeof(launch_object), NULL, destroy_launch},
 };

@@ -1,4 +1,4 @@
-/* calls.h: the methods of calls.c, by classes, and the functions that have no object.
+/* calls.h: the methods that are written by hand, and the functions that are made in calls.c.
  * Made from abi.json by generator/generate.py. */
 #ifndef GPUORCH_LUA_CALLS_H
 #define GPUORCH_LUA_CALLS_H
@@ -7,31 +7,123 @@
 
 #pragma GCC visibility push(hidden)
 
-enum {
-    CLASS_OF_runtime = CLASS_RUNTIME,
-    CLASS_OF_device = CLASS_DEVICE,
-    CLASS_OF_stream = CLASS_STREAM,
-    CLASS_OF_stream_pool = CLASS_STREAM_POOL,
-    CLASS_OF_event = CLASS_EVENT,
-    CLASS_OF_timeline = CLASS_TIMELINE,
-    CLASS_OF_cq = CLASS_CQ,
-    CLASS_OF_arena = CLASS_ARENA,
-    CLASS_OF_pool = CLASS_POOL,
-    CLASS_OF_module = CLASS_MODULE,
-    CLASS_OF_kernel = CLASS_KERNEL,
-    CLASS_OF_pipeline = CLASS_PIPELINE,
-    CLASS_OF_executor = CLASS_EXECUTOR,
-    CLASS_OF_template = CLASS_TEMPLATE,
-    CLASS_OF_graph = CLASS_GRAPH,
-    CLASS_OF_buckets = CLASS_BUCKETS,
-    CLASS_OF_queue = CLASS_QUEUE,
-    CLASS_OF_scheduler = CLASS_SCHEDULER,
-    CLASS_OF_peers = CLASS_PEERS,
-    CLASS_OF_symmetric = CLASS_SYMMETRIC,
-};
+int runtime_shutdown(lua_State *L);
+int stream_create(lua_State *L);
+int stream_wait_event(lua_State *L);
+int stream_wait_stream(lua_State *L);
+int stream_pool_acquire(lua_State *L);
+int stream_pool_release(lua_State *L);
+int arena_create(lua_State *L);
+int arena_allocate(lua_State *L);
+int arena_free(lua_State *L);
+int arena_free_after(lua_State *L);
+int host_register(lua_State *L);
+int host_unregister(lua_State *L);
+int memory_allocate(lua_State *L);
+int memory_free(lua_State *L);
+int memory_describe(lua_State *L);
+int pool_create(lua_State *L);
+int pool_allocate(lua_State *L);
+int pool_free(lua_State *L);
+int copy_to_device(lua_State *L);
+int copy_to_host(lua_State *L);
+int copy_on_device(lua_State *L);
+int copy_peer(lua_State *L);
+int copy_batch(lua_State *L);
+int copy_rows(lua_State *L);
+int fill(lua_State *L);
+int fill_rows(lua_State *L);
+int module_compile(lua_State *L);
+int module_get_kernel(lua_State *L);
+int module_get_symbol(lua_State *L);
+int stream_launch_kernel(lua_State *L);
+int cq_create(lua_State *L);
+int cq_drain(lua_State *L);
+int cq_wait(lua_State *L);
+int cq_get_error(lua_State *L);
+int pipeline_create(lua_State *L);
+int pipeline_start(lua_State *L);
+int pipeline_wait(lua_State *L);
+int runtime_get_metrics(lua_State *L);
+int cq_get_fd(lua_State *L);
+int executor_create(lua_State *L);
+int executor_run(lua_State *L);
+int executor_run_for(lua_State *L);
+int executor_poll(lua_State *L);
+int host_call_finish(lua_State *L);
+int template_create(lua_State *L);
+int template_begin(lua_State *L);
+int template_end(lua_State *L);
+int template_cancel(lua_State *L);
+int template_add_kernel(lua_State *L);
+int template_add_copy(lua_State *L);
+int template_add_fill(lua_State *L);
+int template_add_child(lua_State *L);
+int template_clear(lua_State *L);
+int graph_create(lua_State *L);
+int graph_set(lua_State *L);
+int graph_get(lua_State *L);
+int graph_launch(lua_State *L);
+int graph_update(lua_State *L);
+int template_launch(lua_State *L);
+int template_add_if(lua_State *L);
+int template_add_while(lua_State *L);
+int template_add_switch(lua_State *L);
+int graph_get_device_handle(lua_State *L);
+int buckets_create(lua_State *L);
+int buckets_prepare(lua_State *L);
+int buckets_launch(lua_State *L);
+int template_import(lua_State *L);
+int template_allocate(lua_State *L);
+int template_allocate_host(lua_State *L);
+int template_add_allocation(lua_State *L);
+int template_add_free(lua_State *L);
+int queue_create(lua_State *L);
+int queue_set_costs(lua_State *L);
+int queue_push(lua_State *L);
+int device_get_costs(lua_State *L);
+int queue_set_tenant(lua_State *L);
+int queue_post(lua_State *L);
+int queue_take(lua_State *L);
+int queue_wait(lua_State *L);
+int scheduler_create(lua_State *L);
+int peers_create(lua_State *L);
+int peers_split(lua_State *L);
+int symmetric_allocate(lua_State *L);
+int peers_launch(lua_State *L);
+int peers_join(lua_State *L);
+int memory_export(lua_State *L);
+int memory_import(lua_State *L);
+int runtime_completions(lua_State *L);
+int device_advise(lua_State *L);
+int stream_device(lua_State *L);
+int cq_pump(lua_State *L);
+int template_record(lua_State *L);
+int template_parameter(lua_State *L);
+int symmetric_array(lua_State *L);
+int peers_all_reduce(lua_State *L);
+int peers_reduce(lua_State *L);
+int peers_reduce_scatter(lua_State *L);
+int peers_broadcast(lua_State *L);
+int peers_all_gather(lua_State *L);
+int peers_all_to_all(lua_State *L);
+int peers_send_receive(lua_State *L);
+int peers_barrier(lua_State *L);
 
-extern const luaL_Reg *const calls_of_class[CLASS_COUNT]; /* NULL: the class has none */
-extern const luaL_Reg gpuorch_calls[];
+void destroy_runtime(lua_State *L, state *s, object *o, int collected);
+void destroy_stream(lua_State *L, state *s, object *o, int collected);
+void destroy_cq(lua_State *L, state *s, object *o, int collected);
+void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
+void destroy_executor(lua_State *L, state *s, object *o, int collected);
+void destroy_template(lua_State *L, state *s, object *o, int collected);
+void destroy_graph(lua_State *L, state *s, object *o, int collected);
+void destroy_buckets(lua_State *L, state *s, object *o, int collected);
+void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
+void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
+void destroy_array(lua_State *L, state *s, object *o, int collected);
+void destroy_operation(lua_State *L, state *s, object *o, int collected);
+
+extern const luaL_Reg gpuorch_calls[]; /* functions that are no methods */
 
 #pragma GCC visibility pop
 

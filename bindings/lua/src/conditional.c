@@ -1,6 +1,6 @@
 /* conditional.c: nodes of templates that decide on the GPU what is run. The bodies are templates; their recipes are
  * part of the recipe of the node's template. */
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 /* The arguments of a conditional node. */
@@ -48,7 +48,7 @@ static int conditional_added(lua_State *L, state *s, const conditional *c, gpo_s
 }
 
 /* add_if(after, condition [, with_otherwise]): the node, its body and, if wanted, what is run otherwise. */
-static int template_add_if(lua_State *L) {
+int template_add_if(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -62,7 +62,7 @@ static int template_add_if(lua_State *L) {
 }
 
 /* add_while(after, condition): the node and its body. */
-static int template_add_while(lua_State *L) {
+int template_add_while(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -76,7 +76,7 @@ static int template_add_while(lua_State *L) {
 enum { MOST_BODIES = 1024 };
 
 /* add_switch(after, condition, count): the node and a table of its bodies. The word 0 selects the first body. */
-static int template_add_switch(lua_State *L) {
+int template_add_switch(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -99,6 +99,3 @@ static int template_add_switch(lua_State *L) {
     }
     return conditional_added(L, s, &c, status, node, 2);
 }
-
-const luaL_Reg template_conditional_methods[] = {
-    {"add_if", template_add_if}, {"add_while", template_add_while}, {"add_switch", template_add_switch}, {NULL, NULL}};

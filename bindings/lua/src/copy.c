@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
 #include "template.h"
 
 typedef struct end {
@@ -68,7 +69,7 @@ static void use_end(lua_State *L, state *s, const end *e, stream_object *stream)
 }
 
 /* copy_to_device(destination, source [, bytes]) */
-static int copy_to_device(lua_State *L) {
+int copy_to_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, HOST_END | STRING_END);
@@ -80,7 +81,7 @@ static int copy_to_device(lua_State *L) {
 }
 
 /* copy_to_host(destination, source [, bytes]) */
-static int copy_to_host(lua_State *L) {
+int copy_to_host(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END), from = read_end(L, s, 3, NULL, DEVICE_END);
@@ -92,7 +93,7 @@ static int copy_to_host(lua_State *L) {
 }
 
 /* copy_on_device(destination, source [, bytes]) */
-static int copy_on_device(lua_State *L) {
+int copy_on_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, DEVICE_END);
@@ -103,7 +104,7 @@ static int copy_on_device(lua_State *L) {
 }
 
 /* copy_peer(destination_device, destination, source_device, source [, bytes]) */
-static int copy_peer(lua_State *L) {
+int copy_peer(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     object *to_device = check_object(L, s, 2, CLASS_DEVICE), *from_device = check_object(L, s, 4, CLASS_DEVICE);
@@ -117,7 +118,7 @@ static int copy_peer(lua_State *L) {
 }
 
 /* copy_batch{{destination = , source = [, bytes = ]}, ...} */
-static int copy_batch(lua_State *L) {
+int copy_batch(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -159,7 +160,7 @@ static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t widt
 }
 
 /* copy_rows{destination = , destination_pitch = , source = , source_pitch = , width = , height = }: in bytes. */
-static int copy_rows(lua_State *L) {
+int copy_rows(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -180,7 +181,7 @@ static int copy_rows(lua_State *L) {
 }
 
 /* fill(array, value), or fill(address, value, type, count) */
-static int fill(lua_State *L) {
+int fill(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
@@ -199,7 +200,7 @@ static int fill(lua_State *L) {
 }
 
 /* fill_rows(destination, pitch, value, width, height): bytes. */
-static int fill_rows(lua_State *L) {
+int fill_rows(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
@@ -219,7 +220,7 @@ static void hold_end(lua_State *L, state *s, const end *e, int recipe) {
 }
 
 /* add_copy(after, {destination = , source = [, bytes = ]}) */
-static int template_add_copy(lua_State *L) {
+int template_add_copy(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, count, node = 0;
@@ -242,7 +243,7 @@ static int template_add_copy(lua_State *L) {
 }
 
 /* add_fill(after, array, value), or add_fill(after, address, value, type, count) */
-static int template_add_fill(lua_State *L) {
+int template_add_fill(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, after_count, node = 0, pattern = 0, bytes = 0;
@@ -262,15 +263,3 @@ static int template_add_fill(lua_State *L) {
     note_node(L, recipe, node);
     return added(L, s, status, &node);
 }
-
-const luaL_Reg template_copy_methods[] = {
-    {"add_copy", template_add_copy}, {"add_fill", template_add_fill}, {NULL, NULL}};
-const luaL_Reg stream_copy_methods[] = {{"copy_to_device", copy_to_device},
-                                        {"copy_to_host", copy_to_host},
-                                        {"copy_on_device", copy_on_device},
-                                        {"copy_peer", copy_peer},
-                                        {"copy_batch", copy_batch},
-                                        {"copy_rows", copy_rows},
-                                        {"fill", fill},
-                                        {"fill_rows", fill_rows},
-                                        {NULL, NULL}};

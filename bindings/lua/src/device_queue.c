@@ -2,12 +2,12 @@
  * of bytes, which gpuorch.pack makes; tasks are also arrays on the host. */
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 #define QUEUE(queue) HANDLE(&(queue)->base, gpo_queue_t)
 
 /* queue{kind = , ...} */
-static int queue_create(lua_State *L) {
+int queue_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_queue_options options = {.struct_size = sizeof options};
@@ -31,11 +31,6 @@ static int queue_create(lua_State *L) {
     queue->answer_size = options.answer_size;
     queue->stream = stream;
     return created(L, s, s->api->queue_create(device, &options, (gpo_queue_t *)&queue->base.handle));
-}
-
-void destroy_queue(lua_State *L, state *s, object *o, int collected) {
-    (void)L, (void)collected;
-    s->api->queue_destroy(HANDLE(o, gpo_queue_t));
 }
 
 /* --- as arguments of kernels --- */
@@ -101,7 +96,7 @@ static const void *check_tasks(lua_State *L, state *s, int index, const queue_ob
 }
 
 /* push(stream, tasks [, priority]): as work of the stream. */
-static int queue_push(lua_State *L) {
+int queue_push(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     const gpo_stream_t stream = CHECK_HANDLE(2, stream);
@@ -126,7 +121,7 @@ const float *check_numbers(lua_State *L, int index, uint64_t *count) {
 }
 
 /* set_costs(stream, costs): a table of numbers or an array of f32 on the host; nil: the numbers' own order again. */
-static int queue_set_costs(lua_State *L) {
+int queue_set_costs(lua_State *L) {
     state *s = the_state(L);
     const gpo_queue_t queue = CHECK_HANDLE(1, queue);
     const gpo_stream_t stream = CHECK_HANDLE(2, stream);
@@ -147,7 +142,7 @@ static int queue_set_costs(lua_State *L) {
 /* --- host rings; tenants count from 0, as in C --- */
 
 /* set_tenant(tenant [, {limit = , completions = }]) */
-static int queue_set_tenant(lua_State *L) {
+int queue_set_tenant(lua_State *L) {
     state *s = the_state(L);
     const gpo_queue_t queue = CHECK_HANDLE(1, queue);
     const uint32_t tenant = (uint32_t)check_unsigned(L, 2, INT32_MAX);
@@ -167,7 +162,7 @@ static int queue_set_tenant(lua_State *L) {
 }
 
 /* post(tasks [, user_data [, tenant]]): how many were posted. */
-static int queue_post(lua_State *L) {
+int queue_post(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     uint64_t count = 0, posted = 0;
@@ -218,7 +213,7 @@ static struct taken *new_taken(lua_State *L, const queue_object *queue, uint32_t
 }
 
 /* take([most [, tenant]]): a table of answers, 64 at most. */
-static int queue_take(lua_State *L) {
+int queue_take(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     const uint64_t most = optional_unsigned(L, 2, UINT32_MAX, TAKEN_MOST);
@@ -255,7 +250,7 @@ static gpo_status wait_for_answer(state *s, void *context, int64_t timeout_ns) {
 }
 
 /* wait([seconds [, tenant]]) */
-static int queue_wait(lua_State *L) {
+int queue_wait(lua_State *L) {
     state *s = the_state(L);
     struct answer_wait w = {CHECK_HANDLE(1, queue), (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0)};
     const int64_t timeout = check_timeout(L, 2);
@@ -264,8 +259,3 @@ static int queue_wait(lua_State *L) {
     if (t && t->count) return lua_pushboolean(L, 1), 1;
     return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_answer, &w, timeout));
 }
-
-const luaL_Reg queue_methods[] = {
-    {"set_costs", queue_set_costs}, {"push", queue_push}, {"set_tenant", queue_set_tenant}, {"post", queue_post},
-    {"take", queue_take}, {"wait", queue_wait}, {NULL, NULL}};
-const luaL_Reg device_queue_methods[] = {{"queue", queue_create}, {NULL, NULL}};

@@ -1,11 +1,11 @@
 /* graph.c: graphs, instances of templates, whose parameters are set by name. */
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 #define GRAPH(graph) HANDLE(&(graph)->base, gpo_graph_t)
 
 /* graph([options]): of the template as it is now. */
-static int graph_create(lua_State *L) {
+int graph_create(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     gpo_graph_options options = {.struct_size = sizeof options};
@@ -93,7 +93,7 @@ static int set_one(lua_State *L, state *s, graph_object *graph) {
 }
 
 /* set(name or number, value), or set{name = value, ...}: all or none. */
-static int graph_set(lua_State *L) {
+int graph_set(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     if (!lua_istable(L, 2)) return set_one(L, s, graph);
@@ -109,7 +109,7 @@ static int graph_set(lua_State *L) {
 }
 
 /* get(name): the value that the next launch uses; of an array its address. */
-static int graph_get(lua_State *L) {
+int graph_get(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     const char *name = luaL_checkstring(L, 2);
@@ -137,7 +137,7 @@ static void use_all(lua_State *L, state *s, graph_object *graph, stream_object *
     graph->marked = stream;
 }
 
-static int graph_launch(lua_State *L) {
+int graph_launch(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -148,7 +148,7 @@ static int graph_launch(lua_State *L) {
 /* --- a new recording --- */
 
 /* update(): updates the graph, and returns the report as a table. */
-static int graph_update(lua_State *L) {
+int graph_update(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     gpo_graph_update_report report = {.struct_size = sizeof report};
@@ -167,7 +167,7 @@ static int graph_update(lua_State *L) {
 /* --- what the GPU decided --- */
 
 /* device_handle(): what a kernel takes as a gpo::device_graph, a string of 16 bytes; and its two parts. */
-static int graph_get_device_handle(lua_State *L) {
+int graph_get_device_handle(lua_State *L) {
     state *s = the_state(L);
     uint64_t parts[2] = {0};
     const gpo_status status = s->api->graph_get_device_handle(CHECK_HANDLE(1, graph), &parts[0], &parts[1]);
@@ -177,8 +177,3 @@ static int graph_get_device_handle(lua_State *L) {
     push_unsigned(L, parts[1]);
     return 3;
 }
-
-const luaL_Reg graph_methods[] = {
-    {"set", graph_set}, {"get", graph_get}, {"launch", graph_launch}, {"update", graph_update},
-    {"device_handle", graph_get_device_handle}, {NULL, NULL}};
-const luaL_Reg template_graph_methods[] = {{"graph", graph_create}, {NULL, NULL}};

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 #define MOST_PARAMETER_BYTES 32764 /* limit for the parameters of a kernel, from CUDA 12.1 on */
@@ -49,7 +49,7 @@ static const char **read_headers(lua_State *L, int table, uint32_t *count) {
 }
 
 /* module_compile(source [, options]), or (options) with the source among them. */
-static int module_compile(lua_State *L) {
+int module_compile(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_compile_options options = {.struct_size = sizeof options};
@@ -79,7 +79,7 @@ static int module_compile(lua_State *L) {
 }
 
 /* symbol(name): address and bytes; symbol(name, type): a device array. */
-static int module_get_symbol(lua_State *L) {
+int module_get_symbol(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     uint64_t address = 0, bytes = 0;
@@ -179,7 +179,7 @@ static void read_signature(lua_State *L, state *s, int index, kernel_object *ker
 }
 
 /* kernel(name [, signature]): without one it has no parameters. */
-static int module_get_kernel(lua_State *L) {
+int module_get_kernel(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     const char *name = luaL_checkstring(L, 2);
@@ -197,11 +197,6 @@ static int module_get_kernel(lua_State *L) {
         return luaL_error(L, "kernel '%s' has %d parameters, the signature %d", name, (int)attributes.parameter_count,
                           (int)kernel->count);
     return 1;
-}
-
-void destroy_kernel(lua_State *L, state *s, object *o, int collected) {
-    (void)L, (void)collected;
-    s->api->kernel_destroy(HANDLE(o, gpo_kernel_t));
 }
 
 void free_kernel(state *s, object *o) {
@@ -327,7 +322,7 @@ const struct queue_object *check_queue_argument(lua_State *L, state *s, const ke
 }
 
 /* stream_launch_kernel(kernel, launch or options, arguments...) */
-static int stream_launch_kernel(lua_State *L) {
+int stream_launch_kernel(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     kernel_object *kernel = check_object(L, s, 2, CLASS_KERNEL);
@@ -352,7 +347,7 @@ static int stream_launch_kernel(lua_State *L) {
 }
 
 /* add_kernel(after, kernel, launch or options, arguments...): a node of a template. */
-static int template_add_kernel(lua_State *L) {
+int template_add_kernel(lua_State *L) {
     enum { FIRST = 5 };
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
@@ -380,9 +375,3 @@ static int template_add_kernel(lua_State *L) {
     }
     return added(L, s, status, &node);
 }
-
-const luaL_Reg module_methods[] = {{"kernel", module_get_kernel}, {"symbol", module_get_symbol}, {NULL, NULL}};
-
-const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile}, {NULL, NULL}};
-const luaL_Reg template_kernel_methods[] = {{"add_kernel", template_add_kernel}, {NULL, NULL}};
-const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

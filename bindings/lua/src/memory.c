@@ -1,7 +1,7 @@
 /* memory.c: arenas, pools, device memory, and what moves bytes between them. */
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 /* --- allocations: once more after a collection, where memory is short --- */
@@ -43,7 +43,7 @@ static int allocated(lua_State *L, state *s, array_object *array, uint64_t addre
 
 /* --- pinned arenas --- */
 
-static int arena_create(lua_State *L) {
+int arena_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_arena_options options = {.struct_size = sizeof options, .numa_node = -1};
@@ -58,7 +58,7 @@ static int arena_create(lua_State *L) {
 }
 
 /* allocate(type, count [, alignment]): a pinned array. */
-static int arena_allocate(lua_State *L) {
+int arena_allocate(lua_State *L) {
     state *s = the_state(L);
     object *arena = check_object(L, s, 1, CLASS_ARENA);
     const uint64_t alignment = optional_unsigned(L, 4, UINT64_MAX, GPO_AUTO);
@@ -87,7 +87,7 @@ static int piece_freed(lua_State *L, state *s, array_object *array, int index, g
 }
 
 /* free(array): now; no GPU may be using it. */
-static int arena_free(lua_State *L) {
+int arena_free(lua_State *L) {
     state *s = the_state(L);
     object *arena = check_object(L, s, 1, CLASS_ARENA);
     array_object *array = check_piece(L, s, 2);
@@ -96,7 +96,7 @@ static int arena_free(lua_State *L) {
 }
 
 /* free_after(array, stream) */
-static int arena_free_after(lua_State *L) {
+int arena_free_after(lua_State *L) {
     state *s = the_state(L);
     object *arena = check_object(L, s, 1, CLASS_ARENA);
     array_object *array = check_piece(L, s, 2);
@@ -111,7 +111,7 @@ static int arena_free_after(lua_State *L) {
 static const field register_fields[] = {{"read_only", FIELD_FLAG, 0, GPO_REGISTER_READ_ONLY, NULL}, FIELDS_END};
 
 /* host_register(array [, options]) of gpuorch.array, or (address, bytes [, options]) of memory of another library's. */
-static int host_register(lua_State *L) {
+int host_register(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     array_object *array = test_object(L, s, 2, CLASS_ARRAY);
@@ -137,7 +137,7 @@ static int host_register(lua_State *L) {
     return result(L, s, status);
 }
 
-static int host_unregister(lua_State *L) {
+int host_unregister(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     array_object *array = test_object(L, s, 2, CLASS_ARRAY);
@@ -183,7 +183,7 @@ static int owned(array_object *array, uint64_t address) {
 }
 
 /* allocate(type, count): a device array, for as long as the template is open. */
-static int template_allocate(lua_State *L) {
+int template_allocate(lua_State *L) {
     state *s = the_state(L);
     const gpo_template_t t = CHECK_HANDLE(1, template);
     uint64_t address = 0;
@@ -196,7 +196,7 @@ static int template_allocate(lua_State *L) {
 }
 
 /* allocate_host(type, count): a pinned array, for as long as the template is open. */
-static int template_allocate_host(lua_State *L) {
+int template_allocate_host(lua_State *L) {
     state *s = the_state(L);
     const gpo_template_t t = CHECK_HANDLE(1, template);
     void *memory = NULL;
@@ -209,7 +209,7 @@ static int template_allocate_host(lua_State *L) {
 }
 
 /* add_allocation(after, type, count): a node, and a device array that exists while the graph runs. */
-static int template_add_allocation(lua_State *L) {
+int template_add_allocation(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, after_count, node = 0;
@@ -229,7 +229,7 @@ static int template_add_allocation(lua_State *L) {
 }
 
 /* add_free(after, array or address): behind all nodes that use it. */
-static int template_add_free(lua_State *L) {
+int template_add_free(lua_State *L) {
     static const parameter pointer = {PARAMETER_POINTER, 8, 0};
     state *s = the_state(L);
     const gpo_template_t t = CHECK_HANDLE(1, template);
@@ -242,16 +242,10 @@ static int template_add_free(lua_State *L) {
     return added(L, s, s->api->template_add_free(t, after, after_count, address, &node), &node);
 }
 
-const luaL_Reg template_memory_methods[] = {{"allocate", template_allocate},
-                                            {"allocate_host", template_allocate_host},
-                                            {"add_allocation", template_add_allocation},
-                                            {"add_free", template_add_free},
-                                            {NULL, NULL}};
-
 /* --- device memory --- */
 
 /* memory_allocate(type, count [, label]): a device array. */
-static int memory_allocate(lua_State *L) {
+int memory_allocate(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     const char *label = luaL_optstring(L, 4, NULL);
@@ -265,7 +259,7 @@ static int memory_allocate(lua_State *L) {
 }
 
 /* memory_free(array or address): behind all that is on the device's streams now. */
-static int memory_free(lua_State *L) {
+int memory_free(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     if (!test_object(L, s, 2, CLASS_ARRAY))
@@ -275,7 +269,7 @@ static int memory_free(lua_State *L) {
 }
 
 /* memory_export(array): what another process imports, as a string. */
-static int memory_export(lua_State *L) {
+int memory_export(lua_State *L) {
     state *s = the_state(L);
     const object *device = check_object(L, s, 1, CLASS_DEVICE);
     char bytes[GPO_EXPORT_BYTES];
@@ -289,7 +283,7 @@ static int memory_export(lua_State *L) {
 }
 
 /* memory_import(type, exported [, label]): a device array of another process's memory. */
-static int memory_import(lua_State *L) {
+int memory_import(lua_State *L) {
     state *s = the_state(L);
     const object *device = check_object(L, s, 1, CLASS_DEVICE);
     const enum element type = check_element_type(L, 2);
@@ -310,7 +304,7 @@ static int memory_import(lua_State *L) {
 }
 
 /* memory_describe(array or address) */
-static int memory_describe(lua_State *L) {
+int memory_describe(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     const uint64_t address =
@@ -324,7 +318,7 @@ static int memory_describe(lua_State *L) {
 
 /* --- pools --- */
 
-static int pool_create(lua_State *L) {
+int pool_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_pool_options options = {.struct_size = sizeof options};
@@ -337,7 +331,7 @@ static int pool_create(lua_State *L) {
 }
 
 /* allocate(stream, type, count): a device array, which later work on the stream can use. */
-static int pool_allocate(lua_State *L) {
+int pool_allocate(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_POOL);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -354,7 +348,7 @@ static int pool_allocate(lua_State *L) {
 }
 
 /* free(array, stream): when the stream gets there; uses on other streams must be ordered before. */
-static int pool_free(lua_State *L) {
+int pool_free(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_POOL);
     array_object *array = check_piece(L, s, 2);
@@ -362,12 +356,3 @@ static int pool_free(lua_State *L) {
     return piece_freed(L, s, array, 2,
                        s->api->pool_free(HANDLE(pool, gpo_pool_t), HANDLE(stream, gpo_stream_t), array->address));
 }
-
-const luaL_Reg arena_methods[] = {
-    {"allocate", arena_allocate}, {"free", arena_free}, {"free_after", arena_free_after}, {NULL, NULL}};
-const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {NULL, NULL}};
-const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
-                                          {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
-                                          {"memory_export", memory_export},     {"memory_import", memory_import},
-                                          {"memory_describe", memory_describe}, {"host_register", host_register},
-                                          {"host_unregister", host_unregister}, {NULL, NULL}};

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 enum { PEERS_DEVICES = 2 }; /* slot: the devices of this process, a list */
 
@@ -13,7 +13,7 @@ static const uint8_t type_sizes[] = {1, 1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
 /* --- groups --- */
 
 /* runtime:peers{device, ... [, engine = ] [, label = ]} */
-static int peers_create(lua_State *L) {
+int peers_create(lua_State *L) {
     state *s = the_state(L);
     const object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_peers_options options = {.struct_size = sizeof options};
@@ -37,7 +37,7 @@ static int peers_create(lua_State *L) {
 }
 
 /* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is entry i + 1 of the list. */
-static int peers_split(lua_State *L) {
+int peers_split(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     gpo_peers_options options = {.struct_size = sizeof options};
@@ -72,7 +72,7 @@ static int peers_split(lua_State *L) {
 /* --- groups of several processes --- */
 
 /* join{by = , rank = , ranks = , ...} */
-static int peers_join(lua_State *L) {
+int peers_join(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_join_options options = {.struct_size = sizeof options};
@@ -242,7 +242,7 @@ static int submit(lua_State *L, uint32_t kind) {
 }
 
 #define COLLECTIVE_METHOD(word, kind) \
-    static int peers_##word(lua_State *L) { return submit(L, GPO_COLLECTIVE_##kind); }
+    int peers_##word(lua_State *L) { return submit(L, GPO_COLLECTIVE_##kind); }
 COLLECTIVE_METHOD(all_reduce, ALL_REDUCE)
 COLLECTIVE_METHOD(reduce, REDUCE)
 COLLECTIVE_METHOD(reduce_scatter, REDUCE_SCATTER)
@@ -268,7 +268,7 @@ static void reclaim_all(lua_State *L, state *s) {
 }
 
 /* allocate(bytes [, options]) */
-static int symmetric_allocate(lua_State *L) {
+int symmetric_allocate(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     const uint64_t bytes = check_unsigned(L, 2, UINT64_MAX);
@@ -299,7 +299,7 @@ void destroy_symmetric(lua_State *L, state *s, object *o, int collected) {
 
 /* array(rank, type [, offset [, count]]): a device array of a rank's memory, from a byte offset; by default up to the
  * end. Closing it frees nothing. */
-static int symmetric_array(lua_State *L) {
+int symmetric_array(lua_State *L) {
     state *s = the_state(L);
     const object *memory = check_object(L, s, 1, CLASS_SYMMETRIC);
     const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
@@ -320,12 +320,3 @@ static int symmetric_array(lua_State *L) {
     array->closed = &memory->closed;
     return 1;
 }
-
-const luaL_Reg peers_methods[] = {
-    {"split", peers_split}, {"all_reduce", peers_all_reduce}, {"reduce", peers_reduce},
-    {"reduce_scatter", peers_reduce_scatter}, {"broadcast", peers_broadcast}, {"all_gather", peers_all_gather},
-    {"all_to_all", peers_all_to_all}, {"send_receive", peers_send_receive}, {"barrier", peers_barrier},
-    {"allocate", symmetric_allocate}, {NULL, NULL}};
-const luaL_Reg symmetric_methods[] = {{"array", symmetric_array}, {NULL, NULL}};
-const luaL_Reg runtime_peers_methods[] = {{"peers", peers_create}, {NULL, NULL}};
-const luaL_Reg device_peers_methods[] = {{"join", peers_join}, {NULL, NULL}};

@@ -1,7 +1,7 @@
 /* peers_launch.c: launches of one kernel on each rank of a group. */
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 /* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads
  * the shape into `*read`, where it isn't reused, and sets `launch->launch`. */
@@ -58,7 +58,7 @@ static void read_rank(lua_State *L, state *s, int rank, gpo_rank_launch *launch)
 }
 
 /* launch{{stream = , kernel = , launch = [, arguments = ]}, ...}: one for each rank of a group. */
-static int peers_launch(lua_State *L) {
+int peers_launch(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -89,5 +89,3 @@ static int peers_launch(lua_State *L) {
     }
     return result(L, s, status);
 }
-
-const luaL_Reg peers_launch_methods[] = {{"launch", peers_launch}, {NULL, NULL}};

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "pipeline.h"
 
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
@@ -329,7 +329,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     return 1;
 }
 
-static int pipeline_create(lua_State *L) {
+int pipeline_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_pipeline_options options = {.struct_size = sizeof options};
@@ -506,7 +506,7 @@ static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo
 }
 
 /* start(source [, sink]) */
-static int pipeline_start(lua_State *L) {
+int pipeline_start(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
     pipeline_context *p = pipeline->context;
@@ -551,14 +551,13 @@ static gpo_status wait_for_pipeline(state *s, void *context, int64_t timeout_ns)
     return s->api->pipeline_wait(w->pipeline, timeout_ns, w->result);
 }
 
-static gpo_status notify_pipeline(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
-    (void)extra;
-    return s->api->pipeline_notify(HANDLE((object *)source, gpo_pipeline_t), cq, user_data);
+static gpo_status mark_end(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    return s->api->pipeline_notify(context, cq, user_data);
 }
 
 /* wait([seconds]): the run's results as a table; nil, message, name, table if it failed. After an error in a callback,
  * the message is the error's, and the table's `traceback` adds the traceback. */
-static int pipeline_wait(lua_State *L) {
+int pipeline_wait(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
     pipeline_context *p = pipeline->context;
@@ -571,7 +570,7 @@ static int pipeline_wait(lua_State *L) {
                             "from inside a callback of the pipeline: it would wait for itself");
     gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls &&
-        notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
+        notify(L, s, 0, 0, mark_end, w.pipeline) == 1) {
         operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
         if (!pipeline->base.handle)
             return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
@@ -597,11 +596,6 @@ static int pipeline_wait(lua_State *L) {
     return results;
 }
 
-static int pipeline_notify(lua_State *L) {
-    state *s = the_state(L);
-    return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
-}
-
 /* For await(): "closed"; "calling" inside a callback of the pipeline; else "open". */
 int pipeline_condition(lua_State *L) {
     state *s = the_state(L);
@@ -609,7 +603,3 @@ int pipeline_condition(lua_State *L) {
     lua_pushstring(L, !is_open(s, &pipeline->base) ? "closed" : pipeline->context->busy ? "calling" : "open");
     return 1;
 }
-
-const luaL_Reg pipeline_methods[] = {
-    {"start", pipeline_start}, {"wait", pipeline_wait}, {"notify", pipeline_notify}, {NULL, NULL}};
-const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

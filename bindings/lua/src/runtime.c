@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 #define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that wasn't closed */
 
@@ -83,7 +83,7 @@ static gpo_status shut_down_here(lua_State *L, state *s, runtime_object *o, int 
 }
 
 /* shutdown([seconds]): as C's; false, text, "GPO_TIMEOUT" if something still runs. */
-static int runtime_shutdown(lua_State *L) {
+int runtime_shutdown(lua_State *L) {
     state *s = the_state(L);
     runtime_object *o = check_object(L, s, 1, CLASS_RUNTIME);
     const int64_t timeout_ns = check_timeout(L, 2);
@@ -134,7 +134,7 @@ void end_runtimes(lua_State *L, state *s) {
 }
 
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
-static int runtime_get_metrics(lua_State *L) {
+int runtime_get_metrics(lua_State *L) {
     state *s = the_state(L);
     gpo_metrics metrics = {.struct_size = sizeof metrics};
     object *o = check_object(L, s, 1, CLASS_RUNTIME);
@@ -152,12 +152,8 @@ static int runtime_get_metrics(lua_State *L) {
 }
 
 /* completions(): the queue of operations that name no other, for event loops to watch. */
-static int runtime_completions(lua_State *L) {
+int runtime_completions(lua_State *L) {
     check_object(L, the_state(L), 1, CLASS_RUNTIME);
     push_kept(L, 1, RUNTIME_HOME);
     return 1;
 }
-
-const luaL_Reg runtime_methods[] = {
-    {"shutdown", runtime_shutdown}, {"metrics", runtime_get_metrics}, {"completions", runtime_completions},
-    {NULL, NULL}};

@@ -1,6 +1,6 @@
 /* scheduler.c: schedulers, which stay on the GPU and do the tasks of a queue. A scheduler counts as a user of the
  * arrays and graphs that it was made with: though they are closed, they stay until its last run has ended. */
-#include "methods.h"
+#include "calls.h"
 
 #define LONGEST_END_NS 2000000000 /* of a run, when its scheduler is closed */
 
@@ -94,7 +94,7 @@ static const gpo_handler *read_handlers(lua_State *L, state *s, const queue_obje
 }
 
 /* scheduler{form = , queue = , handlers = , ...} */
-static int scheduler_create(lua_State *L) {
+int scheduler_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_scheduler_options options = {.struct_size = sizeof options};
@@ -146,5 +146,3 @@ void destroy_scheduler(lua_State *L, state *s, object *o, int collected) {
     keep(L, used - 1, SCHEDULER_USED, used + 1);
     lua_settop(L, used - 1);
 }
-
-const luaL_Reg device_scheduler_methods[] = {{"scheduler", scheduler_create}, {NULL, NULL}};

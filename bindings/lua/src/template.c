@@ -1,7 +1,7 @@
 /* template.c: graph templates: recording, adding nodes, naming parameters, launching without a graph of one's own. */
 #include "template.h"
 
-#include "methods.h"
+#include "calls.h"
 
 #define TEMPLATE(t) HANDLE(&(t)->base, gpo_template_t)
 
@@ -14,7 +14,7 @@ template_object *new_template(lua_State *L, state *s, int recipe) {
 }
 
 /* template([options]) */
-static int template_create(lua_State *L) {
+int template_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_template_options options = {.struct_size = sizeof options};
@@ -26,7 +26,7 @@ static int template_create(lua_State *L) {
 }
 
 /* template_import(native [, options]): a copy of a CUgraph, which is an integer. */
-static int template_import(lua_State *L) {
+int template_import(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
@@ -77,25 +77,25 @@ static gpo_status cancel(lua_State *L, state *s, template_object *t) {
     return status;
 }
 
-static int template_begin(lua_State *L) {
+int template_begin(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     return result(L, s, begin(L, s, t, check_object(L, s, 2, CLASS_STREAM)));
 }
 
-static int template_end(lua_State *L) {
+int template_end(lua_State *L) {
     state *s = the_state(L);
     return result(L, s, end(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
 }
 
-static int template_cancel(lua_State *L) {
+int template_cancel(lua_State *L) {
     state *s = the_state(L);
     return result(L, s, cancel(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
 }
 
 /* record(stream, f): calls f(template) in a recording and ends that, or discards it if f raises. Gives true and what f
  * returned. */
-static int template_record(lua_State *L) {
+int template_record(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -121,7 +121,7 @@ static int template_record(lua_State *L) {
 }
 
 /* Its graphs keep what they have. */
-static int template_clear(lua_State *L) {
+int template_clear(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     push_next_recipe(L, 1);
@@ -141,7 +141,7 @@ static void push_prefixed(lua_State *L, const char *prefix, int key) {
 }
 
 /* add_child(after, child [, prefix]) */
-static int template_add_child(lua_State *L) {
+int template_add_child(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE), *child = check_object(L, s, 3, CLASS_TEMPLATE);
     const char *prefix = luaL_optstring(L, 4, "");
@@ -261,7 +261,7 @@ static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *wh
 
 /* parameter(name, node, "argument", number [, type]), where arguments count from 1;
  * parameter(name, node, "value" [, type]); parameter(name, node, what); parameter(name) */
-static int template_parameter(lua_State *L) {
+int template_parameter(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     const char *name = luaL_checkstring(L, 2);
@@ -303,7 +303,7 @@ static void use_recipe(lua_State *L, state *s, template_object *t, stream_object
 }
 
 /* launch(stream [, {name = value, ...}]) */
-static int template_launch(lua_State *L) {
+int template_launch(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -316,10 +316,3 @@ static int template_launch(lua_State *L) {
     return result(L, s, s->api->template_launch(TEMPLATE(t), HANDLE(&stream->base, gpo_stream_t), settings,
                                                 sizeof *settings, count));
 }
-
-const luaL_Reg template_methods[] = {
-    {"begin", template_begin}, {"end_", template_end}, {"cancel", template_cancel}, {"record", template_record},
-    {"add_child", template_add_child}, {"parameter", template_parameter}, {"clear", template_clear},
-    {"launch", template_launch}, {NULL, NULL}};
-const luaL_Reg device_template_methods[] = {
-    {"template", template_create}, {"template_import", template_import}, {NULL, NULL}};

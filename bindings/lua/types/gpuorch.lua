@@ -216,38 +216,10 @@ local stream = {}
 ---@return device
 function stream:device() end
 
----@param seconds? number
----@return boolean?
-function stream:wait(seconds) end
-
---- returns an operation; with user_data it returns true, and the queue's drain() returns an entry
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function stream:notify(queue, user_data) end
-
----@param since event
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function stream:notify_timed(since, queue, user_data) end
-
 --- yields in coroutines of gpuorch.loop, luv and cqueues; waits anywhere else
 ---@param seconds? number
 ---@return boolean?
 function stream:await(seconds) end
-
---- gpo_stream_then
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function stream:then_(executor, f) end
-
---- if f returns false, the call is under way until host_call_finish
----@param executor executor
----@param f? fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean
----@return boolean?
-function stream:host_call(executor, f) end
 
 ---@param event event
 ---@return true?
@@ -333,21 +305,7 @@ local event = {}
 
 ---@param seconds? number
 ---@return boolean?
-function event:wait(seconds) end
-
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function event:notify(queue, user_data) end
-
----@param seconds? number
----@return boolean?
 function event:await(seconds) end
-
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function event:then_(executor, f) end
 
 ---@class timeline: object
 local timeline = {}
@@ -355,24 +313,7 @@ local timeline = {}
 ---@param value gpuorch.exact
 ---@param seconds? number
 ---@return boolean?
-function timeline:wait(value, seconds) end
-
----@param value gpuorch.exact
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function timeline:notify(value, queue, user_data) end
-
----@param value gpuorch.exact
----@param seconds? number
----@return boolean?
 function timeline:await(value, seconds) end
-
----@param value gpuorch.exact
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function timeline:then_(value, executor, f) end
 
 --- A completion queue.
 ---@class cq: object
@@ -926,16 +867,6 @@ function pipeline:wait(seconds) end
 ---@return string? status
 ---@return gpuorch.pipeline_result? run
 function pipeline:await(seconds) end
-
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function pipeline:notify(queue, user_data) end
-
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function pipeline:then_(executor, f) end
 
 ---@class gpuorch
 local gpuorch = {}

@@ -802,6 +802,11 @@ function stream:native() end
 ---@return boolean?
 function stream:query() end
 
+--- Waits for all work that was put on the stream before the call.
+---@param seconds? number
+---@return boolean?
+function stream:wait(seconds) end
+
 --- Cancels all operations that are held on the stream: they complete with GPO_CANCELLED.
 ---@return gpuorch.exact?
 function stream:cancel_held() end
@@ -818,6 +823,31 @@ function stream:wait_timeline(timeline, value) end
 ---@return true?
 function stream:signal_timeline(timeline, value) end
 
+--- Puts a mark behind all work that is on the stream now.
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function stream:notify(queue, user_data) end
+
+--- Like gpo_stream_notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the mark.
+---@param since event
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function stream:notify_timed(since, queue, user_data) end
+
+--- Calls `callback` when all work that is on the stream now is done: as gpo_stream_notify.
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function stream:then_(executor, f) end
+
+--- Puts a host call on a stream: `function` runs on the executor when all work before it on the stream is done.
+---@param executor executor
+---@param f fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean?
+---@return boolean?
+function stream:host_call(executor, f) end
+
 ---@class event
 local event = {}
 
@@ -830,15 +860,33 @@ function event:record(stream) end
 ---@return boolean?
 function event:query() end
 
+--- Waits until the newest recording is complete.
+---@param seconds? number
+---@return boolean?
+function event:wait(seconds) end
+
 --- Writes the GPU time from the newest recording of `start` to that of `end`, in nanoseconds, with the driver's
 --- resolution (about 0.5 us).
 ---@param end_ event
 ---@return gpuorch.exact?
 function event:elapsed(end_) end
 
+--- Puts an entry into `cq` (completion.h) when the newest recording is complete, at once if the event was never
+--- recorded.
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function event:notify(queue, user_data) end
+
 --- Writes the CUevent behind the handle.
 ---@return gpuorch.exact?
 function event:native() end
+
+--- Calls `callback` when the event's newest recording is complete or has failed: as gpo_event_notify.
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function event:then_(executor, f) end
 
 --- Writes the bytes by which another process imports an event that was made with GPO_EVENT_INTERPROCESS.
 ---@return string?
@@ -862,6 +910,26 @@ function timeline:fail(status, message) end
 --- Writes the value that has been reached.
 ---@return gpuorch.exact?
 function timeline:value() end
+
+--- Waits on the host until `value` is reached.
+---@param value gpuorch.exact
+---@param seconds? number
+---@return boolean?
+function timeline:wait(value, seconds) end
+
+--- Puts an entry into `cq` when the timeline reaches `value`, at once if it has.
+---@param value gpuorch.exact
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function timeline:notify(value, queue, user_data) end
+
+--- Calls `callback` when the timeline reaches `value` or can't reach it any more: as gpo_timeline_notify.
+---@param value gpuorch.exact
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function timeline:then_(value, executor, f) end
 
 ---@class cq
 local cq = {}
@@ -951,9 +1019,21 @@ local pipeline = {}
 ---@return true?
 function pipeline:cancel() end
 
+--- Puts an entry into `cq` (completion.h) when the run has ended, at once if it has.
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function pipeline:notify(queue, user_data) end
+
 --- Says how far the run is, or how far the last run came.
 ---@return gpuorch.pipeline_progress?
 function pipeline:progress() end
+
+--- Calls `callback` when the pipeline's run has ended: as gpo_pipeline_notify.
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function pipeline:then_(executor, f) end
 
 --- Reads a device's share of the work in the run that ended last.
 ---@param device integer

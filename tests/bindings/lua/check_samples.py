@@ -127,20 +127,14 @@ def rock(folder):
 
 def bound():
     """What the C sources bind: "gpuorch.f" for functions, "class:m" for methods."""
-    text = {path.name: path.read_text() for path in (SOURCE / "src").glob("*.c")}
+    text = "".join(path.read_text() for path in (SOURCE / "src").glob("*.c"))
     sets = {name: re.findall(r'\{"(\w+)", \w+\}', body)
-            for source in text.values()
-            for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", source, re.S)}
-    found = {f"gpuorch.{name}" for part in ("functions", "status_functions") for name in sets[part]}
-    table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
-    for name, methods in re.findall(r'\{"(\w+)",\s*sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
-        found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
-    for name, methods in sets.items():
-        if name.endswith("_calls"):
-            owner = name.removesuffix("_calls")
-            found |= {f"{owner}{'.' if owner == 'gpuorch' else ':'}{method}" for method in methods}
+            for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", text, re.S)}
+    found = {f"gpuorch.{name}" for part in ("functions", "status_functions", "gpuorch_calls") for name in sets[part]}
+    for name, methods in re.findall(r'\{"(\w+)", sizeof\(\w+\), (\w+_(?:calls|methods)), destroy', text):
+        found |= {f"{name}:{method}" for method in sets[methods]}
     found |= {f"address:{method}" for method in sets["address_methods"]}
-    awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
+    awaited = re.findall(r"methods\.(\w+)\.await", text)
     return found | {f"{name}:await" for name in awaited} | {f"gpuorch.{name}" for name in ("adopt", "add_probe", "coroutine_failed")}
 
 
