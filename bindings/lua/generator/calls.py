@@ -69,7 +69,7 @@ class Call:
         self.checks.append(f"const {type_} {name} = {value};" if "*" not in type_ else f"{type_}{name} = {value};")
         self.inputs.append((type_, name))
         (self.mark_after if self.kind == "mark" else self.arguments).append(name)
-        self.parameters.append(Parameter(name, lua, optional))
+        self.parameters.append(Parameter(name, lua, optional or (self.function["name"], name) in exceptions.OPTIONAL))
 
     def read(self, given, at):
         """Reads the parameter at a place, and gives how many that were."""
@@ -303,11 +303,11 @@ def method_of(function, owner):
 
 
 class Methods:
-    """All functions of abi.json as methods: `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. An object's
-    end is close(), which all have."""
+    """All functions of abi.json as methods: `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. `typed` are
+    those whose types are made here. An object's end is close(), which all have."""
 
     def __init__(self, abi, tables):
-        self.calls, self.by_hand, self.ends = [], [], {}
+        self.calls, self.by_hand, self.typed, self.ends = [], [], [], {}
         released = {name for function in abi["functions"] for parameter in function["parameters"]
                     for name in parameter.get("released_by", [])}
         plain = set()
@@ -319,6 +319,8 @@ class Methods:
             try:
                 call = Call(abi, tables, function)
                 plain.add(name)
+                if name not in exceptions.TYPED_BY_HAND | exceptions.NO_METHODS:
+                    self.typed.append(call)
                 if name not in exceptions.BY_HAND and name not in exceptions.NO_METHODS:
                     self.calls.append(call)
                     continue

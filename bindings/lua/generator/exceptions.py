@@ -47,6 +47,11 @@ BY_HAND = {
     "gpo_template_get_parameter": "notes the number",
     "gpo_template_import": "has a recipe",
 }
+# Functions by hand whose parameters, results or descriptions differ from what abi.json says: their types are by hand, too.
+TYPED_BY_HAND = {"gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
+                 "gpo_graph_set", "gpo_memory_allocate", "gpo_memory_import", "gpo_module_get_kernel", "gpo_module_get_symbol",
+                 "gpo_pool_allocate", "gpo_queue_wait", "gpo_stream_pool_acquire", "gpo_template_add_allocation",
+                 "gpo_template_allocate"}
 # Methods with other names than their functions: close() is every object's, and what makes an object may be called as that.
 METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "gpo_graph_create": "graph",
            "gpo_buckets_create": "buckets", "gpo_queue_create": "queue", "gpo_scheduler_create": "scheduler",
@@ -77,7 +82,8 @@ FUNCTION_TYPES = {"when_done": "fun(completion: gpuorch.completion, failure: gpu
 # Parameters that may be left out, and then are 0, by function or everywhere.
 OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_trim", "keep_bytes"), ("gpo_pool_trim", "keep_bytes"),
             ("gpo_kernel_get_occupancy", "dynamic_shared_bytes"), ("gpo_kernel_suggest_shape", "dynamic_shared_bytes"),
-            ("gpo_kernel_suggest_shape", "max_threads")}
+            ("gpo_kernel_suggest_shape", "max_threads"), ("gpo_stream_pool_acquire", "priority"),
+            ("gpo_host_call_finish", "status")}
 # Parameters that count from 1 in Lua, and what they count.
 FROM_1 = {("gpo_kernel_get_parameter", "index"): "parameters", ("gpo_template_bind_condition", "index"): "arguments"}
 # Parameters that are words, by the first of their constants, and the word that may be left out.

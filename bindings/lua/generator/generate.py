@@ -29,7 +29,7 @@ def files(abi):
     return {"src/records.c": structs.source(head), "src/records.h": structs.header(head),
             "src/calls.c": calls.source(methods, head), "src/calls.h": calls.header(methods, head),
             "src/classes.h": calls.classes(methods, head),
-            "types/gpuorch_abi.lua": types_file.text(abi, structs, methods.calls)}
+            "types/gpuorch_abi.lua": types_file.text(abi, structs, methods.typed)}
 
 
 def main():

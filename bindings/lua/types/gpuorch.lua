@@ -81,22 +81,9 @@ function object:set_label(label) end
 ---@class runtime: object
 local runtime = {}
 
---- after a timeout running work goes on, and shutdown can be called again
----@param seconds? number
----@return boolean?
-function runtime:shutdown(seconds) end
-
---- `errors` maps names of statuses to counts
----@return gpuorch.metrics?
-function runtime:metrics() end
-
 --- the queue of operations for which no other queue was given
 ---@return cq
 function runtime:completions() end
-
----@param options? gpuorch.cq_options
----@return cq?
-function runtime:cq_create(options) end
 
 --- a group of devices of this process: the device at i of the list has rank i - 1
 ---@param options gpuorch.peers_options
@@ -110,20 +97,6 @@ function runtime:executor_create(options) end
 
 ---@class device: object
 local device = {}
-
---- a resident stream is for kernels that stay on the GPU: waits for the whole device leave it out
----@param options? gpuorch.stream_options
----@return stream?
-function device:stream_create(options) end
-
---- pinned memory
----@param options? gpuorch.arena_options
----@return arena?
-function device:arena_create(options) end
-
----@param options? gpuorch.pool_options
----@return pool?
-function device:pool_create(options) end
 
 --- a device array
 ---@param type gpuorch.element
@@ -173,16 +146,6 @@ function device:module_compile(source, options) end
 ---@return pipeline?
 function device:pipeline_create(options) end
 
----@param options? gpuorch.template_options
----@return template?
-function device:template(options) end
-
---- a copy of a CUgraph of the program or of another library
----@param native gpuorch.exact
----@param options? gpuorch.template_options
----@return template?
-function device:template_import(native, options) end
-
 ---@param options gpuorch.buckets_options
 ---@return buckets?
 function device:buckets(options) end
@@ -220,14 +183,6 @@ function stream:device() end
 ---@param seconds? number
 ---@return boolean?
 function stream:await(seconds) end
-
----@param event event
----@return true?
-function stream:wait_event(event) end
-
----@param other stream
----@return true?
-function stream:wait_stream(other) end
 
 ---@param destination array|address
 ---@param source array|string|address
@@ -296,10 +251,6 @@ local stream_pool = {}
 ---@return stream?
 function stream_pool:acquire(priority) end
 
----@param stream stream
----@return true?
-function stream_pool:release(stream) end
-
 ---@class event: object
 local event = {}
 
@@ -327,10 +278,6 @@ function cq:drain(max) end
 --- completes operations and runs callbacks, returns no entries: for event loops
 ---@return boolean?
 function cq:pump() end
-
----@param seconds? number
----@return boolean?
-function cq:wait(seconds) end
 
 --- a descriptor, readable when pump() or drain() may have something to do; the queue closes it
 ---@return integer?
@@ -491,17 +438,6 @@ local template = {}
 ---@return true?, any ...
 function template:record(stream, f) end
 
----@param stream stream
----@return true?
-function template:begin(stream) end
-
---- gpo_template_end
----@return true?
-function template:end_() end
-
----@return true?
-function template:cancel() end
-
 ---@param after? gpuorch.nodes
 ---@param kernel kernel
 ---@param launch launch|gpuorch.launch_options
@@ -522,12 +458,6 @@ function template:add_copy(after, copy) end
 ---@param count? integer
 ---@return integer? node
 function template:add_fill(after, destination, value, type, count) end
-
----@param after? gpuorch.nodes
----@param child template
----@param prefix? string
----@return integer? node
-function template:add_child(after, child, prefix) end
 
 --- the bodies are templates to be recorded or built
 ---@param after? gpuorch.nodes
@@ -585,13 +515,6 @@ function template:add_allocation(after, type, count) end
 ---@return integer? node
 function template:add_free(after, memory) end
 
----@return true?
-function template:clear() end
-
----@param options? gpuorch.graph_options
----@return graph?
-function template:graph(options) end
-
 --- each stream gets a graph of its own; parameters without a value have what was recorded
 ---@param stream stream
 ---@param values? gpuorch.values
@@ -612,15 +535,6 @@ function graph:set(parameter, value) end
 ---@param name string
 ---@return any
 function graph:get(name) end
-
----@param stream stream
----@return true?
-function graph:launch(stream) end
-
---- takes over the template's newest recording; `rebuilt` says whether the graph was made anew, and `reason` why.
---- Values that were set stay where their parameters mean the same; `dropped` counts the others
----@return gpuorch.graph_update_report?
-function graph:update() end
 
 --- what a kernel takes as a gpo::device_graph, for a parameter of the type bytes:16; and the two numbers that it is made of
 ---@return string?, gpuorch.exact?, gpuorch.exact?
@@ -653,11 +567,6 @@ local buckets = {}
 ---@param values? table<string, any> for this request; all others are as recorded
 ---@return integer? shape
 function buckets:launch(stream, size, values) end
-
---- records all buckets that fit into the budget, the largest first
----@param stream stream
----@return true?
-function buckets:prepare(stream) end
 
 --- Options of one kind are refused for another.
 ---@class gpuorch.queue_options
@@ -802,14 +711,6 @@ function peers:barrier(collective) end
 ---@return boolean?
 function peers:launch(launches) end
 
---- as many bytes on each device, zeroed
----@param bytes gpuorch.exact
---- in a group of several processes by NVSHMEM, where all of them call it: `engine = "nvshmem"`. `remote`: the kernels are
---- compiled with NVSHMEM's device library
----@param options? gpuorch.symmetric_options
----@return symmetric?
-function peers:allocate(bytes, options) end
-
 --- Memory that the kernels of all devices of a group use together. close() doesn't wait: the memory is freed behind the
 --- streams' work at that time. Templates don't keep the memory.
 ---@class symmetric: object
@@ -826,22 +727,9 @@ function symmetric:array(rank, type, offset, count) end
 ---@class executor: object
 local executor = {}
 
---- runs callbacks until none is pending; returns how many it has run
----@return integer?
-function executor:run() end
-
 ---@param seconds? number
 ---@return integer|boolean?
 function executor:run_for(seconds) end
-
----@return integer?
-function executor:poll() end
-
----@param call integer
----@param status? string
----@param message? string
----@return true?
-function executor:host_call_finish(call, status, message) end
 
 ---@class pipeline: object
 local pipeline = {}
@@ -933,9 +821,6 @@ function gpuorch.interrupt_on(...) end
 
 ---@return integer
 function gpuorch.version() end
-
----@return gpuorch.failure?
-function gpuorch.last_error() end
 
 ---@param status integer
 ---@return string

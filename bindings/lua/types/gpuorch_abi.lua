@@ -644,6 +644,11 @@
 ---@class runtime
 local runtime = {}
 
+--- Ends a runtime.
+---@param seconds? number
+---@return boolean?
+function runtime:shutdown(seconds) end
+
 --- Says which driver the runtime uses, and loads the driver if that has not happened yet.
 ---@return gpuorch.driver_info?
 function runtime:driver() end
@@ -676,6 +681,15 @@ function runtime:device_open(options) end
 ---@param options? gpuorch.timeline_options
 ---@return timeline?
 function runtime:timeline_create(options) end
+
+--- Creates a queue of a runtime, for work of all its devices.
+---@param options? gpuorch.cq_options
+---@return cq?
+function runtime:cq_create(options) end
+
+--- Reads the metrics of a runtime.
+---@return gpuorch.metrics?
+function runtime:metrics() end
 
 --- Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was opened, in
 --- Prometheus' text format 0.0.4.
@@ -751,6 +765,11 @@ function device:set_limit(limit, value) end
 ---@return event?
 function device:event_create(options) end
 
+--- Creates a stream.
+---@param options? gpuorch.stream_options
+---@return stream?
+function device:stream_create(options) end
+
 --- Makes a handle for a CUstream of the caller or of another library.
 ---@param native gpuorch.exact
 ---@param options? gpuorch.stream_options
@@ -766,6 +785,16 @@ function device:priority_range() end
 ---@return stream_pool?
 function device:stream_pool_create(options) end
 
+--- Creates an arena.
+---@param options? gpuorch.arena_options
+---@return arena?
+function device:arena_create(options) end
+
+--- Creates a pool of device memory.
+---@param options? gpuorch.pool_options
+---@return pool?
+function device:pool_create(options) end
+
 --- Loads a module from an image: for a CUDA device a cubin, fatbin or PTX; for the software GPU a shared object that
 --- the library made for it (gpo_module_get_image).
 ---@param image string
@@ -780,6 +809,17 @@ function device:module_load_builtin() end
 --- Reads the metrics of a device.
 ---@return gpuorch.device_metrics?
 function device:metrics() end
+
+--- Creates an empty template for graphs on `device`.
+---@param options? gpuorch.template_options
+---@return template?
+function device:template(options) end
+
+--- Makes a template of a CUgraph of the caller or of another library.
+---@param native gpuorch.exact
+---@param options? gpuorch.template_options
+---@return template?
+function device:template_import(native, options) end
 
 --- Makes a handle for an event that another process has exported.
 ---@param exported string
@@ -810,6 +850,16 @@ function stream:wait(seconds) end
 --- Cancels all operations that are held on the stream: they complete with GPO_CANCELLED.
 ---@return gpuorch.exact?
 function stream:cancel_held() end
+
+--- Makes later work on the stream wait, on the GPU, until the event's newest recording is complete.
+---@param event event
+---@return true?
+function stream:wait_event(event) end
+
+--- Makes later work on `stream` wait, on the GPU, until all work that was put on `other` before the call is done.
+---@param other stream
+---@return true?
+function stream:wait_stream(other) end
 
 --- Makes later work on the stream wait until the timeline reaches `value`.
 ---@param timeline timeline
@@ -847,6 +897,14 @@ function stream:then_(executor, f) end
 ---@param f fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean?
 ---@return boolean?
 function stream:host_call(executor, f) end
+
+---@class stream_pool
+local stream_pool = {}
+
+--- Gives an acquired stream back.
+---@param stream stream
+---@return true?
+function stream_pool:release(stream) end
 
 ---@class event
 local event = {}
@@ -933,6 +991,11 @@ function timeline:then_(value, executor, f) end
 
 ---@class cq
 local cq = {}
+
+--- Waits until the queue has an entry or gpo_cq_wake is called.
+---@param seconds? number
+---@return boolean?
+function cq:wait(seconds) end
 
 --- Makes one gpo_cq_wait, in progress or the next, return GPO_SUCCESS, and makes the descriptor readable.
 ---@return true?
@@ -1043,12 +1106,40 @@ function pipeline:share(device) end
 ---@class executor
 local executor = {}
 
+--- Runs callbacks on the calling thread until no accepted callback is pending.
+---@return gpuorch.exact?
+function executor:run() end
+
+--- Runs the callbacks that are due and returns GPO_SUCCESS, also if there was none.
+---@return gpuorch.exact?
+function executor:poll() end
+
 --- Reads the counts since the executor was created.
 ---@return gpuorch.executor_statistics?
 function executor:statistics() end
 
+--- Finishes a host call, from any thread, also before its function has returned.
+---@param call gpuorch.exact
+---@param status? string
+---@param message? string
+---@return true?
+function executor:host_call_finish(call, status, message) end
+
 ---@class template
 local template = {}
+
+--- Begins a recording: until gpo_template_end, work that is put on `stream` is recorded and doesn't run.
+---@param stream stream
+---@return true?
+function template:begin(stream) end
+
+--- Ends the recording.
+---@return true?
+function template:end_() end
+
+--- Discards the recording.
+---@return true?
+function template:cancel() end
 
 --- During a recording: writes the node that was recorded last on `stream`; 0 if there is none, or if the stream waits
 --- for several nodes.
@@ -1079,6 +1170,13 @@ function template:add_event_record(after, event) end
 ---@return integer?
 function template:add_event_wait(after, event) end
 
+--- Adds copies of all nodes of `child`, with conditional nodes and their bodies, after `after`.
+---@param after? gpuorch.nodes
+---@param child template
+---@param prefix? string
+---@return integer?
+function template:add_child(after, child, prefix) end
+
 --- Finds a node by its label: that of gpo_launch, or the kernel's.
 ---@param label string
 ---@return integer?
@@ -1088,8 +1186,17 @@ function template:find_node(label) end
 ---@return gpuorch.exact?
 function template:native() end
 
+--- Removes all nodes and parameters, so that the template can be built anew.
+---@return true?
+function template:clear() end
+
 ---@return gpuorch.template_statistics?
 function template:statistics() end
+
+--- Makes a graph of the template as it is now.
+---@param options? gpuorch.graph_options
+---@return graph?
+function template:graph(options) end
 
 --- Makes graphs for gpo_template_launch in advance, until there are `count`, and uploads them on `stream`.
 ---@param count integer
@@ -1115,10 +1222,20 @@ function template:picture(format) end
 ---@class graph
 local graph = {}
 
+--- Puts all of the graph's work on a stream, as one operation.
+---@param stream stream
+---@return true?
+function graph:launch(stream) end
+
 --- Uploads the graph in stream order, so that the next launch needn't.
 ---@param stream stream
 ---@return true?
 function graph:upload(stream) end
+
+--- Brings the graph to the template's newest recording: in place if its shape is the same, else by instantiating it
+--- anew.
+---@return gpuorch.graph_update_report?
+function graph:update() end
 
 --- Writes the CUgraphExec behind the graph, with all values that were set in it.
 ---@return gpuorch.exact?
@@ -1137,6 +1254,12 @@ function graph:device_status() end
 
 ---@class buckets
 local buckets = {}
+
+--- Records all buckets that aren't recorded yet, the largest first, as far as `max_bytes` and `max_buckets` allow: a
+--- bucket that doesn't fit is left out, and none is evicted for it.
+---@param stream stream
+---@return true?
+function buckets:prepare(stream) end
 
 ---@return gpuorch.buckets_statistics?
 function buckets:statistics() end
@@ -1224,6 +1347,12 @@ function peers:info() end
 ---@return gpuorch.peer_properties?
 function peers:link(from, to) end
 
+--- Allocates `bytes` (1 to 2^48) of memory, zeroed, on each device of the group.
+---@param bytes gpuorch.exact
+---@param options? gpuorch.symmetric_options
+---@return symmetric?
+function peers:allocate(bytes, options) end
+
 --- Breaks a group of several processes.
 ---@return true?
 function peers:abort() end
@@ -1253,6 +1382,10 @@ function symmetric:info() end
 
 ---@class gpuorch
 local gpuorch = {}
+
+--- Writes the last failure of a call that the calling thread made to `error`; `error->status` is 0 if there was none.
+---@return gpuorch.failure?
+function gpuorch.last_error() end
 
 --- Writes the compiler's text, with warnings, from the last gpo_module_compile or gpo_module_load of the calling
 --- thread; "" if the compiler had nothing to say.
