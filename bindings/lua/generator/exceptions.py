@@ -122,7 +122,7 @@ OMITTED = {("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kin
 LENGTHS = {("gpo_source", "bytes")}
 # Keys that the module reads by itself though their fields are plain: an array is accepted, too.
 READ_BY_HAND = {("gpo_buckets_options", "pad_address"), ("gpo_condition", "word"), ("gpo_handler", "task_memory"),
-                ("gpo_scheduler_options", "argument"), ("gpo_compile_options", "source"), ("gpo_copy", "destination"),
+                ("gpo_stage", "kernel"), ("gpo_compile_options", "header_names"), ("gpo_scheduler_options", "argument"), ("gpo_compile_options", "source"), ("gpo_copy", "destination"),
                 ("gpo_copy", "source"), ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"),
                 ("gpo_rank_part", "send"), ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"),
                 ("gpo_rank_part", "receive_from")}

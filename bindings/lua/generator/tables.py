@@ -39,10 +39,11 @@ def word(name):
 
 
 class Field:
-    """A key of a table: its row in C and its type in Lua. Without a type the module reads the key by itself."""
+    """A key of a table: its row in C and its type in Lua. Without a type the module reads the key by itself; an object has to
+    be kept by what is made of the options."""
 
-    def __init__(self, key, row, lua, says=""):
-        self.key, self.row, self.lua, self.says = key, row, lua, says
+    def __init__(self, key, row, lua, says="", is_object=False):
+        self.key, self.row, self.lua, self.says, self.is_object = key, row, lua, says, is_object
 
 
 def is_truth(says):
@@ -113,6 +114,14 @@ def fields(abi, struct, filled):
                 yield Field(flag, f'FLAG({struct["name"]}, "{flag}", {constant})', "boolean")
             continue
         kind, words = kind_of(field, filled), field_words(abi, struct["name"], field)
+        by_hand = filled or (struct["name"], name) in exceptions.READ_BY_HAND
+        if not by_hand and field["type"] in abi["handles"]:
+            word = field["type"].removeprefix("gpo_").removesuffix("_t")
+            yield Field(name, f"OBJECT({struct['name']}, {name}, CLASS_{word.upper()})", word, says, True)
+            continue
+        if not by_hand and field["type"] == "const char *const *" and "length" in field:
+            yield Field(name, f"STRINGS({struct['name']}, {name}, {field['length']})", "string[]", says)
+            continue
         if (struct["name"], name) in exceptions.READ_BY_HAND or not kind:
             key = exceptions.KEYS.get((struct["name"], name), name)
             yield Field(key, f'OTHER("{key}")', None, says)
@@ -153,7 +162,7 @@ class Tables:
 
     def is_plain(self, name):
         """Whether the module needn't read any of its keys by itself."""
-        return name in self.fields and all(field.lua for field in self.fields[name])
+        return name in self.fields and all(field.lua and not field.is_object for field in self.fields[name])
 
     def lua_type(self, name):
         """The type of the language server."""

@@ -109,6 +109,9 @@ static inline void *check_object(lua_State *L, state *s, int index, enum class_i
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
 void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
+/* Pushes memory with the handles of the objects in the list at `list`: all open, of one class, and of the runtime if
+ * that isn't 0. `option` begins the messages. */
+void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runtime, const char *option);
 object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */
 void close_object(lua_State *L, state *s, int index, int collected);
 void drop_user(lua_State *L, state *s, int index); /* one less; a closed object goes with the last */
@@ -200,17 +203,22 @@ int find_element_type(const char *name, size_t length); /* -1: none */
 /* --- record.c: structs of the library as tables --- */
 
 enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS, FIELD_FLAG,
-                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_SKIP };
+                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_OBJECT,
+                  FIELD_STRINGS, FIELD_SKIP };
 typedef struct field {
     const char *name;
     enum field_kind kind;
     size_t offset;
-    uint32_t extra;              /* the flag; how many characters, bytes or numbers */
+    uint32_t extra;              /* the flag; how many characters, bytes or numbers; the class; offset of a length */
     const char *const *words;    /* WORD: the names of 0, 1, …; NULL at their end */
 } field;
 #define FIELD(type, member, kind) {#member, FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member), NULL}
 #define FLAG(type, name, value) {name, FIELD_FLAG, offsetof(type, flags), value, NULL}
 #define WORD(type, member, words) {#member, FIELD_WORD, offsetof(type, member), 0, words}
+/* The handle of an open object. The table keeps the object as long as the caller keeps the table. */
+#define OBJECT(type, member, class) {#member, FIELD_OBJECT, offsetof(type, member), class, NULL}
+/* An array of strings, which the table keeps, and its length. */
+#define STRINGS(type, member, length) {#member, FIELD_STRINGS, offsetof(type, member), offsetof(type, length), NULL}
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
@@ -228,6 +236,8 @@ void take_list(lua_State *L, int index);
 /* Does as take_table, and reads the copy into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
+/* Keeps the function in a field of the table at `index` under `slot` of the object at `owner`. 0: there is none. */
+int keep_function(lua_State *L, int index, const char *name, int owner, int slot);
 /* Pushes a table of the structs that `read` writes to (array, capacity, count), however many there are. */
 typedef gpo_status (*list_reader)(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count);
 int push_list(lua_State *L, state *s, list_reader read, const void *context, const field *fields, size_t size);
@@ -484,8 +494,8 @@ int read_parameter_type(const char *word, size_t length, parameter *p);
  * unchanged. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
-/* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
-const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count);
+/* The address of the array or address at `index`, 0 for nil: the value of an option. Returns the array, or NULL. */
+array_object *read_memory(lua_State *L, state *s, int index, const char *option, uint64_t *address);
 int make_launch(lua_State *L);
 int interrupt_on(lua_State *L);
 

@@ -96,24 +96,8 @@ static void read_shapes(lua_State *L, buckets_object *b, gpo_buckets_options *op
     options->shape_count = b->count;
 }
 
-static int read_function(lua_State *L, const char *name, int slot) {
-    lua_getfield(L, 2, name);
-    if (!lua_isnil(L, -1) && !lua_isfunction(L, -1)) luaL_error(L, "option '%s': a function expected", name);
-    keep(L, 3, slot, lua_gettop(L));
-    return lua_isfunction(L, -1);
-}
-
 /* Puts what is on top at the end of the list. */
 static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
-
-/* The array or address on top; NULL: it is an address. */
-static array_object *read_memory(lua_State *L, state *s, const char *option, uint64_t *address) {
-    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
-    array_object *array = NULL;
-    const char *problem = read_parameter(L, s, lua_gettop(L), &pointer, address, &array);
-    if (problem) luaL_error(L, "option '%s': %s", option, problem);
-    return array;
-}
 
 /* Reads `pad_address`, the memory to pad with zeros: an array or an address. pad_element_bytes is by default the size
  * of the array's elements. An array is appended to the list. */
@@ -121,7 +105,7 @@ static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buc
     uint64_t bytes = 0;
     lua_getfield(L, 2, "pad_address");
     if (lua_isnil(L, -1)) return;
-    const array_object *array = read_memory(L, s, "pad_address", &options->pad_address);
+    const array_object *array = read_memory(L, s, lua_gettop(L), "pad_address", &options->pad_address);
     if (!array) return;
     if (!options->pad_element_bytes) options->pad_element_bytes = element_sizes[array->type];
     const uint64_t largest = b->count ? b->all[b->count - 1].shape : 0;
@@ -142,7 +126,7 @@ static void read_restored(lua_State *L, state *s, gpo_buckets_options *options, 
     for (uint64_t i = 0; i < count; ++i) {
         ranges[i] = (gpo_memory_range){.struct_size = sizeof ranges[i]};
         lua_rawgeti(L, given, (int)i + 1);
-        const array_object *array = read_memory(L, s, "restored", &ranges[i].address);
+        const array_object *array = read_memory(L, s, lua_gettop(L), "restored", &ranges[i].address);
         if (!array) luaL_error(L, "option 'restored': a table of arrays expected");
         ranges[i].bytes = ARRAY_BYTES(array);
         append(L, arrays);
@@ -185,8 +169,8 @@ int buckets_create(lua_State *L) {
     read_shapes(L, b, &options);
     fill_with_false(L, BUCKETS_RECIPES, b->count);
     fill_with_false(L, BUCKETS_STREAMS, b->count);
-    options.record = read_function(L, "record", BUCKETS_RECORD) ? record_bucket_here : NULL;
-    options.pad = read_function(L, "pad", BUCKETS_PAD) ? pad_bucket_here : NULL;
+    options.record = keep_function(L, 2, "record", 3, BUCKETS_RECORD) ? record_bucket_here : NULL;
+    options.pad = keep_function(L, 2, "pad", 3, BUCKETS_PAD) ? pad_bucket_here : NULL;
     options.user = b;
     lua_newtable(L);
     const int arrays = lua_gettop(L);

@@ -14,8 +14,6 @@ typedef struct conditional {
 
 /* From (after, condition), where condition.word is an array or an address. Leaves all that on the stack. */
 static void check_conditional(lua_State *L, state *s, conditional *c) {
-    static const parameter address = {PARAMETER_POINTER, 8, 0};
-    array_object *array = NULL;
     *c = (conditional){.in = CHECK_HANDLE(1, template), .condition = {.struct_size = sizeof c->condition}};
     c->after = check_after(L, 2, &c->one, &c->after_count);
     luaL_checktype(L, 3, LUA_TTABLE);
@@ -24,8 +22,7 @@ static void check_conditional(lua_State *L, state *s, conditional *c) {
     c->recipe = lua_gettop(L);
     lua_getfield(L, 3, "word");
     c->word = lua_gettop(L);
-    const char *problem = read_parameter(L, s, c->word, &address, &c->condition.word, &array);
-    if (problem) luaL_error(L, "option 'word': %s", problem);
+    read_memory(L, s, c->word, "word", &c->condition.word);
 }
 
 /* Pushes a body, whose handle is yet to come. */

@@ -15,10 +15,6 @@ int queue_create(lua_State *L) {
     lua_settop(L, 2);
     read_record(L, 2, gpo_queue_options_fields, &options);
     lua_getfield(L, 2, "stream"); /* 3 */
-    stream_object *stream = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_STREAM);
-    if (!lua_isnil(L, 3) && (!stream || !is_open(s, &stream->base)))
-        return luaL_error(L, "option 'stream': a stream that is open expected");
-    if (stream) options.stream = HANDLE(&stream->base, gpo_stream_t);
     queue_object *queue = new_object(L, s, CLASS_QUEUE, 1); /* 4 */
     lua_newtable(L);
     keep(L, 4, QUEUE_COMPLETIONS, 5);
@@ -29,7 +25,7 @@ int queue_create(lua_State *L) {
     queue->kind = options.kind;
     queue->task_size = options.task_size;
     queue->answer_size = options.answer_size;
-    queue->stream = stream;
+    queue->stream = lua_touserdata(L, 3);
     return created(L, s, s->api->queue_create(device, &options, (gpo_queue_t *)&queue->base.handle));
 }
 
@@ -151,7 +147,6 @@ int queue_set_tenant(lua_State *L) {
     read_record(L, 3, gpo_tenant_options_fields, &options);
     if (lua_istable(L, 3)) lua_getfield(L, 3, "completions");
     else lua_pushnil(L);
-    if (!lua_isnil(L, 4)) options.completions = HANDLE((object *)check_object(L, s, 4, CLASS_CQ), gpo_cq_t);
     const gpo_status status = s->api->queue_set_tenant(queue, tenant, &options);
     if (status != GPO_SUCCESS) return result(L, s, status);
     push_kept(L, 1, QUEUE_COMPLETIONS);

@@ -10,24 +10,6 @@
 
 /* --- modules --- */
 
-const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
-    lua_getfield(L, table, name);
-    *count = 0;
-    if (lua_isnil(L, -1)) return NULL;
-    if (!lua_istable(L, -1)) luaL_error(L, "option '%s': a table of strings expected", name);
-    copy_table(L, lua_gettop(L));
-    const int total = (int)lua_rawlen(L, -1);
-    const char **strings = lua_newuserdata(L, sizeof *strings * (size_t)(total + 1));
-    for (int i = 0; i < total; ++i) {
-        lua_rawgeti(L, -2, i + 1);
-        if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "option '%s': a table of strings expected", name);
-        strings[i] = lua_tostring(L, -1); /* the copy keeps it */
-        lua_pop(L, 1);
-    }
-    *count = (uint32_t)total;
-    return strings;
-}
-
 /* headers = {["name.h"] = text}: names and texts in one block, names first. */
 static const char **read_headers(lua_State *L, int table, uint32_t *count) {
     lua_getfield(L, table, "headers");
@@ -68,8 +50,6 @@ int module_compile(lua_State *L) {
     /* 0 bytes would mean "up to the NUL", which an empty string has at once: the same. */
     read_record(L, 3, gpo_compile_options_fields, &options);
     if (lua_istable(L, 3)) {
-        options.options = read_strings(L, 3, "options", &options.option_count);
-        options.name_expressions = read_strings(L, 3, "name_expressions", &options.name_expression_count);
         options.header_names = read_headers(L, 3, &options.header_count);
         if (options.header_names) options.header_texts = options.header_names + options.header_count;
     }
@@ -281,6 +261,14 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
     }
     memcpy(out, &address, sizeof address);
     return NULL;
+}
+
+array_object *read_memory(lua_State *L, state *s, int index, const char *option, uint64_t *address) {
+    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+    array_object *array = NULL;
+    const char *problem = read_parameter(L, s, index, &pointer, address, &array);
+    if (problem) luaL_error(L, "option '%s': %s", option, problem);
+    return array;
 }
 
 enum { FIRST_ARGUMENT = 4 };

@@ -50,6 +50,22 @@ void *optional_object(lua_State *L, state *s, int index, enum class_id id) {
     return lua_isnoneornil(L, index) ? NULL : check_object(L, s, index, id);
 }
 
+void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runtime, const char *option) {
+    const int count = (int)lua_rawlen(L, list);
+    void **handles = lua_newuserdata(L, sizeof *handles * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, list, i + 1);
+        const object *o = test_object(L, s, lua_gettop(L), id);
+        if (!o || !is_open(s, o))
+            luaL_error(L, "%snumber %d: a %s that is open expected", option, i + 1, classes[id].name);
+        if (runtime && o->runtime != runtime)
+            luaL_error(L, "%snumber %d: the %s is of another runtime", option, i + 1, classes[id].name);
+        handles[i] = o->handle;
+        lua_pop(L, 1);
+    }
+    return handles;
+}
+
 object *any_object(lua_State *L, state *s, int index) {
     for (int id = 0; id < CLASS_ARRAY; ++id)
         if (test_object(L, s, index, (enum class_id)id)) return check_object(L, s, index, (enum class_id)id);

@@ -20,20 +20,10 @@ int peers_create(lua_State *L) {
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
     read_record(L, 2, gpo_peers_options_fields, &options);
-    const int count = (int)lua_rawlen(L, 3);
-    gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * (size_t)(count + 1)); /* 4 */
-    object *peers = new_object(L, s, CLASS_PEERS, 1);                                  /* 5 */
+    const gpo_device_t *devices = check_objects(L, s, 3, CLASS_DEVICE, runtime->runtime, ""); /* 4 */
+    object *peers = new_object(L, s, CLASS_PEERS, 1);                                           /* 5 */
     keep(L, 5, PEERS_DEVICES, 3);
-    for (int i = 0; i < count; ++i) {
-        lua_rawgeti(L, 3, i + 1);
-        const object *device = test_object(L, s, 6, CLASS_DEVICE);
-        if (!device || !is_open(s, device)) return luaL_error(L, "number %d: a device that is open expected", i + 1);
-        if (device->runtime != runtime->runtime)
-            return luaL_error(L, "number %d: the device is of another runtime", i + 1);
-        devices[i] = HANDLE(device, gpo_device_t);
-        lua_settop(L, 5);
-    }
-    return created(L, s, s->api->peers_create(devices, (uint32_t)count, &options, (gpo_peers_t *)&peers->handle));
+    return created(L, s, s->api->peers_create(devices, (uint32_t)lua_rawlen(L, 3), &options, (gpo_peers_t *)&peers->handle));
 }
 
 /* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is entry i + 1 of the list. */

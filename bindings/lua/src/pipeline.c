@@ -233,16 +233,12 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     read_record(L, index, gpo_stage_fields, stage);
     lua_pushvalue(L, index);
     lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
-    lua_getfield(L, index, "enqueue");
-    if (!lua_isnil(L, -1)) {
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'enqueue': a function expected");
+    if (keep_function(L, index, "enqueue", pipeline, PIPELINE_STAGES + number)) {
         stage->kind = GPO_STAGE_CALLBACK;
         p->stages[number] = (struct stage_context){p, number};
         p->calls = 1;
         stage->enqueue = enqueue_here;
         stage->user = &p->stages[number];
-        keep(L, pipeline, PIPELINE_STAGES + number, lua_gettop(L));
-        lua_settop(L, index);
         return;
     }
     lua_getfield(L, index, "kernel");
@@ -265,18 +261,7 @@ static uint32_t read_devices(lua_State *L, state *s, const object *first, gpo_pi
     const int list = lua_gettop(L);
     const size_t count = lua_rawlen(L, list);
     if (count == 0 || count > MOST_DEVICES) luaL_error(L, "option 'devices': 1 to 64 expected");
-    gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * count);
-    for (size_t i = 0; i < count; ++i) {
-        lua_rawgeti(L, list, (int)i + 1);
-        const object *device = test_object(L, s, lua_gettop(L), CLASS_DEVICE);
-        if (!device || !is_open(s, device))
-            luaL_error(L, "option 'devices': number %d: a device that is open expected", (int)i + 1);
-        if (device->runtime != first->runtime)
-            luaL_error(L, "option 'devices': number %d: the device is of another runtime", (int)i + 1);
-        devices[i] = HANDLE(device, gpo_device_t);
-        lua_pop(L, 1);
-    }
-    options->devices = devices;
+    options->devices = check_objects(L, s, list, CLASS_DEVICE, first->runtime, "option 'devices': ");
     options->device_count = (uint32_t)count;
     return (uint32_t)count;
 }
@@ -302,21 +287,14 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     options->stages = list;
     options->stage_stride = sizeof *list;
     options->stage_count = (uint32_t)count;
-    lua_getfield(L, 2, "progress");
-    if (!lua_isnil(L, -1)) {
-        if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'progress': a function expected");
-        keep(L, index, PIPELINE_PROGRESS, lua_gettop(L));
+    if (keep_function(L, 2, "progress", index, PIPELINE_PROGRESS)) {
         options->progress = progress_here;
         options->progress_user = p;
         p->calls = 1;
     }
     lua_getfield(L, 2, "executor");
-    const object *executor = optional_object(L, s, lua_gettop(L), CLASS_EXECUTOR);
-    if (executor) {
-        options->executor = HANDLE(executor, gpo_executor_t);
-        keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
-        p->has_executor = 1;
-    }
+    keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
+    p->has_executor = options->executor != NULL;
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->result_bytes = options->result_bytes;
     const gpo_status status =
@@ -459,14 +437,12 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
         if (asked > source->bytes) luaL_error(L, "option 'bytes': more than the memory has");
         if (asked) source->bytes = asked;
     }
-    if (has_field(L, index, "fill")) {
+    if (keep_function(L, index, "fill", 1, PIPELINE_FILL)) {
         ++kinds;
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'fill': a function expected");
         source->kind = GPO_SOURCE_CALLBACK;
         source->fill = fill_here;
         source->user = p;
         p->calls = 1;
-        keep(L, 1, PIPELINE_FILL, lua_gettop(L));
     }
     if (kinds != 1) luaL_error(L, one_of_source);
     return memory;
@@ -494,13 +470,11 @@ static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo
         sink->bytes = ARRAY_BYTES(array);
     }
     if (kinds > 1) luaL_error(L, one_of_sink);
-    if (has_field(L, index, "take")) {
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'take': a function expected");
+    if (keep_function(L, index, "take", 1, PIPELINE_TAKE)) {
         if (!kinds) sink->kind = GPO_SINK_CALLBACK;
         sink->take = take_here;
         sink->user = p;
         p->calls = 1;
-        keep(L, 1, PIPELINE_TAKE, lua_gettop(L));
     }
     return memory;
 }

@@ -366,8 +366,8 @@ const field gpo_compile_options_fields[] = {
     FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM),
     OTHER("source"),
     FIELD(gpo_compile_options, file_name, STRING),
-    OTHER("options"),
-    OTHER("name_expressions"),
+    STRINGS(gpo_compile_options, options, option_count),
+    STRINGS(gpo_compile_options, name_expressions, name_expression_count),
     OTHER("headers"),
     FIELD(gpo_compile_options, label, STRING),
     FIELDS_END,
@@ -442,7 +442,7 @@ const field gpo_collective_fields[] = {
 };
 
 const field gpo_rank_part_fields[] = {
-    OTHER("stream"),
+    OBJECT(gpo_rank_part, stream, CLASS_STREAM),
     OTHER("send"),
     OTHER("receive"),
     OTHER("send_to"),
@@ -524,7 +524,7 @@ const field gpo_pipeline_options_fields[] = {
     OTHER("progress"),
     FIELD(gpo_pipeline_options, progress_ns, U64),
     FIELD(gpo_pipeline_options, label, STRING),
-    OTHER("executor"),
+    OBJECT(gpo_pipeline_options, executor, CLASS_EXECUTOR),
     OTHER("devices"),
     FIELDS_END,
 };
@@ -568,14 +568,14 @@ const field gpo_queue_options_fields[] = {
     FIELD(gpo_queue_options, priorities, U32),
     FIELD(gpo_queue_options, answer_size, U32),
     FIELD(gpo_queue_options, tenants, U32),
-    OTHER("stream"),
+    OBJECT(gpo_queue_options, stream, CLASS_STREAM),
     FIELD(gpo_queue_options, label, STRING),
     FIELDS_END,
 };
 
 const field gpo_tenant_options_fields[] = {
     FIELD(gpo_tenant_options, limit, U64),
-    OTHER("completions"),
+    OBJECT(gpo_tenant_options, completions, CLASS_CQ),
     FIELDS_END,
 };
 
@@ -649,10 +649,10 @@ const field gpo_handler_fields[] = {
 
 const field gpo_scheduler_options_fields[] = {
     WORD(gpo_scheduler_options, form, words_of_GPO_SCHEDULER_RESIDENT),
-    OTHER("queue"),
+    OBJECT(gpo_scheduler_options, queue, CLASS_QUEUE),
     FIELD(gpo_scheduler_options, source, STRING),
     FIELD(gpo_scheduler_options, file_name, STRING),
-    OTHER("compile_options"),
+    STRINGS(gpo_scheduler_options, compile_options, compile_option_count),
     WORD(gpo_scheduler_options, workers, words_of_GPO_WORKER_THREAD),
     FIELD(gpo_scheduler_options, threads, U32),
     FIELD(gpo_scheduler_options, blocks_per_multiprocessor, U32),
@@ -786,8 +786,8 @@ const field gpo_symmetric_info_fields[] = {
 };
 
 const field gpo_rank_launch_fields[] = {
-    OTHER("stream"),
-    OTHER("kernel"),
+    OBJECT(gpo_rank_launch, stream, CLASS_STREAM),
+    OBJECT(gpo_rank_launch, kernel, CLASS_KERNEL),
     OTHER("launch"),
     OTHER("arguments"),
     FIELDS_END,

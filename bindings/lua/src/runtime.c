@@ -15,15 +15,7 @@ int runtime_create(lua_State *L) {
     if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, state_is_closed);
     read_record(L, 1, gpo_runtime_options_fields, &options);
     runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);
-    if (!lua_isnoneornil(L, 1)) {
-        lua_getfield(L, 1, "log");
-        if (!lua_isnil(L, -1)) {
-            if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'log': a function expected");
-            keep(L, 2, RUNTIME_LOG, 3);
-            options.log = log_line;
-        }
-        lua_settop(L, 2);
-    }
+    if (!lua_isnoneornil(L, 1) && keep_function(L, 1, "log", 2, RUNTIME_LOG)) options.log = log_line;
     o->base.runtime = remember(L, s, 2);
     cq_object *home = keep_home(L, s, 2);
     runtime_context *context = make_context(s);

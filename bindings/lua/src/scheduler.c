@@ -13,14 +13,11 @@ static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawle
 
 /* The address in a field of the table at `table`: 0 if there is none. An array is appended to the list at `used`; its
  * bytes are `*bytes`, or UINT64_MAX if it is no array. */
-static uint64_t read_memory(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
-    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+static uint64_t read_used(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
     uint64_t address = 0;
-    array_object *array = NULL;
     lua_getfield(L, table, name);
     const int index = lua_gettop(L);
-    const char *problem = read_parameter(L, s, index, &pointer, &address, &array);
-    if (problem) luaL_error(L, "option '%s': %s", name, problem);
+    const array_object *array = read_memory(L, s, index, name, &address);
     *bytes = array ? ARRAY_BYTES(array) : UINT64_MAX;
     if (array) {
         push_root(L, index);
@@ -37,17 +34,12 @@ static void read_graphs(lua_State *L, state *s, int table, int used, gpo_handler
     if (!lua_istable(L, -1)) luaL_error(L, "option 'graphs': a table of graphs expected");
     copy_table(L, lua_gettop(L));
     const int graphs = lua_gettop(L), count = (int)lua_rawlen(L, graphs);
-    gpo_graph_t *handles = lua_newuserdata(L, sizeof *handles * (size_t)(count + 1));
+    handler->graphs = check_objects(L, s, graphs, CLASS_GRAPH, 0, "option 'graphs': ");
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, graphs, i + 1);
-        const object *graph = test_object(L, s, lua_gettop(L), CLASS_GRAPH);
-        if (!graph || !is_open(s, graph))
-            luaL_error(L, "option 'graphs': number %d: a graph that is open expected", i + 1);
-        handles[i] = HANDLE(graph, gpo_graph_t);
         append(L, used);
     }
     lua_remove(L, graphs);
-    handler->graphs = handles;
     handler->graph_count = (uint32_t)count;
 }
 
@@ -66,7 +58,7 @@ static void read_handler(lua_State *L, state *s, int number, const queue_object 
         append(L, anchor);
         read_graphs(L, s, index, used, handler);
         append(L, anchor);
-        handler->task_memory = read_memory(L, s, index, "task_memory", used, &bytes);
+        handler->task_memory = read_used(L, s, index, "task_memory", used, &bytes);
         if (queue && bytes / (queue->task_size ? queue->task_size : 1) < handler->graph_count)
             luaL_error(L, "option 'task_memory': %d graphs with tasks of %d bytes don't fit into the array",
                        (int)handler->graph_count, (int)queue->task_size);
@@ -102,18 +94,14 @@ int scheduler_create(lua_State *L) {
     lua_settop(L, 2);
     read_record(L, 2, gpo_scheduler_options_fields, &options);
     lua_getfield(L, 2, "queue"); /* 3 */
-    const queue_object *queue = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_QUEUE);
-    if (!lua_isnil(L, 3) && (!queue || !is_open(s, &queue->base)))
-        return luaL_error(L, "option 'queue': a queue that is open expected");
-    if (queue) options.queue = HANDLE(&queue->base, gpo_queue_t);
+    const queue_object *queue = lua_touserdata(L, 3);
     object *scheduler = new_object(L, s, CLASS_SCHEDULER, 1); /* 4 */
     lua_newtable(L);                                          /* 5 */
     keep(L, 4, SCHEDULER_QUEUE, 3);
     keep(L, 4, SCHEDULER_USED, 5);
     uint64_t bytes = 0;
     uint32_t count = 0;
-    options.argument = read_memory(L, s, 2, "argument", 5, &bytes);
-    options.compile_options = read_strings(L, 2, "compile_options", &options.compile_option_count);
+    options.argument = read_used(L, s, 2, "argument", 5, &bytes);
     const gpo_handler *handlers = read_handlers(L, s, queue, 5, &count);
     const gpo_status status = s->api->scheduler_create(device, &options, handlers, sizeof *handlers, count,
                                                        (gpo_scheduler_t *)&scheduler->handle);

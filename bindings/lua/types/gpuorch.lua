@@ -31,7 +31,6 @@ function address:pointer() end
 ---@class gpuorch.pipeline_options
 ---@field stages gpuorch.stage[]
 ---@field progress fun(progress: gpuorch.pipeline_progress)?
----@field executor executor? runs the callbacks; without it they run while the script waits
 ---@field devices device[]? several devices that share the work; the first is the device whose method is called
 
 ---@class gpuorch.source one of path, descriptor, memory and fill
@@ -570,7 +569,6 @@ function buckets:launch(stream, size, values) end
 
 --- Options of one kind are refused for another.
 ---@class gpuorch.queue_options
----@field stream? stream the resident stream of a kernel that uses the queue; a host ring needs one
 
 --- `status` is the name of what the kernel gave, and `code` the number
 ---@alias gpuorch.answer {user_data: gpuorch.exact, status: string, code: integer, answer: string}
@@ -626,9 +624,7 @@ function queue:wait(seconds, tenant) end
 
 --- Options of one form are refused for another.
 ---@class gpuorch.scheduler_options
----@field queue queue a ring without tickets, or a host ring
 ---@field handlers (string|gpuorch.handler)[] a task that begins with the number 0 is for the first
----@field compile_options? string[]
 ---@field argument? array|address handlers get its address
 
 --- A scheduler stays on the GPU and does the tasks of a queue. The scheduler keeps its queue, graphs and arrays. close()
@@ -645,7 +641,6 @@ local scheduler = {}
 
 --- A rank's part of a collective. Arrays are checked to hold what the rank sends and receives.
 ---@class gpuorch.rank_part
----@field stream stream of the rank's device
 ---@field send? array|address on the device
 ---@field receive? array|address
 ---@field send_to? integer send_receive: a rank; without one the rank sends nothing
@@ -656,8 +651,6 @@ local scheduler = {}
 ---@field [integer] gpuorch.rank_part|stream
 
 ---@class gpuorch.rank_launch
----@field stream stream of the rank's device
----@field kernel kernel of the rank's device
 ---@field launch gpuorch.launch_options|launch
 ---@field arguments? any[] as those of launch_kernel; a null pointer is gpuorch.address(0)
 
@@ -764,12 +757,7 @@ local gpuorch = {}
 
 ---@class gpuorch.compile_options
 ---@field source? string in place of the argument
----@field options? string[]
----@field name_expressions? string[]
 ---@field headers? table<string, string> texts by names
-
----@class gpuorch.tenant_options
----@field completions? cq gets an entry for each answer
 
 ---@param options? gpuorch.runtime_options
 ---@return runtime?

@@ -263,6 +263,8 @@
 ---@field no_cache? boolean
 ---@field dynamic_parallelism? boolean
 ---@field file_name? string in messages; NULL: "kernel.cu"
+---@field options? string[] in NVRTC's spelling: "-DN=4", "--std=c++17", "-I/usr/include/mine"
+---@field name_expressions? string[] template kernels to instantiate, "scale<float>"; the expression is then a name for gpo_module_get_kernel
 ---@field label? string
 
 ---@class gpuorch.kernel_attributes
@@ -319,6 +321,9 @@
 ---@field count? gpuorch.exact elements: see above. 0: nothing is sent, but streams wait for each other all the same
 ---@field label? string for failures and traces, and to tell equal collectives of a group of several processes apart (see above); may be NULL
 
+---@class gpuorch.rank_part
+---@field stream? stream of the rank's device
+
 ---@class gpuorch.chunk
 ---@field slot? integer the slot that the chunk is in: 0 to slots - 1, of its device
 ---@field index? gpuorch.exact number of the chunk, from 0
@@ -371,6 +376,7 @@
 ---@field max_pinned_bytes? gpuorch.exact most pinned memory for staging, for all devices together; GPO_AUTO: 1 GiB for each device
 ---@field progress_ns? gpuorch.exact least time between two calls of `progress`; 0: 100 ms
 ---@field label? string
+---@field executor? executor runs the callbacks of sources, stages and sinks and `progress` (executor.h): one of each kind at a time, while a thread of the pipeline waits
 
 ---@class gpuorch.pipeline_result
 ---@field status string how the run ended
@@ -407,10 +413,12 @@
 ---@field priorities? integer ring: 1 to 8, with GPO_QUEUE_TICKETS 1; GPO_AUTO: 1
 ---@field answer_size? integer host ring: bytes of an answer, 0 to 256, a multiple of 4; beside them an answer has a status
 ---@field tenants? integer host ring: 1 to 64; GPO_AUTO: 1; with GPO_QUEUE_NO_ANSWERS there is 1
+---@field stream? stream the resident stream (stream.h) of a kernel that uses the queue: see "Memory"
 ---@field label? string
 
 ---@class gpuorch.tenant_options
 ---@field limit? gpuorch.exact most places of the ring that the tenant may take at a time; GPO_AUTO: all
+---@field completions? cq gets an entry for each answer: the task's user_data, the answer's status, origin GPO_ORIGIN_QUEUE
 
 ---@class gpuorch.queue_info
 ---@field kind "none"|"range"|"ring"|"host_ring"
@@ -469,8 +477,10 @@
 
 ---@class gpuorch.scheduler_options
 ---@field form? "none"|"resident"|"graphs"|"while"
+---@field queue? queue a ring without GPO_QUEUE_TICKETS, or a host ring, of the same device
 ---@field source? string CUDA C++ with the handlers' functions; GPO_SCHEDULER_GRAPHS: NULL
 ---@field file_name? string in messages; NULL: "handlers.cu"
+---@field compile_options? string[] as gpo_compile_options.options
 ---@field workers? "auto"|"thread"|"warp"|"block" GPO_AUTO: GPO_WORKER_WARP
 ---@field threads? integer of a block, a multiple of 32 up to 1024; GPO_AUTO: 128
 ---@field blocks_per_multiprocessor? integer GPO_AUTO: 1
@@ -575,6 +585,10 @@
 ---@field device_bytes gpuorch.exact allocated on each device, with the barriers' part
 ---@field barrier_blocks integer most blocks of a kernel that uses barriers: as many as fit on the largest of the devices at once
 ---@field native_atomics boolean 1: atomic operations on each other's memory are native for all ranks
+
+---@class gpuorch.rank_launch
+---@field stream? stream of the rank's device
+---@field kernel? kernel of the rank's device
 
 ---@class gpuorch.template_options
 ---@field max_instances? integer most graphs that gpo_template_launch makes; GPO_AUTO: 64

@@ -144,6 +144,10 @@ def types(lua):
     typed = [name for path in files for name in re.findall(r"^function ([\w.:]+)\(", path.read_text(), re.M)
              if name not in {f"object:{name}" for name in ("close", "error", "label", "set_label")}]
     report(f"{lua}: the types are those of what the module has", (sorted(have - set(typed)), sorted(set(typed) - have)), ([], []))
+    fields = [f"{name}.{field}" for path in files for name, members in
+              re.findall(r"^---@class (gpuorch\.\w+).*\n((?:---.*\n)*)", path.read_text(), re.M)
+              for field in re.findall(r"^---@field (\w+)", members, re.M)]
+    report(f"{lua}: no field has two types", sorted(name for name in set(fields) if fields.count(name) > 1), [])
     report(f"{lua}: no function has two types", sorted(name for name in set(typed) if typed.count(name) > 1), [])
     for path in files:
         code = subprocess.run([lua, "-e", f"assert(loadfile '{path}')"], capture_output=True, text=True)
