@@ -5,12 +5,12 @@ itself, nodes of a template or a timeout, and its results numbers, handles of th
 list of structs or a new object. A plain function that exceptions.BY_HAND doesn't name becomes object:verb.
 """
 import exceptions
-from tables import Words, base
+from tables import Words, base, flags
 
 UNSIGNED = {"uint32_t": "UINT32_MAX", "uint64_t": "UINT64_MAX"}
 SIGNED = {"int32_t": "INT32_MIN, INT32_MAX", "int64_t": "INT64_MIN, INT64_MAX"}
-# Addresses may be an array's, and flags a table.
-NEVER_PLAIN = {"address", "destination", "source", "flags"}
+# Both ends of a copy are known before its bytes are; what flags there are is in no parameter.
+NEVER_PLAIN = {"destination", "source", "flags"}
 KEYWORDS = set("and break do else elseif end false for function if in local nil not or repeat return then true until "
                "while".split())
 
@@ -38,8 +38,9 @@ class Call:
     """A plain function. `checks` are the lines that read its parameters, and `arguments` are C's. `inputs` are (type, name)
     of the values that a helper function gets from a struct, `results` those of what C writes."""
 
-    def __init__(self, abi, tables, function):
-        self.abi, self.tables, self.function = abi, tables, function
+    def __init__(self, abi, tables, function, frees):
+        self.abi, self.tables, self.function, self.frees = abi, tables, function, frees
+        self.flags = []
         self.name = function["name"].removeprefix("gpo_")
         self.says = function.get("says", [])
         self.checks, self.arguments, self.parameters, self.results, self.inputs = [], [], [], [], []
@@ -75,7 +76,7 @@ class Call:
         """Reads the parameter at a place, and gives how many that were."""
         parameter, rest = given[at], given[at + 1:]
         type_, name = parameter["type"], parameter["name"]
-        if name in NEVER_PLAIN and not (parameter["direction"] == "out" and name == "address"):
+        if name in NEVER_PLAIN and (self.function["name"], name) not in exceptions.FLAG_PARAMETERS:
             raise NotPlain
         if parameter["direction"] == "in":
             return self.read_input(parameter, type_, name, rest)
@@ -105,6 +106,13 @@ class Call:
             words, default = Words(self.abi, first), f'"{otherwise}"' if otherwise else "NULL"
             self.input(type_, name, f"(uint32_t)check_word(L, {index}, {default}, {words.array}) + {first}", str(words),
                        bool(otherwise))
+        elif key in exceptions.FLAG_PARAMETERS:
+            self.checks += ["uint32_t flags = 0;", f"read_record(L, {index}, flags_of_{self.name}, &flags);"]
+            self.arguments.append(name)
+            self.flags = list(flags(self.abi, None, exceptions.FLAG_PARAMETERS[key]))
+            self.parameters.append(Parameter("options", "{" + ", ".join(f"{flag}: boolean?" for flag, _ in self.flags) + "}", True))
+        elif name == "address" and type_ == "uint64_t" or name == "memory" and type_ == "void *":
+            self.read_memory(index, name, type_)
         elif key in exceptions.FROM_1:
             self.input(type_, name, f'(uint32_t)check_from_1(L, {index}, "{exceptions.FROM_1[key]}")', "integer")
         elif type_ == "int64_t" and name == "timeout_ns":
@@ -152,6 +160,24 @@ class Call:
         else:
             raise NotPlain
         return 1
+
+    def read_memory(self, index, name, type_):
+        """An array or an address; what frees memory takes the array that it was allocated as."""
+        address = "array->address" if self.frees else "address"
+        if self.frees:
+            self.checks.append(f"array_object *array = check_piece(L, s, {index});")
+            self.kind, self.freed = "free", index
+        elif self.function["name"] in exceptions.ARRAYS_ONLY:
+            self.input("uint64_t", "address", f"check_array(L, s, {index})->address", "array")
+            self.arguments.pop()
+        else:
+            self.input("uint64_t", "address", f"check_memory(L, s, {index})", "array|address")
+            self.arguments.pop()
+        self.arguments.append(address if type_ == "uint64_t" else f"(void *)(uintptr_t){address}")
+        if self.frees:
+            self.parameters.append(Parameter("array", "array"))
+        else:
+            self.parameters[-1].name = "memory"
 
     def read_output(self, type_, name, rest):
         written = base(type_) if not type_.endswith("**") else type_
@@ -208,6 +234,8 @@ class Call:
                 f"{function}({', '.join([f'c->{name}' for name in self.arguments] + ['cq', 'user_data'])}"
                 + "".join(f", c->{name}" for name in self.mark_after) + ")"))
             body += [filled, f"return notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c);"]
+        elif self.kind == "free":
+            body.append(f"return piece_freed(L, s, array, {self.freed}, {function}({', '.join(self.arguments)}));")
         elif self.kind == "callback":
             body += ["gpo_executor_t executor;", f"struct owed *owed = owe(L, s, {self.index}, &executor);",
                      f"return owing(L, s, {self.index}, owed, {function}("
@@ -224,6 +252,10 @@ class Call:
         else:
             push = "query_result" if self.kind == "query" else "result"
             body.append(f"return {push}(L, s, {function}({', '.join(self.arguments)}));")
+        if self.flags:
+            before += [f"static const field flags_of_{self.name}[] = {{",
+                       *(f'    {{"{flag}", FIELD_FLAG, 0, {constant}, NULL}},' for flag, constant in self.flags),
+                       "    FIELDS_END,", "};"]
         return [*before, f"static int {self.name}(lua_State *L) {{", "    state *s = the_state(L);",
                 *(line for statement in body for line in broken("    " + statement)), "}", ""]
 
@@ -317,7 +349,7 @@ class Methods:
                 self.ends[owner] = name.removeprefix("gpo_")
                 continue
             try:
-                call = Call(abi, tables, function)
+                call = Call(abi, tables, function, name in released)
                 plain.add(name)
                 if name not in exceptions.TYPED_BY_HAND | exceptions.NO_METHODS:
                     self.typed.append(call)
@@ -330,6 +362,8 @@ class Methods:
                 self.by_hand.append((owner, method_of(function, owner), name.removeprefix("gpo_")))
         self.by_hand += [(owner, method, f"{owner}_{method}") for owner, methods in exceptions.MORE_METHODS.items()
                          for method in methods]
+        self.collectives = [(constant["name"].removeprefix("GPO_COLLECTIVE_").lower(), constant["name"])
+                            for constant in abi["constants"] if constant["name"].startswith("GPO_COLLECTIVE_")]
         if stale := set(exceptions.BY_HAND) - plain:
             raise SystemExit(f"exceptions.BY_HAND names functions that aren't plain: {', '.join(sorted(stale))}")
         inputs = {call.name: call.inputs for call in self.calls if call.kind == "mark"}
@@ -345,9 +379,12 @@ def source(methods, head):
              '#include "calls.h"', "", '#include "buckets.h"', ""]
     for call in sorted(methods.calls, key=lambda call: call.kind != "mark"):  # waits use the functions of marks
         lines += call.source()
+    for method, constant in methods.collectives:
+        lines += [f"static int peers_{method}(lua_State *L) {{", f"    return peers_submit(L, {constant});", "}", ""]
     for owner in [*methods.classes, None]:
         rows = [f'{{"{call.method}", {call.name}}}' for call in methods.calls if call.owner == owner]
         rows += [f'{{"{method}", {name}}}' for other, method, name in methods.by_hand if other == owner]
+        rows += [f'{{"{method}", peers_{method}}}' for method, _ in methods.collectives if owner == "peers"]
         if rows:
             lines += [f"{'static ' if owner else ''}const luaL_Reg {owner or 'gpuorch'}_calls[] = {{",
                       *(f"    {row}," for row in [*rows, "{NULL, NULL}"]), "};"]
@@ -370,7 +407,8 @@ def header(methods, head):
         head("calls.h", "the methods that are written by hand, and the functions that are made in calls.c."),
         "#ifndef GPUORCH_LUA_CALLS_H", "#define GPUORCH_LUA_CALLS_H", "", '#include "binding.h"', "",
         "#pragma GCC visibility push(hidden)", "",
-        *(f"int {name}(lua_State *L);" for _, _, name in methods.by_hand), "",
+        *(f"int {name}(lua_State *L);" for _, _, name in methods.by_hand),
+        "int peers_submit(lua_State *L, uint32_t kind);", "",
         *(f"void destroy_{word}(lua_State *L, state *s, object *o, int collected);" for word in methods.classes
           if word in exceptions.ENDS), "",
         "extern const luaL_Reg gpuorch_calls[]; /* functions that are no methods */", "", "#pragma GCC visibility pop", "",

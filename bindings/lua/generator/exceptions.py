@@ -19,13 +19,17 @@ BY_HAND = {
     "gpo_graph_set_parameter": "types the value",
     "gpo_graph_update": "takes over the recipe",
     "gpo_host_call_finish": "calls Lua back",
+    "gpo_host_register": "the size is an array's, which remembers that it is pinned",
+    "gpo_host_unregister": "the array remembers that it isn't pinned any more",
     "gpo_last_error": "nil without a failure",
     "gpo_memory_allocate": "gives an array",
+    "gpo_memory_free": "frees addresses, too",
     "gpo_memory_import": "gives an array",
     "gpo_module_get_kernel": "reads the signature",
     "gpo_module_get_symbol": "gives an array",
     "gpo_pool_allocate": "gives an array",
     "gpo_pool_create": "takes memory, after a collection if there is too little",
+    "gpo_pool_free": "the array comes before the stream",
     "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
     "gpo_runtime_get_metrics": "counts errors by their names",
     "gpo_runtime_shutdown": "calls Lua back",
@@ -37,6 +41,7 @@ BY_HAND = {
     "gpo_symmetric_allocate": "takes memory, after a collection if there is too little",
     "gpo_template_add_allocation": "gives an array",
     "gpo_template_add_child": "takes over the child's recipe",
+    "gpo_template_add_free": "nil is an address, too, and pageable memory is none",
     "gpo_template_add_parameter": "types the parameter",
     "gpo_template_allocate": "gives an array",
     "gpo_template_begin": "begins a recipe",
@@ -48,7 +53,7 @@ BY_HAND = {
     "gpo_template_import": "has a recipe",
 }
 # Functions by hand whose parameters, results or descriptions differ from what abi.json says: their types are by hand, too.
-TYPED_BY_HAND = {"gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
+TYPED_BY_HAND = {"gpo_host_register", "gpo_memory_free", "gpo_pool_free", "gpo_template_add_free", "gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
                  "gpo_graph_set", "gpo_memory_allocate", "gpo_memory_import", "gpo_module_get_kernel", "gpo_module_get_symbol",
                  "gpo_pool_allocate", "gpo_queue_wait", "gpo_stream_pool_acquire", "gpo_template_add_allocation",
                  "gpo_template_allocate"}
@@ -65,7 +70,6 @@ NO_METHODS = {"gpo_advise", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo
 MORE_METHODS = {
     "runtime": ["completions"], "device": ["advise"], "stream": ["device"], "cq": ["pump"],
     "template": ["record", "parameter"], "symmetric": ["array"],
-    "peers": ["all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather", "all_to_all", "send_receive", "barrier"],
 }
 # Objects with more than a handle: their userdata are a struct <object>_object.
 STRUCTS = {"runtime", "stream", "cq", "kernel", "pipeline", "executor", "template", "graph", "buckets", "queue", "symmetric",
@@ -90,6 +94,10 @@ FROM_1 = {("gpo_kernel_get_parameter", "index"): "parameters", ("gpo_template_bi
 PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", None),
                    ("gpo_device_set_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", None),
                    ("gpo_template_get_picture", "format"): ("GPO_PICTURE_DOT", "svg")}
+# Flags that are a parameter, by their constants: the keys of a table.
+FLAG_PARAMETERS = {("gpo_device_get_costs", "flags"): "GPO_COSTS_*", ("gpo_host_register", "flags"): "GPO_REGISTER_*"}
+# Functions that take the memory of an array only.
+ARRAYS_ONLY = {"gpo_memory_export"}
 # Results that are 1 or 0.
 TRUTHS = {("gpo_graph_get_loop", "limited")}
 

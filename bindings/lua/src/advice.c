@@ -3,21 +3,6 @@
 
 #include "calls.h"
 
-static const field probe_fields[] = {{"probe", FIELD_FLAG, 0, GPO_COSTS_PROBE, NULL}, FIELDS_END};
-
-/* costs([{probe = true}]) */
-int device_get_costs(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_device_t device = CHECK_HANDLE(1, device);
-    gpo_costs costs = {.struct_size = sizeof costs};
-    uint32_t flags = 0;
-    read_record(L, 2, probe_fields, &flags);
-    const gpo_status status = s->api->device_get_costs(device, flags, &costs);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, gpo_costs_fields, &costs);
-    return 1;
-}
-
 /* Reads the workload at an index. Its pointers lead to values on the stack. */
 static void check_workload(lua_State *L, int index, gpo_workload *workload, gpo_costs *costs) {
     *workload = (gpo_workload){.struct_size = sizeof *workload};

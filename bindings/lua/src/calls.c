@@ -434,6 +434,21 @@ static int stream_pool_create(lua_State *L) {
     return created(L, s, s->api->stream_pool_create(device, &options, (gpo_stream_pool_t *)&made->handle));
 }
 
+static int arena_free(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_arena_t arena = CHECK_HANDLE(1, arena);
+    array_object *array = check_piece(L, s, 2);
+    return piece_freed(L, s, array, 2, s->api->arena_free(arena, (void *)(uintptr_t)array->address));
+}
+
+static int arena_free_after(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_arena_t arena = CHECK_HANDLE(1, arena);
+    array_object *array = check_piece(L, s, 2);
+    const gpo_stream_t stream = CHECK_HANDLE(3, stream);
+    return piece_freed(L, s, array, 2, s->api->arena_free_after(arena, (void *)(uintptr_t)array->address, stream));
+}
+
 static int arena_trim(lua_State *L) {
     state *s = the_state(L);
     const gpo_arena_t arena = CHECK_HANDLE(1, arena);
@@ -448,6 +463,17 @@ static int arena_get_statistics(lua_State *L) {
     const gpo_status returned = s->api->arena_get_statistics(arena, &statistics);
     if (returned != GPO_SUCCESS) return failure(L, s, returned);
     push_record(L, s, gpo_memory_statistics_fields, &statistics);
+    return 1;
+}
+
+static int memory_describe(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    const uint64_t address = check_memory(L, s, 2);
+    gpo_memory_info info = {.struct_size = sizeof info};
+    const gpo_status returned = s->api->memory_describe(device, address, &info);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_record(L, s, gpo_memory_info_fields, &info);
     return 1;
 }
 
@@ -967,6 +993,22 @@ static int queue_get_info(lua_State *L) {
     return 1;
 }
 
+static const field flags_of_device_get_costs[] = {
+    {"probe", FIELD_FLAG, 0, GPO_COSTS_PROBE, NULL},
+    FIELDS_END,
+};
+static int device_get_costs(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    uint32_t flags = 0;
+    read_record(L, 2, flags_of_device_get_costs, &flags);
+    gpo_costs costs = {.struct_size = sizeof costs};
+    const gpo_status returned = s->api->device_get_costs(device, flags, &costs);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_record(L, s, gpo_costs_fields, &costs);
+    return 1;
+}
+
 static int scheduler_start(lua_State *L) {
     state *s = the_state(L);
     const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);
@@ -1174,6 +1216,23 @@ static int peers_abort(lua_State *L) {
     return result(L, s, s->api->peers_abort(peers));
 }
 
+struct memory_export {
+    const gpo_api *api;
+    gpo_device_t device;
+    uint64_t address;
+};
+static gpo_status read_memory_export(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct memory_export *c = context;
+    return c->api->memory_export(c->device, c->address, buffer, capacity, needed);
+}
+static int memory_export(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    const uint64_t address = check_array(L, s, 2)->address;
+    const struct memory_export c = {s->api, device, address};
+    return push_text(L, s, read_memory_export, (void *)&c, 1);
+}
+
 struct event_export {
     const gpo_api *api;
     gpo_event_t event;
@@ -1208,6 +1267,38 @@ static int pipeline_get_share(lua_State *L) {
     if (returned != GPO_SUCCESS) return failure(L, s, returned);
     push_record(L, s, gpo_pipeline_share_fields, &share);
     return 1;
+}
+
+static int peers_all_reduce(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_ALL_REDUCE);
+}
+
+static int peers_reduce(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_REDUCE);
+}
+
+static int peers_reduce_scatter(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_REDUCE_SCATTER);
+}
+
+static int peers_broadcast(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_BROADCAST);
+}
+
+static int peers_all_gather(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_ALL_GATHER);
+}
+
+static int peers_all_to_all(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_ALL_TO_ALL);
+}
+
+static int peers_send_receive(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_SEND_RECEIVE);
+}
+
+static int peers_barrier(lua_State *L) {
+    return peers_submit(L, GPO_COLLECTIVE_BARRIER);
 }
 
 static const luaL_Reg runtime_calls[] = {
@@ -1245,9 +1336,12 @@ static const luaL_Reg device_calls[] = {
     {"stream_wrap", stream_wrap},
     {"priority_range", device_get_priority_range},
     {"stream_pool_create", stream_pool_create},
+    {"memory_describe", memory_describe},
     {"module_load", module_load},
     {"module_load_builtin", module_load_builtin},
     {"metrics", device_get_metrics},
+    {"costs", device_get_costs},
+    {"memory_export", memory_export},
     {"event_import", event_import},
     {"stream_create", stream_create},
     {"arena_create", arena_create},
@@ -1255,7 +1349,6 @@ static const luaL_Reg device_calls[] = {
     {"host_unregister", host_unregister},
     {"memory_allocate", memory_allocate},
     {"memory_free", memory_free},
-    {"memory_describe", memory_describe},
     {"pool_create", pool_create},
     {"module_compile", module_compile},
     {"pipeline_create", pipeline_create},
@@ -1263,10 +1356,8 @@ static const luaL_Reg device_calls[] = {
     {"buckets", buckets_create},
     {"template_import", template_import},
     {"queue", queue_create},
-    {"costs", device_get_costs},
     {"scheduler", scheduler_create},
     {"join", peers_join},
-    {"memory_export", memory_export},
     {"memory_import", memory_import},
     {"advise", device_advise},
     {NULL, NULL},
@@ -1333,11 +1424,11 @@ static const luaL_Reg cq_calls[] = {
     {NULL, NULL},
 };
 static const luaL_Reg arena_calls[] = {
+    {"free", arena_free},
+    {"free_after", arena_free_after},
     {"trim", arena_trim},
     {"statistics", arena_get_statistics},
     {"allocate", arena_allocate},
-    {"free", arena_free},
-    {"free_after", arena_free_after},
     {NULL, NULL},
 };
 static const luaL_Reg pool_calls[] = {

@@ -71,39 +71,21 @@ int arena_allocate(lua_State *L) {
     return allocated(L, s, array, (uint64_t)(uintptr_t)memory);
 }
 
-/* Checks that the value is an array of this arena or pool, and no slice. */
-static array_object *check_piece(lua_State *L, state *s, int index) {
+array_object *check_piece(lua_State *L, state *s, int index) {
     array_object *array = check_array(L, s, index);
     luaL_argcheck(L, array->root == array, index, "a slice can't be freed: free the array");
     return array;
 }
 
-/* An array that was freed explicitly is closed. */
-static int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
+uint64_t check_memory(lua_State *L, state *s, int index) {
+    return test_object(L, s, index, CLASS_ARRAY) ? check_array(L, s, index)->address : check_address(L, s, index);
+}
+
+int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
     if (status != GPO_SUCCESS) return failure(L, s, status);
     forget_array(L, s, array, index);
     lua_pushboolean(L, 1);
     return 1;
-}
-
-/* free(array): now; no GPU may be using it. */
-int arena_free(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    array_object *array = check_piece(L, s, 2);
-    return piece_freed(L, s, array, 2,
-                       s->api->arena_free(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address));
-}
-
-/* free_after(array, stream) */
-int arena_free_after(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    array_object *array = check_piece(L, s, 2);
-    object *stream = check_object(L, s, 3, CLASS_STREAM);
-    return piece_freed(L, s, array, 2,
-                       s->api->arena_free_after(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address,
-                                                HANDLE(stream, gpo_stream_t)));
 }
 
 /* --- memory of the caller's --- */
@@ -268,20 +250,6 @@ int memory_free(lua_State *L) {
     return piece_freed(L, s, array, 2, s->api->memory_free(HANDLE(device, gpo_device_t), array->address));
 }
 
-/* memory_export(array): what another process imports, as a string. */
-int memory_export(lua_State *L) {
-    state *s = the_state(L);
-    const object *device = check_object(L, s, 1, CLASS_DEVICE);
-    char bytes[GPO_EXPORT_BYTES];
-    size_t needed = 0;
-    const uint64_t address = check_array(L, s, 2)->address;
-    const gpo_status status =
-        s->api->memory_export(HANDLE(device, gpo_device_t), address, bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* memory_import(type, exported [, label]): a device array of another process's memory. */
 int memory_import(lua_State *L) {
     state *s = the_state(L);
@@ -301,19 +269,6 @@ int memory_import(lua_State *L) {
     }
     array->count = bytes / element_sizes[type];
     return allocated(L, s, array, address);
-}
-
-/* memory_describe(array or address) */
-int memory_describe(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const uint64_t address =
-        test_object(L, s, 2, CLASS_ARRAY) ? check_array(L, s, 2)->address : check_address(L, s, 2);
-    gpo_memory_info info = {.struct_size = sizeof info};
-    const gpo_status status = s->api->memory_describe(HANDLE(device, gpo_device_t), address, &info);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, gpo_memory_info_fields, &info);
-    return 1;
 }
 
 /* --- pools --- */

@@ -209,7 +209,7 @@ static void read_part(lua_State *L, state *s, int rank, uint32_t ranks, const gp
 }
 
 /* peers:<kind>{part, ... [, type = ] [, reduction = ] [, root = ] [, count = ] [, label = ]} */
-static int submit(lua_State *L, uint32_t kind) {
+int peers_submit(lua_State *L, uint32_t kind) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     gpo_collective collective = {.struct_size = sizeof collective, .kind = kind};
@@ -230,17 +230,6 @@ static int submit(lua_State *L, uint32_t kind) {
     }
     return result(L, s, s->api->peers_submit(peers, &collective, parts, sizeof *parts, (uint32_t)count));
 }
-
-#define COLLECTIVE_METHOD(word, kind) \
-    int peers_##word(lua_State *L) { return submit(L, GPO_COLLECTIVE_##kind); }
-COLLECTIVE_METHOD(all_reduce, ALL_REDUCE)
-COLLECTIVE_METHOD(reduce, REDUCE)
-COLLECTIVE_METHOD(reduce_scatter, REDUCE_SCATTER)
-COLLECTIVE_METHOD(broadcast, BROADCAST)
-COLLECTIVE_METHOD(all_gather, ALL_GATHER)
-COLLECTIVE_METHOD(all_to_all, ALL_TO_ALL)
-COLLECTIVE_METHOD(send_receive, SEND_RECEIVE)
-COLLECTIVE_METHOD(barrier, BARRIER)
 
 /* --- symmetric memory --- */
 

@@ -108,11 +108,6 @@ function device:memory_allocate(type, count, label) end
 ---@return true?
 function device:memory_free(memory) end
 
---- what another process imports
----@param memory array
----@return string?
-function device:memory_export(memory) end
-
 --- a device array of memory that another process has exported
 ---@param type gpuorch.element
 ---@param exported string
@@ -120,20 +115,12 @@ function device:memory_export(memory) end
 ---@return array?
 function device:memory_import(type, exported, label) end
 
----@param memory array|address
----@return gpuorch.memory_info?
-function device:memory_describe(memory) end
-
 --- an array takes its options second
 ---@param memory array|address
 ---@param bytes? integer
 ---@param options? {read_only: boolean?}
 ---@return true?
 function device:host_register(memory, bytes, options) end
-
----@param memory array|address
----@return true?
-function device:host_unregister(memory) end
 
 --- CUDA C++
 ---@param source string|table
@@ -161,11 +148,6 @@ function device:scheduler(options) end
 ---@param options gpuorch.join_options
 ---@return peers?
 function device:join(options) end
-
---- what launches, graphs and copies cost; `probe`: measured on the device
----@param options? {probe: boolean?}
----@return gpuorch.costs?
-function device:costs(options) end
 
 --- which forms of work fit the workload, the best first; and what a round's time goes to
 ---@param workload gpuorch.workload
@@ -325,15 +307,6 @@ local arena = {}
 ---@param alignment? integer
 ---@return array?
 function arena:allocate(type, count, alignment) end
-
----@param array array
----@return true?
-function arena:free(array) end
-
----@param array array
----@param stream stream
----@return true?
-function arena:free_after(array, stream) end
 
 --- Device memory in stream order.
 ---@class pool: object

@@ -804,6 +804,16 @@ function device:stream_pool_create(options) end
 ---@return arena?
 function device:arena_create(options) end
 
+--- Ends a registration.
+---@param memory array|address
+---@return true?
+function device:host_unregister(memory) end
+
+--- Says what kind of memory `address` (not 0) points to.
+---@param memory array|address
+---@return gpuorch.memory_info?
+function device:memory_describe(memory) end
+
 --- Creates a pool of device memory.
 ---@param options? gpuorch.pool_options
 ---@return pool?
@@ -834,6 +844,17 @@ function device:template(options) end
 ---@param options? gpuorch.template_options
 ---@return template?
 function device:template_import(native, options) end
+
+--- Writes what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory and
+--- arithmetic of this device.
+---@param options? {probe: boolean?}
+---@return gpuorch.costs?
+function device:costs(options) end
+
+--- Writes the bytes by which another process imports memory of gpo_memory_allocate.
+---@param memory array
+---@return string?
+function device:memory_export(memory) end
 
 --- Makes a handle for an event that another process has exported.
 ---@param exported string
@@ -1021,6 +1042,17 @@ function cq:statistics() end
 
 ---@class arena
 local arena = {}
+
+--- Frees a piece at once: no GPU may be using it.
+---@param array array
+---@return true?
+function arena:free(array) end
+
+--- Frees a piece when all work that is on `stream` now is done: for memory that a copy still reads.
+---@param array array
+---@param stream stream
+---@return true?
+function arena:free_after(array, stream) end
 
 --- Gives empty slabs back to the driver until at most `keep_bytes` are reserved.
 ---@param keep_bytes? gpuorch.exact
