@@ -193,8 +193,8 @@ class Tables:
         return "\n".join([*lines, ""])
 
     def header(self, head):
-        lines = [head("records.h", "the tables of records.c. Words are named after the first constant of their group. They\n"
-                      " * begin with the word for 0, or with that constant's."),
+        lines = [head("records.h", "the tables of records.c. Words are named after the first constant of their group. An\n"
+                      " * array of words begins with the word for 0, or with that constant's."),
                  "#ifndef GPUORCH_LUA_RECORDS_H", "#define GPUORCH_LUA_RECORDS_H", "",
                  *(f"extern const char *const {array}[];" for array in self.words()), "",
                  *(f"extern const field {name}_fields[];" for name in self.fields), "", "#endif", ""]

@@ -5,10 +5,11 @@ import textwrap
 from calls import class_of
 
 HEAD = """---@meta _
--- Types of what the module has by libgpuorch's ABI alone. Made from abi.json by generator/generate.py. The rest, and what
--- failures and answers return, is in gpuorch.lua.
+-- Types that follow from libgpuorch's ABI alone. Made from abi.json by generator/generate.py. The file gpuorch.lua has all
+-- other types, and says what failures and answers return.
 """
 CONSTANTS = r"^(GPO_AUTO, or )?GPO_[A-Z0-9_]+(\*|, …)[:,;]? ?"   # of a field that is a word
+WORDS = 34   # of a paragraph of fields
 SENTENCE = r"(?<=[^.]\.) (?=[A-Z`])"
 
 
@@ -20,12 +21,17 @@ def first_sentence(says):
 
 def struct(tables, name):
     filled = name in tables.filled - tables.read
-    lines = [f"---@class {tables.lua_type(name)}"]
+    lines, words = [f"---@class {tables.lua_type(name)}"], 2
     for field in tables.fields[name]:
         if field.lua:
             says = re.sub(CONSTANTS, "", field.says) if '"' in field.lua else field.says
             says = re.split(SENTENCE, says, maxsplit=1)[0].rstrip(".")
-            lines.append(f"---@field {field.key}{'' if filled else '?'} {field.lua} {says}".rstrip())
+            line = f"---@field {field.key}{'' if filled else '?'} {field.lua} {says}".rstrip()
+            words += len(line.split())
+            if words > WORDS:
+                lines.append("---")
+                words = len(line.split())
+            lines.append(line)
     return [*lines, ""]
 
 

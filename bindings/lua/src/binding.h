@@ -449,8 +449,9 @@ int is_recorded(lua_State *L, state *s, int index);
 /* Frees the host's own memory in a forked child, where nothing else is freed. */
 void free_in_child(state *s, array_object *array);
 uint64_t check_element_count(lua_State *L, int index, enum element type);
-/* An array that is all of its memory, and what becomes of the array at `index` once that was freed explicitly. */
+/* The array at an index, which may be no slice. */
 array_object *check_piece(lua_State *L, state *s, int index);
+/* The results of freeing the array at `index` explicitly: after a success it is closed. */
 int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status);
 uint64_t check_memory(lua_State *L, state *s, int index); /* the address of an array, or an address */
 int array_index(lua_State *L);

@@ -21,9 +21,10 @@ int peers_create(lua_State *L) {
     take_list(L, 2); /* 3 */
     read_record(L, 2, gpo_peers_options_fields, &options);
     const gpo_device_t *devices = check_objects(L, s, 3, CLASS_DEVICE, runtime->runtime, ""); /* 4 */
-    object *peers = new_object(L, s, CLASS_PEERS, 1);                                           /* 5 */
+    object *peers = new_object(L, s, CLASS_PEERS, 1);                                         /* 5 */
     keep(L, 5, PEERS_DEVICES, 3);
-    return created(L, s, s->api->peers_create(devices, (uint32_t)lua_rawlen(L, 3), &options, (gpo_peers_t *)&peers->handle));
+    const uint32_t count = (uint32_t)lua_rawlen(L, 3);
+    return created(L, s, s->api->peers_create(devices, count, &options, (gpo_peers_t *)&peers->handle));
 }
 
 /* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is entry i + 1 of the list. */

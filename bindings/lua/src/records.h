@@ -1,5 +1,5 @@
-/* records.h: the tables of records.c. Words are named after the first constant of their group. They
- * begin with the word for 0, or with that constant's.
+/* records.h: the tables of records.c. Words are named after the first constant of their group. An
+ * array of words begins with the word for 0, or with that constant's.
  * Made from abi.json by generator/generate.py. */
 #ifndef GPUORCH_LUA_RECORDS_H
 #define GPUORCH_LUA_RECORDS_H

@@ -2,8 +2,8 @@
 -- Types of the module for the Lua language server. The C headers say what each function does: object:verb here is
 -- gpo_<object>_<verb> in libgpuorch/include/gpuorch/*.h. A failure returns nil, message, name of the status. An answer
 -- such as GPO_TIMEOUT or GPO_WOULD_BLOCK returns false, message, name. A mistake in the call raises an error. Times that
--- are passed are in seconds. Times that are returned are in nanoseconds if their name ends in _ns. What the module has
--- by the ABI alone is in gpuorch_abi.lua: methods, and the fields of options and results.
+-- are passed are in seconds. Times that are returned are in nanoseconds if their name ends in _ns. The file
+-- gpuorch_abi.lua has the methods, and the fields of options and results, that follow from the ABI alone.
 
 ---@alias gpuorch.element "u8"|"i8"|"u16"|"i16"|"u32"|"i32"|"u64"|"i64"|"f32"|"f64"
 ---@alias gpuorch.exact integer|string an integer; a decimal string if the interpreter's numbers can't hold it

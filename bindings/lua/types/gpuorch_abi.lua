@@ -1,25 +1,34 @@
 ---@meta _
--- Types of what the module has by libgpuorch's ABI alone. Made from abi.json by generator/generate.py. The rest, and what
--- failures and answers return, is in gpuorch.lua.
+-- Types that follow from libgpuorch's ABI alone. Made from abi.json by generator/generate.py. The file gpuorch.lua has all
+-- other types, and says what failures and answers return.
 
 ---@class gpuorch.costs
 ---@field measured boolean 1: launches, graphs and copies were measured on this device. 0: all costs are an H200's, except figures from the device's properties
 ---@field launch_ns gpuorch.exact launch of a kernel
+---
 ---@field wait_ns gpuorch.exact from the launch of an empty kernel until the host, which waits, knows its end
+---
 ---@field decision_ns gpuorch.exact a turn of a loop that the host decides: an empty kernel, a small copy back, a wait
 ---@field graph_launch_ns gpuorch.exact launch of a graph
+---
 ---@field graph_node_ns gpuorch.exact GPU time of an empty kernel in a graph that waits for the previous one
 ---@field while_turn_ns gpuorch.exact GPU time of a turn of a while node with an empty kernel
+---
 ---@field device_launch_ns gpuorch.exact GPU time of a launch by a kernel (dynamic parallelism)
 ---@field doorbell_ns gpuorch.exact from the host to a resident kernel and back, through pinned memory
+---
 ---@field host_tasks_per_second gpuorch.exact tasks that one thread posts to a resident kernel
 ---@field claims_per_second gpuorch.exact claims of one counter in device memory, by all multiprocessors
+---
 ---@field ring_tasks_per_second gpuorch.exact tasks that are pushed into a ring in device memory and popped again
+---
 ---@field copy_ns gpuorch.exact time of a small copy, without the time for its bytes; in a batch: a sixth
 ---@field copy_in_rate gpuorch.exact bytes per second from pinned memory to the device
+---
 ---@field copy_out_rate gpuorch.exact bytes per second from the device to pinned memory
 ---@field copy_both_rate gpuorch.exact bytes per second of both ways together
 ---@field pageable_in_rate gpuorch.exact bytes per second from memory that isn't pinned
+---
 ---@field pageable_out_rate gpuorch.exact bytes per second to memory that isn't pinned
 ---@field memory_rate gpuorch.exact bytes per second that kernels read and write
 ---@field operation_rate gpuorch.exact floating-point operations per second, single precision
@@ -35,58 +44,77 @@
 ---@field in_graph? boolean
 ---@field dynamic_parallelism? boolean
 ---@field overlapped? boolean
+---
 ---@field launches? gpuorch.exact kernels that are launched in a round
 ---@field round_ns? gpuorch.exact time of a round, from its begin to the next one's
+---
 ---@field kernel_ns? gpuorch.exact GPU time of all kernels of a round together
 ---@field decisions? gpuorch.exact how often in a round the host waits for a result of the GPU before it can go on
+---
 ---@field streams? integer streams that the launches are spread over now; 0: one
 ---@field blocks? integer blocks of a launch: launches with few blocks leave room beside them
+---
 ---@field bytes? gpuorch.exact that the kernels of a round read and write in device memory
 ---@field operations? gpuorch.exact floating-point operations of the kernels of a round
+---
 ---@field copies? gpuorch.exact copies of a round; 0: one for each direction that has bytes
 ---@field copy_in_bytes? gpuorch.exact from the host to the device
 ---@field copy_out_bytes? gpuorch.exact from the device to the host
+---
 ---@field tasks? gpuorch.exact tasks of a round
 ---@field task_ns? gpuorch.exact time of a mean task on its worker while all workers work; 0: found from kernel_ns
+---
 ---@field order? "default"|"grid"|"chunks"|"strided"|"claimed"|"longest_first"|"claimed_late" how tasks are handed out now; 0: GPO_ORDER_GRID
 ---@field workers? integer at a time on the GPU; 0: 64 warps on each multiprocessor
+---
 ---@field block_workers? integer workers of a block; 0: 8 warps, or 1 if `workers` is given
 ---@field cost_deviation? gpuorch.exact standard deviation of the costs, in thousandths of their mean
+---
 ---@field cost_max? gpuorch.exact cost of the longest task, in thousandths of the mean
 
 ---@class gpuorch.diagnosis
 ---@field bound "unknown"|"launch"|"memory"|"operations"|"kernel"|"copy"|"decision"|"idle"
 ---@field round_ns gpuorch.exact as given, or predicted
 ---@field launch_ns gpuorch.exact host time of launches
+---
 ---@field kernel_ns gpuorch.exact GPU time of kernels, as far as they don't run at the same time
 ---@field copy_ns gpuorch.exact time of copies
 ---@field decision_ns gpuorch.exact waits for results
+---
 ---@field idle_ns gpuorch.exact of round_ns: more than all that was described explains
 ---@field memory_ns gpuorch.exact the least time in which the device reads and writes `bytes`
+---
 ---@field operations_ns gpuorch.exact the least time in which the device does `operations`
 ---@field intensity gpuorch.exact operations per byte, in thousandths; 0: not known
+---
 ---@field ridge gpuorch.exact the intensity at which memory and arithmetic take the same time, in thousandths
 ---@field roofline_share gpuorch.exact the greater of both least times, in thousandths of kernel_ns
+---
 ---@field launch_share gpuorch.exact host time of launches, in thousandths of round_ns
 
 ---@class gpuorch.advice
 ---@field form "unknown"|"leave"|"more_streams"|"fewer_streams"|"graph"|"buckets"|"while"|"range"|"ring"|"host_ring"|"dynamic_parallelism"|"host_launches"|"fuse"|"pipeline"|"batched_copies"
 ---@field bound "unknown"|"launch"|"memory"|"operations"|"kernel"|"copy"|"decision"|"idle" the main use of a round's time in this form
 ---@field streams integer how many streams; 0: as now
+---
 ---@field order "default"|"grid"|"chunks"|"strided"|"claimed"|"longest_first"|"claimed_late" with GPO_FORM_RANGE and GPO_FORM_RING; else 0
 ---@field batch integer tasks that a worker claims at a time; 0: it claims none
+---
 ---@field gain_low integer how many times faster a round would be, in thousandths: at least;
 ---@field gain_high integer and at most
 ---@field round_ns gpuorch.exact expected time of a round
+---
 ---@field host_calls gpuorch.exact launches and copies that the host would submit in a round
 ---@field reason string one or two sentences, with the figures behind the advice
 
 ---@class gpuorch.buckets_options
 ---@field max_bytes? gpuorch.exact device memory that all buckets may take; 0: any
 ---@field max_buckets? integer most buckets that are recorded at a time; 0: all
+---
 ---@field streams? integer graphs of each bucket from the start, one for each launching stream; GPO_AUTO: 1; at most 64
 ---@field pad_element_bytes? gpuorch.exact size of an element there; 0 without `pad_address`
 ---@field label? string
+---
 ---@field no_warm_up? boolean
 ---@field eager_fallback? boolean
 
@@ -94,12 +122,15 @@
 ---@field buckets integer recorded, and not evicted
 ---@field bytes gpuorch.exact device memory that these take, as for max_bytes
 ---@field hits gpuorch.exact requests that found their bucket recorded
+---
 ---@field misses gpuorch.exact requests for which a bucket was recorded
 ---@field eager gpuorch.exact requests that ran eagerly
 ---@field evictions gpuorch.exact buckets that were evicted
 ---@field requested gpuorch.exact elements of all these requests
+---
 ---@field padded gpuorch.exact elements of padding that ran with them
 ---@field failures gpuorch.exact attempts to record a bucket that failed, in the warm-up or in the recording
+---
 ---@field fallbacks gpuorch.exact of `eager`, requests whose bucket's recording had failed (GPO_BUCKETS_EAGER_FALLBACK)
 ---@field last_failure string cause of the last failure, with its bucket; "" if there was none
 
@@ -110,10 +141,13 @@
 ---@class gpuorch.completion
 ---@field status string GPO_SUCCESS, or the failure of the work
 ---@field origin "none"|"stream"|"event"|"pipeline"|"timeline"|"queue"
+---
 ---@field operation gpuorch.exact stream: number of the newest operation before the mark; timeline: the value; queue: the tenant; event and pipeline: meaningless
 ---@field submitted_ns gpuorch.exact CLOCK_MONOTONIC at the notify, or at the post
+---
 ---@field completed_ns gpuorch.exact CLOCK_MONOTONIC when the library saw that the work was done
 ---@field gpu_ns gpuorch.exact gpo_stream_notify_timed: GPU time since the given event; otherwise -1
+---
 ---@field error_id gpuorch.exact if the work has failed: for gpo_cq_get_error
 
 ---@class gpuorch.cq_statistics
@@ -128,10 +162,12 @@
 ---@field name string
 ---@field uuid string
 ---@field pci_address string "0000:1b:00.0"
+---
 ---@field numa_node integer the host's NUMA node nearest to the device; -1: not known
 ---@field compute_capability_major integer
 ---@field compute_capability_minor integer
 ---@field multiprocessors integer
+---
 ---@field copy_engines integer how many copies can run at the same time, beside kernels
 ---@field warp_size integer
 ---@field max_threads_per_block integer
@@ -139,12 +175,14 @@
 ---@field clock_khz integer
 ---@field memory_clock_khz integer
 ---@field memory_bus_bits integer
+---
 ---@field l2_bytes integer
 ---@field software boolean 1: the software GPU
 ---@field memory_bytes gpuorch.exact
 ---@field shared_bytes_per_block gpuorch.exact shared memory that every kernel may use
 ---@field shared_bytes_per_block_max gpuorch.exact with gpo_kernel_set_max_dynamic_shared (module.h)
 ---@field shared_bytes_per_multiprocessor gpuorch.exact
+---
 ---@field max_block gpuorch.three
 ---@field max_grid gpuorch.three
 ---@field cooperative_launch boolean 1: supported; the following fields too
@@ -155,6 +193,7 @@
 ---@class gpuorch.peer_properties
 ---@field accessible boolean 1: kernels and copies on `from` can reach memory of `to` directly
 ---@field native_atomics boolean 1: atomic operations on that memory are native
+---
 ---@field performance_rank integer the driver's rank of the connection: lower is faster
 
 ---@class gpuorch.device_options
@@ -180,6 +219,7 @@
 ---@field accepted gpuorch.exact callbacks, host calls and log lines that were accepted
 ---@field called gpuorch.exact called, and returned
 ---@field cancelled gpuorch.exact called with GPO_CANCELLED because the executor was destroyed
+---
 ---@field threw gpuorch.exact left by a C++ exception
 ---@field refused gpuorch.exact refused for lack of room, with log lines
 ---@field pending gpuorch.exact accepted and not returned yet
@@ -190,16 +230,20 @@
 ---@field reserved gpuorch.exact taken from the driver
 ---@field peak_in_use gpuorch.exact
 ---@field peak_reserved gpuorch.exact
+---
 ---@field waiting gpuorch.exact arenas: the part of in_use whose free waits for a stream or a graph
 ---@field allocations gpuorch.exact how many, since creation
 ---@field frees gpuorch.exact how many, since creation
+---
 ---@field driver_calls gpuorch.exact how many calls took memory from the driver or gave memory back
 
 ---@class gpuorch.arena_options
 ---@field write_combined? boolean
 ---@field max_bytes? gpuorch.exact most bytes that the arena takes from the driver; 0: no limit
+---
 ---@field slab_bytes? gpuorch.exact least size of a slab; GPO_AUTO: 64 MiB, or max_bytes if that is less
 ---@field initial_bytes? gpuorch.exact bytes that gpo_arena_create takes; 0: none, the first allocation takes a slab
+---
 ---@field numa_node? integer with GPO_ARENA_NUMA: 0 to 1023; otherwise 0
 ---@field label? string
 
@@ -207,12 +251,15 @@
 ---@field kind "none"|"pageable"|"pinned"|"device"|"managed"
 ---@field device_ordinal integer the driver's own number of the device; -1 for host memory
 ---@field start gpuorch.exact address of the allocation or registration; 0 for pageable memory
+---
 ---@field bytes gpuorch.exact its size
 
 ---@class gpuorch.pool_options
 ---@field keep_nothing? boolean
 ---@field max_bytes? gpuorch.exact most bytes in use; 0: no limit
+---
 ---@field keep_bytes? gpuorch.exact how much unused memory the pool keeps instead of giving it back to the system; GPO_AUTO: all, until gpo_pool_trim
+---
 ---@field initial_bytes? gpuorch.exact bytes that gpo_pool_create takes, to make the first allocations fast; at most max_bytes
 ---@field label? string
 
@@ -226,37 +273,48 @@
 ---@field devices integer devices on which an object was opened
 ---@field streams gpuorch.exact
 ---@field operations_pending gpuorch.exact operations accepted and not yet known to be done
+---
 ---@field operations_held gpuorch.exact pending operations that are held on the host now (stream.h); gpo_statistics.holds counts all since the beginning
 ---@field completions_pending gpuorch.exact entries accepted by completion queues and not drained
+---
 ---@field notifies_refused gpuorch.exact counter: notifies refused because the queue was full
 ---@field arena_in_use gpuorch.exact bytes, all existing pinned arenas together
 ---@field arena_reserved gpuorch.exact
 ---@field arena_peak gpuorch.exact sum of the arenas' own peaks of in_use
+---
 ---@field pool_in_use gpuorch.exact bytes, all existing device pools together
 ---@field pool_reserved gpuorch.exact
 ---@field pool_peak gpuorch.exact
 ---@field latency_count gpuorch.exact completions delivered
 ---@field latency_sum gpuorch.exact nanoseconds
+---
 ---@field latencies gpuorch.exact[] [i]: how many took at most 2^i microseconds and more than half that; the last element: all longer ones
+---
 ---@field errors table<string, gpuorch.exact> [status]: calls on live objects, and completions, that failed with status
 ---@field executors gpuorch.exact
 ---@field executor_threads gpuorch.exact the library's threads of all executors; threads of the program aren't known
+---
 ---@field callbacks gpuorch.exact counter: callbacks run by executors, with host calls and pipelines' callbacks
 ---@field callbacks_pending gpuorch.exact callbacks accepted by executors and not run yet, whether due or not
+---
 ---@field pipeline_pinned gpuorch.exact bytes of pinned memory of pipelines, which belong to no arena
 
 ---@class gpuorch.device_metrics
 ---@field memory_total gpuorch.exact bytes
 ---@field memory_used gpuorch.exact bytes, by all processes; on the software GPU by this process
+---
 ---@field utilization gpuorch.exact per cent of NVML's last sampling period in which a kernel ran
 ---@field memory_utilization gpuorch.exact per cent of that period in which device memory was read or written
+---
 ---@field power gpuorch.exact milliwatts
 ---@field energy gpuorch.exact millijoules, since the driver was loaded
 ---@field temperature gpuorch.exact degrees Celsius
 ---@field sm_clock gpuorch.exact Hz
 ---@field memory_clock gpuorch.exact Hz
+---
 ---@field pcie_sent gpuorch.exact bytes that the device has sent since the driver was loaded
 ---@field pcie_received gpuorch.exact bytes that the device has received since the driver was loaded
+---
 ---@field reason string why NVML isn't used; "" if it is
 
 ---@class gpuorch.compile_options
@@ -264,6 +322,7 @@
 ---@field dynamic_parallelism? boolean
 ---@field file_name? string in messages; NULL: "kernel.cu"
 ---@field options? string[] in NVRTC's spelling: "-DN=4", "--std=c++17", "-I/usr/include/mine"
+---
 ---@field name_expressions? string[] template kernels to instantiate, "scale<float>"; the expression is then a name for gpo_module_get_kernel
 ---@field label? string
 
@@ -273,6 +332,7 @@
 ---@field parameter_count integer 0: the kernel has none, or the driver is older than CUDA 12.4 and can't tell
 ---@field static_shared_bytes gpuorch.exact
 ---@field constant_bytes gpuorch.exact
+---
 ---@field local_bytes_per_thread gpuorch.exact
 ---@field parameter_bytes gpuorch.exact size of all parameters with their padding; 0 as for parameter_count
 ---@field max_dynamic_shared_bytes gpuorch.exact
@@ -283,6 +343,7 @@
 ---@field cooperative? boolean
 ---@field grid? gpuorch.three blocks in each dimension; 0 counts as 1, except in grid[0]
 ---@field block? gpuorch.three threads in each dimension; 0 counts as 1, except in block[0]
+---
 ---@field cluster? gpuorch.three blocks of a cluster; all 0: as the kernel's __cluster_dims__ says, else none
 ---@field priority? integer with GPO_LAUNCH_PRIORITY
 ---@field dynamic_shared_bytes? gpuorch.exact
@@ -295,13 +356,17 @@
 ---@class gpuorch.peers_info
 ---@field ranks integer how many
 ---@field direct boolean 1: every device reaches the memory of every other. 0 in groups of several processes
+---
 ---@field native_atomics boolean 1: atomic operations on that memory are native for all of them. 0 likewise
 ---@field nccl_version integer 22809 for 2.28.9; 0: the group doesn't use NCCL
+---
 ---@field rank integer the first rank of this process
 ---@field local_ranks integer how many ranks this process has
 ---@field collectives gpuorch.exact submitted, held ones included
+---
 ---@field direct_collectives gpuorch.exact of these, given to the direct engine
 ---@field bytes gpuorch.exact that ranks of this process have sent, by the collectives' counts
+---
 ---@field mpi_device boolean 1: MPI gets the data in device memory (GPO_JOIN_MPI)
 
 ---@class gpuorch.join_options
@@ -309,7 +374,9 @@
 ---@field engine? "auto"|"direct"|"nccl"|"host" GPO_AUTO, GPO_ENGINE_NCCL or GPO_ENGINE_HOST: the same for all ranks
 ---@field rank? integer this process's, from 0
 ---@field ranks? integer how many
+---
 ---@field timeout_ns? gpuorch.exact how long joining may take, and how long a rank may keep a collective waiting once this process's stream has come to it. 0: 60 s; negative: no limit
+---
 ---@field path? string GPO_JOIN_FILE: nothing has to be there
 ---@field label? string
 ---@field check_order? boolean
@@ -318,7 +385,9 @@
 ---@field type? "none"|"i8"|"u8"|"i32"|"u32"|"i64"|"u64"|"f16"|"bf16"|"f32"|"f64"|"f8_e4m3"|"f8_e5m2" 0 for a barrier
 ---@field reduction? "none"|"sum"|"product"|"minimum"|"maximum"|"average" 0 for those that reduce nothing
 ---@field root? integer REDUCE, BROADCAST: a rank; 0 for others
+---
 ---@field count? gpuorch.exact elements: see above. 0: nothing is sent, but streams wait for each other all the same
+---
 ---@field label? string for failures and traces, and to tell equal collectives of a group of several processes apart (see above); may be NULL
 
 ---@class gpuorch.rank_part
@@ -327,11 +396,14 @@
 ---@class gpuorch.chunk
 ---@field slot? integer the slot that the chunk is in: 0 to slots - 1, of its device
 ---@field index? gpuorch.exact number of the chunk, from 0
+---
 ---@field offset? gpuorch.exact position of its first byte in the input
 ---@field bytes? gpuorch.exact bytes of input; the last chunk may have fewer than the others
+---
 ---@field output_offset? gpuorch.exact position of its first byte in the output
 ---@field output_bytes? gpuorch.exact
 ---@field input_address? address device memory, for stage callbacks, as the next three
+---
 ---@field output_address? address 0 if the pipeline has no output
 ---@field scratch_address? address
 ---@field result_address? address
@@ -340,6 +412,7 @@
 ---@class gpuorch.source
 ---@field bytes? gpuorch.exact MEMORY: its size
 ---@field path? string FILE: a regular file or a pipe, which the run opens and closes
+---
 ---@field offset? gpuorch.exact FILE: where to begin in a regular file; beyond its end there is no input
 ---@field descriptor? integer FILE with GPO_SOURCE_USE_DESCRIPTOR: read, not closed
 ---@field unchanged? boolean
@@ -347,19 +420,23 @@
 ---@class gpuorch.stage
 ---@field block? gpuorch.three threads; all 0: as gpo_kernel_suggest_shape suggests
 ---@field grid? gpuorch.three blocks; all 0: computed, input bytes / bytes_per_block, rounded up
+---
 ---@field bytes_per_block? gpuorch.exact input bytes for each block; 0: one byte for each thread
 ---@field dynamic_shared_bytes? gpuorch.exact
 ---@field max_blocks? integer greatest grid[0] that is computed, for kernels that loop; 0: no limit
+---
 ---@field label? string
 
 ---@class gpuorch.sink
 ---@field path? string FILE: the output is written to a temporary file beside it, which gets this name when the run has succeeded; after a failure nothing is left
+---
 ---@field descriptor? integer FILE with GPO_SINK_USE_DESCRIPTOR: written from where it stands, not closed
 
 ---@class gpuorch.pipeline_progress
 ---@field running boolean 1 during a run
 ---@field bytes_in gpuorch.exact input bytes read from the source
 ---@field bytes_done gpuorch.exact input bytes of chunks that are through the sink
+---
 ---@field bytes_total gpuorch.exact size of the input; 0: not known
 ---@field chunks_done gpuorch.exact
 ---@field elapsed_ns gpuorch.exact
@@ -367,15 +444,21 @@
 ---@class gpuorch.pipeline_options
 ---@field times? boolean
 ---@field chunk_bytes? gpuorch.exact input bytes of a chunk: a multiple of `granule`, at most 1 TiB
+---
 ---@field granule? gpuorch.exact all chunks except the last are multiples of it; 0: 4096; at most 1 TiB
+---
 ---@field slots? integer of each device, 1 to 1024; GPO_AUTO: 3, or up to 6 if host code takes part
+---
 ---@field output_numerator? integer output bytes = input bytes * numerator / denominator, rounded up; at most 4096 times the input
 ---@field output_denominator? integer
+---
 ---@field scratch_bytes? gpuorch.exact scratch of a chunk, not cleared; at most 1 TiB
 ---@field result_bytes? gpuorch.exact result of a chunk; at most 1 MiB
+---
 ---@field max_pinned_bytes? gpuorch.exact most pinned memory for staging, for all devices together; GPO_AUTO: 1 GiB for each device
 ---@field progress_ns? gpuorch.exact least time between two calls of `progress`; 0: 100 ms
 ---@field label? string
+---
 ---@field executor? executor runs the callbacks of sources, stages and sinks and `progress` (executor.h): one of each kind at a time, while a thread of the pipeline waits
 
 ---@class gpuorch.pipeline_result
@@ -384,13 +467,17 @@
 ---@field bytes_out gpuorch.exact
 ---@field chunks gpuorch.exact
 ---@field elapsed_ns gpuorch.exact from gpo_pipeline_start until the last chunk was through the sink
+---
 ---@field chunk_bytes gpuorch.exact the size of chunks at the end of the run
 ---@field slots integer of each device
 ---@field tuned boolean 1: a part of this run was spent on measuring chunk sizes
+---
 ---@field copy_in_ns gpuorch.exact with GPO_PIPELINE_TIMES: how long the copies in were busy on the GPU; of several devices this and the next three are sums
 ---@field copy_out_ns gpuorch.exact … the copies out
+---
 ---@field kernel_ns gpuorch.exact … the kernels
 ---@field copy_hidden_ns gpuorch.exact the part of copy_in_ns + copy_out_ns in which the other direction or a kernel was busy too
+---
 ---@field staged_bytes gpuorch.exact bytes that host threads moved between the caller's memory and pinned buffers
 
 ---@class gpuorch.pipeline_share
@@ -398,6 +485,7 @@
 ---@field bytes_in gpuorch.exact input bytes of them
 ---@field copy_in_ns gpuorch.exact with GPO_PIPELINE_TIMES: as in gpo_pipeline_result, of this device
 ---@field copy_out_ns gpuorch.exact
+---
 ---@field kernel_ns gpuorch.exact
 ---@field copy_hidden_ns gpuorch.exact
 
@@ -407,17 +495,23 @@
 ---@field no_answers? boolean
 ---@field late_claims? boolean
 ---@field batch? integer range: numbers in a batch; GPO_AUTO: 1
+---
 ---@field count? gpuorch.exact range: how many numbers there are, 1 to 2^48
+---
 ---@field capacity? gpuorch.exact rings: how many tasks fit, for each priority, at most 2^26; rounded up to a power of two from 64 on; GPO_AUTO: 65536, in a host ring 4096
+---
 ---@field task_size? integer rings: bytes of a task, 16 to 256, a multiple of 16
 ---@field priorities? integer ring: 1 to 8, with GPO_QUEUE_TICKETS 1; GPO_AUTO: 1
+---
 ---@field answer_size? integer host ring: bytes of an answer, 0 to 256, a multiple of 4; beside them an answer has a status
+---
 ---@field tenants? integer host ring: 1 to 64; GPO_AUTO: 1; with GPO_QUEUE_NO_ANSWERS there is 1
 ---@field stream? stream the resident stream (stream.h) of a kernel that uses the queue: see "Memory"
 ---@field label? string
 
 ---@class gpuorch.tenant_options
 ---@field limit? gpuorch.exact most places of the ring that the tenant may take at a time; GPO_AUTO: all
+---
 ---@field completions? cq gets an entry for each answer: the task's user_data, the answer's status, origin GPO_ORIGIN_QUEUE
 
 ---@class gpuorch.queue_info
@@ -425,16 +519,20 @@
 ---@field state "open"|"closed"|"aborted" rings: GPO_QUEUE_OPEN, …
 ---@field task_size integer
 ---@field capacity gpuorch.exact rings: tasks that fit, for each priority; range: how many numbers there are
+---
 ---@field depth gpuorch.exact rings: tasks in device memory that wait for a pop
 ---@field pushed gpuorch.exact rings: tasks pushed
 ---@field popped gpuorch.exact
 ---@field done gpuorch.exact
+---
 ---@field refused gpuorch.exact tasks of gpo_queue_push that were left out
 ---@field device_bytes gpuorch.exact device memory that the queue has
 ---@field pinned_bytes gpuorch.exact pinned memory that the host ring has
+---
 ---@field posted gpuorch.exact host ring: tasks posted
 ---@field answered gpuorch.exact host ring: answers that came and were seen
 ---@field unanswered gpuorch.exact host ring: posted, and not answered; without answers: not read by the kernel
+---
 ---@field answer_size integer
 ---@field tenants integer
 
@@ -443,6 +541,7 @@
 ---@field device? string "any", "soft", "cuda", "cuda:N" or "soft:N" (above)
 ---@field log_level? "default"|"error"|"warning"|"info"|"debug" 0: the level that GPUORCH_LOG names, else GPO_LOG_WARNING
 ---@field completion_mode? "balanced"|"latency"
+---
 ---@field schedule_seed? gpuorch.exact not 0: deterministic mode
 ---@field cache? string folder for compiled kernels
 ---@field label? string the label that metrics of this runtime carry (metrics.h)
@@ -452,6 +551,7 @@
 ---@field software boolean 1: the software GPU
 ---@field device_count integer devices that this runtime shows
 ---@field name string "cuda" or "soft"
+---
 ---@field reason string why CUDA is not used; "" if it is used, or was not asked for
 
 ---@class gpuorch.statistics
@@ -462,14 +562,19 @@
 ---@field fills gpuorch.exact
 ---@field notifies gpuorch.exact
 ---@field completions gpuorch.exact
+---
 ---@field failures gpuorch.exact operations that completed with a failure
 ---@field holds gpuorch.exact operations that were held on the host for a while (stream.h)
+---
 ---@field device_allocations gpuorch.exact serialising: plain device allocations, and frees that wait for kernels
 ---@field host_registrations gpuorch.exact serialising: slabs of pinned memory allocated and freed, and memory registered and unregistered
+---
 ---@field pageable_copies gpuorch.exact serialising: copies from or to memory that is not pinned
 ---@field pageable_bytes gpuorch.exact bytes of these copies
 ---@field legacy_stream_uses gpuorch.exact serialising: work on blocking streams and on the legacy stream
+---
 ---@field module_loads gpuorch.exact serialising: modules loaded and unloaded, lazy loads included
+---
 ---@field put_off gpuorch.exact not a sum: how many calls that give pinned memory and modules back to the driver wait now for resident work to end (stream.h)
 
 ---@class gpuorch.handler
@@ -479,16 +584,21 @@
 ---@field form? "none"|"resident"|"graphs"|"while"
 ---@field queue? queue a ring without GPO_QUEUE_TICKETS, or a host ring, of the same device
 ---@field source? string CUDA C++ with the handlers' functions; GPO_SCHEDULER_GRAPHS: NULL
+---
 ---@field file_name? string in messages; NULL: "handlers.cu"
 ---@field compile_options? string[] as gpo_compile_options.options
 ---@field workers? "auto"|"thread"|"warp"|"block" GPO_AUTO: GPO_WORKER_WARP
 ---@field threads? integer of a block, a multiple of 32 up to 1024; GPO_AUTO: 128
+---
 ---@field blocks_per_multiprocessor? integer GPO_AUTO: 1
 ---@field multiprocessors? integer number for the scheduler's blocks; GPO_AUTO: all that no other scheduler has, less `leave_free`
 ---@field leave_free? integer multiprocessors to be left to other work
+---
 ---@field batch? integer GPO_SCHEDULER_WHILE: tasks of a worker in a turn, GPO_AUTO: 16; GPO_SCHEDULER_GRAPHS: tasks of a step, up to 120, GPO_AUTO: 120
+---
 ---@field max_errors? integer how many errors are stored, the first ones, up to 4096; GPO_AUTO: 64
 ---@field dynamic_shared_bytes? gpuorch.exact of each block, for handlers
+---
 ---@field idle_timeout_ns? gpuorch.exact the run ends after this time with nothing to do; 0: never
 ---@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted; GPO_AUTO: a millisecond
 ---@field label? string
@@ -496,18 +606,24 @@
 ---@class gpuorch.scheduler_info
 ---@field form "none"|"resident"|"graphs"|"while"
 ---@field state "ready"|"running"|"draining"|"stopping"
+---
 ---@field last_end string why the last run ended: GPO_SUCCESS: drained; GPO_END: the queue is at its end; GPO_CANCELLED: stopped, or the queue was aborted; GPO_TIMEOUT: idle; GPO_LIMIT_EXCEEDED: the while has turned 2^32 - 1 times; GPO_NOT_READY: no run has ended
+---
 ---@field runs gpuorch.exact runs that were started
 ---@field tasks gpuorch.exact tasks that were done, failed ones included
 ---@field errors gpuorch.exact tasks that failed
+---
 ---@field refused_pushes gpuorch.exact pushes by handlers that found no room, or the queue aborted
 ---@field depth gpuorch.exact tasks in the queue's device memory that wait
+---
 ---@field steps gpuorch.exact turns of a while, or of a step graph
 ---@field empty_polls gpuorch.exact how often a worker looked and found nothing
 ---@field busy_ns gpuorch.exact time in handlers, of all workers together
+---
 ---@field worker_ns gpuorch.exact time of all workers together on the GPU: busy_ns / worker_ns is the busy share
 ---@field multiprocessors integer that the scheduler takes
 ---@field blocks integer
+---
 ---@field workers integer that do tasks, in all blocks together
 ---@field handlers integer
 ---@field device_bytes gpuorch.exact device memory that the scheduler has, without its queue's
@@ -520,6 +636,7 @@
 ---@class gpuorch.scheduler_block
 ---@field multiprocessor integer that the block ran on last
 ---@field workers integer of the block; 0: the block hands out the host's tasks, or is the step of a graph
+---
 ---@field tasks gpuorch.exact
 ---@field empty_polls gpuorch.exact
 ---@field busy_ns gpuorch.exact time in handlers, of the block's workers together
@@ -532,9 +649,12 @@
 
 ---@class gpuorch.task_error
 ---@field handler integer the number that the task begins with
+---
 ---@field status string that the handler returned; GPO_NOT_FOUND: there is no handler of that number; GPO_TIMEOUT: only some of the worker's threads called answer() or again(); GPO_LIMIT_EXCEEDED, GPO_INVALID_ARGUMENT: a graph couldn't be launched
+---
 ---@field priority integer of the ring
 ---@field position gpuorch.exact the task's place in the order in which its priority's tasks were taken, from 0, since the queue was created or reset
+---
 ---@field task string its first 16 bytes
 ---@field code integer
 
@@ -543,8 +663,10 @@
 ---@field native_code integer 0 if there is none
 ---@field native_domain "none"|"cuda"|"errno"|"nvrtc"|"nccl"
 ---@field operation gpuorch.exact number of the failed operation on its stream, from 1; 0: none
+---
 ---@field function string the function that was called, or the driver's function that failed
 ---@field object string type and label of the culprit: "stream `upload`", "kernel `blur`"
+---
 ---@field message string one sentence; for a lost device with the operations that may have caused the loss
 
 ---@class gpuorch.stream_options
@@ -552,6 +674,7 @@
 ---@field learns? boolean
 ---@field resident? boolean
 ---@field priority? integer 0 is the default; lower numbers run first; clamped to the device's range
+---
 ---@field max_held? integer how many operations may be held; GPO_AUTO: 65536
 ---@field label? string
 
@@ -561,20 +684,24 @@
 ---@field resident boolean
 ---@field priority integer that the driver gave the stream
 ---@field wrapped boolean 1: made by gpo_stream_wrap
+---
 ---@field accepted gpuorch.exact number of the newest operation
 ---@field completed gpuorch.exact number of the newest operation that the library has seen completed
 ---@field held gpuorch.exact how many operations are held now
+---
 ---@field replayed gpuorch.exact how many operations of a stream that learns were launched as parts of learned sequences
 ---@field learned integer how many operations the learned sequence has; 0: no sequence is learned now
 
 ---@class gpuorch.stream_pool_options
 ---@field streams? integer streams for each priority; GPO_AUTO: 4
 ---@field priorities? integer how many priorities, from 0 upwards to greater ones; GPO_AUTO: 1; at most as many as the device has
+---
 ---@field label? string
 
 ---@class gpuorch.symmetric_options
 ---@field alignment? gpuorch.exact of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256
 ---@field label? string
+---
 ---@field engine? "auto"|"direct"|"nccl"|"host"|"nvshmem" GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; GPO_AUTO: direct
 ---@field remote? boolean
 
@@ -583,7 +710,9 @@
 ---@field bytes gpuorch.exact of each rank, as requested
 ---@field alignment gpuorch.exact of each rank's address
 ---@field device_bytes gpuorch.exact allocated on each device, with the barriers' part
+---
 ---@field barrier_blocks integer most blocks of a kernel that uses barriers: as many as fit on the largest of the devices at once
+---
 ---@field native_atomics boolean 1: atomic operations on each other's memory are native for all ranks
 
 ---@class gpuorch.rank_launch
@@ -598,24 +727,34 @@
 ---@field comparison? "kernel"|"equal"|"not_equal"|"less"|"greater_equal"|"value"
 ---@field constant? integer
 ---@field initial? integer with GPO_COMPARE_KERNEL: the condition when the graph starts
+---
 ---@field max_iterations? gpuorch.exact of a while: after that many the loop ends; GPO_AUTO: 2^32 - 1; at most that
 
 ---@class gpuorch.template_statistics
 ---@field nodes integer with those of bodies, once it has a graph
 ---@field parameters integer
 ---@field instances integer graphs that exist now, those of gpo_template_launch included
+---
 ---@field pooled integer how many of the instances are those of gpo_template_launch
 ---@field recordings integer how often it was recorded
 ---@field launches gpuorch.exact of all its graphs
+---
 ---@field patches gpuorch.exact nodes that a launch gave the driver anew
 ---@field updates gpuorch.exact graphs that took over a new recording in place
+---
 ---@field rebuilds gpuorch.exact graphs that had to be instantiated anew for a new recording
+---
 ---@field instance_bytes gpuorch.exact by how much free device memory fell while the newest graph with GPO_GRAPH_UPLOAD or GPO_GRAPH_DEVICE_LAUNCH was made; 0: by nothing, or there was none
+---
 ---@field waiting_frees gpuorch.exact frees of memory that wait for graphs of this template (see Lifetime)
 ---@field last_rebuild string why the last graph was rebuilt: the node and what differs; "" if none was
+---
 ---@field held_words gpuorch.exact words of arguments larger than 8 bytes that hold memory for graphs now (see Lifetime)
+---
 ---@field waiting_for_words gpuorch.exact the waiting_frees that only held words hold up: addresses, or numbers that happen to be addresses
+---
 ---@field dropped gpuorch.exact values that were set, in graphs or for held launches, and that a new recording had no place for (see Parameters)
+---
 ---@field last_dropped string the parameter of the newest dropped value, and why; "" if there was none
 
 ---@class gpuorch.graph_options
@@ -625,9 +764,12 @@
 
 ---@class gpuorch.graph_update_report
 ---@field rebuilt boolean 0: updated in place, or it was up to date; 1: instantiated anew
+---
 ---@field node integer of the new recording: the first that differs in kind or place; 0: none, or none to name
+---
 ---@field reason string why it was rebuilt: node, old, new; "" if it wasn't
 ---@field dropped integer values that were set in the graph and that the new recording has no place for
+---
 ---@field dropped_parameter string the first of their parameters; "" if there is none
 ---@field dropped_reason string why it was dropped; "" if no value was
 
@@ -639,19 +781,25 @@
 ---@field no_gpu_times? boolean
 ---@field path? string the trace's file, replaced if it exists
 ---@field picture? string the SVG's file, written when the trace ends
+---
 ---@field title? string heading of the picture; NULL: the program's name
 
 ---@class gpuorch.trace_info
 ---@field running boolean 1: a trace is running
 ---@field file_status string GPO_SUCCESS; GPO_IO_ERROR once a file could not be written any more
+---
 ---@field calls gpuorch.exact calls of the library recorded by the newest trace
 ---@field operations gpuorch.exact operations of streams: copies, fills, kernels and graphs, and what orders them (waits, signals, host calls)
+---
 ---@field timed gpuorch.exact copies, fills, kernels and graphs among them whose GPU times are known by now
 ---@field completions gpuorch.exact
+---
 ---@field dropped gpuorch.exact records lost because a thread's buffer was full or there was no memory
 ---@field file_bytes gpuorch.exact bytes written to `path`
+---
 ---@field call_cost_ns gpuorch.exact time that recording a call costs its thread, measured at the start
 ---@field operation_cost_ns gpuorch.exact the same for an operation with its GPU times; 0 while no device is open
+---
 ---@field clock_error_ns gpuorch.exact greatest error of GPU times on the host's clock; 0: no device is open yet
 ---@field callbacks gpuorch.exact functions of the program that the library called, with those of pipelines
 
