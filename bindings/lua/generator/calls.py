@@ -110,7 +110,8 @@ class Call:
             self.checks += ["uint32_t flags = 0;", f"read_record(L, {index}, flags_of_{self.name}, &flags);"]
             self.arguments.append(name)
             self.flags = list(flags(self.abi, None, exceptions.FLAG_PARAMETERS[key]))
-            self.parameters.append(Parameter("options", "{" + ", ".join(f"{flag}: boolean?" for flag, _ in self.flags) + "}", True))
+            keys = ", ".join(f"{flag}: boolean?" for flag, _ in self.flags)
+            self.parameters.append(Parameter("options", f"{{{keys}}}", True))
         elif name == "address" and type_ == "uint64_t" or name == "memory" and type_ == "void *":
             self.read_memory(index, name, type_)
         elif key in exceptions.FROM_1:
@@ -121,6 +122,11 @@ class Call:
             self.kind = "wait"
             self.checks.append(f"const int64_t timeout_ns = check_timeout(L, {index});")
             self.parameters.append(Parameter("seconds", "number", True))
+        elif name == "bytes" and self.function["name"] in exceptions.ALLOCATIONS:
+            self.kind, self.allocated = "allocate", index
+            self.index += 1
+            self.arguments.append("ARRAY_BYTES(array)")
+            self.parameters += [Parameter("type", "gpuorch.element"), Parameter("count", "integer")]
         elif type_ in UNSIGNED:
             cast = "(uint32_t)" if type_ == "uint32_t" else ""
             optional = key in exceptions.OPTIONAL
@@ -188,6 +194,11 @@ class Call:
         if written in self.tables.fields and following == ["stride", "capacity", "count"]:
             self.kind, self.record = "list", written
             return 4
+        if self.kind == "allocate":
+            self.checks.append(f"void *{name} = NULL;" if type_ == "void **" else f"uint64_t {name} = 0;")
+            self.arguments.append(f"&{name}")
+            self.made = name
+            return 1
         if type_ == "void **" and not self.name.endswith("_get_native"):
             raise NotPlain
         if written in (*UNSIGNED, *SIGNED, "gpo_status", *self.abi["handles"], *self.tables.fields) or type_ == "void **":
@@ -230,10 +241,18 @@ class Call:
                     if self.notify else
                     f"return result(L, s, wait_by(L, s, hooks, attempt_{self.name}, (void *)&c, timeout_ns));"]
         elif self.kind == "mark":
-            before = self.helper(f"mark_{self.name}(state *s, void *context, gpo_cq_t cq, uint64_t user_data)", lambda all_: (
-                f"{function}({', '.join([f'c->{name}' for name in self.arguments] + ['cq', 'user_data'])}"
-                + "".join(f", c->{name}" for name in self.mark_after) + ")"))
+            arguments = [*(f"c->{name}" for name in self.arguments), "cq", "user_data",
+                         *(f"c->{name}" for name in self.mark_after)]
+            before = self.helper(f"mark_{self.name}(state *s, void *context, gpo_cq_t cq, uint64_t user_data)",
+                                 lambda _: f"{function}({', '.join(arguments)})")
             body += [filled, f"return notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c);"]
+        elif self.kind == "allocate":
+            stream = 2 if "stream" in self.arguments else 0
+            kind = exceptions.ALLOCATIONS[self.function["name"]]
+            body += [f"array_object *array = push_allocation(L, s, {kind}, {self.allocated});",
+                     "if (!array) return 3;", "gpo_status returned;",
+                     f"WITH_RECLAIM(L, s, device_of(L, -1), returned, {function}({', '.join(self.arguments)}));",
+                     f"return allocated(L, s, returned, (uint64_t)(uintptr_t){self.made}, {stream});"]
         elif self.kind == "free":
             body.append(f"return piece_freed(L, s, array, {self.freed}, {function}({', '.join(self.arguments)}));")
         elif self.kind == "callback":
@@ -242,8 +261,13 @@ class Call:
                      f"{', '.join([*self.arguments, 'executor', self.callback, 'owed'])}));"]
         elif self.results and self.results[0][0] in self.abi["handles"]:
             type_ = self.results[0][0]
-            body += [f"object *made = new_object(L, s, CLASS_{class_of(type_).upper()}, 1);",
-                     f"return created(L, s, {function}({', '.join([*self.arguments, f'({type_} *)&made->handle'])}));"]
+            call = f"{function}({', '.join([*self.arguments, f'({type_} *)&made->handle'])})"
+            body.append(f"object *made = new_object(L, s, CLASS_{class_of(type_).upper()}, 1);")
+            if self.function["name"] in exceptions.RECLAIMING:
+                body += ["gpo_status returned;", f"WITH_RECLAIM(L, s, device_of(L, -1), returned, {call});",
+                         "return created(L, s, returned);"]
+            else:
+                body.append(f"return created(L, s, {call});")
         elif self.results:
             body += [declared(type_, name) for type_, name in self.results]
             body += [f"const gpo_status returned = {function}({', '.join(self.arguments)});",
@@ -285,6 +309,8 @@ class Call:
             return [("boolean?", "")]
         if self.kind == "mark":
             return [("operation|boolean?", "")]
+        if self.kind == "allocate":
+            return [("array?", "")]
         if self.kind in ("text", "bytes"):
             return [("string?", "")]
         if self.kind == "list":
@@ -335,8 +361,8 @@ def method_of(function, owner):
 
 
 class Methods:
-    """All functions of abi.json as methods: `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. `typed` are
-    those whose types are made here. An object's end is close(), which all have."""
+    """All functions of abi.json as methods. `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. The types
+    of `typed` are made here. An object's end is close(), which all objects have."""
 
     def __init__(self, abi, tables):
         self.calls, self.by_hand, self.typed, self.ends = [], [], [], {}
@@ -374,8 +400,8 @@ class Methods:
 
 
 def source(methods, head):
-    lines = [head("calls.c", "the functions of the library that are plain methods: objects, numbers and texts in and out; and the\n"
-                  " * classes with all their methods."),
+    lines = [head("calls.c", "the functions of the library that are plain methods: objects, numbers and texts in and out.\n"
+                  " * And the classes, with all their methods."),
              '#include "calls.h"', "", '#include "buckets.h"', ""]
     for call in sorted(methods.calls, key=lambda call: call.kind != "mark"):  # waits use the functions of marks
         lines += call.source()
@@ -397,8 +423,8 @@ def source(methods, head):
     lines.append("const class_info classes[CLASS_COUNT] = {")
     for word in methods.classes:
         size = f"{word}_object" if word in exceptions.STRUCTS else "object"
-        lines.append(f'    [CLASS_{word.upper()}] = {{"{word}", sizeof({size}), {exceptions.MORE_CLASSES.get(word, f"{word}_calls")}, '
-                     f"destroy_{word}}},")
+        rows = exceptions.MORE_CLASSES.get(word, f"{word}_calls")
+        lines.append(f'    [CLASS_{word.upper()}] = {{"{word}", sizeof({size}), {rows}, destroy_{word}}},')
     return "\n".join([*lines, "};", ""])
 
 

@@ -22,13 +22,10 @@ BY_HAND = {
     "gpo_host_register": "the size is an array's, which remembers that it is pinned",
     "gpo_host_unregister": "the array remembers that it isn't pinned any more",
     "gpo_last_error": "nil without a failure",
-    "gpo_memory_allocate": "gives an array",
     "gpo_memory_free": "frees addresses, too",
     "gpo_memory_import": "gives an array",
     "gpo_module_get_kernel": "reads the signature",
     "gpo_module_get_symbol": "gives an array",
-    "gpo_pool_allocate": "gives an array",
-    "gpo_pool_create": "takes memory, after a collection if there is too little",
     "gpo_pool_free": "the array comes before the stream",
     "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
     "gpo_runtime_get_metrics": "counts errors by their names",
@@ -43,7 +40,6 @@ BY_HAND = {
     "gpo_template_add_child": "takes over the child's recipe",
     "gpo_template_add_free": "nil is an address, too, and pageable memory is none",
     "gpo_template_add_parameter": "types the parameter",
-    "gpo_template_allocate": "gives an array",
     "gpo_template_begin": "begins a recipe",
     "gpo_template_cancel": "drops a recipe",
     "gpo_template_clear": "drops a recipe",
@@ -53,10 +49,10 @@ BY_HAND = {
     "gpo_template_import": "has a recipe",
 }
 # Functions by hand whose parameters, results or descriptions differ from what abi.json says: their types are by hand, too.
-TYPED_BY_HAND = {"gpo_host_register", "gpo_memory_free", "gpo_pool_free", "gpo_template_add_free", "gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
-                 "gpo_graph_set", "gpo_memory_allocate", "gpo_memory_import", "gpo_module_get_kernel", "gpo_module_get_symbol",
-                 "gpo_pool_allocate", "gpo_queue_wait", "gpo_stream_pool_acquire", "gpo_template_add_allocation",
-                 "gpo_template_allocate"}
+TYPED_BY_HAND = {"gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
+                 "gpo_graph_set", "gpo_host_register", "gpo_memory_free", "gpo_memory_import", "gpo_module_get_kernel",
+                 "gpo_module_get_symbol", "gpo_pool_free", "gpo_queue_wait", "gpo_stream_pool_acquire",
+                 "gpo_template_add_allocation", "gpo_template_add_free"}
 # Methods with other names than their functions: close() is every object's, and what makes an object may be called as that.
 METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "gpo_graph_create": "graph",
            "gpo_buckets_create": "buckets", "gpo_queue_create": "queue", "gpo_scheduler_create": "scheduler",
@@ -84,7 +80,8 @@ CALLBACKS = {"gpo_completion_fn": "when_done", "gpo_host_fn": "host_call"}
 FUNCTION_TYPES = {"when_done": "fun(completion: gpuorch.completion, failure: gpuorch.failure?)",
                   "host_call": "fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean?"}
 # Parameters that may be left out, and then are 0, by function or everywhere.
-OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_trim", "keep_bytes"), ("gpo_pool_trim", "keep_bytes"),
+OPTIONAL = {("gpo_runtime_describe_device", "ordinal"), ("gpo_arena_allocate", "alignment"),
+            ("gpo_arena_trim", "keep_bytes"), ("gpo_pool_trim", "keep_bytes"),
             ("gpo_kernel_get_occupancy", "dynamic_shared_bytes"), ("gpo_kernel_suggest_shape", "dynamic_shared_bytes"),
             ("gpo_kernel_suggest_shape", "max_threads"), ("gpo_stream_pool_acquire", "priority"),
             ("gpo_host_call_finish", "status")}
@@ -96,6 +93,12 @@ PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", 
                    ("gpo_template_get_picture", "format"): ("GPO_PICTURE_DOT", "svg")}
 # Flags that are a parameter, by their constants: the keys of a table.
 FLAG_PARAMETERS = {("gpo_device_get_costs", "flags"): "GPO_COSTS_*", ("gpo_host_register", "flags"): "GPO_REGISTER_*"}
+# Functions that allocate an array, of so many elements of a type in place of bytes, and its kind.
+ALLOCATIONS = {"gpo_arena_allocate": "MEMORY_PINNED", "gpo_memory_allocate": "MEMORY_DEVICE",
+               "gpo_pool_allocate": "MEMORY_POOL", "gpo_template_allocate": "MEMORY_BORROWED_DEVICE",
+               "gpo_template_allocate_host": "MEMORY_BORROWED_HOST"}
+# Functions that take memory for a new object: after a collection if there is too little.
+RECLAIMING = {"gpo_pool_create"}
 # Functions that take the memory of an array only.
 ARRAYS_ONLY = {"gpo_memory_export"}
 # Results that are 1 or 0.
@@ -130,10 +133,10 @@ OMITTED = {("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kin
 LENGTHS = {("gpo_source", "bytes")}
 # Keys that the module reads by itself though their fields are plain: an array is accepted, too.
 READ_BY_HAND = {("gpo_buckets_options", "pad_address"), ("gpo_condition", "word"), ("gpo_handler", "task_memory"),
-                ("gpo_stage", "kernel"), ("gpo_compile_options", "header_names"), ("gpo_scheduler_options", "argument"), ("gpo_compile_options", "source"), ("gpo_copy", "destination"),
-                ("gpo_copy", "source"), ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"),
-                ("gpo_rank_part", "send"), ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"),
-                ("gpo_rank_part", "receive_from")}
+                ("gpo_stage", "kernel"), ("gpo_compile_options", "header_names"), ("gpo_scheduler_options", "argument"),
+                ("gpo_compile_options", "source"), ("gpo_copy", "destination"), ("gpo_copy", "source"),
+                ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"), ("gpo_rank_part", "send"),
+                ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"), ("gpo_rank_part", "receive_from")}
 # Keys with other names than their fields: `headers` maps names to texts.
 KEYS = {("gpo_compile_options", "header_names"): "headers"}
 # Keys that aren't fields: a parameter beside the struct; the number of a status.

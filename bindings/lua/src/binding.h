@@ -453,6 +453,21 @@ uint64_t check_element_count(lua_State *L, int index, enum element type);
 array_object *check_piece(lua_State *L, state *s, int index);
 /* The results of freeing the array at `index` explicitly: after a success it is closed. */
 int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status);
+/* Allocations. Pushes the array that memory is allocated for, with its type and number of elements from `type_index`
+ * on, and the owner at 1; NULL: impossible, with the failure pushed. `allocated` gives the results, the array being on
+ * top, and notes that it is used on the stream at `stream_index` (0: none). */
+array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index);
+int allocated(lua_State *L, state *s, gpo_status status, uint64_t address, int stream_index);
+gpo_device_t device_of(lua_State *L, int index); /* of the object at an index, by what it was made from */
+/* Calls once more after a collection where memory is short. */
+#define WITH_RECLAIM(L, s, device, status, call)                              \
+    do {                                                                      \
+        status = (call);                                                      \
+        if (status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED) {    \
+            reclaim(L, s, device);                                            \
+            status = (call);                                                  \
+        }                                                                     \
+    } while (0)
 uint64_t check_memory(lua_State *L, state *s, int index); /* the address of an array, or an address */
 int array_index(lua_State *L);
 int array_newindex(lua_State *L);

@@ -1,5 +1,5 @@
-/* calls.c: the functions of the library that are plain methods: objects, numbers and texts in and out; and the
- * classes with all their methods.
+/* calls.c: the functions of the library that are plain methods: objects, numbers and texts in and out.
+ * And the classes, with all their methods.
  * Made from abi.json by generator/generate.py. */
 #include "calls.h"
 
@@ -434,6 +434,19 @@ static int stream_pool_create(lua_State *L) {
     return created(L, s, s->api->stream_pool_create(device, &options, (gpo_stream_pool_t *)&made->handle));
 }
 
+static int arena_allocate(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_arena_t arena = CHECK_HANDLE(1, arena);
+    const uint64_t alignment = optional_unsigned(L, 4, UINT64_MAX, 0);
+    void *memory = NULL;
+    array_object *array = push_allocation(L, s, MEMORY_PINNED, 2);
+    if (!array) return 3;
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->arena_allocate(arena, ARRAY_BYTES(array), alignment,
+        &memory));
+    return allocated(L, s, returned, (uint64_t)(uintptr_t)memory, 0);
+}
+
 static int arena_free(lua_State *L) {
     state *s = the_state(L);
     const gpo_arena_t arena = CHECK_HANDLE(1, arena);
@@ -466,6 +479,19 @@ static int arena_get_statistics(lua_State *L) {
     return 1;
 }
 
+static int memory_allocate(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    const char *label = luaL_optstring(L, 4, NULL);
+    uint64_t address = 0;
+    array_object *array = push_allocation(L, s, MEMORY_DEVICE, 2);
+    if (!array) return 3;
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->memory_allocate(device, ARRAY_BYTES(array), label,
+        &address));
+    return allocated(L, s, returned, (uint64_t)(uintptr_t)address, 0);
+}
+
 static int memory_describe(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
@@ -475,6 +501,29 @@ static int memory_describe(lua_State *L) {
     if (returned != GPO_SUCCESS) return failure(L, s, returned);
     push_record(L, s, gpo_memory_info_fields, &info);
     return 1;
+}
+
+static int pool_create(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    gpo_pool_options options = {.struct_size = sizeof options};
+    read_record(L, 2, gpo_pool_options_fields, &options);
+    object *made = new_object(L, s, CLASS_POOL, 1);
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->pool_create(device, &options, (gpo_pool_t *)&made->handle));
+    return created(L, s, returned);
+}
+
+static int pool_allocate(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_pool_t pool = CHECK_HANDLE(1, pool);
+    const gpo_stream_t stream = CHECK_HANDLE(2, stream);
+    uint64_t address = 0;
+    array_object *array = push_allocation(L, s, MEMORY_POOL, 3);
+    if (!array) return 3;
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->pool_allocate(pool, stream, ARRAY_BYTES(array), &address));
+    return allocated(L, s, returned, (uint64_t)(uintptr_t)address, 2);
 }
 
 static int pool_trim(lua_State *L) {
@@ -949,6 +998,30 @@ static int template_get_picture(lua_State *L) {
     return push_text(L, s, read_template_get_picture, (void *)&c, 0);
 }
 
+static int template_allocate(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t graph_template = CHECK_HANDLE(1, template);
+    uint64_t address = 0;
+    array_object *array = push_allocation(L, s, MEMORY_BORROWED_DEVICE, 2);
+    if (!array) return 3;
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->template_allocate(graph_template, ARRAY_BYTES(array),
+        &address));
+    return allocated(L, s, returned, (uint64_t)(uintptr_t)address, 0);
+}
+
+static int template_allocate_host(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t graph_template = CHECK_HANDLE(1, template);
+    void *memory = NULL;
+    array_object *array = push_allocation(L, s, MEMORY_BORROWED_HOST, 2);
+    if (!array) return 3;
+    gpo_status returned;
+    WITH_RECLAIM(L, s, device_of(L, -1), returned, s->api->template_allocate_host(graph_template, ARRAY_BYTES(array),
+        &memory));
+    return allocated(L, s, returned, (uint64_t)(uintptr_t)memory, 0);
+}
+
 struct queue_get_device_handle {
     const gpo_api *api;
     gpo_queue_t queue;
@@ -1336,7 +1409,9 @@ static const luaL_Reg device_calls[] = {
     {"stream_wrap", stream_wrap},
     {"priority_range", device_get_priority_range},
     {"stream_pool_create", stream_pool_create},
+    {"memory_allocate", memory_allocate},
     {"memory_describe", memory_describe},
+    {"pool_create", pool_create},
     {"module_load", module_load},
     {"module_load_builtin", module_load_builtin},
     {"metrics", device_get_metrics},
@@ -1347,9 +1422,7 @@ static const luaL_Reg device_calls[] = {
     {"arena_create", arena_create},
     {"host_register", host_register},
     {"host_unregister", host_unregister},
-    {"memory_allocate", memory_allocate},
     {"memory_free", memory_free},
-    {"pool_create", pool_create},
     {"module_compile", module_compile},
     {"pipeline_create", pipeline_create},
     {"template", template_create},
@@ -1424,17 +1497,17 @@ static const luaL_Reg cq_calls[] = {
     {NULL, NULL},
 };
 static const luaL_Reg arena_calls[] = {
+    {"allocate", arena_allocate},
     {"free", arena_free},
     {"free_after", arena_free_after},
     {"trim", arena_trim},
     {"statistics", arena_get_statistics},
-    {"allocate", arena_allocate},
     {NULL, NULL},
 };
 static const luaL_Reg pool_calls[] = {
+    {"allocate", pool_allocate},
     {"trim", pool_trim},
     {"statistics", pool_get_statistics},
-    {"allocate", pool_allocate},
     {"free", pool_free},
     {NULL, NULL},
 };
@@ -1484,6 +1557,8 @@ static const luaL_Reg template_calls[] = {
     {"prepare", template_prepare},
     {"bind_condition", template_bind_condition},
     {"picture", template_get_picture},
+    {"allocate", template_allocate},
+    {"allocate_host", template_allocate_host},
     {"begin", template_begin},
     {"end_", template_end},
     {"cancel", template_cancel},
@@ -1497,8 +1572,6 @@ static const luaL_Reg template_calls[] = {
     {"add_if", template_add_if},
     {"add_while", template_add_while},
     {"add_switch", template_add_switch},
-    {"allocate", template_allocate},
-    {"allocate_host", template_allocate_host},
     {"add_allocation", template_add_allocation},
     {"add_free", template_add_free},
     {"record", template_record},

@@ -4,40 +4,54 @@
 #include "calls.h"
 #include "template.h"
 
-/* --- allocations: once more after a collection, where memory is short --- */
+/* --- allocations --- */
 
-static int is_short(gpo_status status) { return status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED; }
-
-#define WITH_RECLAIM(L, s, device, status, call) \
-    do {                                         \
-        status = (call);                         \
-        if (is_short(status)) {                  \
-            reclaim(L, s, device);               \
-            status = (call);                     \
-        }                                        \
-    } while (0)
-
-static object *device_of(lua_State *L, int index) {
+gpo_device_t device_of(lua_State *L, int index) {
+    const object *parent;
+    const int top = lua_gettop(L);
     push_kept(L, index, 1);
-    object *device = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    return device;
+    while ((parent = lua_touserdata(L, -1))->id != CLASS_DEVICE) push_kept(L, -1, 1);
+    lua_settop(L, top);
+    return HANDLE(parent, gpo_device_t);
 }
 
-/* Pushes the array that an allocation goes into; the parent stays until it is freed. */
-static array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
+/* Pushes an array of memory that the template at 1 owns, or, for a body, the template of the whole. Closing the array
+ * frees nothing; closing the template ends the array. */
+static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind, enum element type, uint64_t count) {
+    lua_pushvalue(L, 1);
+    const template_object *t = lua_touserdata(L, -1);
+    for (; t->body; t = lua_touserdata(L, -1)) {
+        push_kept(L, -1, 1);
+        lua_replace(L, -2);
+    }
+    if (t->base.borrowed) { /* its memory may be freed at any time */
+        failure_with(L, s, GPO_INVALID_STATE, "the memory of a bucket's template goes with the bucket");
+        return NULL;
+    }
+    array_object *array = new_array(L, s, lua_gettop(L), kind, type, 0, count);
+    array->base.borrowed = 1;
+    array->closed = &t->base.closed;
+    return array;
+}
+
+array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
     const enum element type = check_element_type(L, type_index);
     const uint64_t count = check_element_count(L, type_index + 1, type);
+    if (((const object *)lua_touserdata(L, 1))->id == CLASS_TEMPLATE) return push_owned(L, s, kind, type, count);
     return new_array(L, s, 1, kind, type, 0, count);
 }
 
-static int allocated(lua_State *L, state *s, array_object *array, uint64_t address) {
+int allocated(lua_State *L, state *s, gpo_status status, uint64_t address, int stream_index) {
     object *parent = lua_touserdata(L, 1);
+    array_object *array = lua_touserdata(L, -1);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     array->address = address;
     array->base.handle = array;
+    if (array->base.borrowed) return 1;
     array->counted = 1;
     ++parent->users;
     account(L, s, (int64_t)ARRAY_BYTES(array));
+    if (stream_index) use_array(L, s, lua_gettop(L), array, stream_index, lua_touserdata(L, stream_index));
     return 1;
 }
 
@@ -55,20 +69,6 @@ int arena_create(lua_State *L) {
     WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
                  s->api->arena_create(HANDLE(device, gpo_device_t), &options, (gpo_arena_t *)&arena->handle));
     return created(L, s, status);
-}
-
-/* allocate(type, count [, alignment]): a pinned array. */
-int arena_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    const uint64_t alignment = optional_unsigned(L, 4, UINT64_MAX, GPO_AUTO);
-    array_object *array = push_allocation(L, s, MEMORY_PINNED, 2);
-    void *memory = NULL;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
-                 s->api->arena_allocate(HANDLE(arena, gpo_arena_t), ARRAY_BYTES(array), alignment, &memory));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    return allocated(L, s, array, (uint64_t)(uintptr_t)memory);
 }
 
 array_object *check_piece(lua_State *L, state *s, int index) {
@@ -136,60 +136,6 @@ int host_unregister(lua_State *L) {
 
 /* --- memory of a template --- */
 
-/* Pushes an array (type, count) of memory that the template at 1 owns, or, for a body, the template of the whole.
- * Closing the array frees nothing; closing the template ends the array. The owning template is pushed below the array.
- * The memory of a bucket's template may be freed at any time: NULL, with the failure pushed. */
-static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind) {
-    const enum element type = check_element_type(L, 2);
-    const uint64_t count = check_element_count(L, 3, type);
-    lua_pushvalue(L, 1);
-    const template_object *t = lua_touserdata(L, -1);
-    for (; t->body; t = lua_touserdata(L, -1)) {
-        push_kept(L, -1, 1);
-        lua_replace(L, -2);
-    }
-    if (t->base.borrowed) {
-        failure_with(L, s, GPO_INVALID_STATE, "the memory of a bucket's template goes with the bucket");
-        return NULL;
-    }
-    array_object *array = new_array(L, s, lua_gettop(L), kind, type, 0, count);
-    array->base.borrowed = 1;
-    array->closed = &t->base.closed;
-    return array;
-}
-
-static int owned(array_object *array, uint64_t address) {
-    array->address = address;
-    array->base.handle = array;
-    return 1;
-}
-
-/* allocate(type, count): a device array, for as long as the template is open. */
-int template_allocate(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint64_t address = 0;
-    array_object *array = push_owned(L, s, MEMORY_BORROWED_DEVICE);
-    if (!array) return 3;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
-                 s->api->template_allocate(t, ARRAY_BYTES(array), &address));
-    return status == GPO_SUCCESS ? owned(array, address) : failure(L, s, status);
-}
-
-/* allocate_host(type, count): a pinned array, for as long as the template is open. */
-int template_allocate_host(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    void *memory = NULL;
-    array_object *array = push_owned(L, s, MEMORY_BORROWED_HOST);
-    if (!array) return 3;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
-                 s->api->template_allocate_host(t, ARRAY_BYTES(array), &memory));
-    return status == GPO_SUCCESS ? owned(array, (uint64_t)(uintptr_t)memory) : failure(L, s, status);
-}
-
 /* add_allocation(after, type, count): a node, and a device array that exists while the graph runs. */
 int template_add_allocation(lua_State *L) {
     state *s = the_state(L);
@@ -204,10 +150,11 @@ int template_add_allocation(lua_State *L) {
     array->closed = &t->closed;
     const gpo_status status = s->api->template_add_allocation(HANDLE(t, gpo_template_t), after, after_count,
                                                               ARRAY_BYTES(array), &address, &node);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
+    const int results = allocated(L, s, status, address, 0);
+    if (status != GPO_SUCCESS) return results;
     push_unsigned(L, node);
     lua_insert(L, -2);
-    return 1 + owned(array, address);
+    return 2;
 }
 
 /* add_free(after, array or address): behind all nodes that use it. */
@@ -225,20 +172,6 @@ int template_add_free(lua_State *L) {
 }
 
 /* --- device memory --- */
-
-/* memory_allocate(type, count [, label]): a device array. */
-int memory_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const char *label = luaL_optstring(L, 4, NULL);
-    array_object *array = push_allocation(L, s, MEMORY_DEVICE, 2);
-    uint64_t address = 0;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
-                 s->api->memory_allocate(HANDLE(device, gpo_device_t), ARRAY_BYTES(array), label, &address));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    return allocated(L, s, array, address);
-}
 
 /* memory_free(array or address): behind all that is on the device's streams now. */
 int memory_free(lua_State *L) {
@@ -268,39 +201,10 @@ int memory_import(lua_State *L) {
         return failure_with(L, s, GPO_INVALID_ARGUMENT, "the memory isn't whole elements of this type");
     }
     array->count = bytes / element_sizes[type];
-    return allocated(L, s, array, address);
+    return allocated(L, s, status, address, 0);
 }
 
 /* --- pools --- */
-
-int pool_create(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_pool_options options = {.struct_size = sizeof options};
-    read_record(L, 2, gpo_pool_options_fields, &options);
-    object *pool = new_object(L, s, CLASS_POOL, 1);
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
-                 s->api->pool_create(HANDLE(device, gpo_device_t), &options, (gpo_pool_t *)&pool->handle));
-    return created(L, s, status);
-}
-
-/* allocate(stream, type, count): a device array, which later work on the stream can use. */
-int pool_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *pool = check_object(L, s, 1, CLASS_POOL);
-    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
-    array_object *array = push_allocation(L, s, MEMORY_POOL, 3);
-    uint64_t address = 0;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
-                 s->api->pool_allocate(HANDLE(pool, gpo_pool_t), HANDLE(&stream->base, gpo_stream_t),
-                                       ARRAY_BYTES(array), &address));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    allocated(L, s, array, address);
-    use_array(L, s, lua_gettop(L), array, 2, stream);
-    return 1;
-}
 
 /* free(array, stream): when the stream gets there; uses on other streams must be ordered before. */
 int pool_free(lua_State *L) {

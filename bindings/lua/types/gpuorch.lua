@@ -97,13 +97,6 @@ function runtime:executor_create(options) end
 ---@class device: object
 local device = {}
 
---- a device array
----@param type gpuorch.element
----@param count integer
----@param label? string
----@return array?
-function device:memory_allocate(type, count, label) end
-
 ---@param memory array|address
 ---@return true?
 function device:memory_free(memory) end
@@ -302,21 +295,9 @@ function operation:when_done(f) end
 ---@class arena: object
 local arena = {}
 
----@param type gpuorch.element
----@param count integer
----@param alignment? integer
----@return array?
-function arena:allocate(type, count, alignment) end
-
 --- Device memory in stream order.
 ---@class pool: object
 local pool = {}
-
----@param stream stream
----@param type gpuorch.element
----@param count integer
----@return array?
-function pool:allocate(stream, type, count) end
 
 ---@param array array
 ---@param stream stream
@@ -460,19 +441,6 @@ function template:add_switch(after, condition, count) end
 ---@param type? string a word of a signature
 ---@return true|integer?, integer?
 function template:parameter(name, node, what, number, type) end
-
---- a device array of memory that the template owns: the array is closed with the template, and the memory stays for the
---- template's graphs
----@param type gpuorch.element
----@param count integer
----@return array?
-function template:allocate(type, count) end
-
---- a pinned array of memory that the template owns, as with allocate()
----@param type gpuorch.element
----@param count integer
----@return array?
-function template:allocate_host(type, count) end
 
 --- a node, and device memory that exists while the graph runs, from this node to that of add_free; for nodes only
 ---@param after integer|integer[]|nil

@@ -957,6 +957,13 @@ function device:arena_create(options) end
 ---@return true?
 function device:host_unregister(memory) end
 
+--- Allocates device memory: `bytes` (1 or more), aligned to 256 or more.
+---@param type gpuorch.element
+---@param count integer
+---@param label? string
+---@return array?
+function device:memory_allocate(type, count, label) end
+
 --- Says what kind of memory `address` (not 0) points to.
 ---@param memory array|address
 ---@return gpuorch.memory_info?
@@ -1191,6 +1198,13 @@ function cq:statistics() end
 ---@class arena
 local arena = {}
 
+--- Allocates a piece of `bytes` (1 or more), aligned to `alignment` (a power of two up to 1 MiB; GPO_AUTO: 256).
+---@param type gpuorch.element
+---@param count integer
+---@param alignment? gpuorch.exact
+---@return array?
+function arena:allocate(type, count, alignment) end
+
 --- Frees a piece at once: no GPU may be using it.
 ---@param array array
 ---@return true?
@@ -1213,6 +1227,13 @@ function arena:statistics() end
 
 ---@class pool
 local pool = {}
+
+--- Allocates a piece of `bytes` (1 or more).
+---@param stream stream
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function pool:allocate(stream, type, count) end
 
 --- Gives unused memory back to the system until at most `keep_bytes` are reserved.
 ---@param keep_bytes? gpuorch.exact
@@ -1412,6 +1433,18 @@ function template:bind_condition(kernel_node, index, conditional_in, conditional
 ---@param format? "dot"|"svg"
 ---@return string?
 function template:picture(format) end
+
+--- Device memory that the template owns.
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function template:allocate(type, count) end
+
+--- Pinned host memory with the same lifetime, which kernels of all devices use at the same address as the host.
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function template:allocate_host(type, count) end
 
 ---@class graph
 local graph = {}
