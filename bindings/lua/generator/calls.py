@@ -361,8 +361,8 @@ def method_of(function, owner):
 
 
 class Methods:
-    """All functions of abi.json as methods. `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. The types
-    of `typed` are made here. An object's end is close(), which all objects have."""
+    """All functions of abi.json as methods. `calls` are made here, `by_hand` (owner, method, C's function) elsewhere. The
+    types of `typed` are made here. An object's end is close(), which all objects have."""
 
     def __init__(self, abi, tables):
         self.calls, self.by_hand, self.typed, self.ends = [], [], [], {}

@@ -39,8 +39,8 @@ def word(name):
 
 
 class Field:
-    """A key of a table: its row in C and its type in Lua. The module reads a key without a type by itself. An object has to be
-    kept by the object that is made with the options."""
+    """A key of a table: its row in C and its type in Lua. The module reads a key without a type by itself. An object has to
+    be kept by the object that is made with the options."""
 
     def __init__(self, key, row, lua, says="", is_object=False):
         self.key, self.row, self.lua, self.says, self.is_object = key, row, lua, says, is_object

@@ -2,13 +2,18 @@
 """The generated files of bindings/lua are made from abi.json as it is, and are used. A new plain function of the ABI gets a
 method and a type, and a new option a key, with no line by hand. The module calls every function of the ABI."""
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "tests/support"))
+import machine
+
 LUA = ROOT / "bindings/lua"
 ABI = ROOT / "libgpuorch/abi.json"
 # Functions that the module doesn't call; not_counted.txt says why of those that a script could miss.
@@ -45,6 +50,24 @@ def generate(*arguments):
     return subprocess.run([sys.executable, LUA / "generator/generate.py", *arguments], capture_output=True, text=True).stderr
 
 
+def compile_calls(folder):
+    """Compiles the methods with the made-up function in the table of functions."""
+    name, lua = "a new plain function's method compiles", machine.lua()
+    if not lua:
+        print(f"SKIP {name}: there are no headers of Lua")
+        return
+    shutil.copytree(ROOT / "libgpuorch/include/gpuorch", folder / "gpuorch")
+    header = folder / "gpuorch/api.h"
+    header.write_text(header.read_text().replace(
+        "} gpo_api;", "    gpo_status (*queue_frob)(gpo_queue_t queue, uint32_t level, uint64_t *count);\n} gpo_api;"))
+    flags = subprocess.run(["pkg-config", "--cflags", lua], text=True, capture_output=True).stdout.split()
+    compiled = subprocess.run(
+        [*os.environ.get("CC", "cc").split(), "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+         *(flags or [f"-I/usr/include/{lua}"]), f"-I{folder}", f"-I{LUA / 'src'}", folder / "src/calls.c"],
+        capture_output=True, text=True)
+    check(name, compiled.stderr)
+
+
 def new_parts():
     """A made-up function, option and flag in a copy of abi.json."""
     abi = json.loads(ABI.read_text())
@@ -58,6 +81,7 @@ def new_parts():
         generate("--abi", folder / "abi.json", "--out", folder)
         calls, records, types = ((folder / name).read_text()
                                  for name in ("src/calls.c", "src/records.c", "types/gpuorch_abi.lua"))
+        compile_calls(folder)
     check("a new plain function becomes a method", "" if FROB_METHOD in calls and '{"frob", queue_frob}' in calls else calls)
     check("a new plain function gets a type", "" if FROB_TYPE in types else types)
     check("a new field and a new flag become options", "" if "FIELD(gpo_stream_options, froth, U64)" in records and
