@@ -1,8 +1,9 @@
 """The functions of abi.json that need nothing by hand as methods of Lua's, and src/calls.c.
 
-A function is plain if its parameters are handles, numbers, strings, statuses, options without keys that the module reads by
-itself, nodes of a template or a timeout, and its results numbers, handles of the driver's, structs that are tables, texts, a
-list of structs or a new object. A plain function that exceptions.BY_HAND doesn't name becomes object:verb.
+A plain function has parameters of these shapes: handles, numbers, words, strings, statuses, memory, nodes of a template, a
+timeout, an executor with its function, a queue with the entry's user_data, and options whose keys are all plain. Its results
+are numbers, handles of the driver's, structs that are tables, a text, a list of structs, a new object or a new array. A plain
+function that exceptions.BY_HAND doesn't name becomes object:verb.
 """
 import exceptions
 from tables import Words, base, flags
@@ -400,8 +401,7 @@ class Methods:
 
 
 def source(methods, head):
-    lines = [head("calls.c", "the functions of the library that are plain methods: objects, numbers and texts in and out.\n"
-                  " * And the classes, with all their methods."),
+    lines = [head("calls.c", "the methods that are plain functions of the library, and the classes with all their methods."),
              '#include "calls.h"', "", '#include "buckets.h"', ""]
     for call in sorted(methods.calls, key=lambda call: call.kind != "mark"):  # waits use the functions of marks
         lines += call.source()

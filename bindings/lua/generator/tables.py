@@ -33,7 +33,7 @@ class Words:
 
 
 def word(name):
-    """Types are called as those of arrays."""
+    """The word of a constant without its prefix. Types of elements have the names that arrays use."""
     name = re.sub(r"^(U?)INT(\d+)$", r"\1I\2", name).replace("UI", "U") if re.match(r"^U?INT\d", name) else name
     return re.sub(r"^(B?F)LOAT(\d)", r"\1\2", name).lower()
 

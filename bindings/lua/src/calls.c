@@ -1,5 +1,4 @@
-/* calls.c: the functions of the library that are plain methods: objects, numbers and texts in and out.
- * And the classes, with all their methods.
+/* calls.c: the methods that are plain functions of the library, and the classes with all their methods.
  * Made from abi.json by generator/generate.py. */
 #include "calls.h"
 

@@ -1,7 +1,5 @@
 /* device_queue.c: queues that kernels take their work from: ranges, rings and host rings. Tasks and answers are strings
  * of bytes, which gpuorch.pack makes; tasks are also arrays on the host. */
-#include <string.h>
-
 #include "calls.h"
 
 #define QUEUE(queue) HANDLE(&(queue)->base, gpo_queue_t)

@@ -1,7 +1,4 @@
 /* runtime.c: runtimes: their beginning and end, what they count, their traces. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "calls.h"
 
 #define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that wasn't closed */
