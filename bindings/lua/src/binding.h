@@ -228,6 +228,7 @@ int check_word(lua_State *L, int index, const char *otherwise, const char *const
 /* Replaces the table at `index` (absolute) by a copy, without the fields that a metatable would give. Values read from
  * the copy live as long as the copy, even if finalizers change the caller's table. */
 void copy_table(lua_State *L, int index);
+void append(lua_State *L, int list); /* pops the value on top */
 /* … and checks the keys: raises with the fields' names for any other key. */
 void take_table(lua_State *L, int index, const field *fields, const char *what);
 /* Pushes the list part of the table at `index` as a table of its own, and replaces the table by a copy of the rest.

@@ -96,9 +96,6 @@ static void read_shapes(lua_State *L, buckets_object *b, gpo_buckets_options *op
     options->shape_count = b->count;
 }
 
-/* Puts what is on top at the end of the list. */
-static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
-
 /* Reads `pad_address`, the memory to pad with zeros: an array or an address. pad_element_bytes is by default the size
  * of the array's elements. An array is appended to the list. */
 static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buckets_options *options, int arrays) {

@@ -68,14 +68,21 @@ static void use_end(lua_State *L, state *s, const end *e, stream_object *stream)
     if (e->array) use_array(L, s, e->index, e->array, 1, stream);
 }
 
+/* Reads how many bytes to copy, as check_bytes, and notes that the stream uses both ends. */
+static uint64_t check_copy(lua_State *L, state *s, int index, const char *name, const end *to, const end *from,
+                           stream_object *stream) {
+    const uint64_t bytes = check_bytes(L, index, name, to, from);
+    use_end(L, s, to, stream);
+    use_end(L, s, from, stream);
+    return bytes;
+}
+
 /* copy_to_device(destination, source [, bytes]) */
 int copy_to_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, HOST_END | STRING_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_to_device(HANDLE(&stream->base, gpo_stream_t), to.address,
                                                (const void *)(uintptr_t)from.address, bytes));
 }
@@ -85,9 +92,7 @@ int copy_to_host(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END), from = read_end(L, s, 3, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_to_host(HANDLE(&stream->base, gpo_stream_t), (void *)(uintptr_t)to.address,
                                              from.address, bytes));
 }
@@ -97,9 +102,7 @@ int copy_on_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_on_device(HANDLE(&stream->base, gpo_stream_t), to.address, from.address, bytes));
 }
 
@@ -109,9 +112,7 @@ int copy_peer(lua_State *L) {
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     object *to_device = check_object(L, s, 2, CLASS_DEVICE), *from_device = check_object(L, s, 4, CLASS_DEVICE);
     const end to = read_end(L, s, 3, NULL, DEVICE_END), from = read_end(L, s, 5, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 6, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 6, NULL, &to, &from, stream);
     return result(L, s,
                   s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
                                     HANDLE(from_device, gpo_device_t), from.address, bytes));
@@ -141,9 +142,7 @@ int copy_batch(lua_State *L) {
         const end to = read_end(L, s, 5, "destination", HOST_END | DEVICE_END),
                   from = read_end(L, s, 6, "source", HOST_END | DEVICE_END);
         copies[i] = (gpo_copy){.struct_size = sizeof *copies, .destination = to.address, .source = from.address,
-                               .bytes = check_bytes(L, 7, "bytes", &to, &from)};
-        use_end(L, s, &to, stream);
-        use_end(L, s, &from, stream);
+                               .bytes = check_copy(L, s, 7, "bytes", &to, &from, stream)};
         lua_settop(L, 3);
     }
     return result(L, s,

@@ -114,7 +114,7 @@ static const char *read_value(lua_State *L, state *s, int anchor, const paramete
     const char *problem = read_parameter(L, s, lua_gettop(L), p, value, &array);
     if (problem || !array) return problem;
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     return NULL;
 }
 
@@ -127,7 +127,7 @@ static const char *read_device_values(lua_State *L, state *s, int anchor, const 
         return "a table 'device' with a value for each device expected";
     char *values = lua_newuserdata(L, (size_t)devices * p->size);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     for (uint32_t i = 0; i < devices; ++i) {
         lua_rawgeti(L, index + 1, (int)i + 1);
         const char *problem = read_value(L, s, anchor, p, values + (size_t)i * p->size);
@@ -153,7 +153,7 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
         luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, (int)given);
     const size_t array_bytes = sizeof(gpo_stage_argument) * (kernel->count + 1);
     char *block = lua_newuserdata(L, array_bytes + kernel->bytes + 16);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     gpo_stage_argument *list = (gpo_stage_argument *)block;
     memset(block, 0, array_bytes);
     for (uint32_t i = 0; i < kernel->count; ++i) {
@@ -195,7 +195,7 @@ static const kernel_object *stage_kernel(lua_State *L, state *s, int anchor, int
     if (!kernel) luaL_error(L, "stage %d: a kernel or a function 'enqueue' expected", number + 1);
     check_object(L, s, lua_gettop(L), CLASS_KERNEL);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     return kernel;
 }
 
@@ -207,7 +207,7 @@ static const kernel_object *read_kernels(lua_State *L, state *s, int index, int 
     if (!lua_istable(L, list) || lua_rawlen(L, list) != devices)
         luaL_error(L, "stage %d: option 'kernels': one for each of %d devices expected", number + 1, (int)devices);
     gpo_kernel_t *kernels = lua_newuserdata(L, sizeof *kernels * devices);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     const kernel_object *first = NULL;
     for (uint32_t i = 0; i < devices; ++i) {
         lua_rawgeti(L, list, (int)i + 1);
@@ -232,7 +232,7 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
     read_record(L, index, gpo_stage_fields, stage);
     lua_pushvalue(L, index);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     if (keep_function(L, index, "enqueue", pipeline, PIPELINE_STAGES + number)) {
         stage->kind = GPO_STAGE_CALLBACK;
         p->stages[number] = (struct stage_context){p, number};

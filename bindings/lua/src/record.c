@@ -22,6 +22,8 @@ void copy_table(lua_State *L, int index) {
     lua_replace(L, index);
 }
 
+void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
+
 void take_list(lua_State *L, int index) {
     luaL_checktype(L, index, LUA_TTABLE);
     copy_table(L, index);

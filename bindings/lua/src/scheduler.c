@@ -8,9 +8,6 @@ enum { SCHEDULER_QUEUE = 2, SCHEDULER_USED }; /* slots: its queue; a list of arr
 
 /* --- creation --- */
 
-/* Appends the value on top of the stack, which is popped, to the list at `list`. */
-static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
-
 /* The address in a field of the table at `table`: 0 if there is none. An array is appended to the list at `used`; its
  * bytes are `*bytes`, or UINT64_MAX if it is no array. */
 static uint64_t read_used(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
