@@ -1,9 +1,9 @@
 """The functions of abi.json that need nothing by hand as methods of Lua's, and src/calls.c.
 
 A plain function has parameters of these shapes: handles, numbers, words, strings, statuses, memory, nodes of a template, a
-timeout, an executor with its function, a queue with the entry's user_data, and options whose keys are all plain. Its results
-are numbers, handles of the driver's, structs that are tables, a text, a list of structs, a new object or a new array. A plain
-function that exceptions.BY_HAND doesn't name becomes object:verb.
+timeout, an executor with its function, a queue with the entry's user_data, and structs whose keys are all plain. Its results
+are numbers, handles of the driver's, structs that are tables, a text, a list of structs, a new object (which keeps the objects
+among its options) or a new array. A plain function that exceptions.BY_HAND doesn't name becomes object:verb.
 """
 import exceptions
 from tables import Words, base, flags
@@ -41,7 +41,7 @@ class Call:
 
     def __init__(self, abi, tables, function, frees):
         self.abi, self.tables, self.function, self.frees = abi, tables, function, frees
-        self.flags = []
+        self.flags, self.kept, self.addresses = [], 0, set()   # `addresses`: inputs that are pointers to the variables
         self.name = function["name"].removeprefix("gpo_")
         self.says = function.get("says", [])
         self.checks, self.arguments, self.parameters, self.results, self.inputs = [], [], [], [], []
@@ -65,7 +65,9 @@ class Call:
 
     def kind_fits(self):
         made = any(type_ in self.abi["handles"] for type_, _ in self.results)
-        return not (self.results and self.kind != "plain") and (not made or self.owner is not None)
+        if self.results and self.kind != "plain" and (made or self.kind not in ("mark", "callback")):
+            return False
+        return (not made or self.owner is not None) and (not self.kept or made)
 
     def input(self, type_, name, value, lua, optional=False):
         self.checks.append(f"const {type_} {name} = {value};" if "*" not in type_ else f"{type_}{name} = {value};")
@@ -158,10 +160,15 @@ class Call:
             self.arguments += ["after", "after_count"]
             self.parameters.append(Parameter("after", "gpuorch.nodes", True))
             return 2
-        elif base(type_).endswith("_options") and type_.startswith("const ") and self.tables.is_plain(base(type_)):
+        elif type_.startswith("const ") and self.tables.is_plain(base(type_)):
             struct = base(type_)
+            if self.tables.has_objects(struct):
+                self.kept = index
+                self.checks.append(f"lua_settop(L, {index});")
             self.checks += [f"{struct} {name} = {{.struct_size = sizeof {name}}};",
                             f"read_record(L, {index}, {struct}_fields, &{name});"]
+            self.inputs.append((f"const {struct} *", name))
+            self.addresses.add(name)
             self.arguments.append(f"&{name}")
             self.parameters.append(Parameter(name, self.tables.lua_type(struct), bool(nullable)))
         else:
@@ -205,7 +212,7 @@ class Call:
         if written in (*UNSIGNED, *SIGNED, "gpo_status", *self.abi["handles"], *self.tables.fields) or type_ == "void **":
             self.results.append((written, name))
             if written not in self.abi["handles"]:
-                self.arguments.append(f"&{name}")
+                (self.mark_after if self.kind in ("mark", "callback") else self.arguments).append(f"&{name}")
             return 1
         raise NotPlain
 
@@ -221,10 +228,15 @@ class Call:
     def source(self):
         before, body = [], [*self.checks]
         function = f"s->api->{self.name}"
-        filled = f"const struct {self.name} c = {{{', '.join(name for _, name in self.inputs)}}};"
+        if self.kind == "mark":
+            body += [declared(type_, name) for type_, name in self.results]
+            self.inputs += [(f"{type_} *", name) for type_, name in self.results]
+            self.addresses |= {name for _, name in self.results}
+        values = ", ".join(f"&{name}" if name in self.addresses else name for _, name in self.inputs)
+        filled = f"const struct {self.name} c = {{{values}}};"
         if self.kind in ("text", "bytes"):
             self.inputs.insert(0, ("const gpo_api *", "api"))
-            filled = f"const struct {self.name} c = {{{', '.join(['s->api', *(n for _, n in self.inputs[1:])])}}};"
+            filled = filled.replace("{", "{s->api, ").replace(", }", "}")
             before = self.helper(
                 f"read_{self.name}(void *context, char *buffer, size_t capacity, size_t *needed)",
                 lambda all_: f"c->api->{self.name}({', '.join([*all_[1:], 'buffer', 'capacity', 'needed'])})")
@@ -242,11 +254,11 @@ class Call:
                     if self.notify else
                     f"return result(L, s, wait_by(L, s, hooks, attempt_{self.name}, (void *)&c, timeout_ns));"]
         elif self.kind == "mark":
-            arguments = [*(f"c->{name}" for name in self.arguments), "cq", "user_data",
-                         *(f"c->{name}" for name in self.mark_after)]
+            arguments = [*(f"c->{name.lstrip('&')}" for name in self.arguments), "cq", "user_data",
+                         *(f"c->{name.lstrip('&')}" for name in self.mark_after)]
             before = self.helper(f"mark_{self.name}(state *s, void *context, gpo_cq_t cq, uint64_t user_data)",
                                  lambda _: f"{function}({', '.join(arguments)})")
-            body += [filled, f"return notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c);"]
+            body += [filled, *self.with_results(f"notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c)")]
         elif self.kind == "allocate":
             stream = 2 if "stream" in self.arguments else 0
             kind = exceptions.ALLOCATIONS[self.function["name"]]
@@ -257,13 +269,16 @@ class Call:
         elif self.kind == "free":
             body.append(f"return piece_freed(L, s, array, {self.freed}, {function}({', '.join(self.arguments)}));")
         elif self.kind == "callback":
-            body += ["gpo_executor_t executor;", f"struct owed *owed = owe(L, s, {self.index}, &executor);",
-                     f"return owing(L, s, {self.index}, owed, {function}("
-                     f"{', '.join([*self.arguments, 'executor', self.callback, 'owed'])}));"]
+            arguments = [*self.arguments, "executor", self.callback, "owed", *self.mark_after]
+            body += ["gpo_executor_t executor;", *(declared(type_, name) for type_, name in self.results),
+                     f"struct owed *owed = owe(L, s, {self.index}, &executor);",
+                     *self.with_results(f"owing(L, s, {self.index}, owed, {function}({', '.join(arguments)}))")]
         elif self.results and self.results[0][0] in self.abi["handles"]:
             type_ = self.results[0][0]
             call = f"{function}({', '.join([*self.arguments, f'({type_} *)&made->handle'])})"
             body.append(f"object *made = new_object(L, s, CLASS_{class_of(type_).upper()}, 1);")
+            if self.kept:   # the options' table has the objects in them
+                body.append(f"keep(L, -1, 2, {self.kept});")
             if self.function["name"] in exceptions.RECLAIMING:
                 body += ["gpo_status returned;", f"WITH_RECLAIM(L, s, device_of(L, -1), returned, {call});",
                          "return created(L, s, returned);"]
@@ -283,6 +298,13 @@ class Call:
                        "    FIELDS_END,", "};"]
         return [*before, f"static int {self.name}(lua_State *L) {{", "    state *s = the_state(L);",
                 *(line for statement in body for line in broken("    " + statement)), "}", ""]
+
+    def with_results(self, call):
+        """Returns what a function of the module's returns, and after a success what C wrote."""
+        if not self.results:
+            return [f"return {call};"]
+        return [f"const int count = {call};", "if (count != 1) return count;",
+                *(self.pushed(type_, name) for type_, name in self.results), f"return {1 + len(self.results)};"]
 
     def is_truth(self, name):
         return (self.function["name"], name) in exceptions.TRUTHS
@@ -306,10 +328,11 @@ class Call:
 
     def returns(self):
         """(type, name) of each result in Lua."""
-        if self.kind in ("query", "wait", "callback"):
+        if self.kind in ("query", "wait"):
             return [("boolean?", "")]
-        if self.kind == "mark":
-            return [("operation|boolean?", "")]
+        if self.kind in ("mark", "callback"):
+            first = "operation|boolean?" if self.kind == "mark" else "boolean?"
+            return [(first, ""), *((self.returned(type_, name), name) for type_, name in self.results)]
         if self.kind == "allocate":
             return [("array?", "")]
         if self.kind in ("text", "bytes"):

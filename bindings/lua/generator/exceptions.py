@@ -27,6 +27,7 @@ BY_HAND = {
     "gpo_module_get_kernel": "reads the signature",
     "gpo_module_get_symbol": "gives an array",
     "gpo_pool_free": "the array comes before the stream",
+    "gpo_queue_create": "the object knows its kind and sizes",
     "gpo_queue_wait": "the tenant comes last, and answers that were taken are there already",
     "gpo_runtime_get_metrics": "counts errors by their names",
     "gpo_runtime_shutdown": "calls Lua back",

@@ -162,7 +162,10 @@ class Tables:
 
     def is_plain(self, name):
         """Whether the module needn't read any of its keys by itself."""
-        return name in self.fields and all(field.lua and not field.is_object for field in self.fields[name])
+        return name in self.fields and all(field.lua for field in self.fields[name])
+
+    def has_objects(self, name):
+        return any(field.is_object for field in self.fields[name])
 
     def lua_type(self, name):
         """The type of the language server."""

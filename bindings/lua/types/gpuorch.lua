@@ -129,10 +129,6 @@ function device:pipeline_create(options) end
 ---@return buckets?
 function device:buckets(options) end
 
----@param options gpuorch.queue_options
----@return queue?
-function device:queue(options) end
-
 ---@param options gpuorch.scheduler_options
 ---@return scheduler?
 function device:scheduler(options) end

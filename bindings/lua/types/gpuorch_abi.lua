@@ -1000,6 +1000,11 @@ function device:template(options) end
 ---@return template?
 function device:template_import(native, options) end
 
+--- Creates a queue.
+---@param options gpuorch.queue_options
+---@return queue?
+function device:queue(options) end
+
 --- Writes what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory and
 --- arithmetic of this device.
 ---@param options? {probe: boolean?}
