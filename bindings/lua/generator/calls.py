@@ -1,9 +1,10 @@
 """The functions of abi.json that need nothing by hand as methods of Lua's, and src/calls.c.
 
-A plain function has parameters of these shapes: handles, numbers, words, strings, statuses, memory, nodes of a template, a
-timeout, an executor with its function, a queue with the entry's user_data, and structs whose keys are all plain. Its results
-are numbers, handles of the driver's, structs that are tables, a text, a list of structs, a new object (which keeps the objects
-among its options) or a new array. A plain function that exceptions.BY_HAND doesn't name becomes object:verb.
+A plain function has parameters of these shapes: handles, numbers, words, strings, statuses, memory, nodes of a
+template, a timeout, an executor with its function, a queue with the entry's user_data, and structs whose keys are all
+plain. Its results are numbers, handles of the driver's, structs that are tables, a text, a list of structs, a new
+object (which keeps the objects among its options) or a new array. A plain function that exceptions.BY_HAND doesn't name
+becomes object:verb.
 """
 import exceptions
 from tables import Words, base, flags
