@@ -22,10 +22,11 @@ build = {
       gpuorch = {
          sources = {
             "src/address.c", "src/advice.c", "src/array.c", "src/await.c", "src/bridge.c", "src/bucket_call.c",
-            "src/buckets.c", "src/callback.c", "src/conditional.c", "src/copy.c", "src/device.c", "src/device_queue.c",
+            "src/buckets.c", "src/callback.c", "src/calls.c", "src/conditional.c", "src/copy.c", "src/device_queue.c",
             "src/element.c", "src/executor.c", "src/graph.c", "src/kernel.c", "src/memory.c", "src/module.c",
             "src/number.c", "src/object.c", "src/owned.c", "src/pack.c", "src/parameters.c", "src/peers.c",
-            "src/peers_launch.c", "src/pipeline.c", "src/queue.c", "src/recipe.c", "src/record.c", "src/runtime.c", "src/scheduler.c", "src/signal.c",
+            "src/peers_launch.c", "src/pipeline.c", "src/queue.c", "src/recipe.c", "src/record.c",
+            "src/records.c", "src/runtime.c", "src/scheduler.c", "src/signal.c",
             "src/status.c", "src/stream.c", "src/template.c", "src/wait.c",
          },
          defines = {"_GNU_SOURCE"},

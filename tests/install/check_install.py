@@ -156,7 +156,7 @@ def main():
 
         name = "the modules for Python and Lua, and Lua's types, are installed where those look, and alone by their components"
         languages = {"python": {"share/gpuorch/python/gpuorch.py": ROOT / "bindings/python/ctypes/gpuorch.py"},
-                     "lua": {"share/gpuorch/lua/types/gpuorch.lua": ROOT / "bindings/lua/types/gpuorch.lua",
+                     "lua": {**{f"share/gpuorch/lua/types/{path.name}": path for path in (ROOT / "bindings/lua/types").iterdir()},
                              **{f"share/lua/5.{version}/gpuorch/{path.name}": path
                                 for version in (1, 2, 3, 4) for path in (ROOT / "bindings/lua/lua/gpuorch").iterdir()}}}
         wrong = [place for files in languages.values() for place, source in files.items()

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
 #include "binding.h"
 
 #define LONGEST_FREE_NS 2000000000 /* of a wait for streams before memory is freed that C can't free behind them */
@@ -103,6 +104,21 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
     lua_pop(L, 2);
 }
 
+/* Number i of the streams that used the array at `index`. */
+static stream_object *used_stream(lua_State *L, int index, int i) {
+    push_kept(L, index, ARRAY_STREAMS + i);
+    stream_object *used = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return used;
+}
+
+/* A stream of the library's own, for frees; NULL: there is none. */
+static gpo_stream_t make_stream(state *s, gpo_device_t device) {
+    const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
+    gpo_stream_t stream = NULL;
+    return s->api->stream_create(device, &options, &stream) == GPO_SUCCESS ? stream : NULL;
+}
+
 /* A stream whose end is the end of all uses of the array; NULL: no use is pending. `*own`: the caller destroys the
  * stream. */
 static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, int index, gpo_device_t device,
@@ -110,9 +126,7 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
     gpo_stream_t only = NULL, joined = NULL;
     *own = 0;
     for (int i = 0; i < array->streams; ++i) {
-        push_kept(L, index, ARRAY_STREAMS + i);
-        const stream_object *used = lua_touserdata(L, -1);
-        lua_pop(L, 1);
+        const stream_object *used = used_stream(L, index, i);
         if (!used->base.handle || is_idle(s, used)) continue;
         if (!only) {
             only = HANDLE(&used->base, gpo_stream_t);
@@ -120,8 +134,7 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
         }
         /* Several streams are busy: a new stream waits for all of them, so that none of them waits for another. */
         if (!joined) {
-            const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
-            if (s->api->stream_create(device, &options, &joined) != GPO_SUCCESS) break;
+            if (!(joined = make_stream(s, device))) break;
             *own = 1;
             s->api->stream_wait_stream(joined, only);
         }
@@ -133,9 +146,7 @@ static gpo_stream_t stream_behind(lua_State *L, state *s, array_object *array, i
 static void wait_until_idle(lua_State *L, state *s, array_object *array, int index, int *busy) {
     *busy = 0;
     for (int i = 0; i < array->streams; ++i) {
-        push_kept(L, index, ARRAY_STREAMS + i);
-        const object *used = lua_touserdata(L, -1);
-        lua_pop(L, 1);
+        const object *used = &used_stream(L, index, i)->base;
         if (used->handle && s->api->stream_wait(HANDLE(used, gpo_stream_t), LONGEST_FREE_NS) == GPO_TIMEOUT) *busy = 1;
     }
 }
@@ -144,11 +155,8 @@ int is_recorded(lua_State *L, state *s, int index) {
     const array_object *array = lua_touserdata(L, index);
     int waits = 0;
     luaL_checkstack(L, 10, NULL);
-    for (int i = 0; i < array->streams && !waits; ++i) {
-        push_kept(L, index, ARRAY_STREAMS + i);
-        waits = wait_for_recording(L, s, index, lua_touserdata(L, -1));
-        lua_pop(L, 1);
-    }
+    for (int i = 0; i < array->streams && !waits; ++i)
+        waits = wait_for_recording(L, s, index, used_stream(L, index, i));
     return waits;
 }
 
@@ -157,16 +165,14 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     int own = 0;
     gpo_stream_t stream = stream_behind(L, s, array, index, device, &own);
     if (!stream) {
-        const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
-        if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
+        if (!(stream = make_stream(s, device))) return;
         own = 1;
     }
     const gpo_status status = s->api->pool_free(pool, stream, array->address);
     if (own) s->api->stream_destroy(stream);
     /* A failed stream accepts no free. Free on a new stream then, once the device is idle. */
-    const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
     if (status == GPO_SUCCESS || s->api->device_wait(device, LONGEST_FREE_NS) == GPO_TIMEOUT) return;
-    if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
+    if (!(stream = make_stream(s, device))) return;
     s->api->pool_free(pool, stream, array->address);
     s->api->stream_destroy(stream);
 }
@@ -176,12 +182,9 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
 static void free_device_piece(lua_State *L, state *s, array_object *array, int index, gpo_device_t device) {
     gpo_stream_t waiting = NULL;
     for (int i = 0; i < array->streams; ++i) {
-        push_kept(L, index, ARRAY_STREAMS + i);
-        const stream_object *used = lua_touserdata(L, -1);
-        lua_pop(L, 1);
+        const stream_object *used = used_stream(L, index, i);
         if (!used->base.handle || is_idle(s, used)) continue;
-        const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
-        if (!waiting && s->api->stream_create(device, &options, &waiting) != GPO_SUCCESS) return;
+        if (!waiting && !(waiting = make_stream(s, device))) return;
         s->api->stream_wait_stream(waiting, HANDLE(&used->base, gpo_stream_t));
     }
     s->api->memory_free(device, array->address);

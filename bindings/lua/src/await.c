@@ -1,7 +1,5 @@
 /* await.c: await(), which yields where an event loop of Lua's runs the coroutine, and waits anywhere else. No other
  * function yields. A C function can't yield in every Lua, so await() is written in Lua. */
-#include <string.h>
-
 #include "binding.h"
 
 /* owners: from a coroutine to the scheduler that resumes it. probes: functions that return the running coroutine's

@@ -14,36 +14,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "classes.h"
 #include "compat.h"
 
 #pragma GCC visibility push(hidden) /* the module exports luaopen_gpuorch and nothing else */
-
-enum class_id {
-    CLASS_RUNTIME,
-    CLASS_DEVICE,
-    CLASS_STREAM,
-    CLASS_STREAM_POOL,
-    CLASS_EVENT,
-    CLASS_TIMELINE,
-    CLASS_CQ,
-    CLASS_ARENA,
-    CLASS_POOL,
-    CLASS_MODULE,
-    CLASS_KERNEL,
-    CLASS_PIPELINE,
-    CLASS_TEMPLATE,
-    CLASS_GRAPH,
-    CLASS_BUCKETS,
-    CLASS_QUEUE,
-    CLASS_SCHEDULER,
-    CLASS_PEERS,
-    CLASS_SYMMETRIC,
-    CLASS_EXECUTOR,
-    CLASS_ARRAY,
-    CLASS_OPERATION,
-    CLASS_LAUNCH,
-    CLASS_COUNT
-};
 
 struct bridge;
 struct runtime_context;
@@ -92,16 +66,18 @@ typedef struct state {
 } state;
 
 #define HANDLE(object, type) ((type)(object)->handle)
+/* The handle of the argument at an index, an open object of the class `word`. */
+#define CHECK_HANDLE(index, word) \
+    HANDLE((const object *)check_object(L, s, index, (enum class_id)CLASS_OF_##word), gpo_##word##_t)
 
 static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
 /* --- object.c --- */
 
-enum { METHOD_SETS = 11 };
 typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
-    const luaL_Reg *methods[METHOD_SETS];
+    const luaL_Reg *methods; /* NULL: none */
     /* Destroys the handle and memory of the open object on top of the stack. `collected`: called by a finalizer: must
      * not run callbacks. */
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
@@ -133,6 +109,9 @@ static inline void *check_object(lua_State *L, state *s, int index, enum class_i
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
 void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
+/* Pushes memory with the handles of the objects in the list at `list`: all open, of one class, and of the runtime if
+ * that isn't 0. `option` begins the messages. */
+void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runtime, const char *option);
 object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */
 void close_object(lua_State *L, state *s, int index, int collected);
 void drop_user(lua_State *L, state *s, int index); /* one less; a closed object goes with the last */
@@ -159,6 +138,7 @@ void owned_free_all(state *s);
 
 /* Lua's results for a status: true; false, text, name for an answer such as GPO_TIMEOUT; nil, message, name. */
 int result(lua_State *L, state *s, gpo_status status);
+int query_result(lua_State *L, state *s, gpo_status status); /* just false for GPO_NOT_READY */
 int failure(lua_State *L, state *s, gpo_status status); /* status is not 0 */
 int failure_with(lua_State *L, state *s, gpo_status status, const char *message);
 /* For functions that create the object on top of the stack: returns the object, or the failure. */
@@ -187,6 +167,8 @@ const char *read_signed(lua_State *L, int index, int64_t min, int64_t max, int64
 uint64_t check_unsigned(lua_State *L, int index, uint64_t max);
 int64_t check_signed(lua_State *L, int index, int64_t min, int64_t max);
 uint64_t optional_unsigned(lua_State *L, int index, uint64_t max, uint64_t otherwise);
+/* The number at an index, less 1: Lua counts `what` from 1. */
+uint32_t check_from_1(lua_State *L, int index, const char *what);
 /* A number where it is exact, else a decimal string. */
 void push_unsigned(lua_State *L, uint64_t value);
 void push_signed(lua_State *L, int64_t value);
@@ -221,17 +203,22 @@ int find_element_type(const char *name, size_t length); /* -1: none */
 /* --- record.c: structs of the library as tables --- */
 
 enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS, FIELD_FLAG,
-                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_SKIP };
+                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_OBJECT,
+                  FIELD_STRINGS, FIELD_SKIP };
 typedef struct field {
     const char *name;
     enum field_kind kind;
     size_t offset;
-    uint32_t extra;              /* the flag; how many characters, bytes or numbers */
+    uint32_t extra;              /* the flag; how many characters, bytes or numbers; the class; offset of a length */
     const char *const *words;    /* WORD: the names of 0, 1, …; NULL at their end */
 } field;
 #define FIELD(type, member, kind) {#member, FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member), NULL}
 #define FLAG(type, name, value) {name, FIELD_FLAG, offsetof(type, flags), value, NULL}
 #define WORD(type, member, words) {#member, FIELD_WORD, offsetof(type, member), 0, words}
+/* The handle of an open object. The table keeps the object as long as the caller keeps the table. */
+#define OBJECT(type, member, class) {#member, FIELD_OBJECT, offsetof(type, member), class, NULL}
+/* An array of strings, which the table keeps, and its length. */
+#define STRINGS(type, member, length) {#member, FIELD_STRINGS, offsetof(type, member), offsetof(type, length), NULL}
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
@@ -241,6 +228,7 @@ int check_word(lua_State *L, int index, const char *otherwise, const char *const
 /* Replaces the table at `index` (absolute) by a copy, without the fields that a metatable would give. Values read from
  * the copy live as long as the copy, even if finalizers change the caller's table. */
 void copy_table(lua_State *L, int index);
+void append(lua_State *L, int list); /* pops the value on top */
 /* … and checks the keys: raises with the fields' names for any other key. */
 void take_table(lua_State *L, int index, const field *fields, const char *what);
 /* Pushes the list part of the table at `index` as a table of its own, and replaces the table by a copy of the rest.
@@ -249,6 +237,11 @@ void take_list(lua_State *L, int index);
 /* Does as take_table, and reads the copy into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
+/* Keeps the function in a field of the table at `index` under `slot` of the object at `owner`. 0: there is none. */
+int keep_function(lua_State *L, int index, const char *name, int owner, int slot);
+/* Pushes a table of the structs that `read` writes to (array, capacity, count), however many there are. */
+typedef gpo_status (*list_reader)(state *s, const void *context, void *to, uint64_t capacity, uint64_t *count);
+int push_list(lua_State *L, state *s, list_reader read, const void *context, const field *fields, size_t size);
 
 /* --- bridge.c: calls from other threads --- */
 
@@ -376,12 +369,15 @@ gpo_status open_home(state *s, struct cq_object *home, gpo_runtime_t runtime);
 gpo_status pump(lua_State *L, state *s, int index);
 void push_completion(lua_State *L, state *s, const gpo_completion *entry);
 int free_number(lua_State *L, int table, int last, int step);
-/* notify(source, cq, user_data): one signature for all sources. */
-typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra);
-/* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
-int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index,
-           uint64_t extra);
-int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra);
+/* notify(context, cq, user_data): one signature for all sources. */
+typedef gpo_status (*notifier)(state *s, void *context, gpo_cq_t cq, uint64_t user_data);
+/* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. The source is
+ * at 1. */
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *context);
+int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *context);
+/* Waits: at once, else by sleeping in the library, else, where callbacks may come, by an operation. */
+int wait_method(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, notifier call, void *context,
+                int64_t timeout_ns);
 int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int64_t timeout_ns);
 int poll_queues(lua_State *L);
 
@@ -454,6 +450,26 @@ int is_recorded(lua_State *L, state *s, int index);
 /* Frees the host's own memory in a forked child, where nothing else is freed. */
 void free_in_child(state *s, array_object *array);
 uint64_t check_element_count(lua_State *L, int index, enum element type);
+/* The array at an index, which may be no slice. */
+array_object *check_piece(lua_State *L, state *s, int index);
+/* The results of freeing the array at `index` explicitly: after a success it is closed. */
+int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status);
+/* Allocations. Pushes the array that memory is allocated for, with its type and number of elements from `type_index`
+ * on, and the owner at 1; NULL: impossible, with the failure pushed. `allocated` gives the results, the array being on
+ * top, and notes that it is used on the stream at `stream_index` (0: none). */
+array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index);
+int allocated(lua_State *L, state *s, gpo_status status, uint64_t address, int stream_index);
+gpo_device_t device_of(lua_State *L, int index); /* of the object at an index, by what it was made from */
+/* Calls once more after a collection where memory is short. */
+#define WITH_RECLAIM(L, s, device, status, call)                              \
+    do {                                                                      \
+        status = (call);                                                      \
+        if (status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED) {    \
+            reclaim(L, s, device);                                            \
+            status = (call);                                                  \
+        }                                                                     \
+    } while (0)
+uint64_t check_memory(lua_State *L, state *s, int index); /* the address of an array, or an address */
 int array_index(lua_State *L);
 int array_newindex(lua_State *L);
 int array_length(lua_State *L);
@@ -499,11 +515,9 @@ int read_parameter_type(const char *word, size_t length, parameter *p);
  * unchanged. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
-/* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
-const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count);
+/* The address of the array or address at `index`, 0 for nil: the value of an option. Returns the array, or NULL. */
+array_object *read_memory(lua_State *L, state *s, int index, const char *option, uint64_t *address);
 int make_launch(lua_State *L);
-int peers_make_id(lua_State *L); /* peers.c */
-int last_compile_log(lua_State *L);
 int interrupt_on(lua_State *L);
 
 int kernel_pack(lua_State *L);   /* pack.c */
@@ -518,7 +532,6 @@ typedef struct queue_object {
     uint32_t task_size, answer_size;
     const stream_object *stream; /* the queue's resident stream, kept alive; NULL: none */
 } queue_object;
-extern const char *const queue_kinds[]; /* by the constants */
 /* The kind of queue that a parameter of so many bytes is; 0: none. */
 uint32_t queue_kind_of(uint32_t bytes);
 /* Writes a kernel's argument for the queue. Returns NULL, or why the queue is refused. */
@@ -535,6 +548,14 @@ typedef struct symmetric_object {
     object base;
     int64_t held_bytes;          /* on all devices, as accounted to the collector */
 } symmetric_object;
+
+/* --- executor.c: Lua functions that executors call --- */
+
+/* A function with a pending call; C's user pointer. `owe` reads the executor and, behind it, the function. */
+struct owed *owe(lua_State *L, state *s, int executor_index, gpo_executor_t *executor);
+int owing(lua_State *L, state *s, int executor_index, struct owed *o, gpo_status status); /* the method's results */
+void when_done(void *user, const gpo_completion *completion, const gpo_error *error);
+gpo_status host_call(void *user, const gpo_host_call *call);
 
 /* --- advice.c --- */
 
@@ -567,33 +588,8 @@ void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 int pipeline_condition(lua_State *L);
 
-extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device_methods[], runtime_timeline_methods[],
-    runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[],
-    device_kernel_methods[], device_pipeline_methods[], stream_methods[], stream_copy_methods[],
-    stream_launch_methods[], stream_executor_methods[], stream_pool_methods[], event_methods[],
-    event_executor_methods[], timeline_methods[], timeline_executor_methods[], cq_methods[], arena_methods[],
-    pool_methods[], module_methods[], kernel_methods[], pipeline_methods[], pipeline_executor_methods[],
-    executor_methods[], array_methods[], operation_methods[], device_template_methods[], template_methods[],
-    template_kernel_methods[], template_copy_methods[], template_conditional_methods[], template_graph_methods[],
-    template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[], device_queue_methods[],
-    queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[], runtime_peers_methods[],
-    device_peers_methods[], peers_methods[], peers_launch_methods[], symmetric_methods[];
-extern const field peer_fields[]; /* of gpo_peer_properties; device.c */
+extern const luaL_Reg array_methods[], operation_methods[];
 
-void destroy_runtime(lua_State *L, state *s, object *o, int collected);
-void destroy_stream(lua_State *L, state *s, object *o, int collected);
-void destroy_cq(lua_State *L, state *s, object *o, int collected);
-void destroy_operation(lua_State *L, state *s, object *o, int collected);
-void destroy_kernel(lua_State *L, state *s, object *o, int collected);
-void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
-void destroy_template(lua_State *L, state *s, object *o, int collected);
-void destroy_graph(lua_State *L, state *s, object *o, int collected);
-void destroy_buckets(lua_State *L, state *s, object *o, int collected);
-void destroy_queue(lua_State *L, state *s, object *o, int collected);
-void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
-void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
-void destroy_executor(lua_State *L, state *s, object *o, int collected);
-void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Free the resources that stay after closing, when the collector takes the userdata. */
 void free_kernel(state *s, object *o);
 void free_operation(state *s, object *o);

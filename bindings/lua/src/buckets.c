@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "methods.h"
+#include "calls.h"
 
 /* --- the table --- */
 
@@ -70,20 +70,6 @@ static void drop_evicted(lua_State *L, state *s, int index) {
 
 /* --- creation --- */
 
-static const field option_fields[] = {FIELD(gpo_buckets_options, max_bytes, U64),
-                                      FIELD(gpo_buckets_options, max_buckets, U32),
-                                      FIELD(gpo_buckets_options, streams, U32),
-                                      FIELD(gpo_buckets_options, pad_element_bytes, U64),
-                                      FIELD(gpo_buckets_options, label, STRING),
-                                      FLAG(gpo_buckets_options, "no_warm_up", GPO_BUCKETS_NO_WARM_UP),
-                                      FLAG(gpo_buckets_options, "eager_fallback", GPO_BUCKETS_EAGER_FALLBACK),
-                                      OTHER("restored"),
-                                      OTHER("shapes"),
-                                      OTHER("record"),
-                                      OTHER("pad"),
-                                      OTHER("pad_address"),
-                                      FIELDS_END};
-
 static int by_shape(const void *a, const void *b) {
     const uint64_t one = ((const bucket *)a)->shape, other = ((const bucket *)b)->shape;
     return (one > other) - (one < other);
@@ -110,32 +96,13 @@ static void read_shapes(lua_State *L, buckets_object *b, gpo_buckets_options *op
     options->shape_count = b->count;
 }
 
-static int read_function(lua_State *L, const char *name, int slot) {
-    lua_getfield(L, 2, name);
-    if (!lua_isnil(L, -1) && !lua_isfunction(L, -1)) luaL_error(L, "option '%s': a function expected", name);
-    keep(L, 3, slot, lua_gettop(L));
-    return lua_isfunction(L, -1);
-}
-
-/* Puts what is on top at the end of the list. */
-static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
-
-/* The array or address on top; NULL: it is an address. */
-static array_object *read_memory(lua_State *L, state *s, const char *option, uint64_t *address) {
-    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
-    array_object *array = NULL;
-    const char *problem = read_parameter(L, s, lua_gettop(L), &pointer, address, &array);
-    if (problem) luaL_error(L, "option '%s': %s", option, problem);
-    return array;
-}
-
 /* Reads `pad_address`, the memory to pad with zeros: an array or an address. pad_element_bytes is by default the size
  * of the array's elements. An array is appended to the list. */
 static void read_padded(lua_State *L, state *s, const buckets_object *b, gpo_buckets_options *options, int arrays) {
     uint64_t bytes = 0;
     lua_getfield(L, 2, "pad_address");
     if (lua_isnil(L, -1)) return;
-    const array_object *array = read_memory(L, s, "pad_address", &options->pad_address);
+    const array_object *array = read_memory(L, s, lua_gettop(L), "pad_address", &options->pad_address);
     if (!array) return;
     if (!options->pad_element_bytes) options->pad_element_bytes = element_sizes[array->type];
     const uint64_t largest = b->count ? b->all[b->count - 1].shape : 0;
@@ -156,7 +123,7 @@ static void read_restored(lua_State *L, state *s, gpo_buckets_options *options, 
     for (uint64_t i = 0; i < count; ++i) {
         ranges[i] = (gpo_memory_range){.struct_size = sizeof ranges[i]};
         lua_rawgeti(L, given, (int)i + 1);
-        const array_object *array = read_memory(L, s, "restored", &ranges[i].address);
+        const array_object *array = read_memory(L, s, lua_gettop(L), "restored", &ranges[i].address);
         if (!array) luaL_error(L, "option 'restored': a table of arrays expected");
         ranges[i].bytes = ARRAY_BYTES(array);
         append(L, arrays);
@@ -187,20 +154,20 @@ static void fill_with_false(lua_State *L, int slot, uint64_t count) {
 }
 
 /* buckets{shapes = , record = [, pad = ] ...} */
-static int buckets_create(lua_State *L) {
+int buckets_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_buckets_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_buckets_options_fields, &options);
     buckets_object *b = new_object(L, s, CLASS_BUCKETS, 1); /* 3 */
     b->number = remember(L, s, 3);
     read_shapes(L, b, &options);
     fill_with_false(L, BUCKETS_RECIPES, b->count);
     fill_with_false(L, BUCKETS_STREAMS, b->count);
-    options.record = read_function(L, "record", BUCKETS_RECORD) ? record_bucket_here : NULL;
-    options.pad = read_function(L, "pad", BUCKETS_PAD) ? pad_bucket_here : NULL;
+    options.record = keep_function(L, 2, "record", 3, BUCKETS_RECORD) ? record_bucket_here : NULL;
+    options.pad = keep_function(L, 2, "pad", 3, BUCKETS_PAD) ? pad_bucket_here : NULL;
     options.user = b;
     lua_newtable(L);
     const int arrays = lua_gettop(L);
@@ -377,7 +344,7 @@ static void push_types(lua_State *L, const bucket *one) {
 }
 
 /* launch(stream, size [, {name = value, ...}]): the bucket's shape; 0: it ran eagerly. */
-static int buckets_launch(lua_State *L) {
+int buckets_launch(lua_State *L) {
     state *s = the_state(L);
     buckets_object *b = check_object(L, s, 1, CLASS_BUCKETS);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -400,7 +367,7 @@ static int buckets_launch(lua_State *L) {
 }
 
 /* prepare(stream) */
-static int buckets_prepare(lua_State *L) {
+int buckets_prepare(lua_State *L) {
     state *s = the_state(L);
     buckets_object *b = check_object(L, s, 1, CLASS_BUCKETS);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -410,13 +377,3 @@ static int buckets_prepare(lua_State *L) {
     use_given(L, s, stream);
     return result(L, s, make_request(L, s, b, &r, 0, &call));
 }
-
-static const field statistics_fields[] = {FIELDS_OF_gpo_buckets_statistics, FIELDS_END};
-
-RECORD_METHOD(buckets_get_statistics, buckets, gpo_buckets_statistics, statistics_fields)
-
-const luaL_Reg buckets_methods[] = {{"launch", buckets_launch},
-                                    {"prepare", buckets_prepare},
-                                    {"statistics", buckets_get_statistics},
-                                    {NULL, NULL}};
-const luaL_Reg device_buckets_methods[] = {{"buckets", buckets_create}, {NULL, NULL}};

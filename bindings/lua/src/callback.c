@@ -55,19 +55,7 @@ static const char *const chunk_arrays[] = {"output", "result", "input_address", 
                                            "result_address", NULL};
 
 static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
-    static const field fields[] = {FIELD(gpo_chunk, slot, U32),
-                                   FIELD(gpo_chunk, device, U32),
-                                   FIELD(gpo_chunk, index, U64),
-                                   FIELD(gpo_chunk, offset, U64),
-                                   FIELD(gpo_chunk, bytes, U64),
-                                   FIELD(gpo_chunk, output_offset, U64),
-                                   FIELD(gpo_chunk, output_bytes, U64),
-                                   FIELD(gpo_chunk, input_address, ADDRESS),
-                                   FIELD(gpo_chunk, output_address, ADDRESS),
-                                   FIELD(gpo_chunk, scratch_address, ADDRESS),
-                                   FIELD(gpo_chunk, result_address, ADDRESS),
-                                   FIELDS_END};
-    push_record(L, s, fields, chunk);
+        push_record(L, s, gpo_chunk_fields, chunk);
     set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
     set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
 }
@@ -201,13 +189,11 @@ gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk)
     return ask(stage->pipeline->runtime, &c.base);
 }
 
-const field progress_fields[] = {FIELDS_OF_gpo_pipeline_progress, FIELDS_END};
-
 static void run_progress(lua_State *L, state *s, request *r) {
     callback *c = (callback *)r;
     r->answer = GPO_SUCCESS;
     if (!push_function(L, s, c)) return;
-    push_record(L, s, progress_fields, c->progress);
+    push_record(L, s, gpo_pipeline_progress_fields, c->progress);
     call_and_close(L, s, c, 1, 0, 0, NULL);
 }
 

@@ -1,13 +1,7 @@
 /* conditional.c: nodes of templates that decide on the GPU what is run. The bodies are templates; their recipes are
  * part of the recipe of the node's template. */
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
-
-static const char *const comparisons[] = {"kernel", "equal", "not_equal", "less", "greater_equal", "value", NULL};
-static const field condition_fields[] = {
-    WORD(gpo_condition, comparison, comparisons), FIELD(gpo_condition, constant, U32),
-    FIELD(gpo_condition, initial, U32),           FIELD(gpo_condition, max_iterations, U64),
-    OTHER("word"),                                FIELDS_END};
 
 /* The arguments of a conditional node. */
 typedef struct conditional {
@@ -20,18 +14,15 @@ typedef struct conditional {
 
 /* From (after, condition), where condition.word is an array or an address. Leaves all that on the stack. */
 static void check_conditional(lua_State *L, state *s, conditional *c) {
-    static const parameter address = {PARAMETER_POINTER, 8, 0};
-    array_object *array = NULL;
     *c = (conditional){.in = CHECK_HANDLE(1, template), .condition = {.struct_size = sizeof c->condition}};
     c->after = check_after(L, 2, &c->one, &c->after_count);
     luaL_checktype(L, 3, LUA_TTABLE);
-    read_record(L, 3, condition_fields, &c->condition);
+    read_record(L, 3, gpo_condition_fields, &c->condition);
     push_recipe(L, 1);
     c->recipe = lua_gettop(L);
     lua_getfield(L, 3, "word");
     c->word = lua_gettop(L);
-    const char *problem = read_parameter(L, s, c->word, &address, &c->condition.word, &array);
-    if (problem) luaL_error(L, "option 'word': %s", problem);
+    read_memory(L, s, c->word, "word", &c->condition.word);
 }
 
 /* Pushes a body, whose handle is yet to come. */
@@ -54,7 +45,7 @@ static int conditional_added(lua_State *L, state *s, const conditional *c, gpo_s
 }
 
 /* add_if(after, condition [, with_otherwise]): the node, its body and, if wanted, what is run otherwise. */
-static int template_add_if(lua_State *L) {
+int template_add_if(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -68,7 +59,7 @@ static int template_add_if(lua_State *L) {
 }
 
 /* add_while(after, condition): the node and its body. */
-static int template_add_while(lua_State *L) {
+int template_add_while(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -82,7 +73,7 @@ static int template_add_while(lua_State *L) {
 enum { MOST_BODIES = 1024 };
 
 /* add_switch(after, condition, count): the node and a table of its bodies. The word 0 selects the first body. */
-static int template_add_switch(lua_State *L) {
+int template_add_switch(lua_State *L) {
     state *s = the_state(L);
     conditional c;
     uint32_t node = 0;
@@ -105,21 +96,3 @@ static int template_add_switch(lua_State *L) {
     }
     return conditional_added(L, s, &c, status, node, 2);
 }
-
-/* bind_condition(kernel_node, argument, template, conditional): arguments count from 1. */
-static int template_bind_condition(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t kernel_in = CHECK_HANDLE(1, template);
-    const uint32_t kernel = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    const uint32_t argument = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    luaL_argcheck(L, argument >= 1, 3, "arguments count from 1");
-    const gpo_template_t conditional_in = CHECK_HANDLE(4, template);
-    return result(L, s, s->api->template_bind_condition(kernel_in, kernel, argument - 1, conditional_in,
-                                                        (uint32_t)check_unsigned(L, 5, UINT32_MAX)));
-}
-
-const luaL_Reg template_conditional_methods[] = {{"add_if", template_add_if},
-                                                 {"add_while", template_add_while},
-                                                 {"add_switch", template_add_switch},
-                                                 {"bind_condition", template_bind_condition},
-                                                 {NULL, NULL}};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
 #include "template.h"
 
 typedef struct end {
@@ -67,59 +68,58 @@ static void use_end(lua_State *L, state *s, const end *e, stream_object *stream)
     if (e->array) use_array(L, s, e->index, e->array, 1, stream);
 }
 
+/* Reads how many bytes to copy, as check_bytes, and notes that the stream uses both ends. */
+static uint64_t check_copy(lua_State *L, state *s, int index, const char *name, const end *to, const end *from,
+                           stream_object *stream) {
+    const uint64_t bytes = check_bytes(L, index, name, to, from);
+    use_end(L, s, to, stream);
+    use_end(L, s, from, stream);
+    return bytes;
+}
+
 /* copy_to_device(destination, source [, bytes]) */
-static int copy_to_device(lua_State *L) {
+int copy_to_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, HOST_END | STRING_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_to_device(HANDLE(&stream->base, gpo_stream_t), to.address,
                                                (const void *)(uintptr_t)from.address, bytes));
 }
 
 /* copy_to_host(destination, source [, bytes]) */
-static int copy_to_host(lua_State *L) {
+int copy_to_host(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END), from = read_end(L, s, 3, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_to_host(HANDLE(&stream->base, gpo_stream_t), (void *)(uintptr_t)to.address,
                                              from.address, bytes));
 }
 
 /* copy_on_device(destination, source [, bytes]) */
-static int copy_on_device(lua_State *L) {
+int copy_on_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 4, NULL, &to, &from, stream);
     return result(L, s, s->api->copy_on_device(HANDLE(&stream->base, gpo_stream_t), to.address, from.address, bytes));
 }
 
 /* copy_peer(destination_device, destination, source_device, source [, bytes]) */
-static int copy_peer(lua_State *L) {
+int copy_peer(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     object *to_device = check_object(L, s, 2, CLASS_DEVICE), *from_device = check_object(L, s, 4, CLASS_DEVICE);
     const end to = read_end(L, s, 3, NULL, DEVICE_END), from = read_end(L, s, 5, NULL, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 6, NULL, &to, &from);
-    use_end(L, s, &to, stream);
-    use_end(L, s, &from, stream);
+    const uint64_t bytes = check_copy(L, s, 6, NULL, &to, &from, stream);
     return result(L, s,
                   s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
                                     HANDLE(from_device, gpo_device_t), from.address, bytes));
 }
 
-static const field piece_fields[] = {OTHER("destination"), OTHER("source"), OTHER("bytes"), FIELDS_END};
-
 /* copy_batch{{destination = , source = [, bytes = ]}, ...} */
-static int copy_batch(lua_State *L) {
+int copy_batch(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -130,7 +130,7 @@ static int copy_batch(lua_State *L) {
     memset(copies, 0, sizeof *copies * (size_t)(count + 1));
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, 2, i + 1);
-        take_table(L, 4, piece_fields, "field");
+        take_table(L, 4, gpo_copy_fields, "field");
         lua_rawseti(L, 2, i + 1);
     }
     /* From here on the collector doesn't run: no finalizer closes an array that has been read. */
@@ -142,18 +142,12 @@ static int copy_batch(lua_State *L) {
         const end to = read_end(L, s, 5, "destination", HOST_END | DEVICE_END),
                   from = read_end(L, s, 6, "source", HOST_END | DEVICE_END);
         copies[i] = (gpo_copy){.struct_size = sizeof *copies, .destination = to.address, .source = from.address,
-                               .bytes = check_bytes(L, 7, "bytes", &to, &from)};
-        use_end(L, s, &to, stream);
-        use_end(L, s, &from, stream);
+                               .bytes = check_copy(L, s, 7, "bytes", &to, &from, stream)};
         lua_settop(L, 3);
     }
     return result(L, s,
                   s->api->copy_batch(HANDLE(&stream->base, gpo_stream_t), copies, sizeof *copies, (uint64_t)count));
 }
-
-static const field rows_fields[] = {FIELD(gpo_copy_2d, destination_pitch, U64), FIELD(gpo_copy_2d, source_pitch, U64),
-                                    FIELD(gpo_copy_2d, width, U64), FIELD(gpo_copy_2d, height, U64),
-                                    OTHER("destination"), OTHER("source"), FIELDS_END};
 
 /* The rows lie within the end. */
 static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t width, uint64_t height, const char *which) {
@@ -165,12 +159,12 @@ static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t widt
 }
 
 /* copy_rows{destination = , destination_pitch = , source = , source_pitch = , width = , height = }: in bytes. */
-static int copy_rows(lua_State *L) {
+int copy_rows(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
     gpo_copy_2d copy = {.struct_size = sizeof copy};
-    read_record(L, 2, rows_fields, &copy);
+    read_record(L, 2, gpo_copy_2d_fields, &copy);
     lua_settop(L, 2);
     lua_getfield(L, 2, "destination");
     lua_getfield(L, 2, "source");
@@ -186,7 +180,7 @@ static int copy_rows(lua_State *L) {
 }
 
 /* fill(array, value), or fill(address, value, type, count) */
-static int fill(lua_State *L) {
+int fill(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
@@ -205,7 +199,7 @@ static int fill(lua_State *L) {
 }
 
 /* fill_rows(destination, pitch, value, width, height): bytes. */
-static int fill_rows(lua_State *L) {
+int fill_rows(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
@@ -225,12 +219,12 @@ static void hold_end(lua_State *L, state *s, const end *e, int recipe) {
 }
 
 /* add_copy(after, {destination = , source = [, bytes = ]}) */
-static int template_add_copy(lua_State *L) {
+int template_add_copy(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, count, node = 0;
     const uint32_t *after = check_after(L, 2, &one, &count);
-    take_table(L, 3, piece_fields, "field");
+    take_table(L, 3, gpo_copy_fields, "field");
     lua_settop(L, 3);
     lua_getfield(L, 3, "destination");
     lua_getfield(L, 3, "source");
@@ -248,7 +242,7 @@ static int template_add_copy(lua_State *L) {
 }
 
 /* add_fill(after, array, value), or add_fill(after, address, value, type, count) */
-static int template_add_fill(lua_State *L) {
+int template_add_fill(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, after_count, node = 0, pattern = 0, bytes = 0;
@@ -268,15 +262,3 @@ static int template_add_fill(lua_State *L) {
     note_node(L, recipe, node);
     return added(L, s, status, &node);
 }
-
-const luaL_Reg template_copy_methods[] = {
-    {"add_copy", template_add_copy}, {"add_fill", template_add_fill}, {NULL, NULL}};
-const luaL_Reg stream_copy_methods[] = {{"copy_to_device", copy_to_device},
-                                        {"copy_to_host", copy_to_host},
-                                        {"copy_on_device", copy_on_device},
-                                        {"copy_peer", copy_peer},
-                                        {"copy_batch", copy_batch},
-                                        {"copy_rows", copy_rows},
-                                        {"fill", fill},
-                                        {"fill_rows", fill_rows},
-                                        {NULL, NULL}};

@@ -1,37 +1,18 @@
 /* device_queue.c: queues that kernels take their work from: ranges, rings and host rings. Tasks and answers are strings
  * of bytes, which gpuorch.pack makes; tasks are also arrays on the host. */
-#include <string.h>
-
-#include "methods.h"
+#include "calls.h"
 
 #define QUEUE(queue) HANDLE(&(queue)->base, gpo_queue_t)
 
-const char *const queue_kinds[] = {"none", "range", "ring", "host_ring", NULL};
-static const char *const queue_states[] = {"open", "closed", "aborted"};
-
-static const field option_fields[] = {
-    FLAG(gpo_queue_options, "tickets", GPO_QUEUE_TICKETS), FLAG(gpo_queue_options, "no_answers", GPO_QUEUE_NO_ANSWERS),
-    FLAG(gpo_queue_options, "late_claims", GPO_QUEUE_LATE_CLAIMS),
-    WORD(gpo_queue_options, kind, queue_kinds),            FIELD(gpo_queue_options, batch, U32),
-    FIELD(gpo_queue_options, count, U64),                  FIELD(gpo_queue_options, capacity, U64),
-    FIELD(gpo_queue_options, task_size, U32),              FIELD(gpo_queue_options, priorities, U32),
-    FIELD(gpo_queue_options, answer_size, U32),            FIELD(gpo_queue_options, tenants, U32),
-    FIELD(gpo_queue_options, label, STRING),               OTHER("stream"),
-    FIELDS_END};
-
 /* queue{kind = , ...} */
-static int queue_create(lua_State *L) {
+int queue_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_queue_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_queue_options_fields, &options);
     lua_getfield(L, 2, "stream"); /* 3 */
-    stream_object *stream = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_STREAM);
-    if (!lua_isnil(L, 3) && (!stream || !is_open(s, &stream->base)))
-        return luaL_error(L, "option 'stream': a stream that is open expected");
-    if (stream) options.stream = HANDLE(&stream->base, gpo_stream_t);
     queue_object *queue = new_object(L, s, CLASS_QUEUE, 1); /* 4 */
     lua_newtable(L);
     keep(L, 4, QUEUE_COMPLETIONS, 5);
@@ -42,13 +23,8 @@ static int queue_create(lua_State *L) {
     queue->kind = options.kind;
     queue->task_size = options.task_size;
     queue->answer_size = options.answer_size;
-    queue->stream = stream;
+    queue->stream = lua_touserdata(L, 3);
     return created(L, s, s->api->queue_create(device, &options, (gpo_queue_t *)&queue->base.handle));
-}
-
-void destroy_queue(lua_State *L, state *s, object *o, int collected) {
-    (void)L, (void)collected;
-    s->api->queue_destroy(HANDLE(o, gpo_queue_t));
 }
 
 /* --- as arguments of kernels --- */
@@ -84,17 +60,6 @@ const char *refuse_queue(state *s, const queue_object *queue, const object *user
     return NULL;
 }
 
-/* device_handle(): what a kernel takes by value, as a string. */
-static int queue_get_device_handle(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_QUEUE_HANDLE_BYTES];
-    size_t needed = 0;
-    const gpo_status status = s->api->queue_get_device_handle(CHECK_HANDLE(1, queue), bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* --- tasks and costs --- */
 
 /* The bytes of the string or the array on the host at an index. Raises if it is something else. */
@@ -125,7 +90,7 @@ static const void *check_tasks(lua_State *L, state *s, int index, const queue_ob
 }
 
 /* push(stream, tasks [, priority]): as work of the stream. */
-static int queue_push(lua_State *L) {
+int queue_push(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     const gpo_stream_t stream = CHECK_HANDLE(2, stream);
@@ -150,7 +115,7 @@ const float *check_numbers(lua_State *L, int index, uint64_t *count) {
 }
 
 /* set_costs(stream, costs): a table of numbers or an array of f32 on the host; nil: the numbers' own order again. */
-static int queue_set_costs(lua_State *L) {
+int queue_set_costs(lua_State *L) {
     state *s = the_state(L);
     const gpo_queue_t queue = CHECK_HANDLE(1, queue);
     const gpo_stream_t stream = CHECK_HANDLE(2, stream);
@@ -168,28 +133,18 @@ static int queue_set_costs(lua_State *L) {
     return result(L, s, s->api->queue_set_costs(queue, stream, costs, count));
 }
 
-PAIR_METHOD(queue_reset, queue, stream)
-
-/* close_ring(): gpo_queue_close; close() destroys, as every object's. */
-PLAIN_METHOD(queue_close, queue)
-
-PLAIN_METHOD(queue_abort, queue)
-
 /* --- host rings; tenants count from 0, as in C --- */
 
-static const field tenant_fields[] = {FIELD(gpo_tenant_options, limit, U64), OTHER("completions"), FIELDS_END};
-
 /* set_tenant(tenant [, {limit = , completions = }]) */
-static int queue_set_tenant(lua_State *L) {
+int queue_set_tenant(lua_State *L) {
     state *s = the_state(L);
     const gpo_queue_t queue = CHECK_HANDLE(1, queue);
     const uint32_t tenant = (uint32_t)check_unsigned(L, 2, INT32_MAX);
     gpo_tenant_options options = {.struct_size = sizeof options};
     lua_settop(L, 3);
-    read_record(L, 3, tenant_fields, &options);
+    read_record(L, 3, gpo_tenant_options_fields, &options);
     if (lua_istable(L, 3)) lua_getfield(L, 3, "completions");
     else lua_pushnil(L);
-    if (!lua_isnil(L, 4)) options.completions = HANDLE((object *)check_object(L, s, 4, CLASS_CQ), gpo_cq_t);
     const gpo_status status = s->api->queue_set_tenant(queue, tenant, &options);
     if (status != GPO_SUCCESS) return result(L, s, status);
     push_kept(L, 1, QUEUE_COMPLETIONS);
@@ -200,7 +155,7 @@ static int queue_set_tenant(lua_State *L) {
 }
 
 /* post(tasks [, user_data [, tenant]]): how many were posted. */
-static int queue_post(lua_State *L) {
+int queue_post(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     uint64_t count = 0, posted = 0;
@@ -251,7 +206,7 @@ static struct taken *new_taken(lua_State *L, const queue_object *queue, uint32_t
 }
 
 /* take([most [, tenant]]): a table of answers, 64 at most. */
-static int queue_take(lua_State *L) {
+int queue_take(lua_State *L) {
     state *s = the_state(L);
     const queue_object *queue = check_object(L, s, 1, CLASS_QUEUE);
     const uint64_t most = optional_unsigned(L, 2, UINT32_MAX, TAKEN_MOST);
@@ -288,7 +243,7 @@ static gpo_status wait_for_answer(state *s, void *context, int64_t timeout_ns) {
 }
 
 /* wait([seconds [, tenant]]) */
-static int queue_wait(lua_State *L) {
+int queue_wait(lua_State *L) {
     state *s = the_state(L);
     struct answer_wait w = {CHECK_HANDLE(1, queue), (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0)};
     const int64_t timeout = check_timeout(L, 2);
@@ -297,23 +252,3 @@ static int queue_wait(lua_State *L) {
     if (t && t->count) return lua_pushboolean(L, 1), 1;
     return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_answer, &w, timeout));
 }
-
-/* --- what it has done --- */
-
-static const field info_fields[] = {FIELDS_OF_gpo_queue_info(queue_kinds, queue_states), FIELDS_END};
-
-RECORD_METHOD(queue_get_info, queue, gpo_queue_info, info_fields)
-
-const luaL_Reg queue_methods[] = {{"device_handle", queue_get_device_handle},
-                                  {"set_costs", queue_set_costs},
-                                  {"push", queue_push},
-                                  {"reset", queue_reset},
-                                  {"close_ring", queue_close},
-                                  {"abort", queue_abort},
-                                  {"set_tenant", queue_set_tenant},
-                                  {"post", queue_post},
-                                  {"take", queue_take},
-                                  {"wait", queue_wait},
-                                  {"info", queue_get_info},
-                                  {NULL, NULL}};
-const luaL_Reg device_queue_methods[] = {{"queue", queue_create}, {NULL, NULL}};

@@ -2,7 +2,7 @@
  * has no threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
 #include <stdlib.h>
 
-#include "methods.h"
+#include "calls.h"
 
 enum { EXECUTOR_FUNCTIONS = 2 };
 
@@ -13,16 +13,11 @@ typedef struct owed {
     int number;   /* of the function in its table */
 } owed;
 
-static const field executor_fields[] = {FLAG(gpo_executor_options, "spin", GPO_EXECUTOR_SPIN),
-                                        FLAG(gpo_executor_options, "sleep", GPO_EXECUTOR_SLEEP),
-                                        FIELD(gpo_executor_options, capacity, U32),
-                                        FIELD(gpo_executor_options, label, STRING), FIELDS_END};
-
-static int executor_create(lua_State *L) {
+int executor_create(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_executor_options options = {.struct_size = sizeof options};
-    read_record(L, 2, executor_fields, &options);
+    read_record(L, 2, gpo_executor_options_fields, &options);
     options.flags |= GPO_EXECUTOR_CALLER; /* no other thread enters Lua */
     executor_object *executor = new_object(L, s, CLASS_EXECUTOR, 1);
     lua_newtable(L);
@@ -101,14 +96,14 @@ static int call_owed(lua_State *L, state *s, const struct call *c) {
     return failed;
 }
 
-static void when_done(void *user, const gpo_completion *completion, const gpo_error *error) {
+void when_done(void *user, const gpo_completion *completion, const gpo_error *error) {
     state *s = ((owed *)user)->s;
     lua_State *L = push_owed(user);
     const struct call c = {completion, NULL, error};
     if (L && call_owed(L, s, &c) == 0) lua_pop(L, 1);
 }
 
-static gpo_status host_call(void *user, const gpo_host_call *call) {
+gpo_status host_call(void *user, const gpo_host_call *call) {
     state *s = ((owed *)user)->s;
     lua_State *L = push_owed(user);
     const struct call c = {NULL, call, call->error};
@@ -119,22 +114,23 @@ static gpo_status host_call(void *user, const gpo_host_call *call) {
     return under_way ? GPO_NOT_READY : GPO_SUCCESS;
 }
 
-/* Puts the function at `function` into the executor's table; returns C's user pointer. */
-static owed *owe(lua_State *L, state *s, int executor_index, int function, executor_object **executor) {
-    *executor = check_object(L, s, executor_index, CLASS_EXECUTOR);
-    luaL_checktype(L, function, LUA_TFUNCTION);
+/* Puts the function behind the executor into its table. */
+owed *owe(lua_State *L, state *s, int executor_index, gpo_executor_t *executor) {
+    executor_object *e = check_object(L, s, executor_index, CLASS_EXECUTOR);
+    luaL_checktype(L, executor_index + 1, LUA_TFUNCTION);
     push_kept(L, executor_index, EXECUTOR_FUNCTIONS);
-    (*executor)->last = free_number(L, lua_gettop(L), (*executor)->last, 1);
-    lua_pushvalue(L, function);
-    lua_rawseti(L, -2, (*executor)->last);
+    e->last = free_number(L, lua_gettop(L), e->last, 1);
+    lua_pushvalue(L, executor_index + 1);
+    lua_rawseti(L, -2, e->last);
     lua_pop(L, 1);
     owed *o = malloc(sizeof *o);
     if (!o) luaL_error(L, "not enough memory");
-    *o = (owed){s, (*executor)->number, (*executor)->last};
+    *o = (owed){s, e->number, e->last};
+    *executor = HANDLE(&e->base, gpo_executor_t);
     return o;
 }
 
-static int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status status) {
+int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status status) {
     if (status != GPO_SUCCESS) {
         push_kept(L, executor_index, EXECUTOR_FUNCTIONS);
         lua_pushnil(L);
@@ -145,45 +141,8 @@ static int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status
     return result(L, s, status);
 }
 
-/* then_(executor, function(completion, error)): C's gpo_*_then; `then` is a word of Lua's. */
-#define THEN(word, class)                                                                                         \
-    static int word##_then(lua_State *L) {                                                                        \
-        state *s = the_state(L);                                                                                  \
-        object *source = check_object(L, s, 1, class);                                                            \
-        executor_object *executor;                                                                                \
-        owed *o = owe(L, s, 2, 3, &executor);                                                                     \
-        return owing(L, s, 2, o,                                                                                  \
-                     s->api->word##_then(HANDLE(source, gpo_##word##_t), HANDLE(&executor->base, gpo_executor_t), \
-                                         when_done, o));                                                          \
-    }
-THEN(stream, CLASS_STREAM)
-THEN(event, CLASS_EVENT)
-THEN(pipeline, CLASS_PIPELINE)
-
-/* then_(value, executor, function) */
-static int timeline_then(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    const uint64_t value = check_unsigned(L, 2, UINT64_MAX);
-    executor_object *executor;
-    owed *o = owe(L, s, 3, 4, &executor);
-    return owing(L, s, 3, o, s->api->timeline_then(HANDLE(timeline, gpo_timeline_t), value,
-                                                   HANDLE(&executor->base, gpo_executor_t), when_done, o));
-}
-
-/* host_call(executor, function(call, error)): in stream order. false from it: under way until host_call_finish. */
-static int stream_host_call(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    executor_object *executor;
-    owed *o = owe(L, s, 2, 3, &executor);
-    return owing(
-        L, s, 2, o,
-        s->api->stream_host_call(HANDLE(stream, gpo_stream_t), HANDLE(&executor->base, gpo_executor_t), host_call, o));
-}
-
 /* host_call_finish(call.call [, name of a status [, message]]) */
-static int host_call_finish(lua_State *L) {
+int host_call_finish(lua_State *L) {
     state *s = the_state(L);
     object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
     const uint64_t call = check_unsigned(L, 2, UINT64_MAX);
@@ -229,10 +188,10 @@ static int run_until(lua_State *L, int64_t timeout_ns) {
 }
 
 /* run(): until no call is pending; how many callbacks ran. */
-static int executor_run(lua_State *L) { return run_until(L, -1); }
-static int executor_run_for(lua_State *L) { return run_until(L, check_timeout(L, 2)); }
+int executor_run(lua_State *L) { return run_until(L, -1); }
+int executor_run_for(lua_State *L) { return run_until(L, check_timeout(L, 2)); }
 
-static int executor_poll(lua_State *L) {
+int executor_poll(lua_State *L) {
     state *s = the_state(L);
     executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
     struct run r = {L, HANDLE(&executor->base, gpo_executor_t), 0};
@@ -244,34 +203,8 @@ static int executor_poll(lua_State *L) {
     return ran(L, s, &r, status);
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_executor_statistics, FIELDS_END};
-
-RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, statistics_fields)
-
-/* set_log_executor([executor]) of a runtime */
-static int set_log_executor(lua_State *L) {
-    state *s = the_state(L);
-    object *runtime = check_object(L, s, 1, CLASS_RUNTIME), *executor = optional_object(L, s, 2, CLASS_EXECUTOR);
-    return result(L, s, s->api->runtime_set_log_executor(HANDLE(runtime, gpo_runtime_t),
-                                                         executor ? HANDLE(executor, gpo_executor_t) : NULL));
-}
-
 void make_caller(lua_State *L, state *s, int state_index) {
     lua_pushvalue(L, state_index);
     lua_pushcclosure(L, make_call, 1);
     s->caller = luaL_ref(L, LUA_REGISTRYINDEX);
 }
-
-const luaL_Reg executor_methods[] = {{"run", executor_run},
-                                     {"run_for", executor_run_for},
-                                     {"poll", executor_poll},
-                                     {"host_call_finish", host_call_finish},
-                                     {"statistics", executor_get_statistics},
-                                     {NULL, NULL}};
-const luaL_Reg runtime_executor_methods[] = {{"executor_create", executor_create},
-                                             {"set_log_executor", set_log_executor},
-                                             {NULL, NULL}};
-const luaL_Reg stream_executor_methods[] = {{"then_", stream_then}, {"host_call", stream_host_call}, {NULL, NULL}};
-const luaL_Reg event_executor_methods[] = {{"then_", event_then}, {NULL, NULL}};
-const luaL_Reg timeline_executor_methods[] = {{"then_", timeline_then}, {NULL, NULL}};
-const luaL_Reg pipeline_executor_methods[] = {{"then_", pipeline_then}, {NULL, NULL}};

@@ -1,19 +1,15 @@
 /* graph.c: graphs, instances of templates, whose parameters are set by name. */
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 #define GRAPH(graph) HANDLE(&(graph)->base, gpo_graph_t)
 
-static const field graph_fields[] = {FLAG(gpo_graph_options, "upload", GPO_GRAPH_UPLOAD),
-                                     FLAG(gpo_graph_options, "device_launch", GPO_GRAPH_DEVICE_LAUNCH),
-                                     FIELD(gpo_graph_options, label, STRING), FIELDS_END};
-
 /* graph([options]): of the template as it is now. */
-static int graph_create(lua_State *L) {
+int graph_create(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     gpo_graph_options options = {.struct_size = sizeof options};
-    read_record(L, 2, graph_fields, &options);
+    read_record(L, 2, gpo_graph_options_fields, &options);
     lua_settop(L, 2);
     graph_object *graph = new_object(L, s, CLASS_GRAPH, 1); /* 3 */
     push_kept(L, 1, TEMPLATE_RECIPE);                       /* 4 */
@@ -97,7 +93,7 @@ static int set_one(lua_State *L, state *s, graph_object *graph) {
 }
 
 /* set(name or number, value), or set{name = value, ...}: all or none. */
-static int graph_set(lua_State *L) {
+int graph_set(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     if (!lua_istable(L, 2)) return set_one(L, s, graph);
@@ -113,7 +109,7 @@ static int graph_set(lua_State *L) {
 }
 
 /* get(name): the value that the next launch uses; of an array its address. */
-static int graph_get(lua_State *L) {
+int graph_get(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     const char *name = luaL_checkstring(L, 2);
@@ -141,7 +137,7 @@ static void use_all(lua_State *L, state *s, graph_object *graph, stream_object *
     graph->marked = stream;
 }
 
-static int graph_launch(lua_State *L) {
+int graph_launch(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -149,14 +145,10 @@ static int graph_launch(lua_State *L) {
     return result(L, s, s->api->graph_launch(GRAPH(graph), HANDLE(&stream->base, gpo_stream_t)));
 }
 
-PAIR_METHOD(graph_upload, graph, stream)
-
 /* --- a new recording --- */
 
-static const field report_fields[] = {FIELDS_OF_gpo_graph_update_report, FIELDS_END};
-
 /* update(): updates the graph, and returns the report as a table. */
-static int graph_update(lua_State *L) {
+int graph_update(lua_State *L) {
     state *s = the_state(L);
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     gpo_graph_update_report report = {.struct_size = sizeof report};
@@ -168,31 +160,14 @@ static int graph_update(lua_State *L) {
     share_recipe(L, 3);
     replace_recipe(L, s, 1, GRAPH_RECIPE, 3);
     graph->marked = NULL;
-    push_record(L, s, report_fields, &report);
+    push_record(L, s, gpo_graph_update_report_fields, &report);
     return 1;
 }
 
-NATIVE_METHOD(graph_get_native, graph)
-
 /* --- what the GPU decided --- */
 
-/* loop(template, node): how often the body of that while ran, and whether max_iterations ended it. */
-static int graph_get_loop(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_graph_t graph = CHECK_HANDLE(1, graph);
-    const gpo_template_t conditional_in = CHECK_HANDLE(2, template);
-    uint64_t iterations = 0;
-    uint32_t limited = 0;
-    const gpo_status status = s->api->graph_get_loop(
-        graph, conditional_in, (uint32_t)check_unsigned(L, 3, UINT32_MAX), &iterations, &limited);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, iterations);
-    lua_pushboolean(L, limited != 0);
-    return 2;
-}
-
 /* device_handle(): what a kernel takes as a gpo::device_graph, a string of 16 bytes; and its two parts. */
-static int graph_get_device_handle(lua_State *L) {
+int graph_get_device_handle(lua_State *L) {
     state *s = the_state(L);
     uint64_t parts[2] = {0};
     const gpo_status status = s->api->graph_get_device_handle(CHECK_HANDLE(1, graph), &parts[0], &parts[1]);
@@ -202,25 +177,3 @@ static int graph_get_device_handle(lua_State *L) {
     push_unsigned(L, parts[1]);
     return 3;
 }
-
-/* device_status(): the name of the last failure of a device launch since the last call; "GPO_SUCCESS": none. */
-static int graph_get_device_status(lua_State *L) {
-    state *s = the_state(L);
-    gpo_status of_device = GPO_SUCCESS;
-    const gpo_status status = s->api->graph_get_device_status(CHECK_HANDLE(1, graph), &of_device);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushstring(L, s->api->status_name(of_device));
-    return 1;
-}
-
-const luaL_Reg graph_methods[] = {{"set", graph_set},
-                                  {"get", graph_get},
-                                  {"launch", graph_launch},
-                                  {"upload", graph_upload},
-                                  {"update", graph_update},
-                                  {"native", graph_get_native},
-                                  {"loop", graph_get_loop},
-                                  {"device_handle", graph_get_device_handle},
-                                  {"device_status", graph_get_device_status},
-                                  {NULL, NULL}};
-const luaL_Reg template_graph_methods[] = {{"graph", graph_create}, {NULL, NULL}};

@@ -3,37 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
 #define MOST_PARAMETER_BYTES 32764 /* limit for the parameters of a kernel, from CUDA 12.1 on */
 
 /* --- modules --- */
-
-static const field compile_fields[] = {
-    FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE),
-    FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM),
-    FIELD(gpo_compile_options, file_name, STRING),
-    FIELD(gpo_compile_options, label, STRING), OTHER("source"), OTHER("options"), OTHER("name_expressions"),
-    OTHER("headers"), FIELDS_END};
-
-const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
-    lua_getfield(L, table, name);
-    *count = 0;
-    if (lua_isnil(L, -1)) return NULL;
-    if (!lua_istable(L, -1)) luaL_error(L, "option '%s': a table of strings expected", name);
-    copy_table(L, lua_gettop(L));
-    const int total = (int)lua_rawlen(L, -1);
-    const char **strings = lua_newuserdata(L, sizeof *strings * (size_t)(total + 1));
-    for (int i = 0; i < total; ++i) {
-        lua_rawgeti(L, -2, i + 1);
-        if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "option '%s': a table of strings expected", name);
-        strings[i] = lua_tostring(L, -1); /* the copy keeps it */
-        lua_pop(L, 1);
-    }
-    *count = (uint32_t)total;
-    return strings;
-}
 
 /* headers = {["name.h"] = text}: names and texts in one block, names first. */
 static const char **read_headers(lua_State *L, int table, uint32_t *count) {
@@ -56,7 +31,7 @@ static const char **read_headers(lua_State *L, int table, uint32_t *count) {
 }
 
 /* module_compile(source [, options]), or (options) with the source among them. */
-static int module_compile(lua_State *L) {
+int module_compile(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_compile_options options = {.struct_size = sizeof options};
@@ -73,10 +48,8 @@ static int module_compile(lua_State *L) {
     options.source = lua_tolstring(L, 2, &bytes);
     options.source_bytes = bytes;
     /* 0 bytes would mean "up to the NUL", which an empty string has at once: the same. */
-    read_record(L, 3, compile_fields, &options);
+    read_record(L, 3, gpo_compile_options_fields, &options);
     if (lua_istable(L, 3)) {
-        options.options = read_strings(L, 3, "options", &options.option_count);
-        options.name_expressions = read_strings(L, 3, "name_expressions", &options.name_expression_count);
         options.header_names = read_headers(L, 3, &options.header_count);
         if (options.header_names) options.header_texts = options.header_names + options.header_count;
     }
@@ -85,37 +58,8 @@ static int module_compile(lua_State *L) {
                    s->api->module_compile(HANDLE(device, gpo_device_t), &options, (gpo_module_t *)&module->handle));
 }
 
-static gpo_status read_log(void *context, char *buffer, size_t capacity, size_t *needed) {
-    return ((state *)context)->api->last_compile_log(buffer, capacity, needed);
-}
-
-int last_compile_log(lua_State *L) {
-    state *s = the_state(L);
-    return push_text(L, s, read_log, s, 0);
-}
-
-/* module_load(image [, label]) */
-static int module_load(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    size_t bytes;
-    const char *image = luaL_checklstring(L, 2, &bytes), *label = luaL_optstring(L, 3, NULL);
-    object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(
-        L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
-}
-
-static int module_load_builtin(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(L, s, s->api->module_load_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
-}
-
-TEXT_METHOD(module_get_image, module, 1)
-
 /* symbol(name): address and bytes; symbol(name, type): a device array. */
-static int module_get_symbol(lua_State *L) {
+int module_get_symbol(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     uint64_t address = 0, bytes = 0;
@@ -143,7 +87,7 @@ static int module_get_symbol(lua_State *L) {
 const char *parameter_name(const parameter *p, char text[32]) {
     if (p->kind == PARAMETER_POINTER) return "ptr";
     if (p->kind < ELEMENT_COUNT) return element_names[p->kind];
-    if (p->kind == PARAMETER_QUEUE) return queue_kinds[queue_kind_of(p->size)];
+    if (p->kind == PARAMETER_QUEUE) return words_of_GPO_QUEUE_RANGE[queue_kind_of(p->size)];
     snprintf(text, 32, "bytes:%u", p->size);
     return text;
 }
@@ -152,7 +96,8 @@ const char *parameter_name(const parameter *p, char text[32]) {
 static int read_queue_type(const char *word, size_t length, parameter *p) {
     static const uint32_t sizes[] = {0, 64, 96, 192};
     for (uint32_t kind = GPO_QUEUE_RANGE; kind <= GPO_QUEUE_HOST_RING; ++kind) {
-        if (strlen(queue_kinds[kind]) != length || memcmp(queue_kinds[kind], word, length) != 0) continue;
+        const char *name = words_of_GPO_QUEUE_RANGE[kind];
+        if (strlen(name) != length || memcmp(name, word, length) != 0) continue;
         *p = (parameter){PARAMETER_QUEUE, sizes[kind], 0};
         return 1;
     }
@@ -214,7 +159,7 @@ static void read_signature(lua_State *L, state *s, int index, kernel_object *ker
 }
 
 /* kernel(name [, signature]): without one it has no parameters. */
-static int module_get_kernel(lua_State *L) {
+int module_get_kernel(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     const char *name = luaL_checkstring(L, 2);
@@ -234,74 +179,12 @@ static int module_get_kernel(lua_State *L) {
     return 1;
 }
 
-void destroy_kernel(lua_State *L, state *s, object *o, int collected) {
-    (void)L, (void)collected;
-    s->api->kernel_destroy(HANDLE(o, gpo_kernel_t));
-}
-
 void free_kernel(state *s, object *o) {
     kernel_object *kernel = (kernel_object *)o;
     owned_free(s, kernel->pointers);
     owned_free(s, kernel->values);
     kernel->pointers = NULL;
     kernel->values = NULL;
-}
-
-static const field attribute_fields[] = {FIELDS_OF_gpo_kernel_attributes, FIELDS_END};
-
-RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
-
-/* parameter(number), from 1: where it begins in the kernel's parameters and its size, in bytes. */
-static int kernel_get_parameter(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    const uint64_t number = check_unsigned(L, 2, UINT32_MAX);
-    uint64_t offset = 0, bytes = 0;
-    luaL_argcheck(L, number >= 1, 2, "parameters count from 1");
-    const gpo_status status =
-        s->api->kernel_get_parameter(HANDLE(kernel, gpo_kernel_t), (uint32_t)(number - 1), &offset, &bytes);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, offset);
-    push_unsigned(L, bytes);
-    return 2;
-}
-
-TEXT_METHOD(kernel_get_name, kernel, 0)
-
-NATIVE_METHOD(kernel_get_native, kernel)
-
-static int kernel_set_max_dynamic_shared(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    return result(
-        L, s, s->api->kernel_set_max_dynamic_shared(HANDLE(kernel, gpo_kernel_t), check_unsigned(L, 2, UINT64_MAX)));
-}
-
-/* occupancy(threads [, dynamic_shared_bytes]): blocks on a multiprocessor at once. */
-static int kernel_get_occupancy(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    uint32_t blocks = 0;
-    const gpo_status status =
-        s->api->kernel_get_occupancy(HANDLE(kernel, gpo_kernel_t), (uint32_t)check_unsigned(L, 2, UINT32_MAX),
-                                 optional_unsigned(L, 3, UINT64_MAX, 0), &blocks);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, blocks);
-    return 1;
-}
-
-/* suggest([dynamic_shared_bytes [, max_threads]]): threads and blocks. */
-static int kernel_suggest_shape(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    uint32_t threads = 0, blocks = 0;
-    const gpo_status status =
-        s->api->kernel_suggest_shape(HANDLE(kernel, gpo_kernel_t), optional_unsigned(L, 2, UINT64_MAX, 0),
-                               (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0), &threads, &blocks);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, threads);
-    push_unsigned(L, blocks);
-    return 2;
 }
 
 /* --- launches --- */
@@ -331,19 +214,10 @@ void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
     if (problem) luaL_error(L, "option '%s': %s", name, problem);
 }
 
-static const field launch_fields[] = {FLAG(gpo_launch, "cooperative", GPO_LAUNCH_COOPERATIVE),
-                                      FIELD(gpo_launch, grid, THREE),
-                                      FIELD(gpo_launch, block, THREE),
-                                      FIELD(gpo_launch, cluster, THREE),
-                                      FIELD(gpo_launch, priority, I32),
-                                      FIELD(gpo_launch, dynamic_shared_bytes, U64),
-                                      FIELD(gpo_launch, label, STRING),
-                                      FIELDS_END};
-
 static void read_launch(lua_State *L, int index, gpo_launch *launch) {
     *launch = (gpo_launch){.struct_size = sizeof *launch};
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, launch_fields, launch);
+    read_record(L, index, gpo_launch_fields, launch);
     lua_getfield(L, index, "priority");
     if (!lua_isnil(L, -1)) launch->flags |= GPO_LAUNCH_PRIORITY;
     lua_pop(L, 1);
@@ -389,6 +263,14 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
     return NULL;
 }
 
+array_object *read_memory(lua_State *L, state *s, int index, const char *option, uint64_t *address) {
+    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+    array_object *array = NULL;
+    const char *problem = read_parameter(L, s, index, &pointer, address, &array);
+    if (problem) luaL_error(L, "option '%s': %s", option, problem);
+    return array;
+}
+
 enum { FIRST_ARGUMENT = 4 };
 
 static int bad_parameter(lua_State *L, const kernel_object *kernel, uint32_t which, const char *problem) {
@@ -428,7 +310,7 @@ const struct queue_object *check_queue_argument(lua_State *L, state *s, const ke
 }
 
 /* stream_launch_kernel(kernel, launch or options, arguments...) */
-static int stream_launch_kernel(lua_State *L) {
+int stream_launch_kernel(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     kernel_object *kernel = check_object(L, s, 2, CLASS_KERNEL);
@@ -453,7 +335,7 @@ static int stream_launch_kernel(lua_State *L) {
 }
 
 /* add_kernel(after, kernel, launch or options, arguments...): a node of a template. */
-static int template_add_kernel(lua_State *L) {
+int template_add_kernel(lua_State *L) {
     enum { FIRST = 5 };
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
@@ -481,20 +363,3 @@ static int template_add_kernel(lua_State *L) {
     }
     return added(L, s, status, &node);
 }
-
-const luaL_Reg module_methods[] = {
-    {"kernel", module_get_kernel}, {"image", module_get_image}, {"symbol", module_get_symbol}, {NULL, NULL}};
-const luaL_Reg kernel_methods[] = {{"attributes", kernel_get_attributes},
-                                   {"name", kernel_get_name},
-                                   {"native", kernel_get_native},
-                                   {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
-                                   {"occupancy", kernel_get_occupancy},
-                                   {"suggest_shape", kernel_suggest_shape},
-                                   {"parameter", kernel_get_parameter},
-                                   {NULL, NULL}};
-const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
-                                          {"module_load", module_load},
-                                          {"module_load_builtin", module_load_builtin},
-                                          {NULL, NULL}};
-const luaL_Reg template_kernel_methods[] = {{"add_kernel", template_add_kernel}, {NULL, NULL}};
-const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

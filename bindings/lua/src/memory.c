@@ -1,60 +1,67 @@
 /* memory.c: arenas, pools, device memory, and what moves bytes between them. */
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "template.h"
 
-/* --- allocations: once more after a collection, where memory is short --- */
+/* --- allocations --- */
 
-static int is_short(gpo_status status) { return status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED; }
-
-#define WITH_RECLAIM(L, s, device, status, call) \
-    do {                                         \
-        status = (call);                         \
-        if (is_short(status)) {                  \
-            reclaim(L, s, device);               \
-            status = (call);                     \
-        }                                        \
-    } while (0)
-
-static object *device_of(lua_State *L, int index) {
+gpo_device_t device_of(lua_State *L, int index) {
+    const object *parent;
+    const int top = lua_gettop(L);
     push_kept(L, index, 1);
-    object *device = lua_touserdata(L, -1);
-    lua_pop(L, 1);
-    return device;
+    while ((parent = lua_touserdata(L, -1))->id != CLASS_DEVICE) push_kept(L, -1, 1);
+    lua_settop(L, top);
+    return HANDLE(parent, gpo_device_t);
 }
 
-static const field statistics_fields[] = {FIELDS_OF_gpo_memory_statistics, FIELDS_END};
+/* Pushes an array of memory that the template at 1 owns, or, for a body, the template of the whole. Closing the array
+ * frees nothing; closing the template ends the array. */
+static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind, enum element type, uint64_t count) {
+    lua_pushvalue(L, 1);
+    const template_object *t = lua_touserdata(L, -1);
+    for (; t->body; t = lua_touserdata(L, -1)) {
+        push_kept(L, -1, 1);
+        lua_replace(L, -2);
+    }
+    if (t->base.borrowed) { /* its memory may be freed at any time */
+        failure_with(L, s, GPO_INVALID_STATE, "the memory of a bucket's template goes with the bucket");
+        return NULL;
+    }
+    array_object *array = new_array(L, s, lua_gettop(L), kind, type, 0, count);
+    array->base.borrowed = 1;
+    array->closed = &t->base.closed;
+    return array;
+}
 
-/* Pushes the array that an allocation goes into; the parent stays until it is freed. */
-static array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
+array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
     const enum element type = check_element_type(L, type_index);
     const uint64_t count = check_element_count(L, type_index + 1, type);
+    if (((const object *)lua_touserdata(L, 1))->id == CLASS_TEMPLATE) return push_owned(L, s, kind, type, count);
     return new_array(L, s, 1, kind, type, 0, count);
 }
 
-static int allocated(lua_State *L, state *s, array_object *array, uint64_t address) {
+int allocated(lua_State *L, state *s, gpo_status status, uint64_t address, int stream_index) {
     object *parent = lua_touserdata(L, 1);
+    array_object *array = lua_touserdata(L, -1);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     array->address = address;
     array->base.handle = array;
+    if (array->base.borrowed) return 1;
     array->counted = 1;
     ++parent->users;
     account(L, s, (int64_t)ARRAY_BYTES(array));
+    if (stream_index) use_array(L, s, lua_gettop(L), array, stream_index, lua_touserdata(L, stream_index));
     return 1;
 }
 
 /* --- pinned arenas --- */
 
-static const field arena_fields[] = {
-    FLAG(gpo_arena_options, "write_combined", GPO_ARENA_WRITE_COMBINED), FIELD(gpo_arena_options, max_bytes, U64),
-    FIELD(gpo_arena_options, slab_bytes, U64), FIELD(gpo_arena_options, initial_bytes, U64),
-    FIELD(gpo_arena_options, numa_node, I32), FIELD(gpo_arena_options, label, STRING), FIELDS_END};
-
-static int arena_create(lua_State *L) {
+int arena_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_arena_options options = {.struct_size = sizeof options, .numa_node = -1};
-    read_record(L, 2, arena_fields, &options);
+    read_record(L, 2, gpo_arena_options_fields, &options);
     if (options.numa_node >= 0) options.flags |= GPO_ARENA_NUMA;
     else options.numa_node = 0;
     object *arena = new_object(L, s, CLASS_ARENA, 1);
@@ -64,69 +71,29 @@ static int arena_create(lua_State *L) {
     return created(L, s, status);
 }
 
-/* allocate(type, count [, alignment]): a pinned array. */
-static int arena_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    const uint64_t alignment = optional_unsigned(L, 4, UINT64_MAX, GPO_AUTO);
-    array_object *array = push_allocation(L, s, MEMORY_PINNED, 2);
-    void *memory = NULL;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
-                 s->api->arena_allocate(HANDLE(arena, gpo_arena_t), ARRAY_BYTES(array), alignment, &memory));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    return allocated(L, s, array, (uint64_t)(uintptr_t)memory);
-}
-
-/* Checks that the value is an array of this arena or pool, and no slice. */
-static array_object *check_piece(lua_State *L, state *s, int index) {
+array_object *check_piece(lua_State *L, state *s, int index) {
     array_object *array = check_array(L, s, index);
     luaL_argcheck(L, array->root == array, index, "a slice can't be freed: free the array");
     return array;
 }
 
-/* An array that was freed explicitly is closed. */
-static int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
+uint64_t check_memory(lua_State *L, state *s, int index) {
+    return test_object(L, s, index, CLASS_ARRAY) ? check_array(L, s, index)->address : check_address(L, s, index);
+}
+
+int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
     if (status != GPO_SUCCESS) return failure(L, s, status);
     forget_array(L, s, array, index);
     lua_pushboolean(L, 1);
     return 1;
 }
 
-/* free(array): now; no GPU may be using it. */
-static int arena_free(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    array_object *array = check_piece(L, s, 2);
-    return piece_freed(L, s, array, 2,
-                       s->api->arena_free(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address));
-}
-
-/* free_after(array, stream) */
-static int arena_free_after(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    array_object *array = check_piece(L, s, 2);
-    object *stream = check_object(L, s, 3, CLASS_STREAM);
-    return piece_freed(L, s, array, 2,
-                       s->api->arena_free_after(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address,
-                                                HANDLE(stream, gpo_stream_t)));
-}
-
-static int arena_trim(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
-}
-
-RECORD_METHOD(arena_get_statistics, arena, gpo_memory_statistics, statistics_fields)
-
 /* --- memory of the caller's --- */
 
 static const field register_fields[] = {{"read_only", FIELD_FLAG, 0, GPO_REGISTER_READ_ONLY, NULL}, FIELDS_END};
 
 /* host_register(array [, options]) of gpuorch.array, or (address, bytes [, options]) of memory of another library's. */
-static int host_register(lua_State *L) {
+int host_register(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     array_object *array = test_object(L, s, 2, CLASS_ARRAY);
@@ -152,7 +119,7 @@ static int host_register(lua_State *L) {
     return result(L, s, status);
 }
 
-static int host_unregister(lua_State *L) {
+int host_unregister(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     array_object *array = test_object(L, s, 2, CLASS_ARRAY);
@@ -169,62 +136,8 @@ static int host_unregister(lua_State *L) {
 
 /* --- memory of a template --- */
 
-/* Pushes an array (type, count) of memory that the template at 1 owns, or, for a body, the template of the whole.
- * Closing the array frees nothing; closing the template ends the array. The owning template is pushed below the array.
- * The memory of a bucket's template may be freed at any time: NULL, with the failure pushed. */
-static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind) {
-    const enum element type = check_element_type(L, 2);
-    const uint64_t count = check_element_count(L, 3, type);
-    lua_pushvalue(L, 1);
-    const template_object *t = lua_touserdata(L, -1);
-    for (; t->body; t = lua_touserdata(L, -1)) {
-        push_kept(L, -1, 1);
-        lua_replace(L, -2);
-    }
-    if (t->base.borrowed) {
-        failure_with(L, s, GPO_INVALID_STATE, "the memory of a bucket's template goes with the bucket");
-        return NULL;
-    }
-    array_object *array = new_array(L, s, lua_gettop(L), kind, type, 0, count);
-    array->base.borrowed = 1;
-    array->closed = &t->base.closed;
-    return array;
-}
-
-static int owned(array_object *array, uint64_t address) {
-    array->address = address;
-    array->base.handle = array;
-    return 1;
-}
-
-/* allocate(type, count): a device array, for as long as the template is open. */
-static int template_allocate(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint64_t address = 0;
-    array_object *array = push_owned(L, s, MEMORY_BORROWED_DEVICE);
-    if (!array) return 3;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
-                 s->api->template_allocate(t, ARRAY_BYTES(array), &address));
-    return status == GPO_SUCCESS ? owned(array, address) : failure(L, s, status);
-}
-
-/* allocate_host(type, count): a pinned array, for as long as the template is open. */
-static int template_allocate_host(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    void *memory = NULL;
-    array_object *array = push_owned(L, s, MEMORY_BORROWED_HOST);
-    if (!array) return 3;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
-                 s->api->template_allocate_host(t, ARRAY_BYTES(array), &memory));
-    return status == GPO_SUCCESS ? owned(array, (uint64_t)(uintptr_t)memory) : failure(L, s, status);
-}
-
 /* add_allocation(after, type, count): a node, and a device array that exists while the graph runs. */
-static int template_add_allocation(lua_State *L) {
+int template_add_allocation(lua_State *L) {
     state *s = the_state(L);
     const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     uint32_t one, after_count, node = 0;
@@ -237,14 +150,15 @@ static int template_add_allocation(lua_State *L) {
     array->closed = &t->closed;
     const gpo_status status = s->api->template_add_allocation(HANDLE(t, gpo_template_t), after, after_count,
                                                               ARRAY_BYTES(array), &address, &node);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
+    const int results = allocated(L, s, status, address, 0);
+    if (status != GPO_SUCCESS) return results;
     push_unsigned(L, node);
     lua_insert(L, -2);
-    return 1 + owned(array, address);
+    return 2;
 }
 
 /* add_free(after, array or address): behind all nodes that use it. */
-static int template_add_free(lua_State *L) {
+int template_add_free(lua_State *L) {
     static const parameter pointer = {PARAMETER_POINTER, 8, 0};
     state *s = the_state(L);
     const gpo_template_t t = CHECK_HANDLE(1, template);
@@ -257,30 +171,10 @@ static int template_add_free(lua_State *L) {
     return added(L, s, s->api->template_add_free(t, after, after_count, address, &node), &node);
 }
 
-const luaL_Reg template_memory_methods[] = {{"allocate", template_allocate},
-                                            {"allocate_host", template_allocate_host},
-                                            {"add_allocation", template_add_allocation},
-                                            {"add_free", template_add_free},
-                                            {NULL, NULL}};
-
 /* --- device memory --- */
 
-/* memory_allocate(type, count [, label]): a device array. */
-static int memory_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const char *label = luaL_optstring(L, 4, NULL);
-    array_object *array = push_allocation(L, s, MEMORY_DEVICE, 2);
-    uint64_t address = 0;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
-                 s->api->memory_allocate(HANDLE(device, gpo_device_t), ARRAY_BYTES(array), label, &address));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    return allocated(L, s, array, address);
-}
-
 /* memory_free(array or address): behind all that is on the device's streams now. */
-static int memory_free(lua_State *L) {
+int memory_free(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     if (!test_object(L, s, 2, CLASS_ARRAY))
@@ -289,22 +183,8 @@ static int memory_free(lua_State *L) {
     return piece_freed(L, s, array, 2, s->api->memory_free(HANDLE(device, gpo_device_t), array->address));
 }
 
-/* memory_export(array): what another process imports, as a string. */
-static int memory_export(lua_State *L) {
-    state *s = the_state(L);
-    const object *device = check_object(L, s, 1, CLASS_DEVICE);
-    char bytes[GPO_EXPORT_BYTES];
-    size_t needed = 0;
-    const uint64_t address = check_array(L, s, 2)->address;
-    const gpo_status status =
-        s->api->memory_export(HANDLE(device, gpo_device_t), address, bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* memory_import(type, exported [, label]): a device array of another process's memory. */
-static int memory_import(lua_State *L) {
+int memory_import(lua_State *L) {
     state *s = the_state(L);
     const object *device = check_object(L, s, 1, CLASS_DEVICE);
     const enum element type = check_element_type(L, 2);
@@ -321,63 +201,13 @@ static int memory_import(lua_State *L) {
         return failure_with(L, s, GPO_INVALID_ARGUMENT, "the memory isn't whole elements of this type");
     }
     array->count = bytes / element_sizes[type];
-    return allocated(L, s, array, address);
-}
-
-static const char *const kinds[] = {"none", "pageable", "pinned", "device", "managed"};
-static const field info_fields[] = {FIELDS_OF_gpo_memory_info(kinds), FIELDS_END};
-
-/* memory_describe(array or address) */
-static int memory_describe(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    const uint64_t address =
-        test_object(L, s, 2, CLASS_ARRAY) ? check_array(L, s, 2)->address : check_address(L, s, 2);
-    gpo_memory_info info = {.struct_size = sizeof info};
-    const gpo_status status = s->api->memory_describe(HANDLE(device, gpo_device_t), address, &info);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, info_fields, &info);
-    return 1;
+    return allocated(L, s, status, address, 0);
 }
 
 /* --- pools --- */
 
-static const field pool_fields[] = {FLAG(gpo_pool_options, "keep_nothing", GPO_POOL_KEEP_NOTHING),
-                                    FIELD(gpo_pool_options, max_bytes, U64), FIELD(gpo_pool_options, keep_bytes, U64),
-                                    FIELD(gpo_pool_options, initial_bytes, U64), FIELD(gpo_pool_options, label, STRING),
-                                    FIELDS_END};
-
-static int pool_create(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_pool_options options = {.struct_size = sizeof options};
-    read_record(L, 2, pool_fields, &options);
-    object *pool = new_object(L, s, CLASS_POOL, 1);
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
-                 s->api->pool_create(HANDLE(device, gpo_device_t), &options, (gpo_pool_t *)&pool->handle));
-    return created(L, s, status);
-}
-
-/* allocate(stream, type, count): a device array, which later work on the stream can use. */
-static int pool_allocate(lua_State *L) {
-    state *s = the_state(L);
-    object *pool = check_object(L, s, 1, CLASS_POOL);
-    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
-    array_object *array = push_allocation(L, s, MEMORY_POOL, 3);
-    uint64_t address = 0;
-    gpo_status status;
-    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
-                 s->api->pool_allocate(HANDLE(pool, gpo_pool_t), HANDLE(&stream->base, gpo_stream_t),
-                                       ARRAY_BYTES(array), &address));
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    allocated(L, s, array, address);
-    use_array(L, s, lua_gettop(L), array, 2, stream);
-    return 1;
-}
-
 /* free(array, stream): when the stream gets there; uses on other streams must be ordered before. */
-static int pool_free(lua_State *L) {
+int pool_free(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_POOL);
     array_object *array = check_piece(L, s, 2);
@@ -385,22 +215,3 @@ static int pool_free(lua_State *L) {
     return piece_freed(L, s, array, 2,
                        s->api->pool_free(HANDLE(pool, gpo_pool_t), HANDLE(stream, gpo_stream_t), array->address));
 }
-
-static int pool_trim(lua_State *L) {
-    state *s = the_state(L);
-    object *pool = check_object(L, s, 1, CLASS_POOL);
-    return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
-}
-
-RECORD_METHOD(pool_get_statistics, pool, gpo_memory_statistics, statistics_fields)
-
-const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
-                                  {"free_after", arena_free_after}, {"trim", arena_trim},
-                                  {"statistics", arena_get_statistics}, {NULL, NULL}};
-const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {"trim", pool_trim},
-                                 {"statistics", pool_get_statistics}, {NULL, NULL}};
-const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
-                                          {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
-                                          {"memory_export", memory_export},     {"memory_import", memory_import},
-                                          {"memory_describe", memory_describe}, {"host_register", host_register},
-                                          {"host_unregister", host_unregister}, {NULL, NULL}};

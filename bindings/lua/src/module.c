@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binding.h"
+#include "calls.h"
 
 #define LIBRARY "libgpuorch.so.0"
 #define EXPORT __attribute__((visibility("default")))
@@ -86,10 +86,9 @@ static int close_state(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array},
     {"address", make_address},
-    {"last_compile_log", last_compile_log},
     {"pack", kernel_pack},              {"unpack", kernel_unpack}, {"advise", advise}, {"advise_trace", advise_trace},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
-    {"now", now},                       {"interrupt_on", interrupt_on}, {"peers_make_id", peers_make_id}, {NULL, NULL}};
+    {"now", now},                       {"interrupt_on", interrupt_on}, {NULL, NULL}};
 
 static state *push_state(lua_State *L) {
     state *s = lua_newuserdata(L, sizeof *s);
@@ -128,6 +127,7 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     state *s = push_state(L); /* 1 */
     lua_newtable(L);          /* 2: the module */
     push_functions(L, 1, functions);
+    push_functions(L, 1, gpuorch_calls);
     push_functions(L, 1, status_functions);
     lua_newtable(L);          /* 3: metatables by number */
     make_classes(L, s, 1);

@@ -111,6 +111,12 @@ uint64_t optional_unsigned(lua_State *L, int index, uint64_t max, uint64_t other
     return lua_isnoneornil(L, index) ? otherwise : check_unsigned(L, index, max);
 }
 
+uint32_t check_from_1(lua_State *L, int index, const char *what) {
+    const uint64_t number = check_unsigned(L, index, UINT32_MAX);
+    if (number == 0) luaL_argerror(L, index, lua_pushfstring(L, "%s count from 1", what));
+    return (uint32_t)(number - 1);
+}
+
 void push_unsigned(lua_State *L, uint64_t value) {
     char text[24];
 #if HAS_INTEGERS

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buckets.h"
+#include "calls.h"
 
 void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
@@ -49,8 +50,24 @@ void *optional_object(lua_State *L, state *s, int index, enum class_id id) {
     return lua_isnoneornil(L, index) ? NULL : check_object(L, s, index, id);
 }
 
+void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runtime, const char *option) {
+    const int count = (int)lua_rawlen(L, list);
+    void **handles = lua_newuserdata(L, sizeof *handles * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, list, i + 1);
+        const object *o = test_object(L, s, lua_gettop(L), id);
+        if (!o || !is_open(s, o))
+            luaL_error(L, "%snumber %d: a %s that is open expected", option, i + 1, classes[id].name);
+        if (runtime && o->runtime != runtime)
+            luaL_error(L, "%snumber %d: the %s is of another runtime", option, i + 1, classes[id].name);
+        handles[i] = o->handle;
+        lua_pop(L, 1);
+    }
+    return handles;
+}
+
 object *any_object(lua_State *L, state *s, int index) {
-    for (int id = 0; id <= CLASS_EXECUTOR; ++id)
+    for (int id = 0; id < CLASS_ARRAY; ++id)
         if (test_object(L, s, index, (enum class_id)id)) return check_object(L, s, index, (enum class_id)id);
     type_error(L, index, "an object of gpuorch");
     return NULL;
@@ -179,73 +196,13 @@ static int metamethod_tostring(lua_State *L) {
         lua_pushfstring(L, "gpuorch.%s (closed)", name);
         return 1;
     }
-    if (o->id <= CLASS_EXECUTOR && s->api->object_get_label(o->handle, label, sizeof label, NULL) == GPO_SUCCESS &&
+    if (o->id < CLASS_ARRAY && s->api->object_get_label(o->handle, label, sizeof label, NULL) == GPO_SUCCESS &&
         label[0])
         lua_pushfstring(L, "gpuorch.%s \"%s\"", name, label);
     else
         lua_pushfstring(L, "gpuorch.%s: %p", name, (void *)o);
     return 1;
 }
-
-#define DESTROY(word, function)                                                               \
-    static void destroy_##word(lua_State *L, state *s, object *o, int collected) {            \
-        (void)L, (void)collected;                                                             \
-        s->api->function(HANDLE(o, gpo_##word##_t));                                          \
-    }
-DESTROY(device, device_close)
-DESTROY(stream_pool, stream_pool_destroy)
-DESTROY(event, event_destroy)
-DESTROY(timeline, timeline_destroy)
-DESTROY(arena, arena_destroy)
-DESTROY(pool, pool_destroy)
-DESTROY(module, module_destroy)
-DESTROY(peers, peers_destroy)
-
-static void destroy_launch(lua_State *L, state *s, object *o, int collected) {
-    (void)L, (void)s, (void)o, (void)collected;
-}
-
-const class_info classes[CLASS_COUNT] = {
-    {"runtime",
-     sizeof(runtime_object),
-     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods,
-      runtime_executor_methods, runtime_peers_methods},
-     destroy_runtime},
-    {"device",
-     sizeof(object),
-     {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
-      device_template_methods, device_buckets_methods, device_queue_methods, device_advice_methods,
-      device_scheduler_methods, device_peers_methods},
-     destroy_device},
-    {"stream",
-     sizeof(stream_object),
-     {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
-     destroy_stream},
-    {"stream_pool", sizeof(object), {stream_pool_methods}, destroy_stream_pool},
-    {"event", sizeof(object), {event_methods, event_executor_methods}, destroy_event},
-    {"timeline", sizeof(object), {timeline_methods, timeline_executor_methods}, destroy_timeline},
-    {"cq", sizeof(cq_object), {cq_methods}, destroy_cq},
-    {"arena", sizeof(object), {arena_methods}, destroy_arena},
-    {"pool", sizeof(object), {pool_methods}, destroy_pool},
-    {"module", sizeof(object), {module_methods}, destroy_module},
-    {"kernel", sizeof(kernel_object), {kernel_methods}, destroy_kernel},
-    {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
-    {"template",
-     sizeof(template_object),
-     {template_methods, template_kernel_methods, template_copy_methods, template_conditional_methods,
-      template_graph_methods, template_memory_methods},
-     destroy_template},
-    {"graph", sizeof(graph_object), {graph_methods}, destroy_graph},
-    {"buckets", sizeof(buckets_object), {buckets_methods}, destroy_buckets},
-    {"queue", sizeof(queue_object), {queue_methods}, destroy_queue},
-    {"scheduler", sizeof(object), {scheduler_methods}, destroy_scheduler},
-    {"peers", sizeof(object), {peers_methods, peers_launch_methods}, destroy_peers},
-    {"symmetric", sizeof(symmetric_object), {symmetric_methods}, destroy_symmetric},
-    {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
-    {"array", sizeof(array_object), {array_methods}, destroy_array},
-    {"operation", sizeof(operation_object), {operation_methods}, destroy_operation},
-    {"launch", sizeof(launch_object), {NULL}, destroy_launch},
-};
 
 static const luaL_Reg every_object[] = {
     {"error", object_get_error}, {"label", object_get_label}, {"set_label", object_set_label}, {NULL, NULL}};
@@ -275,9 +232,8 @@ void make_classes(lua_State *L, state *s, int state_index) {
         lua_setfield(L, -2, "__metatable");
         lua_newtable(L);
         push_functions(L, state_index, close);
-        if (id <= CLASS_EXECUTOR) push_functions(L, state_index, every_object);
-        for (int set = 0; set < METHOD_SETS && classes[id].methods[set]; ++set)
-            push_functions(L, state_index, classes[id].methods[set]);
+        if (id < CLASS_ARRAY) push_functions(L, state_index, every_object);
+        if (classes[id].methods) push_functions(L, state_index, classes[id].methods);
         if (id == CLASS_ARRAY) {
             lua_pushvalue(L, state_index);
             lua_pushvalue(L, -2);

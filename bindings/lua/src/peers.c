@@ -4,55 +4,38 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 
 enum { PEERS_DEVICES = 2 }; /* slot: the devices of this process, a list */
 
-static const char *const engines[] = {"auto", "direct", "nccl", "host", NULL};
-static const char *const ways[] = {"none", "mpi", "file", "id", NULL};
-static const char *const types[] = {"none", "i8",  "u8",   "i32", "u32", "i64",     "u64",
-                                    "f16",  "bf16", "f32", "f64", "f8_e4m3", "f8_e5m2", NULL};
 static const uint8_t type_sizes[] = {1, 1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
-static const char *const reductions[] = {"none", "sum", "product", "minimum", "maximum", "average", NULL};
 
 /* --- groups --- */
 
-static const field option_fields[] = {WORD(gpo_peers_options, engine, engines), FIELD(gpo_peers_options, label, STRING),
-                                      FIELDS_END};
-
 /* runtime:peers{device, ... [, engine = ] [, label = ]} */
-static int peers_create(lua_State *L) {
+int peers_create(lua_State *L) {
     state *s = the_state(L);
     const object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_peers_options options = {.struct_size = sizeof options};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, option_fields, &options);
-    const int count = (int)lua_rawlen(L, 3);
-    gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * (size_t)(count + 1)); /* 4 */
-    object *peers = new_object(L, s, CLASS_PEERS, 1);                                  /* 5 */
+    read_record(L, 2, gpo_peers_options_fields, &options);
+    const gpo_device_t *devices = check_objects(L, s, 3, CLASS_DEVICE, runtime->runtime, ""); /* 4 */
+    object *peers = new_object(L, s, CLASS_PEERS, 1);                                         /* 5 */
     keep(L, 5, PEERS_DEVICES, 3);
-    for (int i = 0; i < count; ++i) {
-        lua_rawgeti(L, 3, i + 1);
-        const object *device = test_object(L, s, 6, CLASS_DEVICE);
-        if (!device || !is_open(s, device)) return luaL_error(L, "number %d: a device that is open expected", i + 1);
-        if (device->runtime != runtime->runtime)
-            return luaL_error(L, "number %d: the device is of another runtime", i + 1);
-        devices[i] = HANDLE(device, gpo_device_t);
-        lua_settop(L, 5);
-    }
-    return created(L, s, s->api->peers_create(devices, (uint32_t)count, &options, (gpo_peers_t *)&peers->handle));
+    const uint32_t count = (uint32_t)lua_rawlen(L, 3);
+    return created(L, s, s->api->peers_create(devices, count, &options, (gpo_peers_t *)&peers->handle));
 }
 
 /* split{rank, ... [, engine = ] [, label = ]}: rank i of the new group is entry i + 1 of the list. */
-static int peers_split(lua_State *L) {
+int peers_split(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     gpo_peers_options options = {.struct_size = sizeof options};
     gpo_peers_info info = {.struct_size = sizeof info};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_peers_options_fields, &options);
     const int count = (int)lua_rawlen(L, 3);
     uint32_t *ranks = lua_newuserdata(L, sizeof *ranks * (size_t)(count + 1)); /* 4 */
     object *part = new_object(L, s, CLASS_PEERS, 1);                           /* 5 */
@@ -77,50 +60,17 @@ static int peers_split(lua_State *L) {
     return created(L, s, s->api->peers_split(peers, ranks, (uint32_t)count, &options, (gpo_peers_t *)&part->handle));
 }
 
-static const field info_fields[] = {FIELDS_OF_gpo_peers_info, FIELDS_END};
-
-RECORD_METHOD(peers_get_info, peers, gpo_peers_info, info_fields)
-
-/* link(from, to): as runtime:describe_peer, of ranks. */
-static int peers_get_link(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_peers_t peers = CHECK_HANDLE(1, peers);
-    gpo_peer_properties link = {.struct_size = sizeof link};
-    const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    const gpo_status status = s->api->peers_get_link(peers, from, to, &link);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, peer_fields, &link);
-    return 1;
-}
-
 /* --- groups of several processes --- */
 
-/* peers_make_id(): a string, for one group. */
-int peers_make_id(lua_State *L) {
-    state *s = the_state(L);
-    char id[GPO_PEERS_ID_BYTES];
-    const gpo_status status = s->api->peers_make_id(id, sizeof id, NULL);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, id, sizeof id);
-    return 1;
-}
-
-static const field join_fields[] = {
-    WORD(gpo_join_options, by, ways),         WORD(gpo_join_options, engine, engines),
-    FIELD(gpo_join_options, rank, U32),       FIELD(gpo_join_options, ranks, U32),
-    FIELD(gpo_join_options, timeout_ns, I64), FIELD(gpo_join_options, path, STRING),
-    FIELD(gpo_join_options, label, STRING),   FLAG(gpo_join_options, "check_order", GPO_JOIN_CHECK_ORDER),
-    OTHER("id"), OTHER("communicator"), FIELDS_END};
-
 /* join{by = , rank = , ranks = , ...} */
-static int peers_join(lua_State *L) {
+int peers_join(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_join_options options = {.struct_size = sizeof options};
     uint64_t communicator = 0;
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, join_fields, &options);
+    read_record(L, 2, gpo_join_options_fields, &options);
     lua_getfield(L, 2, "id"); /* 3 */
     if (!lua_isnil(L, 3)) {
         if (lua_type(L, 3) != LUA_TSTRING || lua_rawlen(L, 3) != GPO_PEERS_ID_BYTES)
@@ -142,15 +92,7 @@ static int peers_join(lua_State *L) {
     return created(L, s, s->api->peers_join(device, &options, (gpo_peers_t *)&peers->handle));
 }
 
-PLAIN_METHOD(peers_abort, peers)
-
 /* --- collectives --- */
-
-static const field collective_fields[] = {
-    WORD(gpo_collective, type, types),   WORD(gpo_collective, reduction, reductions), FIELD(gpo_collective, root, U32),
-    FIELD(gpo_collective, count, U64),   FIELD(gpo_collective, label, STRING),        FIELDS_END};
-static const field part_fields[] = {OTHER("stream"),  OTHER("send"),         OTHER("receive"),
-                                    OTHER("send_to"), OTHER("receive_from"), FIELDS_END};
 
 /* How many pieces of `count` elements a rank has in a collective of so many ranks. */
 static uint64_t pieces_sent(uint32_t kind, uint32_t ranks) {
@@ -161,8 +103,8 @@ static uint64_t pieces_received(uint32_t kind, uint32_t ranks) {
 }
 
 static uint32_t collective_type_of(const array_object *array) {
-    for (uint32_t type = 1; types[type]; ++type)
-        if (strcmp(types[type], element_names[array->type]) == 0) return type;
+    for (uint32_t type = 1; words_of_GPO_TYPE_INT8[type]; ++type)
+        if (strcmp(words_of_GPO_TYPE_INT8[type], element_names[array->type]) == 0) return type;
     return 0;
 }
 
@@ -237,7 +179,7 @@ static void take_parts(lua_State *L, state *s, int parts) {
             lua_setfield(L, part, "stream");
         } else {
             if (!lua_istable(L, part)) luaL_error(L, "number %d: a stream, or a table with one, expected", i + 1);
-            take_table(L, part, part_fields, "field");
+            take_table(L, part, gpo_rank_part_fields, "field");
         }
         lua_rawseti(L, parts, i + 1);
     }
@@ -268,14 +210,14 @@ static void read_part(lua_State *L, state *s, int rank, uint32_t ranks, const gp
 }
 
 /* peers:<kind>{part, ... [, type = ] [, reduction = ] [, root = ] [, count = ] [, label = ]} */
-static int submit(lua_State *L, uint32_t kind) {
+int peers_submit(lua_State *L, uint32_t kind) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     gpo_collective collective = {.struct_size = sizeof collective, .kind = kind};
     gpo_peers_info info = {.struct_size = sizeof info};
     lua_settop(L, 2);
     take_list(L, 2); /* 3 */
-    read_record(L, 2, collective_fields, &collective);
+    read_record(L, 2, gpo_collective_fields, &collective);
     take_parts(L, s, 3);
     const int count = (int)lua_rawlen(L, 3);
     gpo_rank_part *parts = lua_newuserdata(L, sizeof *parts * (size_t)(count + 1)); /* 4 */
@@ -290,24 +232,7 @@ static int submit(lua_State *L, uint32_t kind) {
     return result(L, s, s->api->peers_submit(peers, &collective, parts, sizeof *parts, (uint32_t)count));
 }
 
-#define COLLECTIVE_METHOD(word, kind) \
-    static int peers_##word(lua_State *L) { return submit(L, GPO_COLLECTIVE_##kind); }
-COLLECTIVE_METHOD(all_reduce, ALL_REDUCE)
-COLLECTIVE_METHOD(reduce, REDUCE)
-COLLECTIVE_METHOD(reduce_scatter, REDUCE_SCATTER)
-COLLECTIVE_METHOD(broadcast, BROADCAST)
-COLLECTIVE_METHOD(all_gather, ALL_GATHER)
-COLLECTIVE_METHOD(all_to_all, ALL_TO_ALL)
-COLLECTIVE_METHOD(send_receive, SEND_RECEIVE)
-COLLECTIVE_METHOD(barrier, BARRIER)
-
 /* --- symmetric memory --- */
-
-static const char *const memory_engines[] = {"auto", "direct", "nccl", "host", "nvshmem", NULL};
-static const field symmetric_fields[] = {FIELD(gpo_symmetric_options, alignment, U64),
-                                         FIELD(gpo_symmetric_options, label, STRING),
-                                         WORD(gpo_symmetric_options, engine, memory_engines),
-                                         FLAG(gpo_symmetric_options, "remote", GPO_SYMMETRIC_REMOTE), FIELDS_END};
 
 /* After GPO_OUT_OF_MEMORY: as for other allocations, on each device of the group at 1. */
 static void reclaim_all(lua_State *L, state *s) {
@@ -323,14 +248,14 @@ static void reclaim_all(lua_State *L, state *s) {
 }
 
 /* allocate(bytes [, options]) */
-static int symmetric_allocate(lua_State *L) {
+int symmetric_allocate(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     const uint64_t bytes = check_unsigned(L, 2, UINT64_MAX);
     gpo_symmetric_options options = {.struct_size = sizeof options};
     gpo_symmetric_info info = {.struct_size = sizeof info};
     lua_settop(L, 3);
-    read_record(L, 3, symmetric_fields, &options);
+    read_record(L, 3, gpo_symmetric_options_fields, &options);
     symmetric_object *memory = new_object(L, s, CLASS_SYMMETRIC, 1); /* 4 */
     gpo_symmetric_t handle = NULL;
     gpo_status status = s->api->symmetric_allocate(peers, bytes, &options, &handle);
@@ -352,34 +277,9 @@ void destroy_symmetric(lua_State *L, state *s, object *o, int collected) {
     s->api->symmetric_destroy(HANDLE(o, gpo_symmetric_t));
 }
 
-/* address(rank) */
-static int symmetric_get_address(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    uint64_t address = 0;
-    const gpo_status status =
-        s->api->symmetric_get_address(memory, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &address);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_address(L, s, address);
-    return 1;
-}
-
-/* device_handle(rank): what a kernel of the rank takes by value, as a string. */
-static int symmetric_get_device_handle(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_SYMMETRIC_HANDLE_BYTES];
-    size_t needed = 0;
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    const gpo_status status = s->api->symmetric_get_device_handle(memory, rank, bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
 /* array(rank, type [, offset [, count]]): a device array of a rank's memory, from a byte offset; by default up to the
  * end. Closing it frees nothing. */
-static int symmetric_array(lua_State *L) {
+int symmetric_array(lua_State *L) {
     state *s = the_state(L);
     const object *memory = check_object(L, s, 1, CLASS_SYMMETRIC);
     const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
@@ -400,38 +300,3 @@ static int symmetric_array(lua_State *L) {
     array->closed = &memory->closed;
     return 1;
 }
-
-/* reset(rank, stream) */
-static int symmetric_reset(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_symmetric_t memory = CHECK_HANDLE(1, symmetric);
-    const uint32_t rank = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    return result(L, s, s->api->symmetric_reset(memory, rank, CHECK_HANDLE(3, stream)));
-}
-
-static const field memory_fields[] = {FIELDS_OF_gpo_symmetric_info, FIELDS_END};
-
-RECORD_METHOD(symmetric_get_info, symmetric, gpo_symmetric_info, memory_fields)
-
-const luaL_Reg peers_methods[] = {{"split", peers_split},
-                                  {"info", peers_get_info},
-                                  {"link", peers_get_link},
-                                  {"abort", peers_abort},
-                                  {"all_reduce", peers_all_reduce},
-                                  {"reduce", peers_reduce},
-                                  {"reduce_scatter", peers_reduce_scatter},
-                                  {"broadcast", peers_broadcast},
-                                  {"all_gather", peers_all_gather},
-                                  {"all_to_all", peers_all_to_all},
-                                  {"send_receive", peers_send_receive},
-                                  {"barrier", peers_barrier},
-                                  {"allocate", symmetric_allocate},
-                                  {NULL, NULL}};
-const luaL_Reg symmetric_methods[] = {{"address", symmetric_get_address},
-                                      {"device_handle", symmetric_get_device_handle},
-                                      {"array", symmetric_array},
-                                      {"reset", symmetric_reset},
-                                      {"info", symmetric_get_info},
-                                      {NULL, NULL}};
-const luaL_Reg runtime_peers_methods[] = {{"peers", peers_create}, {NULL, NULL}};
-const luaL_Reg device_peers_methods[] = {{"join", peers_join}, {NULL, NULL}};

@@ -1,16 +1,14 @@
 /* peers_launch.c: launches of one kernel on each rank of a group. */
 #include <string.h>
 
-#include "methods.h"
-
-static const field rank_fields[] = {OTHER("stream"), OTHER("kernel"), OTHER("launch"), OTHER("arguments"), FIELDS_END};
+#include "calls.h"
 
 /* The table of rank `rank`, on top of the stack, gives way to a copy of its own, in which `arguments` is one too. Reads
  * the shape into `*read`, where it isn't reused, and sets `launch->launch`. */
 static void take_rank(lua_State *L, state *s, int rank, gpo_launch *read, gpo_rank_launch *launch) {
     const int index = lua_gettop(L);
     if (!lua_istable(L, index)) luaL_error(L, "number %d: a table expected", rank + 1);
-    take_table(L, index, rank_fields, "field");
+    take_table(L, index, gpo_rank_launch_fields, "field");
     lua_getfield(L, index, "launch");
     if (!lua_istable(L, index + 1) && !test_object(L, s, index + 1, CLASS_LAUNCH))
         luaL_error(L, "number %d: field 'launch': a launch, or a table of its options, expected", rank + 1);
@@ -60,7 +58,7 @@ static void read_rank(lua_State *L, state *s, int rank, gpo_rank_launch *launch)
 }
 
 /* launch{{stream = , kernel = , launch = [, arguments = ]}, ...}: one for each rank of a group. */
-static int peers_launch(lua_State *L) {
+int peers_launch(lua_State *L) {
     state *s = the_state(L);
     const gpo_peers_t peers = CHECK_HANDLE(1, peers);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -91,5 +89,3 @@ static int peers_launch(lua_State *L) {
     }
     return result(L, s, status);
 }
-
-const luaL_Reg peers_launch_methods[] = {{"launch", peers_launch}, {NULL, NULL}};

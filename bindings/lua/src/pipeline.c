@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "methods.h"
+#include "calls.h"
 #include "pipeline.h"
 
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
@@ -63,27 +63,11 @@ static void drop_failure(state *s, pipeline_context *p) {
 
 /* --- creation --- */
 
-static const field stage_fields[] = {
-    FIELD(gpo_stage, block, THREE), FIELD(gpo_stage, grid, THREE), FIELD(gpo_stage, bytes_per_block, U64),
-    FIELD(gpo_stage, dynamic_shared_bytes, U64), FIELD(gpo_stage, max_blocks, U32), FIELD(gpo_stage, label, STRING),
-    OTHER("kernel"), OTHER("kernels"), OTHER("arguments"), OTHER("enqueue"), FIELDS_END};
-static const field option_fields[] = {
-    FLAG(gpo_pipeline_options, "times", GPO_PIPELINE_TIMES), FIELD(gpo_pipeline_options, chunk_bytes, U64),
-    FIELD(gpo_pipeline_options, granule, U64), FIELD(gpo_pipeline_options, slots, U32),
-    FIELD(gpo_pipeline_options, output_numerator, U32), FIELD(gpo_pipeline_options, output_denominator, U32),
-    FIELD(gpo_pipeline_options, scratch_bytes, U64), FIELD(gpo_pipeline_options, result_bytes, U64),
-    FIELD(gpo_pipeline_options, max_pinned_bytes, U64), FIELD(gpo_pipeline_options, progress_ns, U64),
-    FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"),
-    OTHER("devices"), FIELDS_END};
-
-/* The words in a kernel's arguments: the first four stand for an address, the rest for a number. */
-static const char *const argument_words[] = {"", "input", "output", "scratch", "result",
-                                             "input_bytes", "output_bytes", "index", "offset"};
-
-/* The kind of argument that a word stands for; 0 if it is none of the words. */
+/* The kind of argument that a word stands for; 0 if it is none of the words. The first four stand for an address, the
+ * rest for a number. */
 static uint32_t argument_kind(const char *word) {
     for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind)
-        if (strcmp(argument_words[kind], word) == 0) return kind;
+        if (strcmp(words_of_GPO_ARGUMENT_VALUE[kind], word) == 0) return kind;
     return 0;
 }
 
@@ -108,7 +92,7 @@ static const char *wrong_word(lua_State *L, const parameter *p, const char *word
     for (uint32_t kind = GPO_ARGUMENT_INPUT; kind <= GPO_ARGUMENT_OFFSET; ++kind) {
         if (!fits(kind, p)) continue;
         if (count++) luaL_addstring(&words, ", ");
-        luaL_addstring(&words, argument_words[kind]);
+        luaL_addstring(&words, words_of_GPO_ARGUMENT_VALUE[kind]);
     }
     luaL_pushresult(&words);
     if (count == 0) return lua_pushfstring(L, "'%s' is no value of its type, and words stand for ptr and u64", word);
@@ -130,7 +114,7 @@ static const char *read_value(lua_State *L, state *s, int anchor, const paramete
     const char *problem = read_parameter(L, s, lua_gettop(L), p, value, &array);
     if (problem || !array) return problem;
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     return NULL;
 }
 
@@ -143,7 +127,7 @@ static const char *read_device_values(lua_State *L, state *s, int anchor, const 
         return "a table 'device' with a value for each device expected";
     char *values = lua_newuserdata(L, (size_t)devices * p->size);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     for (uint32_t i = 0; i < devices; ++i) {
         lua_rawgeti(L, index + 1, (int)i + 1);
         const char *problem = read_value(L, s, anchor, p, values + (size_t)i * p->size);
@@ -169,7 +153,7 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
         luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, (int)given);
     const size_t array_bytes = sizeof(gpo_stage_argument) * (kernel->count + 1);
     char *block = lua_newuserdata(L, array_bytes + kernel->bytes + 16);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     gpo_stage_argument *list = (gpo_stage_argument *)block;
     memset(block, 0, array_bytes);
     for (uint32_t i = 0; i < kernel->count; ++i) {
@@ -211,7 +195,7 @@ static const kernel_object *stage_kernel(lua_State *L, state *s, int anchor, int
     if (!kernel) luaL_error(L, "stage %d: a kernel or a function 'enqueue' expected", number + 1);
     check_object(L, s, lua_gettop(L), CLASS_KERNEL);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     return kernel;
 }
 
@@ -223,7 +207,7 @@ static const kernel_object *read_kernels(lua_State *L, state *s, int index, int 
     if (!lua_istable(L, list) || lua_rawlen(L, list) != devices)
         luaL_error(L, "stage %d: option 'kernels': one for each of %d devices expected", number + 1, (int)devices);
     gpo_kernel_t *kernels = lua_newuserdata(L, sizeof *kernels * devices);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    append(L, anchor);
     const kernel_object *first = NULL;
     for (uint32_t i = 0; i < devices; ++i) {
         lua_rawgeti(L, list, (int)i + 1);
@@ -246,19 +230,15 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     const int index = lua_gettop(L);
     *stage = (gpo_stage){.struct_size = sizeof *stage, .kind = GPO_STAGE_KERNEL};
     if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
-    read_record(L, index, stage_fields, stage);
+    read_record(L, index, gpo_stage_fields, stage);
     lua_pushvalue(L, index);
-    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
-    lua_getfield(L, index, "enqueue");
-    if (!lua_isnil(L, -1)) {
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'enqueue': a function expected");
+    append(L, anchor);
+    if (keep_function(L, index, "enqueue", pipeline, PIPELINE_STAGES + number)) {
         stage->kind = GPO_STAGE_CALLBACK;
         p->stages[number] = (struct stage_context){p, number};
         p->calls = 1;
         stage->enqueue = enqueue_here;
         stage->user = &p->stages[number];
-        keep(L, pipeline, PIPELINE_STAGES + number, lua_gettop(L));
-        lua_settop(L, index);
         return;
     }
     lua_getfield(L, index, "kernel");
@@ -281,18 +261,7 @@ static uint32_t read_devices(lua_State *L, state *s, const object *first, gpo_pi
     const int list = lua_gettop(L);
     const size_t count = lua_rawlen(L, list);
     if (count == 0 || count > MOST_DEVICES) luaL_error(L, "option 'devices': 1 to 64 expected");
-    gpo_device_t *devices = lua_newuserdata(L, sizeof *devices * count);
-    for (size_t i = 0; i < count; ++i) {
-        lua_rawgeti(L, list, (int)i + 1);
-        const object *device = test_object(L, s, lua_gettop(L), CLASS_DEVICE);
-        if (!device || !is_open(s, device))
-            luaL_error(L, "option 'devices': number %d: a device that is open expected", (int)i + 1);
-        if (device->runtime != first->runtime)
-            luaL_error(L, "option 'devices': number %d: the device is of another runtime", (int)i + 1);
-        devices[i] = HANDLE(device, gpo_device_t);
-        lua_pop(L, 1);
-    }
-    options->devices = devices;
+    options->devices = check_objects(L, s, list, CLASS_DEVICE, first->runtime, "option 'devices': ");
     options->device_count = (uint32_t)count;
     return (uint32_t)count;
 }
@@ -318,21 +287,14 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     options->stages = list;
     options->stage_stride = sizeof *list;
     options->stage_count = (uint32_t)count;
-    lua_getfield(L, 2, "progress");
-    if (!lua_isnil(L, -1)) {
-        if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'progress': a function expected");
-        keep(L, index, PIPELINE_PROGRESS, lua_gettop(L));
+    if (keep_function(L, 2, "progress", index, PIPELINE_PROGRESS)) {
         options->progress = progress_here;
         options->progress_user = p;
         p->calls = 1;
     }
     lua_getfield(L, 2, "executor");
-    const object *executor = optional_object(L, s, lua_gettop(L), CLASS_EXECUTOR);
-    if (executor) {
-        options->executor = HANDLE(executor, gpo_executor_t);
-        keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
-        p->has_executor = 1;
-    }
+    keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
+    p->has_executor = options->executor != NULL;
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->result_bytes = options->result_bytes;
     const gpo_status status =
@@ -345,13 +307,13 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     return 1;
 }
 
-static int pipeline_create(lua_State *L) {
+int pipeline_create(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     gpo_pipeline_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_pipeline_options_fields, &options);
     pipeline_object *pipeline = new_object(L, s, CLASS_PIPELINE, 1);
     runtime_context *context = context_of(L, s, device);
     if (!context) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
@@ -437,17 +399,6 @@ int has_callers(state *s) {
 
 /* --- runs --- */
 
-static const field source_fields[] = {FIELD(gpo_source, bytes, U64),
-                                      FIELD(gpo_source, path, STRING),
-                                      FIELD(gpo_source, offset, U64),
-                                      FIELD(gpo_source, descriptor, I32),
-                                      FLAG(gpo_source, "unchanged", GPO_SOURCE_UNCHANGED),
-                                      OTHER("memory"),
-                                      OTHER("fill"),
-                                      FIELDS_END};
-static const field sink_fields[] = {FIELD(gpo_sink, path, STRING), FIELD(gpo_sink, descriptor, I32), OTHER("memory"),
-                                    OTHER("take"), FIELDS_END};
-
 static const char *const one_of_source = "a source has one of path, descriptor, memory and fill";
 static const char *const one_of_sink = "a sink has at most one of path, descriptor and memory";
 
@@ -460,7 +411,7 @@ static int has_field(lua_State *L, int index, const char *name) {
 /* Returns the stack index of the memory that the run reads; 0: none. */
 static int read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, source_fields, source);
+    read_record(L, index, gpo_source_fields, source);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_FILE;
     if (has_field(L, index, "descriptor")) {
@@ -486,14 +437,12 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
         if (asked > source->bytes) luaL_error(L, "option 'bytes': more than the memory has");
         if (asked) source->bytes = asked;
     }
-    if (has_field(L, index, "fill")) {
+    if (keep_function(L, index, "fill", 1, PIPELINE_FILL)) {
         ++kinds;
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'fill': a function expected");
         source->kind = GPO_SOURCE_CALLBACK;
         source->fill = fill_here;
         source->user = p;
         p->calls = 1;
-        keep(L, 1, PIPELINE_FILL, lua_gettop(L));
     }
     if (kinds != 1) luaL_error(L, one_of_source);
     return memory;
@@ -503,7 +452,7 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
 static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
     if (lua_isnoneornil(L, index)) return 0;
     luaL_checktype(L, index, LUA_TTABLE);
-    read_record(L, index, sink_fields, sink);
+    read_record(L, index, gpo_sink_fields, sink);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, sink->kind = GPO_SINK_FILE;
     if (has_field(L, index, "descriptor")) {
@@ -521,19 +470,17 @@ static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo
         sink->bytes = ARRAY_BYTES(array);
     }
     if (kinds > 1) luaL_error(L, one_of_sink);
-    if (has_field(L, index, "take")) {
-        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'take': a function expected");
+    if (keep_function(L, index, "take", 1, PIPELINE_TAKE)) {
         if (!kinds) sink->kind = GPO_SINK_CALLBACK;
         sink->take = take_here;
         sink->user = p;
         p->calls = 1;
-        keep(L, 1, PIPELINE_TAKE, lua_gettop(L));
     }
     return memory;
 }
 
 /* start(source [, sink]) */
-static int pipeline_start(lua_State *L) {
+int pipeline_start(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
     pipeline_context *p = pipeline->context;
@@ -568,8 +515,6 @@ static int pipeline_start(lua_State *L) {
     return 1;
 }
 
-static const field result_fields[] = {FIELDS_OF_gpo_pipeline_result, FIELDS_END};
-
 struct pipeline_wait {
     gpo_pipeline_t pipeline;
     gpo_pipeline_result *result;
@@ -580,14 +525,13 @@ static gpo_status wait_for_pipeline(state *s, void *context, int64_t timeout_ns)
     return s->api->pipeline_wait(w->pipeline, timeout_ns, w->result);
 }
 
-static gpo_status notify_pipeline(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
-    (void)extra;
-    return s->api->pipeline_notify(HANDLE((object *)source, gpo_pipeline_t), cq, user_data);
+static gpo_status mark_end(state *s, void *context, gpo_cq_t cq, uint64_t user_data) {
+    return s->api->pipeline_notify(context, cq, user_data);
 }
 
 /* wait([seconds]): the run's results as a table; nil, message, name, table if it failed. After an error in a callback,
  * the message is the error's, and the table's `traceback` adds the traceback. */
-static int pipeline_wait(lua_State *L) {
+int pipeline_wait(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
     pipeline_context *p = pipeline->context;
@@ -600,7 +544,7 @@ static int pipeline_wait(lua_State *L) {
                             "from inside a callback of the pipeline: it would wait for itself");
     gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls &&
-        notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
+        notify(L, s, 0, 0, mark_end, w.pipeline) == 1) {
         operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
         if (!pipeline->base.handle)
             return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
@@ -617,18 +561,13 @@ static int pipeline_wait(lua_State *L) {
     release_source_and_sink(L, s, lua_gettop(L));
     lua_pop(L, 1);
     release_string(L, p);
-    push_record(L, s, result_fields, &outcome);
+    push_record(L, s, gpo_pipeline_result_fields, &outcome);
     if (raised && p->failure) {
         lua_pushstring(L, p->failure);
         lua_setfield(L, -2, "traceback");
         p->heard = 1;
     }
     return results;
-}
-
-static int pipeline_notify(lua_State *L) {
-    state *s = the_state(L);
-    return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
 }
 
 /* For await(): "closed"; "calling" inside a callback of the pipeline; else "open". */
@@ -638,29 +577,3 @@ int pipeline_condition(lua_State *L) {
     lua_pushstring(L, !is_open(s, &pipeline->base) ? "closed" : pipeline->context->busy ? "calling" : "open");
     return 1;
 }
-
-PLAIN_METHOD(pipeline_cancel, pipeline)
-
-RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_fields)
-
-static const field share_fields[] = {FIELDS_OF_gpo_pipeline_share, FIELDS_END};
-
-/* share(device): which chunks have `device` for theirs. */
-static int pipeline_get_share(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_pipeline_t pipeline = CHECK_HANDLE(1, pipeline);
-    gpo_pipeline_share share = {.struct_size = sizeof share};
-    const gpo_status status = s->api->pipeline_get_share(pipeline, (uint32_t)check_unsigned(L, 2, UINT32_MAX), &share);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, share_fields, &share);
-    return 1;
-}
-
-const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},
-                                     {"wait", pipeline_wait},
-                                     {"share", pipeline_get_share},
-                                     {"notify", pipeline_notify},
-                                     {"cancel", pipeline_cancel},
-                                     {"progress", pipeline_get_progress},
-                                     {NULL, NULL}};
-const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

@@ -47,8 +47,6 @@ typedef struct pipeline_context {
     } stages[MOST_STAGES];
 } pipeline_context;
 
-extern const field progress_fields[];
-
 /* The callbacks for C. `user` is a pipeline_context; for enqueue_here, one of its stages. */
 gpo_status take_here(void *user, const gpo_chunk *chunk);
 gpo_status fill_here(void *user, void *buffer, uint64_t capacity, uint64_t *bytes);

@@ -5,30 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "methods.h"
+#include "calls.h"
 
 enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own table */
 enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
 #define BATCH 64
 
-static const char *const origins[] = {"none", "stream", "event", "pipeline", "timeline", "queue"};
-static const field completion_fields[] = {
-    FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, origin, origins),
-    FIELD(gpo_completion, operation, U64),     FIELD(gpo_completion, submitted_ns, U64),
-    FIELD(gpo_completion, completed_ns, U64),  FIELD(gpo_completion, gpu_ns, I64),
-    FIELD(gpo_completion, error_id, U64),      FIELDS_END,
-};
-
 void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
-    gpo_completion known = *entry;
-    if (known.origin > GPO_ORIGIN_QUEUE) known.origin = 0;
-    push_record(L, s, completion_fields, &known);
+    push_record(L, s, gpo_completion_fields, entry);
 }
 
 /* --- queues --- */
-
-static const field cq_option_fields[] = {FIELD(gpo_cq_options, capacity, U32), FIELD(gpo_cq_options, label, STRING),
-                                         FIELDS_END};
 
 /* Releases the rest of a queue when its block is freed: after the finalizer, only the descriptor. */
 static void release_cq(state *s, void *block) {
@@ -56,11 +43,11 @@ static gpo_status open_cq(state *s, cq_object *queue, gpo_runtime_t runtime, con
     return status;
 }
 
-static int cq_create(lua_State *L) {
+int cq_create(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_cq_options options = {.struct_size = sizeof options};
-    read_record(L, 2, cq_option_fields, &options);
+    read_record(L, 2, gpo_cq_options_fields, &options);
     return created(L, s, open_cq(s, new_cq(L, s, 1), HANDLE(runtime, gpo_runtime_t), &options));
 }
 
@@ -168,7 +155,7 @@ gpo_status pump(lua_State *L, state *s, int index) {
 }
 
 /* drain([max]): completes operations, then returns the entries of values as a table. */
-static int cq_drain(lua_State *L) {
+int cq_drain(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     const uint64_t max = optional_unsigned(L, 2, UINT32_MAX, UINT32_MAX);
@@ -199,7 +186,7 @@ static int cq_drain(lua_State *L) {
 
 /* pump(): for an event loop, when the descriptor is readable: operations and callbacks, no entries. The descriptor of a
  * closed queue, or of an ended runtime, stays readable: pump() returns a failure, and doesn't raise. */
-static int cq_pump(lua_State *L) {
+int cq_pump(lua_State *L) {
     state *s = the_state(L);
     const object *queue = check_object_even_closed(L, s, 1, CLASS_CQ);
     if (!is_open(s, queue)) return failure_with(L, s, GPO_STALE_HANDLE, "the cq is closed");
@@ -215,13 +202,11 @@ static gpo_status wait_for_entry(state *s, void *context, int64_t timeout_ns) {
     return status;
 }
 
-static int cq_wait(lua_State *L) {
+int cq_wait(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_entry, queue, check_timeout(L, 2)));
 }
-
-PLAIN_METHOD(cq_wake, cq)
 
 /* The descriptor, requested from C once. Wakes the queue, since a request may have come before the descriptor was
  * made. */
@@ -235,7 +220,7 @@ static gpo_status get_fd(state *s, cq_object *queue) {
 }
 
 /* fd(): readable when pump() or drain() may have something to do; it is the queue's, and closed with it. */
-static int cq_get_fd(lua_State *L) {
+int cq_get_fd(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     const gpo_status status = get_fd(s, queue);
@@ -245,7 +230,7 @@ static int cq_get_fd(lua_State *L) {
 }
 
 /* error(error_id): the error of a failed entry. Without an error_id: the queue's own error, as with every object. */
-static int cq_get_error(lua_State *L) {
+int cq_get_error(lua_State *L) {
     state *s = the_state(L);
     if (lua_isnoneornil(L, 2)) return object_get_error(L);
     object *queue = check_object(L, s, 1, CLASS_CQ);
@@ -255,10 +240,6 @@ static int cq_get_error(lua_State *L) {
     push_error_record(L, s, &error);
     return 1;
 }
-
-static const field cq_statistics_fields[] = {FIELDS_OF_gpo_cq_statistics, FIELDS_END};
-
-RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
 
 /* Pending operations get no entry any more: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {
@@ -312,10 +293,9 @@ int free_number(lua_State *L, int table, int last, int step) {
 }
 
 /* Marks a point: pushes the operation, or true where the caller gave a value for the entry (`value` != 0). */
-int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index,
-           uint64_t extra) {
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *context) {
     if (queue_index == 0) {
-        if (!push_home(L, s, source_index)) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
+        if (!push_home(L, s, 1)) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
         queue_index = lua_gettop(L);
     }
     cq_object *queue = check_object(L, s, queue_index, CLASS_CQ);
@@ -327,11 +307,11 @@ int notify(lua_State *L, state *s, int queue_index, int value, notifier call, vo
     } else {
         operation_object *operation = new_object(L, s, CLASS_OPERATION, queue_index);
         operation->base.handle = operation;
-        keep(L, -1, OPERATION_SOURCE, source_index);
+        keep(L, -1, OPERATION_SOURCE, 1);
     }
     lua_pushvalue(L, -1);
     lua_rawseti(L, owners, number);
-    const gpo_status status = call(s, source, HANDLE(&queue->base, gpo_cq_t), (uint64_t)number, extra);
+    const gpo_status status = call(s, context, HANDLE(&queue->base, gpo_cq_t), (uint64_t)number);
     if (status != GPO_SUCCESS) {
         lua_pushnil(L);
         lua_rawseti(L, owners, number);
@@ -341,10 +321,10 @@ int notify(lua_State *L, state *s, int queue_index, int value, notifier call, vo
     return 1;
 }
 
-int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra) {
+int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *context) {
     const int has_queue = !lua_isnoneornil(L, queue_index), has_value = !lua_isnoneornil(L, queue_index + 1);
     luaL_argcheck(L, has_queue || !has_value, queue_index, "a cq expected for a value");
-    return notify(L, s, has_queue ? queue_index : 0, has_value ? queue_index + 1 : 0, call, source, 1, extra);
+    return notify(L, s, has_queue ? queue_index : 0, has_value ? queue_index + 1 : 0, call, context);
 }
 
 static int operation_result_of(lua_State *L, state *s, operation_object *operation) {
@@ -384,6 +364,18 @@ int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int
     push_kept(L, index, 1);
     const gpo_status status = wait_for_operation(L, s, before, operation, lua_gettop(L), timeout_ns);
     return operation->done ? operation_result_of(L, s, operation) : failure(L, s, status);
+}
+
+int wait_method(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, notifier call, void *context,
+                int64_t timeout_ns) {
+    if (timeout_ns != 0 && has_callers(s)) {
+        const gpo_status status = attempt(s, context, 0);
+        if (status != GPO_TIMEOUT) return result(L, s, status);
+        const int results = notify(L, s, 0, 0, call, context);
+        if (results == 1) return operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
+        lua_settop(L, -results - 1); /* no mark is possible (captured, or the queue is full): wait by sleeping */
+    }
+    return result(L, s, wait_by(L, s, before, attempt, context, timeout_ns));
 }
 
 static int operation_wait(lua_State *L) {
@@ -478,10 +470,6 @@ int poll_queues(lua_State *L) {
     }
 }
 
-const luaL_Reg cq_methods[] = {
-    {"drain", cq_drain}, {"pump", cq_pump},       {"wait", cq_wait},                 {"wake", cq_wake},
-    {"fd", cq_get_fd},   {"error", cq_get_error}, {"statistics", cq_get_statistics}, {NULL, NULL}};
 const luaL_Reg operation_methods[] = {
     {"wait", operation_wait}, {"ready", operation_ready}, {"result", operation_result}, {"entry", operation_entry},
     {"cq", operation_cq},     {"when_done", operation_when_done}, {NULL, NULL}};
-const luaL_Reg runtime_queue_methods[] = {{"cq_create", cq_create}, {NULL, NULL}};

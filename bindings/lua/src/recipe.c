@@ -1,6 +1,4 @@
 /* recipe.c: what Lua knows of recordings, see template.h. Nothing here that finalizers come to takes memory. */
-#include <string.h>
-
 #include "template.h"
 
 static lua_Integer number_in(lua_State *L, int table, int slot) {

@@ -22,6 +22,8 @@ void copy_table(lua_State *L, int index) {
     lua_replace(L, index);
 }
 
+void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
+
 void take_list(lua_State *L, int index) {
     luaL_checktype(L, index, LUA_TTABLE);
     copy_table(L, index);
@@ -87,7 +89,36 @@ static void read_word(lua_State *L, const field *f, void *record) {
     luaL_error(L, "option '%s': one of these expected: %s", f->name, push_words(L, f->words));
 }
 
-static void read_field(lua_State *L, const field *f, void *record) {
+/* The list on top, whose copy replaces it in the table at `index`, and has the memory with the strings at 0. */
+static void read_strings(lua_State *L, int index, const field *f, void *record) {
+    const int list = lua_gettop(L);
+    if (!lua_istable(L, list)) complain(L, f->name, "a table of strings expected");
+    copy_table(L, list);
+    const uint32_t count = (uint32_t)lua_rawlen(L, list);
+    const char **strings = lua_newuserdata(L, sizeof *strings * (count + 1));
+    lua_rawseti(L, list, 0);
+    for (uint32_t i = 0; i < count; ++i) {
+        lua_rawgeti(L, list, (int)i + 1);
+        if (lua_type(L, -1) != LUA_TSTRING) complain(L, f->name, "a table of strings expected");
+        strings[i] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, list);
+    lua_setfield(L, index, f->name);
+    *(const char ***)at(record, f->offset) = strings;
+    *(uint32_t *)at(record, f->extra) = count;
+}
+
+static const char *read_object(lua_State *L, const field *f, void **handle) {
+    state *s = the_state(L);
+    const object *o = test_object(L, s, lua_gettop(L), (enum class_id)f->extra);
+    if (!o || !is_open(s, o)) return lua_pushfstring(L, "a %s that is open expected", classes[f->extra].name);
+    *handle = o->handle;
+    return NULL;
+}
+
+/* The value on top, a field of the table at `index`. */
+static void read_field(lua_State *L, int index, const field *f, void *record) {
     uint64_t natural = 0;
     int64_t integer = 0;
     const char *problem = NULL;
@@ -118,6 +149,8 @@ static void read_field(lua_State *L, const field *f, void *record) {
         else if (lua_toboolean(L, -1)) *(uint32_t *)at(record, f->offset) |= f->extra;
         break;
     case FIELD_WORD: read_word(L, f, record); break;
+    case FIELD_OBJECT: problem = read_object(L, f, at(record, f->offset)); break;
+    case FIELD_STRINGS: read_strings(L, index, f, record); break;
     case FIELD_THREE: read_three(L, lua_gettop(L), f->name, at(record, f->offset)); break;
     default: break; /* what only comes out, and what the caller reads */
     }
@@ -130,9 +163,25 @@ void read_record(lua_State *L, int index, const field *fields, void *record) {
     for (const field *f = fields; f->name; ++f) {
         lua_pushstring(L, f->name);
         lua_rawget(L, index);
-        if (!lua_isnil(L, -1)) read_field(L, f, record);
+        if (!lua_isnil(L, -1)) read_field(L, index, f, record);
         lua_pop(L, 1);
     }
+}
+
+/* A value that only a newer library knows becomes the word for 0. */
+static void push_word(lua_State *L, const char *const *words, uint32_t value) {
+    uint32_t known = 0;
+    while (known < value && words[known]) ++known;
+    lua_pushstring(L, words[known] ? words[known] : words[0]);
+}
+
+int keep_function(lua_State *L, int index, const char *name, int owner, int slot) {
+    lua_getfield(L, index, name);
+    const int given = !lua_isnil(L, -1);
+    if (given && !lua_isfunction(L, -1)) complain(L, name, "a function expected");
+    if (given) keep(L, owner, slot, lua_gettop(L));
+    lua_pop(L, 1);
+    return given;
 }
 
 static void push_field(lua_State *L, state *s, const field *f, const void *member) {
@@ -147,7 +196,7 @@ static void push_field(lua_State *L, state *s, const field *f, const void *membe
     case FIELD_CHARS: lua_pushlstring(L, member, strnlen(member, f->extra)); break;
     case FIELD_BYTES: lua_pushlstring(L, member, f->extra); break;
     case FIELD_STATUS: lua_pushstring(L, s->api->status_name(*(const gpo_status *)member)); break;
-    case FIELD_WORD: lua_pushstring(L, f->words[*(const uint32_t *)member]); break;
+    case FIELD_WORD: push_word(L, f->words, *(const uint32_t *)member); break;
     case FIELD_THREE:
         lua_createtable(L, 3, 0);
         for (int i = 0; i < 3; ++i) {
@@ -172,4 +221,23 @@ void push_record(lua_State *L, state *s, const field *fields, const void *record
         push_field(L, s, f, (const char *)record + f->offset);
         lua_setfield(L, -2, f->name);
     }
+}
+
+int push_list(lua_State *L, state *s, list_reader read, const void *context, const field *fields, size_t size) {
+    uint64_t capacity = 64, count = 0;
+    const char *records = NULL;
+    for (;; capacity *= 4) {
+        void *memory = lua_newuserdata(L, capacity * size);
+        const gpo_status status = read(s, context, memory, capacity, &count);
+        if (status != GPO_SUCCESS) return failure(L, s, status);
+        records = memory;
+        if (count < capacity) break;
+        lua_pop(L, 1);
+    }
+    lua_createtable(L, (int)count, 0);
+    for (uint64_t i = 0; i < count; ++i) {
+        push_record(L, s, fields, records + i * size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
 }

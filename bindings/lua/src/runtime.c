@@ -1,24 +1,7 @@
 /* runtime.c: runtimes: their beginning and end, what they count, their traces. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "methods.h"
+#include "calls.h"
 
 #define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that wasn't closed */
-
-static const char *const levels[] = {"default", "error", "warning", "info", "debug", NULL};
-static const char *const modes[] = {"balanced", "latency", NULL};
-static const field option_fields[] = {
-    FIELD(gpo_runtime_options, device, STRING),
-    FLAG(gpo_runtime_options, "quiet_fallback", GPO_RUNTIME_QUIET_FALLBACK),
-    WORD(gpo_runtime_options, log_level, levels),
-    WORD(gpo_runtime_options, completion_mode, modes),
-    FIELD(gpo_runtime_options, schedule_seed, U64),
-    FIELD(gpo_runtime_options, cache, STRING),
-    FIELD(gpo_runtime_options, label, STRING),
-    OTHER("log"),
-    FIELDS_END,
-};
 
 /* runtime_create([options]). log: function(level, line), called on this thread, during waits. */
 int runtime_create(lua_State *L) {
@@ -27,17 +10,9 @@ int runtime_create(lua_State *L) {
     lua_settop(L, 1);
     /* Called during lua_close() by a finalizer that is older than the module. */
     if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, state_is_closed);
-    read_record(L, 1, option_fields, &options);
+    read_record(L, 1, gpo_runtime_options_fields, &options);
     runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);
-    if (!lua_isnoneornil(L, 1)) {
-        lua_getfield(L, 1, "log");
-        if (!lua_isnil(L, -1)) {
-            if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'log': a function expected");
-            keep(L, 2, RUNTIME_LOG, 3);
-            options.log = log_line;
-        }
-        lua_settop(L, 2);
-    }
+    if (!lua_isnoneornil(L, 1) && keep_function(L, 1, "log", 2, RUNTIME_LOG)) options.log = log_line;
     o->base.runtime = remember(L, s, 2);
     cq_object *home = keep_home(L, s, 2);
     runtime_context *context = make_context(s);
@@ -97,7 +72,7 @@ static gpo_status shut_down_here(lua_State *L, state *s, runtime_object *o, int 
 }
 
 /* shutdown([seconds]): as C's; false, text, "GPO_TIMEOUT" if something still runs. */
-static int runtime_shutdown(lua_State *L) {
+int runtime_shutdown(lua_State *L) {
     state *s = the_state(L);
     runtime_object *o = check_object(L, s, 1, CLASS_RUNTIME);
     const int64_t timeout_ns = check_timeout(L, 2);
@@ -147,23 +122,14 @@ void end_runtimes(lua_State *L, state *s) {
     }
 }
 
-static const field driver_fields[] = {FIELDS_OF_gpo_driver_info, FIELDS_END};
-static const field statistics_fields[] = {FIELDS_OF_gpo_statistics, FIELDS_END};
-static const field metrics_fields[] = {FIELDS_OF_gpo_metrics, FIELDS_END};
-static const field trace_info_fields[] = {FIELDS_OF_gpo_trace_info, FIELDS_END};
-
-RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, driver_fields)
-RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, statistics_fields)
-RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, trace_info_fields)
-
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
-static int runtime_get_metrics(lua_State *L) {
+int runtime_get_metrics(lua_State *L) {
     state *s = the_state(L);
     gpo_metrics metrics = {.struct_size = sizeof metrics};
     object *o = check_object(L, s, 1, CLASS_RUNTIME);
     const gpo_status status = s->api->runtime_get_metrics(HANDLE(o, gpo_runtime_t), &metrics);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, metrics_fields, &metrics);
+    push_record(L, s, gpo_metrics_fields, &metrics);
     lua_newtable(L);
     for (gpo_status error = 0; error < GPO_METRICS_ERRORS; ++error) {
         if (metrics.errors[error] == 0) continue;
@@ -174,34 +140,9 @@ static int runtime_get_metrics(lua_State *L) {
     return 1;
 }
 
-TEXT_METHOD(runtime_get_metrics_text, runtime, 0)
-TEXT_METHOD(trace_get_summary, runtime, 0)
-
-static const field trace_option_fields[] = {
-    FLAG(gpo_trace_options, "no_gpu_times", GPO_TRACE_NO_GPU_TIMES), FIELD(gpo_trace_options, path, STRING),
-    FIELD(gpo_trace_options, picture, STRING), FIELD(gpo_trace_options, title, STRING), FIELDS_END};
-
-static int trace_start(lua_State *L) {
-    state *s = the_state(L);
-    object *o = check_object(L, s, 1, CLASS_RUNTIME);
-    gpo_trace_options options = {.struct_size = sizeof options};
-    read_record(L, 2, trace_option_fields, &options);
-    return result(L, s, s->api->trace_start(HANDLE(o, gpo_runtime_t), &options));
-}
-
-PLAIN_METHOD(trace_stop, runtime)
-
 /* completions(): the queue of operations that name no other, for event loops to watch. */
-static int runtime_completions(lua_State *L) {
+int runtime_completions(lua_State *L) {
     check_object(L, the_state(L), 1, CLASS_RUNTIME);
     push_kept(L, 1, RUNTIME_HOME);
     return 1;
 }
-
-const luaL_Reg runtime_methods[] = {
-    {"shutdown", runtime_shutdown},        {"driver", runtime_get_driver},
-    {"statistics", runtime_get_statistics}, {"metrics", runtime_get_metrics},
-    {"metrics_text", runtime_get_metrics_text}, {"trace_start", trace_start},
-    {"trace_stop", trace_stop},            {"trace_info", trace_get_info},
-    {"trace_summary", trace_get_summary},
-    {"completions", runtime_completions}, {NULL, NULL}};

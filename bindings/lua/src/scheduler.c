@@ -1,53 +1,20 @@
 /* scheduler.c: schedulers, which stay on the GPU and do the tasks of a queue. A scheduler counts as a user of the
  * arrays and graphs that it was made with: though they are closed, they stay until its last run has ended. */
-#include "methods.h"
+#include "calls.h"
 
 #define LONGEST_END_NS 2000000000 /* of a run, when its scheduler is closed */
 
 enum { SCHEDULER_QUEUE = 2, SCHEDULER_USED }; /* slots: its queue; a list of arrays and graphs */
 
-static const char *const forms[] = {"none", "resident", "graphs", "while", NULL};
-static const char *const workers[] = {"auto", "thread", "warp", "block", NULL};
-static const char *const states[] = {"ready", "running", "draining", "stopping"};
-
 /* --- creation --- */
-
-static const field option_fields[] = {
-    WORD(gpo_scheduler_options, form, forms),
-    FIELD(gpo_scheduler_options, source, STRING),
-    FIELD(gpo_scheduler_options, file_name, STRING),
-    WORD(gpo_scheduler_options, workers, workers),
-    FIELD(gpo_scheduler_options, threads, U32),
-    FIELD(gpo_scheduler_options, blocks_per_multiprocessor, U32),
-    FIELD(gpo_scheduler_options, multiprocessors, U32),
-    FIELD(gpo_scheduler_options, leave_free, U32),
-    FIELD(gpo_scheduler_options, batch, U32),
-    FIELD(gpo_scheduler_options, max_errors, U32),
-    FIELD(gpo_scheduler_options, dynamic_shared_bytes, U64),
-    FIELD(gpo_scheduler_options, idle_timeout_ns, U64),
-    FIELD(gpo_scheduler_options, sample_interval_ns, U64),
-    FIELD(gpo_scheduler_options, label, STRING),
-    OTHER("queue"),
-    OTHER("handlers"),
-    OTHER("argument"),
-    OTHER("compile_options"),
-    FIELDS_END};
-static const field handler_fields[] = {
-    FIELD(gpo_handler, name, STRING), OTHER("graphs"), OTHER("task_memory"), FIELDS_END};
-
-/* Appends the value on top of the stack, which is popped, to the list at `list`. */
-static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
 
 /* The address in a field of the table at `table`: 0 if there is none. An array is appended to the list at `used`; its
  * bytes are `*bytes`, or UINT64_MAX if it is no array. */
-static uint64_t read_memory(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
-    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+static uint64_t read_used(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
     uint64_t address = 0;
-    array_object *array = NULL;
     lua_getfield(L, table, name);
     const int index = lua_gettop(L);
-    const char *problem = read_parameter(L, s, index, &pointer, &address, &array);
-    if (problem) luaL_error(L, "option '%s': %s", name, problem);
+    const array_object *array = read_memory(L, s, index, name, &address);
     *bytes = array ? ARRAY_BYTES(array) : UINT64_MAX;
     if (array) {
         push_root(L, index);
@@ -64,17 +31,12 @@ static void read_graphs(lua_State *L, state *s, int table, int used, gpo_handler
     if (!lua_istable(L, -1)) luaL_error(L, "option 'graphs': a table of graphs expected");
     copy_table(L, lua_gettop(L));
     const int graphs = lua_gettop(L), count = (int)lua_rawlen(L, graphs);
-    gpo_graph_t *handles = lua_newuserdata(L, sizeof *handles * (size_t)(count + 1));
+    handler->graphs = check_objects(L, s, graphs, CLASS_GRAPH, 0, "option 'graphs': ");
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, graphs, i + 1);
-        const object *graph = test_object(L, s, lua_gettop(L), CLASS_GRAPH);
-        if (!graph || !is_open(s, graph))
-            luaL_error(L, "option 'graphs': number %d: a graph that is open expected", i + 1);
-        handles[i] = HANDLE(graph, gpo_graph_t);
         append(L, used);
     }
     lua_remove(L, graphs);
-    handler->graphs = handles;
     handler->graph_count = (uint32_t)count;
 }
 
@@ -88,12 +50,12 @@ static void read_handler(lua_State *L, state *s, int number, const queue_object 
         handler->name = lua_tostring(L, index);
     } else if (lua_istable(L, index)) {
         uint64_t bytes = 0;
-        read_record(L, index, handler_fields, handler);
+        read_record(L, index, gpo_handler_fields, handler);
         lua_pushvalue(L, index);
         append(L, anchor);
         read_graphs(L, s, index, used, handler);
         append(L, anchor);
-        handler->task_memory = read_memory(L, s, index, "task_memory", used, &bytes);
+        handler->task_memory = read_used(L, s, index, "task_memory", used, &bytes);
         if (queue && bytes / (queue->task_size ? queue->task_size : 1) < handler->graph_count)
             luaL_error(L, "option 'task_memory': %d graphs with tasks of %d bytes don't fit into the array",
                        (int)handler->graph_count, (int)queue->task_size);
@@ -121,26 +83,22 @@ static const gpo_handler *read_handlers(lua_State *L, state *s, const queue_obje
 }
 
 /* scheduler{form = , queue = , handlers = , ...} */
-static int scheduler_create(lua_State *L) {
+int scheduler_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_scheduler_options options = {.struct_size = sizeof options};
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    read_record(L, 2, option_fields, &options);
+    read_record(L, 2, gpo_scheduler_options_fields, &options);
     lua_getfield(L, 2, "queue"); /* 3 */
-    const queue_object *queue = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_QUEUE);
-    if (!lua_isnil(L, 3) && (!queue || !is_open(s, &queue->base)))
-        return luaL_error(L, "option 'queue': a queue that is open expected");
-    if (queue) options.queue = HANDLE(&queue->base, gpo_queue_t);
+    const queue_object *queue = lua_touserdata(L, 3);
     object *scheduler = new_object(L, s, CLASS_SCHEDULER, 1); /* 4 */
     lua_newtable(L);                                          /* 5 */
     keep(L, 4, SCHEDULER_QUEUE, 3);
     keep(L, 4, SCHEDULER_USED, 5);
     uint64_t bytes = 0;
     uint32_t count = 0;
-    options.argument = read_memory(L, s, 2, "argument", 5, &bytes);
-    options.compile_options = read_strings(L, 2, "compile_options", &options.compile_option_count);
+    options.argument = read_used(L, s, 2, "argument", 5, &bytes);
     const gpo_handler *handlers = read_handlers(L, s, queue, 5, &count);
     const gpo_status status = s->api->scheduler_create(device, &options, handlers, sizeof *handlers, count,
                                                        (gpo_scheduler_t *)&scheduler->handle);
@@ -173,96 +131,3 @@ void destroy_scheduler(lua_State *L, state *s, object *o, int collected) {
     keep(L, used - 1, SCHEDULER_USED, used + 1);
     lua_settop(L, used - 1);
 }
-
-/* --- runs --- */
-
-PLAIN_METHOD(scheduler_start, scheduler)
-
-/* Waits that take a time in seconds. */
-#define WAIT_METHOD(call)                                                                        \
-    static gpo_status attempt_##call(state *s, void *context, int64_t timeout_ns) {              \
-        return s->api->call(context, timeout_ns);                                                \
-    }                                                                                            \
-    static int call(lua_State *L) {                                                              \
-        state *s = the_state(L);                                                                 \
-        const noted_hooks before = note_hooks(L, s);                                             \
-        const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);                            \
-        const int64_t timeout = check_timeout(L, 2);                                             \
-        return result(L, s, wait_by(L, s, before, attempt_##call, scheduler, timeout));          \
-    }
-WAIT_METHOD(scheduler_drain)
-WAIT_METHOD(scheduler_stop)
-WAIT_METHOD(scheduler_wait)
-
-/* --- what it has done --- */
-
-static const field info_fields[] = {FIELDS_OF_gpo_scheduler_info(forms, states), FIELDS_END};
-
-RECORD_METHOD(scheduler_get_info, scheduler, gpo_scheduler_info, info_fields)
-
-static const field handler_info_fields[] = {FIELDS_OF_gpo_handler_info, FIELDS_END};
-
-/* handler(number): numbers count from 0, as tasks have them. */
-static int scheduler_get_handler(lua_State *L) {
-    state *s = the_state(L);
-    gpo_handler_info info = {.struct_size = sizeof info};
-    const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);
-    const uint32_t number = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    const gpo_status status = s->api->scheduler_get_handler(scheduler, number, &info);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, handler_info_fields, &info);
-    return 1;
-}
-
-/* Pushes a table of the structs that a function of C writes to (array, capacity, count), of any number. */
-typedef gpo_status (*list_reader)(state *s, gpo_scheduler_t scheduler, void *to, uint64_t capacity, uint64_t *count);
-static int push_list(lua_State *L, list_reader read, const field *fields, size_t size) {
-    state *s = the_state(L);
-    const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);
-    uint64_t capacity = 64, count = 0;
-    const char *records = NULL;
-    for (;; capacity *= 4) {
-        void *memory = lua_newuserdata(L, capacity * size);
-        const gpo_status status = read(s, scheduler, memory, capacity, &count);
-        if (status != GPO_SUCCESS) return failure(L, s, status);
-        records = memory;
-        if (count < capacity) break;
-        lua_pop(L, 1);
-    }
-    lua_createtable(L, (int)count, 0);
-    for (uint64_t i = 0; i < count; ++i) {
-        push_record(L, s, fields, records + i * size);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
-}
-
-#define LIST_METHOD(call, type, fields)                                                                          \
-    static gpo_status read_##call(state *s, gpo_scheduler_t of, void *to, uint64_t capacity, uint64_t *count) {  \
-        return s->api->call(of, to, sizeof(type), capacity, count);                                              \
-    }                                                                                                            \
-    static int call(lua_State *L) { return push_list(L, read_##call, fields, sizeof(type)); }
-
-static const field block_fields[] = {FIELDS_OF_gpo_scheduler_block, FIELDS_END};
-static const field sample_fields[] = {FIELDS_OF_gpo_depth_sample, FIELDS_END};
-static const field error_fields[] = {
-    FIELD(gpo_task_error, handler, U32),  FIELD(gpo_task_error, status, STATUS),
-    {"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL},
-    FIELD(gpo_task_error, priority, U32), FIELD(gpo_task_error, position, U64),
-    FIELD(gpo_task_error, task, BYTES),   FIELDS_END};
-
-LIST_METHOD(scheduler_get_blocks, gpo_scheduler_block, block_fields)
-LIST_METHOD(scheduler_get_samples, gpo_depth_sample, sample_fields)
-LIST_METHOD(scheduler_get_errors, gpo_task_error, error_fields)
-
-const luaL_Reg scheduler_methods[] = {{"start", scheduler_start},
-                                      {"drain", scheduler_drain},
-                                      {"stop", scheduler_stop},
-                                      {"wait", scheduler_wait},
-                                      {"info", scheduler_get_info},
-                                      {"handler", scheduler_get_handler},
-                                      {"blocks", scheduler_get_blocks},
-                                      {"samples", scheduler_get_samples},
-                                      {"errors", scheduler_get_errors},
-                                      {NULL, NULL}};
-const luaL_Reg device_scheduler_methods[] = {{"scheduler", scheduler_create}, {NULL, NULL}};

@@ -29,17 +29,18 @@ int result(lua_State *L, state *s, gpo_status status) {
     return 1;
 }
 
-int created(lua_State *L, state *s, gpo_status status) { return status == GPO_SUCCESS ? 1 : failure(L, s, status); }
+int query_result(lua_State *L, state *s, gpo_status status) {
+    if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
+    lua_pushboolean(L, status == GPO_SUCCESS);
+    return 1;
+}
 
-static const char *const domains[] = {"none", "cuda", "errno", "nvrtc", "nccl", NULL};
-static const field error_fields[] = {FIELDS_OF_gpo_error(domains), FIELDS_END};
+int created(lua_State *L, state *s, gpo_status status) { return status == GPO_SUCCESS ? 1 : failure(L, s, status); }
 
 /* A table, or nil if there was no failure. */
 void push_error_record(lua_State *L, state *s, const gpo_error *error) {
-    gpo_error known = *error;
-    if (known.native_domain > GPO_NATIVE_NCCL) known.native_domain = GPO_NATIVE_NONE;
-    if (known.status == GPO_SUCCESS) lua_pushnil(L);
-    else push_record(L, s, error_fields, &known);
+    if (error->status == GPO_SUCCESS) lua_pushnil(L);
+    else push_record(L, s, gpo_error_fields, error);
 }
 
 int object_get_error(lua_State *L) {

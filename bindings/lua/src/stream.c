@@ -1,61 +1,16 @@
 /* stream.c: streams, pools of them, events and timelines. */
-#include "methods.h"
-
-/* --- waiting: at once, else by sleeping in the library, else, where callbacks may come, by an operation --- */
-
-struct wait_for {
-    gpo_status (*wait)(state *s, const struct wait_for *w, int64_t timeout_ns);
-    notifier notify;
-    object *source;
-    uint64_t value;
-};
-
-static gpo_status attempt_wait(state *s, void *context, int64_t timeout_ns) {
-    const struct wait_for *w = context;
-    return w->wait(s, w, timeout_ns);
-}
-
-static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_index) {
-    const noted_hooks before = note_hooks(L, s);
-    const int64_t timeout_ns = check_timeout(L, timeout_index);
-    if (timeout_ns != 0 && has_callers(s)) {
-        const gpo_status status = w->wait(s, w, 0);
-        if (status != GPO_TIMEOUT) return result(L, s, status);
-        const int results = notify(L, s, 0, 0, w->notify, w->source, 1, w->value);
-        if (results == 1) return operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
-        lua_settop(L, -results - 1); /* no mark is possible (captured, or the queue is full): wait by sleeping */
-    }
-    return result(L, s, wait_by(L, s, before, attempt_wait, w, timeout_ns));
-}
+#include "calls.h"
 
 /* --- streams --- */
 
-static const field stream_fields[] = {
-    FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_options, "learns", GPO_STREAM_LEARNS),
-    FLAG(gpo_stream_options, "resident", GPO_STREAM_RESIDENT),
-    FIELD(gpo_stream_options, priority, I32), FIELD(gpo_stream_options, max_held, U32),
-    FIELD(gpo_stream_options, label, STRING), FIELDS_END};
-
-static int stream_create(lua_State *L) {
+int stream_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 2, stream_fields, &options);
+    read_record(L, 2, gpo_stream_options_fields, &options);
     stream_object *stream = new_object(L, s, CLASS_STREAM, 1);
     stream->resident = (options.flags & GPO_STREAM_RESIDENT) != 0;
     return created(L, s, s->api->stream_create(device, &options, (gpo_stream_t *)&stream->base.handle));
-}
-
-/* stream_wrap(native [, options]): the CUstream as an integer. */
-static int stream_wrap(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
-    gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 3, stream_fields, &options);
-    object *stream = new_object(L, s, CLASS_STREAM, 1);
-    return created(
-        L, s, s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
 }
 
 void destroy_stream(lua_State *L, state *s, object *o, int collected) {
@@ -71,81 +26,18 @@ void destroy_stream(lua_State *L, state *s, object *o, int collected) {
     lua_pop(L, 1);
 }
 
-static const field info_fields[] = {
-    FLAG(gpo_stream_info, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_info, "learns", GPO_STREAM_LEARNS),
-    FLAG(gpo_stream_info, "resident", GPO_STREAM_RESIDENT),
-    FIELD(gpo_stream_info, priority, I32), FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64),
-    FIELD(gpo_stream_info, completed, U64), FIELD(gpo_stream_info, held, U64), FIELD(gpo_stream_info, replayed, U64),
-    FIELD(gpo_stream_info, learned, U32), FIELDS_END};
-
-RECORD_METHOD(stream_get_info, stream, gpo_stream_info, info_fields)
-
 /* device(): the object that it was made from. */
-static int stream_device(lua_State *L) {
+int stream_device(lua_State *L) {
     check_object(L, the_state(L), 1, CLASS_STREAM);
     push_kept(L, 1, 1);
     return 1;
-}
-
-NATIVE_METHOD(stream_get_native, stream)
-
-static int query_result(lua_State *L, state *s, gpo_status status) {
-    if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
-    lua_pushboolean(L, status == GPO_SUCCESS);
-    return 1;
-}
-
-static int stream_query(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    return query_result(L, s, s->api->stream_query(HANDLE(stream, gpo_stream_t)));
 }
 
 int is_idle(state *s, const stream_object *stream) {
     return !s->recorder && s->api->stream_query(HANDLE(&stream->base, gpo_stream_t)) == GPO_SUCCESS;
 }
 
-static gpo_status wait_for_stream(state *s, const struct wait_for *w, int64_t timeout_ns) {
-    return s->api->stream_wait(HANDLE(w->source, gpo_stream_t), timeout_ns);
-}
-
-static gpo_status notify_stream(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
-    (void)extra;
-    return s->api->stream_notify(HANDLE((object *)source, gpo_stream_t), cq, user_data);
-}
-
-static int stream_wait(lua_State *L) {
-    state *s = the_state(L);
-    struct wait_for w = {wait_for_stream, notify_stream, check_object(L, s, 1, CLASS_STREAM), 0};
-    return wait_method(L, s, &w, 2);
-}
-
-/* notify([cq [, value]]): an operation; with a value true, and drain() gives an entry with it. */
-static int stream_notify(lua_State *L) {
-    state *s = the_state(L);
-    return notify_method(L, s, 2, notify_stream, check_object(L, s, 1, CLASS_STREAM), 0);
-}
-
-struct timed {
-    object *stream, *since;
-};
-
-static gpo_status notify_timed(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
-    const struct timed *t = source;
-    (void)extra;
-    return s->api->stream_notify_timed(HANDLE(t->stream, gpo_stream_t), cq, user_data, HANDLE(t->since, gpo_event_t));
-}
-
-/* notify_timed(since [, cq [, value]]) */
-static int stream_notify_timed(lua_State *L) {
-    state *s = the_state(L);
-    struct timed t = {check_object(L, s, 1, CLASS_STREAM), check_object(L, s, 2, CLASS_EVENT)};
-    return notify_method(L, s, 3, notify_timed, &t, 0);
-}
-
-NUMBER_METHOD(stream_cancel_held, stream, uint64_t)
-
-static int stream_wait_event(lua_State *L) {
+int stream_wait_event(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     const gpo_status status = s->api->stream_wait_event(HANDLE(&stream->base, gpo_stream_t), CHECK_HANDLE(2, event));
@@ -153,7 +45,7 @@ static int stream_wait_event(lua_State *L) {
     return result(L, s, status);
 }
 
-static int stream_wait_stream(lua_State *L) {
+int stream_wait_stream(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM), *other = check_object(L, s, 2, CLASS_STREAM);
     const gpo_status status =
@@ -162,30 +54,10 @@ static int stream_wait_stream(lua_State *L) {
     return result(L, s, status);
 }
 
-static int stream_wait_timeline(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
-    return result(L, s, s->api->stream_wait_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
-                                                     check_unsigned(L, 3, UINT64_MAX)));
-}
-
-static int stream_signal_timeline(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
-    return result(L, s, s->api->stream_signal_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
-                                                       check_unsigned(L, 3, UINT64_MAX)));
-}
-
 /* --- pools of streams --- */
 
-static const field pool_fields[] = {FIELD(gpo_stream_pool_options, streams, U32),
-                                    FIELD(gpo_stream_pool_options, priorities, U32),
-                                    FIELD(gpo_stream_pool_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(stream_pool_create, device, stream_pool, gpo_stream_pool_options, pool_fields)
-
 /* acquire([priority]): a stream that closing gives back, as release does. */
-static int stream_pool_acquire(lua_State *L) {
+int stream_pool_acquire(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_STREAM_POOL);
     const int32_t priority = lua_isnoneornil(L, 2) ? 0 : (int32_t)check_signed(L, 2, INT32_MIN, INT32_MAX);
@@ -201,7 +73,7 @@ static int stream_pool_acquire(lua_State *L) {
     return 1;
 }
 
-static int stream_pool_release(lua_State *L) {
+int stream_pool_release(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_STREAM_POOL), *stream = check_object(L, s, 2, CLASS_STREAM);
     push_kept(L, 2, STREAM_POOL);
@@ -222,160 +94,3 @@ static int stream_pool_release(lua_State *L) {
     }
     return result(L, s, status);
 }
-
-/* --- events --- */
-
-static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT_TIMING),
-                                     FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
-                                     FLAG(gpo_event_options, "interprocess", GPO_EVENT_INTERPROCESS),
-                                     FLAG(gpo_event_options, "external", GPO_EVENT_EXTERNAL),
-                                     FIELD(gpo_event_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(event_create, device, event, gpo_event_options, event_fields)
-
-/* export(): what another process imports, as a string. */
-static int event_export(lua_State *L) {
-    state *s = the_state(L);
-    char bytes[GPO_EXPORT_BYTES];
-    size_t needed = 0;
-    const gpo_status status = s->api->event_export(CHECK_HANDLE(1, event), bytes, sizeof bytes, &needed);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushlstring(L, bytes, needed);
-    return 1;
-}
-
-/* event_import(exported [, label]): another process's event. */
-static int event_import(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_device_t device = CHECK_HANDLE(1, device);
-    size_t length = 0;
-    const char *exported = luaL_checklstring(L, 2, &length);
-    const char *label = luaL_optstring(L, 3, NULL);
-    object *event = new_object(L, s, CLASS_EVENT, 1);
-    return created(L, s, s->api->event_import(device, exported, length, label, (gpo_event_t *)&event->handle));
-}
-
-PAIR_METHOD(event_record, event, stream)
-
-static int event_query(lua_State *L) {
-    state *s = the_state(L);
-    object *event = check_object(L, s, 1, CLASS_EVENT);
-    return query_result(L, s, s->api->event_query(HANDLE(event, gpo_event_t)));
-}
-
-static gpo_status wait_for_event(state *s, const struct wait_for *w, int64_t timeout_ns) {
-    return s->api->event_wait(HANDLE(w->source, gpo_event_t), timeout_ns);
-}
-
-static gpo_status notify_event(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
-    (void)extra;
-    return s->api->event_notify(HANDLE((object *)source, gpo_event_t), cq, user_data);
-}
-
-static int event_wait(lua_State *L) {
-    state *s = the_state(L);
-    struct wait_for w = {wait_for_event, notify_event, check_object(L, s, 1, CLASS_EVENT), 0};
-    return wait_method(L, s, &w, 2);
-}
-
-static int event_notify(lua_State *L) {
-    state *s = the_state(L);
-    return notify_method(L, s, 2, notify_event, check_object(L, s, 1, CLASS_EVENT), 0);
-}
-
-/* elapsed(end): nanoseconds of GPU time, or false while one is pending. */
-static int event_get_elapsed(lua_State *L) {
-    state *s = the_state(L);
-    object *start = check_object(L, s, 1, CLASS_EVENT), *end = check_object(L, s, 2, CLASS_EVENT);
-    int64_t nanoseconds = 0;
-    const gpo_status status =
-        s->api->event_get_elapsed(HANDLE(start, gpo_event_t), HANDLE(end, gpo_event_t), &nanoseconds);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_signed(L, nanoseconds);
-    return 1;
-}
-
-NATIVE_METHOD(event_get_native, event)
-
-/* --- timelines --- */
-
-static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64),
-                                        FIELD(gpo_timeline_options, label, STRING), FIELDS_END};
-
-CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, timeline_fields)
-
-static int timeline_signal(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    return result(L, s, s->api->timeline_signal(HANDLE(timeline, gpo_timeline_t), check_unsigned(L, 2, UINT64_MAX)));
-}
-
-/* fail(name [, message]): name of a status of 50 or above. */
-static int timeline_fail(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    const gpo_status status = check_status_name(L, s, 2);
-    return result(L, s, s->api->timeline_fail(HANDLE(timeline, gpo_timeline_t), status, luaL_optstring(L, 3, NULL)));
-}
-
-NUMBER_METHOD(timeline_get_value, timeline, uint64_t)
-
-static gpo_status wait_for_timeline(state *s, const struct wait_for *w, int64_t timeout_ns) {
-    return s->api->timeline_wait(HANDLE(w->source, gpo_timeline_t), w->value, timeout_ns);
-}
-
-static gpo_status notify_timeline(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t value) {
-    return s->api->timeline_notify(HANDLE((object *)source, gpo_timeline_t), value, cq, user_data);
-}
-
-/* wait(value [, seconds]) */
-static int timeline_wait(lua_State *L) {
-    state *s = the_state(L);
-    struct wait_for w = {wait_for_timeline, notify_timeline, check_object(L, s, 1, CLASS_TIMELINE),
-                         check_unsigned(L, 2, UINT64_MAX)};
-    return wait_method(L, s, &w, 3);
-}
-
-/* notify(value [, cq [, user_data]]) */
-static int timeline_notify(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    return notify_method(L, s, 3, notify_timeline, timeline, check_unsigned(L, 2, UINT64_MAX));
-}
-
-const luaL_Reg stream_methods[] = {{"info", stream_get_info},
-                                   {"device", stream_device},
-                                   {"native", stream_get_native},
-                                   {"query", stream_query},
-                                   {"wait", stream_wait},
-                                   {"notify", stream_notify},
-                                   {"notify_timed", stream_notify_timed},
-                                   {"cancel_held", stream_cancel_held},
-                                   {"wait_event", stream_wait_event},
-                                   {"wait_stream", stream_wait_stream},
-                                   {"wait_timeline", stream_wait_timeline},
-                                   {"signal_timeline", stream_signal_timeline},
-                                   {NULL, NULL}};
-const luaL_Reg stream_pool_methods[] = {
-    {"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
-const luaL_Reg event_methods[] = {{"record", event_record},
-                                  {"query", event_query},
-                                  {"wait", event_wait},
-                                  {"notify", event_notify},
-                                  {"elapsed", event_get_elapsed},
-                                  {"native", event_get_native},
-                                  {"export", event_export},
-                                  {NULL, NULL}};
-const luaL_Reg timeline_methods[] = {{"signal", timeline_signal},
-                                     {"fail", timeline_fail},
-                                     {"value", timeline_get_value},
-                                     {"wait", timeline_wait},
-                                     {"notify", timeline_notify},
-                                     {NULL, NULL}};
-const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
-                                          {"stream_wrap", stream_wrap},
-                                          {"stream_pool_create", stream_pool_create},
-                                          {"event_create", event_create},
-                                          {"event_import", event_import},
-                                          {NULL, NULL}};
-const luaL_Reg runtime_timeline_methods[] = {{"timeline_create", timeline_create}, {NULL, NULL}};

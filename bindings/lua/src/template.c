@@ -1,12 +1,9 @@
 /* template.c: graph templates: recording, adding nodes, naming parameters, launching without a graph of one's own. */
 #include "template.h"
 
-#include "methods.h"
+#include "calls.h"
 
 #define TEMPLATE(t) HANDLE(&(t)->base, gpo_template_t)
-
-static const field template_fields[] = {FIELD(gpo_template_options, max_instances, U32),
-                                        FIELD(gpo_template_options, label, STRING), FIELDS_END};
 
 template_object *new_template(lua_State *L, state *s, int recipe) {
     template_object *t = new_object(L, s, CLASS_TEMPLATE, 1);
@@ -17,11 +14,11 @@ template_object *new_template(lua_State *L, state *s, int recipe) {
 }
 
 /* template([options]) */
-static int template_create(lua_State *L) {
+int template_create(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     gpo_template_options options = {.struct_size = sizeof options};
-    read_record(L, 2, template_fields, &options);
+    read_record(L, 2, gpo_template_options_fields, &options);
     lua_settop(L, 2);
     push_first_recipe(L);
     template_object *t = new_template(L, s, 3);
@@ -29,12 +26,12 @@ static int template_create(lua_State *L) {
 }
 
 /* template_import(native [, options]): a copy of a CUgraph, which is an integer. */
-static int template_import(lua_State *L) {
+int template_import(lua_State *L) {
     state *s = the_state(L);
     const gpo_device_t device = CHECK_HANDLE(1, device);
     void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
     gpo_template_options options = {.struct_size = sizeof options};
-    read_record(L, 3, template_fields, &options);
+    read_record(L, 3, gpo_template_options_fields, &options);
     lua_settop(L, 3);
     push_first_recipe(L);
     template_object *t = new_template(L, s, 4);
@@ -80,25 +77,25 @@ static gpo_status cancel(lua_State *L, state *s, template_object *t) {
     return status;
 }
 
-static int template_begin(lua_State *L) {
+int template_begin(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     return result(L, s, begin(L, s, t, check_object(L, s, 2, CLASS_STREAM)));
 }
 
-static int template_end(lua_State *L) {
+int template_end(lua_State *L) {
     state *s = the_state(L);
     return result(L, s, end(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
 }
 
-static int template_cancel(lua_State *L) {
+int template_cancel(lua_State *L) {
     state *s = the_state(L);
     return result(L, s, cancel(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
 }
 
 /* record(stream, f): calls f(template) in a recording and ends that, or discards it if f raises. Gives true and what f
  * returned. */
-static int template_record(lua_State *L) {
+int template_record(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -123,24 +120,8 @@ static int template_record(lua_State *L) {
     return status == GPO_SUCCESS ? lua_gettop(L) - 3 : failure(L, s, status);
 }
 
-/* last_node(stream): 0 if there is none, or if the stream waits for several. */
-static int template_get_last_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t node = 0;
-    const gpo_status status = s->api->template_get_last_node(t, CHECK_HANDLE(2, stream), &node);
-    return added(L, s, status, &node);
-}
-
-static int template_set_last_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    const gpo_stream_t stream = CHECK_HANDLE(2, stream);
-    return result(L, s, s->api->template_set_last_node(t, stream, (uint32_t)check_unsigned(L, 3, UINT32_MAX)));
-}
-
 /* Its graphs keep what they have. */
-static int template_clear(lua_State *L) {
+int template_clear(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     push_next_recipe(L, 1);
@@ -154,34 +135,13 @@ static int template_clear(lua_State *L) {
 
 /* --- nodes; those that launch kernels, copy and fill are in kernel.c and copy.c --- */
 
-/* add_empty(after) */
-static int template_add_empty(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t one, count, node = 0;
-    const uint32_t *after = check_after(L, 2, &one, &count);
-    return added(L, s, s->api->template_add_empty(t, after, count, &node), &node);
-}
-
-/* add_event_record(after, event), add_event_wait(after, event) */
-#define EVENT_NODE(call)                                                                                          \
-    static int call(lua_State *L) {                                                                               \
-        state *s = the_state(L);                                                                                  \
-        const gpo_template_t t = CHECK_HANDLE(1, template);                                                       \
-        uint32_t one, count, node = 0;                                                                            \
-        const uint32_t *after = check_after(L, 2, &one, &count);                                                  \
-        return added(L, s, s->api->call(t, after, count, CHECK_HANDLE(3, event), &node), &node);                   \
-    }
-EVENT_NODE(template_add_event_record)
-EVENT_NODE(template_add_event_wait)
-
 /* Pushes the name that the child's parameter at `key` has here. */
 static void push_prefixed(lua_State *L, const char *prefix, int key) {
     lua_pushfstring(L, "%s%s", prefix, lua_tostring(L, key));
 }
 
 /* add_child(after, child [, prefix]) */
-static int template_add_child(lua_State *L) {
+int template_add_child(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE), *child = check_object(L, s, 3, CLASS_TEMPLATE);
     const char *prefix = luaL_optstring(L, 4, "");
@@ -212,9 +172,6 @@ static int template_add_child(lua_State *L) {
 }
 
 /* --- parameters --- */
-
-static const char *const whats[] = {"argument", "grid",   "block", "shared_bytes", "destination",
-                                    "source",   "bytes", "value", "enabled",      NULL};
 
 /* Type of a template's parameter, by the signature's. A queue's parameter is set by the queue's device_handle(). */
 static parameter plain_type(parameter in_signature) {
@@ -290,7 +247,7 @@ static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *wh
     parameter type;
     const int recipe = lua_gettop(L);
     *index = 0;
-    *what = (uint32_t)check_word(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
+    *what = (uint32_t)check_word(L, 4, NULL, words_of_GPO_PARAMETER_ARGUMENT) + GPO_PARAMETER_ARGUMENT;
     if (*what == GPO_PARAMETER_VALUE) return value_type(L, recipe, node, 5);
     if (*what != GPO_PARAMETER_ARGUMENT) {
         luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
@@ -304,7 +261,7 @@ static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *wh
 
 /* parameter(name, node, "argument", number [, type]), where arguments count from 1;
  * parameter(name, node, "value" [, type]); parameter(name, node, what); parameter(name) */
-static int template_parameter(lua_State *L) {
+int template_parameter(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     const char *name = luaL_checkstring(L, 2);
@@ -333,41 +290,6 @@ static int template_parameter(lua_State *L) {
     return result(L, s, status);
 }
 
-/* --- queries --- */
-
-static int template_find_node(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    uint32_t node = 0;
-    return added(L, s, s->api->template_find_node(t, luaL_checkstring(L, 2), &node), &node);
-}
-
-NATIVE_METHOD(template_get_native, template)
-
-struct drawing {
-    const gpo_api *api;
-    gpo_template_t template;
-    uint32_t format;
-};
-
-static gpo_status draw(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct drawing *d = context;
-    return d->api->template_get_picture(d->template, d->format, buffer, capacity, needed);
-}
-
-/* picture([format]): "svg", or "dot" for Graphviz. */
-static int template_get_picture(lua_State *L) {
-    static const char *const formats[] = {"dot", "svg", NULL};
-    state *s = the_state(L);
-    struct drawing d = {s->api, CHECK_HANDLE(1, template), 0};
-    d.format = (uint32_t)check_word(L, 2, "svg", formats) + GPO_PICTURE_DOT;
-    return push_text(L, s, draw, &d, 0);
-}
-
-static const field statistics_fields[] = {FIELDS_OF_gpo_template_statistics, FIELDS_END};
-
-RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, statistics_fields)
-
 /* --- launches without a graph of one's own --- */
 
 static void use_recipe(lua_State *L, state *s, template_object *t, stream_object *stream) {
@@ -381,7 +303,7 @@ static void use_recipe(lua_State *L, state *s, template_object *t, stream_object
 }
 
 /* launch(stream [, {name = value, ...}]) */
-static int template_launch(lua_State *L) {
+int template_launch(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
     stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
@@ -394,33 +316,3 @@ static int template_launch(lua_State *L) {
     return result(L, s, s->api->template_launch(TEMPLATE(t), HANDLE(&stream->base, gpo_stream_t), settings,
                                                 sizeof *settings, count));
 }
-
-/* prepare(count, stream) */
-static int template_prepare(lua_State *L) {
-    state *s = the_state(L);
-    const gpo_template_t t = CHECK_HANDLE(1, template);
-    const uint32_t count = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
-    return result(L, s, s->api->template_prepare(t, count, CHECK_HANDLE(3, stream)));
-}
-
-const luaL_Reg template_methods[] = {{"begin", template_begin},
-                                     {"end_", template_end},
-                                     {"cancel", template_cancel},
-                                     {"record", template_record},
-                                     {"last_node", template_get_last_node},
-                                     {"set_last_node", template_set_last_node},
-                                     {"add_empty", template_add_empty},
-                                     {"add_event_record", template_add_event_record},
-                                     {"add_event_wait", template_add_event_wait},
-                                     {"add_child", template_add_child},
-                                     {"parameter", template_parameter},
-                                     {"find_node", template_find_node},
-                                     {"native", template_get_native},
-                                     {"picture", template_get_picture},
-                                     {"clear", template_clear},
-                                     {"statistics", template_get_statistics},
-                                     {"launch", template_launch},
-                                     {"prepare", template_prepare},
-                                     {NULL, NULL}};
-const luaL_Reg device_template_methods[] = {
-    {"template", template_create}, {"template_import", template_import}, {NULL, NULL}};

@@ -2,13 +2,15 @@
 -- Types of the module for the Lua language server. The C headers say what each function does: object:verb here is
 -- gpo_<object>_<verb> in libgpuorch/include/gpuorch/*.h. A failure returns nil, message, name of the status. An answer
 -- such as GPO_TIMEOUT or GPO_WOULD_BLOCK returns false, message, name. A mistake in the call raises an error. Times that
--- are passed are in seconds. Times that are returned are in nanoseconds if their name ends in _ns.
+-- are passed are in seconds. Times that are returned are in nanoseconds if their name ends in _ns. The file
+-- gpuorch_abi.lua has the methods, and the fields of options and results, that follow from the ABI alone.
 
 ---@alias gpuorch.element "u8"|"i8"|"u16"|"i16"|"u32"|"i32"|"u64"|"i64"|"f32"|"f64"
 ---@alias gpuorch.exact integer|string an integer; a decimal string if the interpreter's numbers can't hold it
 ---@alias gpuorch.three integer|integer[] one to three numbers
----@alias gpuorch.failure table {status, native_code, native_domain, operation, function, object, message}
----@alias gpuorch.completion table {status, origin, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
+
+---@class gpuorch.completion
+---@field user_data any the value that notify() got
 
 --- Memory that is no array. An integer is never taken for an address. address + n is n bytes further
 ---@class address
@@ -19,122 +21,38 @@ local address = {}
 ---@return gpuorch.exact
 function address:pointer() end
 
----@class gpuorch.launch_options
----@field grid gpuorch.three blocks
----@field block gpuorch.three threads
----@field cluster gpuorch.three?
----@field dynamic_shared_bytes integer?
----@field cooperative boolean?
----@field priority integer?
----@field label string?
-
 ---@class gpuorch.stage
 ---@field kernel kernel?
 ---@field kernels kernel[]? instead of `kernel`, in a pipeline over several devices: one for each
 --- {device = {value, ...}} is another value on each device
 ---@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset
 ---@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? instead of a kernel
----@field block gpuorch.three?
----@field grid gpuorch.three?
----@field bytes_per_block integer?
----@field max_blocks integer?
----@field dynamic_shared_bytes integer?
----@field label string?
 
 ---@class gpuorch.pipeline_options
 ---@field stages gpuorch.stage[]
----@field chunk_bytes integer?
----@field granule integer?
----@field slots integer?
----@field output_numerator integer?
----@field output_denominator integer?
----@field scratch_bytes integer?
----@field result_bytes integer?
----@field max_pinned_bytes integer?
----@field times boolean? take GPU times
----@field progress fun(progress: table)?
----@field progress_ns integer?
----@field executor executor? runs the callbacks; without it they run while the script waits
+---@field progress fun(progress: gpuorch.pipeline_progress)?
 ---@field devices device[]? several devices that share the work; the first is the device whose method is called
----@field label string?
 
 ---@class gpuorch.source one of path, descriptor, memory and fill
----@field path string?
----@field descriptor integer?
 ---@field memory array|string?
 ---@field fill (fun(buffer: array): integer|string|nil)? bytes put into the buffer, a string, or nil at the end
----@field bytes integer?
----@field offset integer?
----@field unchanged boolean? the run fails with GPO_IO_ERROR if the file changes or is deleted while it is read
 
 ---@class gpuorch.sink at most one of path, descriptor and memory
----@field path string?
----@field descriptor integer?
 ---@field memory array?
 ---@field take (fun(chunk: gpuorch.chunk): boolean?)? returning false ends the run with success
 
 ---@class gpuorch.chunk
----@field index integer
----@field slot integer
----@field device integer where its stages run, from 0
----@field offset integer
----@field bytes integer
----@field output_offset integer
----@field output_bytes integer
 ---@field output array? of bytes; for sinks, valid during the call
 ---@field result array? of bytes; for sinks, valid during the call
----@field input_address address
----@field output_address address
----@field scratch_address address
----@field result_address address
 
 ---@alias gpuorch.nodes integer|integer[] the nodes that a new node comes after
----@alias gpuorch.comparison "kernel"|"equal"|"not_equal"|"less"|"greater_equal"|"value"
----@alias gpuorch.condition {comparison: gpuorch.comparison?, word: array|address?, constant: integer?, initial: integer?, max_iterations: integer?}
 ---@alias gpuorch.values table<string|integer, any> values of parameters, by their names or numbers
 
----@alias gpuorch.costs table<string, integer|boolean> fields of gpo_costs
----@class gpuorch.advice
----@field form string
----@field bound string
----@field streams integer
----@field order string
----@field batch integer
----@field gain_low integer
----@field gain_high integer
----@field round_ns integer
----@field host_calls integer
----@field reason string
+---@class gpuorch.condition
+---@field word? array|address
 
 --- A round of work that the program repeats. Fields that aren't given count as unknown.
 ---@class gpuorch.workload
----@field repeats? boolean
----@field shapes_vary? boolean
----@field independent? boolean
----@field spawns? boolean
----@field arrives? boolean
----@field pageable? boolean
----@field in_graph? boolean
----@field dynamic_parallelism? boolean
----@field overlapped? boolean
----@field launches? integer
----@field round_ns? integer
----@field kernel_ns? integer
----@field decisions? integer
----@field streams? integer
----@field blocks? integer
----@field bytes? integer
----@field operations? integer
----@field copies? integer
----@field copy_in_bytes? integer
----@field copy_out_bytes? integer
----@field tasks? integer
----@field task_ns? integer
----@field order? "default"|"grid"|"chunks"|"strided"|"claimed"|"longest_first"|"claimed_late"
----@field workers? integer
----@field block_workers? integer
----@field cost_deviation? integer
----@field cost_max? integer
 ---@field costs? gpuorch.costs
 ---@field task_costs? number[]
 
@@ -162,173 +80,26 @@ function object:set_label(label) end
 ---@class runtime: object
 local runtime = {}
 
---- after a timeout running work goes on, and shutdown can be called again
----@param seconds? number
----@return boolean?
-function runtime:shutdown(seconds) end
-
----@return table?
-function runtime:driver() end
-
----@return table?
-function runtime:statistics() end
-
---- `errors` maps names of statuses to counts
----@return table?
-function runtime:metrics() end
-
---- Prometheus' text format
----@return string?
-function runtime:metrics_text() end
-
----@param options? {path: string?, picture: string?, title: string?, no_gpu_times: boolean?}
----@return true?
-function runtime:trace_start(options) end
-
----@return true?
-function runtime:trace_stop() end
-
----@return table?
-function runtime:trace_info() end
-
----@return string?
-function runtime:trace_summary() end
-
 --- the queue of operations for which no other queue was given
 ---@return cq
 function runtime:completions() end
-
----@param options? {capacity: integer?, label: string?}
----@return cq?
-function runtime:cq_create(options) end
-
----@return integer?
-function runtime:device_count() end
-
---- ordinals count from 0
----@param ordinal? integer
----@return table?
-function runtime:describe_device(ordinal) end
-
----@param from integer
----@param to integer
----@return table?
-function runtime:describe_peer(from, to) end
-
----@param options? {ordinal: integer?, native_context: gpuorch.exact?, label: string?}
----@return device?
-function runtime:device_open(options) end
 
 --- a group of devices of this process: the device at i of the list has rank i - 1
 ---@param options gpuorch.peers_options
 ---@return peers?
 function runtime:peers(options) end
 
----@param options? {value: gpuorch.exact?, label: string?}
----@return timeline?
-function runtime:timeline_create(options) end
-
 --- the executor's callbacks run in run(), run_for() and poll()
----@param options? {capacity: integer?, spin: boolean?, sleep: boolean?, label: string?}
+---@param options? gpuorch.executor_options
 ---@return executor?
 function runtime:executor_create(options) end
-
----@param executor? executor
----@return true?
-function runtime:set_log_executor(executor) end
 
 ---@class device: object
 local device = {}
 
----@return table?
-function device:properties() end
-
----@param seconds? number
----@return boolean?
-function device:wait(seconds) end
-
---- CUcontext and CUdevice
----@return gpuorch.exact?, integer?
-function device:native() end
-
---- free and total bytes
----@return gpuorch.exact?, gpuorch.exact?
-function device:memory() end
-
----@param peer device
----@return true?
-function device:enable_peer(peer) end
-
----@param peer device
----@return true?
-function device:disable_peer(peer) end
-
----@param limit "stack_bytes"|"printf_bytes"|"heap_bytes"|"pending_launches"|"l2_fetch_bytes"|"persisting_l2_bytes"
----@return integer?
-function device:limit(limit) end
-
----@param limit string
----@param value integer
----@return true?
-function device:set_limit(limit, value) end
-
----@return table?
-function device:metrics() end
-
---- least and greatest
----@return integer?, integer?
-function device:priority_range() end
-
---- a resident stream is for kernels that stay on the GPU: waits for the whole device leave it out
----@param options? {blocking: boolean?, learns: boolean?, resident: boolean?, priority: integer?, max_held: integer?, label: string?}
----@return stream?
-function device:stream_create(options) end
-
---- makes a handle for a CUstream of another library
----@param native gpuorch.exact
----@param options? table
----@return stream?
-function device:stream_wrap(native, options) end
-
----@param options? {streams: integer?, priorities: integer?, label: string?}
----@return stream_pool?
-function device:stream_pool_create(options) end
-
---- `external`: recorded or waited for on a stream in a recording, it becomes a node of the graph
----@param options? {timing: boolean?, blocking_sync: boolean?, interprocess: boolean?, external: boolean?, label: string?}
----@return event?
-function device:event_create(options) end
-
---- an event that another process has exported
----@param exported string
----@param label? string
----@return event?
-function device:event_import(exported, label) end
-
---- pinned memory
----@param options? {write_combined: boolean?, max_bytes: integer?, slab_bytes: integer?, initial_bytes: integer?, numa_node: integer?, label: string?}
----@return arena?
-function device:arena_create(options) end
-
----@param options? {max_bytes: integer?, keep_bytes: integer?, keep_nothing: boolean?, initial_bytes: integer?, label: string?}
----@return pool?
-function device:pool_create(options) end
-
---- a device array
----@param type gpuorch.element
----@param count integer
----@param label? string
----@return array?
-function device:memory_allocate(type, count, label) end
-
 ---@param memory array|address
 ---@return true?
 function device:memory_free(memory) end
-
---- what another process imports
----@param memory array
----@return string?
-function device:memory_export(memory) end
 
 --- a device array of memory that another process has exported
 ---@param type gpuorch.element
@@ -337,10 +108,6 @@ function device:memory_export(memory) end
 ---@return array?
 function device:memory_import(type, exported, label) end
 
----@param memory array|address
----@return table?
-function device:memory_describe(memory) end
-
 --- an array takes its options second
 ---@param memory array|address
 ---@param bytes? integer
@@ -348,45 +115,19 @@ function device:memory_describe(memory) end
 ---@return true?
 function device:host_register(memory, bytes, options) end
 
----@param memory array|address
----@return true?
-function device:host_unregister(memory) end
-
 --- CUDA C++
 ---@param source string|table
----@param options? {file_name: string?, label: string?, no_cache: boolean?, dynamic_parallelism: boolean?, options: string[]?, name_expressions: string[]?, headers: table<string, string>?}
+---@param options? gpuorch.compile_options
 ---@return module?
 function device:module_compile(source, options) end
-
----@param image string
----@param label? string
----@return module?
-function device:module_load(image, label) end
-
----@return module?
-function device:module_load_builtin() end
 
 ---@param options gpuorch.pipeline_options
 ---@return pipeline?
 function device:pipeline_create(options) end
 
----@param options? {max_instances: integer?, label: string?}
----@return template?
-function device:template(options) end
-
---- a copy of a CUgraph of the program or of another library
----@param native gpuorch.exact
----@param options? {max_instances: integer?, label: string?}
----@return template?
-function device:template_import(native, options) end
-
 ---@param options gpuorch.buckets_options
 ---@return buckets?
 function device:buckets(options) end
-
----@param options gpuorch.queue_options
----@return queue?
-function device:queue(options) end
 
 ---@param options gpuorch.scheduler_options
 ---@return scheduler?
@@ -397,86 +138,21 @@ function device:scheduler(options) end
 ---@return peers?
 function device:join(options) end
 
---- what launches, graphs and copies cost; `probe`: measured on the device
----@param options? {probe: boolean?}
----@return gpuorch.costs?
-function device:costs(options) end
-
 --- which forms of work fit the workload, the best first; and what a round's time goes to
 ---@param workload gpuorch.workload
----@return gpuorch.advice[]?, table? diagnosis
+---@return gpuorch.advice[]?, gpuorch.diagnosis?
 function device:advise(workload) end
 
 ---@class stream: object
 local stream = {}
 
----@return table?
-function stream:info() end
-
 ---@return device
 function stream:device() end
-
---- the CUstream
----@return gpuorch.exact?
-function stream:native() end
-
---- false: not ready
----@return boolean?
-function stream:query() end
-
----@param seconds? number
----@return boolean?
-function stream:wait(seconds) end
-
---- returns an operation; with user_data it returns true, and the queue's drain() returns an entry
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function stream:notify(queue, user_data) end
-
----@param since event
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function stream:notify_timed(since, queue, user_data) end
 
 --- yields in coroutines of gpuorch.loop, luv and cqueues; waits anywhere else
 ---@param seconds? number
 ---@return boolean?
 function stream:await(seconds) end
-
---- gpo_stream_then
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function stream:then_(executor, f) end
-
---- if f returns false, the call is under way until host_call_finish
----@param executor executor
----@param f? fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean
----@return boolean?
-function stream:host_call(executor, f) end
-
----@return integer?
-function stream:cancel_held() end
-
----@param event event
----@return true?
-function stream:wait_event(event) end
-
----@param other stream
----@return true?
-function stream:wait_stream(other) end
-
----@param timeline timeline
----@param value gpuorch.exact
----@return true?
-function stream:wait_timeline(timeline, value) end
-
----@param timeline timeline
----@param value gpuorch.exact
----@return true?
-function stream:signal_timeline(timeline, value) end
 
 ---@param destination array|address
 ---@param source array|string|address
@@ -545,87 +221,20 @@ local stream_pool = {}
 ---@return stream?
 function stream_pool:acquire(priority) end
 
----@param stream stream
----@return true?
-function stream_pool:release(stream) end
-
 ---@class event: object
 local event = {}
-
----@param stream stream
----@return true?
-function event:record(stream) end
-
----@return boolean?
-function event:query() end
-
---- what another process imports, of an event with `interprocess`
----@return string?
-function event:export() end
-
----@param seconds? number
----@return boolean?
-function event:wait(seconds) end
-
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function event:notify(queue, user_data) end
 
 ---@param seconds? number
 ---@return boolean?
 function event:await(seconds) end
 
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function event:then_(executor, f) end
-
---- nanoseconds; false while a recording is not complete
----@param end_ event
----@return integer|boolean?
-function event:elapsed(end_) end
-
---- the CUevent
----@return gpuorch.exact?
-function event:native() end
-
 ---@class timeline: object
 local timeline = {}
-
----@param value gpuorch.exact
----@return true?
-function timeline:signal(value) end
-
----@param status string
----@param message? string
----@return true?
-function timeline:fail(status, message) end
-
----@return gpuorch.exact?
-function timeline:value() end
-
----@param value gpuorch.exact
----@param seconds? number
----@return boolean?
-function timeline:wait(value, seconds) end
-
----@param value gpuorch.exact
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function timeline:notify(value, queue, user_data) end
 
 ---@param value gpuorch.exact
 ---@param seconds? number
 ---@return boolean?
 function timeline:await(value, seconds) end
-
----@param value gpuorch.exact
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function timeline:then_(value, executor, f) end
 
 --- A completion queue.
 ---@class cq: object
@@ -640,13 +249,6 @@ function cq:drain(max) end
 ---@return boolean?
 function cq:pump() end
 
----@param seconds? number
----@return boolean?
-function cq:wait(seconds) end
-
----@return true?
-function cq:wake() end
-
 --- a descriptor, readable when pump() or drain() may have something to do; the queue closes it
 ---@return integer?
 function cq:fd() end
@@ -654,9 +256,6 @@ function cq:fd() end
 ---@param error_id? integer
 ---@return gpuorch.failure?
 function cq:error(error_id) end
-
----@return table?
-function cq:statistics() end
 
 --- A point in a stream that can be waited for. Closing the operation leaves the work unchanged.
 ---@class operation
@@ -692,49 +291,14 @@ function operation:when_done(f) end
 ---@class arena: object
 local arena = {}
 
----@param type gpuorch.element
----@param count integer
----@param alignment? integer
----@return array?
-function arena:allocate(type, count, alignment) end
-
----@param array array
----@return true?
-function arena:free(array) end
-
----@param array array
----@param stream stream
----@return true?
-function arena:free_after(array, stream) end
-
----@param keep_bytes? integer
----@return true?
-function arena:trim(keep_bytes) end
-
----@return table?
-function arena:statistics() end
-
 --- Device memory in stream order.
 ---@class pool: object
 local pool = {}
-
----@param stream stream
----@param type gpuorch.element
----@param count integer
----@return array?
-function pool:allocate(stream, type, count) end
 
 ---@param array array
 ---@param stream stream
 ---@return true?
 function pool:free(array, stream) end
-
----@param keep_bytes? integer
----@return true?
-function pool:trim(keep_bytes) end
-
----@return table?
-function pool:statistics() end
 
 --- Typed memory of the host or a device. On the host array[i] goes from 1 to #array. For a device array the methods for strings and
 --- files take a stream as their first argument.
@@ -802,9 +366,6 @@ local module = {}
 ---@return kernel?
 function module:kernel(name, signature) end
 
----@return string?
-function module:image() end
-
 --- address and bytes, or with a type a device array
 ---@param name string
 ---@param type? gpuorch.element
@@ -813,36 +374,6 @@ function module:symbol(name, type) end
 
 ---@class kernel: object
 local kernel = {}
-
----@return table?
-function kernel:attributes() end
-
----@return string?
-function kernel:name() end
-
---- the CUfunction
----@return gpuorch.exact?
-function kernel:native() end
-
----@param bytes integer
----@return true?
-function kernel:set_max_dynamic_shared(bytes) end
-
----@param threads integer
----@param dynamic_shared_bytes? integer
----@return integer?
-function kernel:occupancy(threads, dynamic_shared_bytes) end
-
---- offset and size, in bytes, of a parameter (from 1) in the kernel's parameters; nil if the driver can't tell
----@param number integer
----@return integer? offset, integer? bytes
-function kernel:parameter(number) end
-
---- threads and blocks
----@param dynamic_shared_bytes? integer
----@param max_threads? integer
----@return integer?, integer?
-function kernel:suggest_shape(dynamic_shared_bytes, max_threads) end
 
 --- A graph template: work that is recorded once, or built node by node, and launched many times. The template keeps the
 --- arrays of its nodes.
@@ -855,27 +386,6 @@ local template = {}
 ---@param f fun(template: template): any
 ---@return true?, any ...
 function template:record(stream, f) end
-
----@param stream stream
----@return true?
-function template:begin(stream) end
-
---- gpo_template_end
----@return true?
-function template:end_() end
-
----@return true?
-function template:cancel() end
-
---- 0: there is none, or the stream waits for several
----@param stream stream
----@return integer?
-function template:last_node(stream) end
-
----@param stream stream
----@param node integer
----@return true?
-function template:set_last_node(stream, node) end
 
 ---@param after? gpuorch.nodes
 ---@param kernel kernel
@@ -898,26 +408,6 @@ function template:add_copy(after, copy) end
 ---@return integer? node
 function template:add_fill(after, destination, value, type, count) end
 
----@param after? gpuorch.nodes
----@return integer? node
-function template:add_empty(after) end
-
----@param after? gpuorch.nodes
----@param event event
----@return integer? node
-function template:add_event_record(after, event) end
-
----@param after? gpuorch.nodes
----@param event event
----@return integer? node
-function template:add_event_wait(after, event) end
-
----@param after? gpuorch.nodes
----@param child template
----@param prefix? string
----@return integer? node
-function template:add_child(after, child, prefix) end
-
 --- the bodies are templates to be recorded or built
 ---@param after? gpuorch.nodes
 ---@param condition gpuorch.condition
@@ -937,14 +427,6 @@ function template:add_while(after, condition) end
 ---@return integer? node, template[]? bodies
 function template:add_switch(after, condition, count) end
 
---- the argument, by its number from 1, of a kernel node of this template becomes the condition of a node of `conditional_in`
----@param kernel_node integer
----@param argument integer
----@param conditional_in template
----@param conditional integer
----@return true?
-function template:bind_condition(kernel_node, argument, conditional_in, conditional) end
-
 --- names a parameter of a node. For an argument of a kernel, pass its number, from 1, and its type if the type differs from
 --- the signature's. For the value of a fill, pass its type in place of the number if the type differs from the array's. With
 --- the name alone: returns the parameter's number and size in bytes
@@ -955,32 +437,6 @@ function template:bind_condition(kernel_node, argument, conditional_in, conditio
 ---@param type? string a word of a signature
 ---@return true|integer?, integer?
 function template:parameter(name, node, what, number, type) end
-
----@param label string
----@return integer? node
-function template:find_node(label) end
-
---- the CUgraph
----@return gpuorch.exact?
-function template:native() end
-
---- draws the template, by default as "svg"; "dot" is for Graphviz
----@param format? "svg"|"dot"
----@return string?
-function template:picture(format) end
-
---- a device array of memory that the template owns: the array is closed with the template, and the memory stays for the
---- template's graphs
----@param type gpuorch.element
----@param count integer
----@return array?
-function template:allocate(type, count) end
-
---- a pinned array of memory that the template owns, as with allocate()
----@param type gpuorch.element
----@param count integer
----@return array?
-function template:allocate_host(type, count) end
 
 --- a node, and device memory that exists while the graph runs, from this node to that of add_free; for nodes only
 ---@param after integer|integer[]|nil
@@ -995,26 +451,11 @@ function template:add_allocation(after, type, count) end
 ---@return integer? node
 function template:add_free(after, memory) end
 
----@return true?
-function template:clear() end
-
----@return table?
-function template:statistics() end
-
----@param options? {upload: boolean?, device_launch: boolean?, label: string?}
----@return graph?
-function template:graph(options) end
-
 --- each stream gets a graph of its own; parameters without a value have what was recorded
 ---@param stream stream
 ---@param values? gpuorch.values
 ---@return true?
 function template:launch(stream, values) end
-
----@param count integer
----@param stream stream
----@return true?
-function template:prepare(count, stream) end
 
 --- An instance of a template, with values of its own. The graph keeps arrays among the values.
 ---@class graph: object
@@ -1031,36 +472,9 @@ function graph:set(parameter, value) end
 ---@return any
 function graph:get(name) end
 
----@param stream stream
----@return true?
-function graph:launch(stream) end
-
----@param stream stream
----@return true?
-function graph:upload(stream) end
-
---- takes over the template's newest recording; `rebuilt` says whether the graph was made anew, and `reason` why.
---- Values that were set stay where their parameters mean the same; `dropped` counts the others
----@return {rebuilt: boolean, node: integer, reason: string, dropped: integer, dropped_parameter: string, dropped_reason: string}?
-function graph:update() end
-
---- the CUgraphExec
----@return gpuorch.exact?
-function graph:native() end
-
---- how often the body of a while ran in the newest launch, and whether max_iterations ended it
----@param conditional_in template the template with the node: the graph's, a body, a child or a body of a child
----@param node integer
----@return integer? iterations, boolean? limited
-function graph:loop(conditional_in, node) end
-
 --- what a kernel takes as a gpo::device_graph, for a parameter of the type bytes:16; and the two numbers that it is made of
 ---@return string?, gpuorch.exact?, gpuorch.exact?
 function graph:device_handle() end
-
---- the name of the last failure of a device launch since the last call; "GPO_SUCCESS" if there was none
----@return string?
-function graph:device_status() end
 
 --- The work that a function of buckets puts on its stream. `settings` has the values of the request's parameters by name.
 --- `template` is set when the work is recorded, for the function to name parameters. `phase` says why the function is
@@ -1076,27 +490,7 @@ function graph:device_status() end
 ---@field record fun(stream: stream, work: gpuorch.bucket_work)
 ---@field pad? fun(stream: stream, work: gpuorch.bucket_work)
 ---@field pad_address? array|address
----@field pad_element_bytes? integer
----@field max_bytes? gpuorch.exact
----@field max_buckets? integer
----@field streams? integer
 ---@field restored? array[]
----@field no_warm_up? boolean
----@field eager_fallback? boolean
----@field label? string
-
----@class gpuorch.buckets_statistics
----@field buckets integer
----@field bytes gpuorch.exact
----@field hits integer
----@field misses integer
----@field eager integer
----@field evictions integer
----@field requested integer
----@field padded integer
----@field failures integer
----@field fallbacks integer
----@field last_failure string
 
 --- A template for each shape of a table, recorded when it is needed. Buckets hold references to the arrays of their
 --- templates.
@@ -1110,29 +504,8 @@ local buckets = {}
 ---@return integer? shape
 function buckets:launch(stream, size, values) end
 
---- records all buckets that fit into the budget, the largest first
----@param stream stream
----@return true?
-function buckets:prepare(stream) end
-
----@return gpuorch.buckets_statistics?
-function buckets:statistics() end
-
 --- Options of one kind are refused for another.
 ---@class gpuorch.queue_options
----@field kind "range"|"ring"|"host_ring"
----@field count? gpuorch.exact range: how many numbers
----@field batch? integer range: numbers in a batch
----@field late_claims? boolean range
----@field task_size? integer rings: bytes of a task, 16 to 256, a multiple of 16
----@field capacity? integer rings: how many tasks fit
----@field priorities? integer ring
----@field tickets? boolean ring
----@field answer_size? integer host ring: bytes of an answer
----@field tenants? integer host ring
----@field no_answers? boolean host ring
----@field stream? stream the resident stream of a kernel that uses the queue; a host ring needs one
----@field label? string
 
 --- `status` is the name of what the kernel gave, and `code` the number
 ---@alias gpuorch.answer {user_data: gpuorch.exact, status: string, code: integer, answer: string}
@@ -1141,10 +514,6 @@ function buckets:statistics() end
 --- and answers are packed strings, see gpuorch.pack. close() destroys it, and ends the kernel of its resident stream.
 ---@class queue: object
 local queue = {}
-
---- what a kernel takes by value
----@return string?
-function queue:device_handle() end
 
 --- range: the numbers with the greatest costs come first; without costs they come in their own order
 ---@param stream stream
@@ -1159,20 +528,9 @@ function queue:set_costs(stream, costs) end
 ---@return true?
 function queue:push(stream, tasks, priority) end
 
----@param stream stream
----@return true?
-function queue:reset(stream) end
-
---- gpo_queue_close
----@return true?
-function queue:close_ring() end
-
----@return true?
-function queue:abort() end
-
 --- host ring: without a limit the tenant may take all places; tenants count from 0
 ---@param tenant integer
----@param options? {limit: integer?, completions: cq?}
+---@param options? gpuorch.tenant_options
 ---@return true?
 function queue:set_tenant(tenant, options) end
 
@@ -1195,118 +553,31 @@ function queue:take(most, tenant) end
 ---@return boolean?
 function queue:wait(seconds, tenant) end
 
----@return table?
-function queue:info() end
-
 --- With the form "graphs": a launch of any of the graphs does a task. Graph i finds its task at (i - 1) * task_size bytes of
 --- `task_memory`, which is device memory.
----@alias gpuorch.handler {name: string?, graphs: graph[]?, task_memory: array|address|nil}
+---@class gpuorch.handler
+---@field graphs? graph[]
+---@field task_memory? array|address
 
 --- Options of one form are refused for another.
 ---@class gpuorch.scheduler_options
----@field form "resident"|"while"|"graphs"
----@field queue queue a ring without tickets, or a host ring
 ---@field handlers (string|gpuorch.handler)[] a task that begins with the number 0 is for the first
----@field source? string CUDA C++ with the handlers' functions; not with the form "graphs"
----@field file_name? string of the source, in messages
----@field compile_options? string[]
----@field workers? "auto"|"thread"|"warp"|"block" the threads that do a task
----@field threads? integer of a block, a multiple of 32
----@field blocks_per_multiprocessor? integer
----@field multiprocessors? integer how many to take; by default all that no other scheduler has
----@field leave_free? integer multiprocessors that are left to other work
----@field batch? integer while: tasks of a worker in a turn; graphs: tasks of a step
----@field max_errors? integer how many errors are stored
 ---@field argument? array|address handlers get its address
----@field dynamic_shared_bytes? gpuorch.exact of each block
----@field idle_timeout_ns? gpuorch.exact the run ends after so long without a task
----@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted
----@field label? string
-
---- `status` is the name of what the handler returned, and `code` the number; `task` has the task's first 16 bytes
----@class gpuorch.task_error
----@field handler integer
----@field status string
----@field code integer
----@field priority integer
----@field position gpuorch.exact
----@field task string
 
 --- A scheduler stays on the GPU and does the tasks of a queue. The scheduler keeps its queue, graphs and arrays. close()
 --- stops the scheduler, and waits for two seconds at most for tasks that have begun.
 ---@class scheduler: object
 local scheduler = {}
 
---- begins a run
----@return true?
-function scheduler:start() end
-
---- ends the run when all tasks, and the tasks that they push, are done; false after a timeout, while the run still drains.
---- nil, with GPO_CANCELLED as the third result, if the run has ended with tasks left
----@param seconds? number
----@return boolean?
-function scheduler:drain(seconds) end
-
---- ends the run when the tasks that have begun are done; the others stay in the queue
----@param seconds? number
----@return boolean?
-function scheduler:stop(seconds) end
-
---- waits until the run has ended, without asking it to
----@param seconds? number
----@return boolean?
-function scheduler:wait(seconds) end
-
---- `last_end` is why the last run ended: GPO_SUCCESS: drained; GPO_END, GPO_CANCELLED, GPO_TIMEOUT: idle; GPO_NOT_READY:
---- none has
----@return table?
-function scheduler:info() end
-
----@param number integer from 0
----@return {tasks: gpuorch.exact, errors: gpuorch.exact, busy_ns: gpuorch.exact}?
-function scheduler:handler(number) end
-
---- what each block of the scheduler has done
----@return table[]?
-function scheduler:blocks() end
-
---- how many tasks waited, at the times of the newest samples, oldest first
----@return {run: integer, time_ns: gpuorch.exact, depth: gpuorch.exact}[]?
-function scheduler:samples() end
-
---- the failed tasks that are stored: the first ones
----@return gpuorch.task_error[]?
-function scheduler:errors() end
-
----@alias gpuorch.engine "auto"|"direct"|"nccl"|"host"
----@alias gpuorch.collective_type gpuorch.element|"f16"|"bf16"|"f8_e4m3"|"f8_e5m2" without u16 and i16
----@alias gpuorch.reduction "sum"|"product"|"minimum"|"maximum"|"average"
-
 ---@class gpuorch.peers_options
----@field [integer] device
----@field engine? gpuorch.engine
----@field label? string
-
----@class gpuorch.split_options
----@field [integer] integer ranks of the group that is split
----@field engine? gpuorch.engine
----@field label? string
+---@field [integer] device|integer a device of this process, or for split() a rank of the group
 
 ---@class gpuorch.join_options
----@field by "mpi"|"file"|"id"
----@field rank? integer of this process, from 0; by MPI the communicator's
----@field ranks? integer by MPI the communicator's
----@field engine? "auto"|"nccl"|"host"
----@field timeout_ns? integer for joining, and for a collective whose other ranks don't come: 60 s by default; negative: no limit
----@field path? string of a file that needn't be there
 ---@field id? string of gpuorch.peers_make_id
 ---@field communicator? gpuorch.exact an MPI_Comm as an integer
----@field check_order? boolean whether ranks compare with NCCL too what they have submitted; the same for all
----@field label? string
 
 --- A rank's part of a collective. Arrays are checked to hold what the rank sends and receives.
 ---@class gpuorch.rank_part
----@field stream stream of the rank's device
 ---@field send? array|address on the device
 ---@field receive? array|address
 ---@field send_to? integer send_receive: a rank; without one the rank sends nothing
@@ -1315,15 +586,8 @@ function scheduler:errors() end
 --- The list has a part for each rank, or in a group of several processes the part of this process.
 ---@class gpuorch.collective
 ---@field [integer] gpuorch.rank_part|stream
----@field type? gpuorch.collective_type by default the first array's
----@field count? gpuorch.exact elements of a piece; by default as many as the first array has room for
----@field reduction? gpuorch.reduction of all_reduce, reduce and reduce_scatter
----@field root? integer a rank, of reduce and broadcast: 0 by default
----@field label? string
 
 ---@class gpuorch.rank_launch
----@field stream stream of the rank's device
----@field kernel kernel of the rank's device
 ---@field launch gpuorch.launch_options|launch
 ---@field arguments? any[] as those of launch_kernel; a null pointer is gpuorch.address(0)
 
@@ -1332,22 +596,9 @@ function scheduler:errors() end
 local peers = {}
 
 --- a group of some ranks of this one
----@param options gpuorch.split_options
+---@param options gpuorch.peers_options
 ---@return peers?
 function peers:split(options) end
-
----@return table?
-function peers:info() end
-
---- how one rank reaches the memory of another
----@param from integer
----@param to integer
----@return table?
-function peers:link(from, to) end
-
---- breaks a group of several processes; what waits in it fails
----@return true?
-function peers:abort() end
 
 ---@param collective gpuorch.collective
 ---@return boolean?
@@ -1390,27 +641,10 @@ function peers:barrier(collective) end
 ---@return boolean?
 function peers:launch(launches) end
 
---- as many bytes on each device, zeroed
----@param bytes gpuorch.exact
---- in a group of several processes by NVSHMEM, where all of them call it: `engine = "nvshmem"`. `remote`: the kernels are
---- compiled with NVSHMEM's device library
----@param options? {alignment: gpuorch.exact?, label: string?, engine: "auto"|"direct"|"nvshmem"?, remote: boolean?}
----@return symmetric?
-function peers:allocate(bytes, options) end
-
 --- Memory that the kernels of all devices of a group use together. close() doesn't wait: the memory is freed behind the
 --- streams' work at that time. Templates don't keep the memory.
 ---@class symmetric: object
 local symmetric = {}
-
----@param rank integer
----@return address?
-function symmetric:address(rank) end
-
---- what a kernel of this rank takes by value, as a parameter of the type bytes:320
----@param rank integer
----@return string?
-function symmetric:device_handle(rank) end
 
 --- memory of a rank as a device array, for all streams of the group; invalid once the memory is closed
 ---@param rank integer
@@ -1420,37 +654,12 @@ function symmetric:device_handle(rank) end
 ---@return array?
 function symmetric:array(rank, type, offset, count) end
 
---- puts the rank's barriers back to their begin, as work of a stream of its device
----@param rank integer
----@param stream stream
----@return boolean?
-function symmetric:reset(rank, stream) end
-
----@return table?
-function symmetric:info() end
-
 ---@class executor: object
 local executor = {}
-
---- runs callbacks until none is pending; returns how many it has run
----@return integer?
-function executor:run() end
 
 ---@param seconds? number
 ---@return integer|boolean?
 function executor:run_for(seconds) end
-
----@return integer?
-function executor:poll() end
-
----@param call integer
----@param status? string
----@param message? string
----@return true?
-function executor:host_call_finish(call, status, message) end
-
----@return table?
-function executor:statistics() end
 
 ---@class pipeline: object
 local pipeline = {}
@@ -1463,45 +672,31 @@ function pipeline:start(source, sink) end
 --- returns the run's results. After a failure they are the fourth result; `traceback` there has a callback's error with its
 --- traceback
 ---@param seconds? number
----@return table|boolean?
+---@return gpuorch.pipeline_result|boolean?
 ---@return string? message
 ---@return string? status
----@return table? run
+---@return gpuorch.pipeline_result? run
 function pipeline:wait(seconds) end
 
 --- returns the same as wait()
 ---@param seconds? number
----@return table|boolean?
+---@return gpuorch.pipeline_result|boolean?
 ---@return string? message
 ---@return string? status
----@return table? run
+---@return gpuorch.pipeline_result? run
 function pipeline:await(seconds) end
 
----@param queue? cq
----@param user_data? any
----@return operation|boolean?
-function pipeline:notify(queue, user_data) end
-
----@param executor executor
----@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
----@return boolean?
-function pipeline:then_(executor, f) end
-
----@return true?
-function pipeline:cancel() end
-
----@return table?
-function pipeline:progress() end
-
---- what a device did in the run that ended last
----@param device integer from 0
----@return table?
-function pipeline:share(device) end
-
+---@class gpuorch
 local gpuorch = {}
 
---- the log function is called while the script waits
----@param options? {device: string?, quiet_fallback: boolean?, log: fun(level: string, line: string)?, log_level: string?, completion_mode: string?, schedule_seed: gpuorch.exact?, cache: string?, label: string?}
+---@class gpuorch.runtime_options
+---@field log? fun(level: string, line: string) called while the script waits
+
+---@class gpuorch.compile_options
+---@field source? string in place of the argument
+---@field headers? table<string, string> texts by names
+
+---@param options? gpuorch.runtime_options
 ---@return runtime?
 function gpuorch.runtime_create(options) end
 
@@ -1536,7 +731,7 @@ function gpuorch.unpack(types, bytes, position) end
 
 --- with the costs of an H200
 ---@param workload gpuorch.workload
----@return gpuorch.advice[]?, table? diagnosis
+---@return gpuorch.advice[]?, gpuorch.diagnosis?
 function gpuorch.advise(workload) end
 
 --- where a trace's time went and how to change that; and the traced workload
@@ -1549,15 +744,8 @@ function gpuorch.advise_trace(path) end
 ---@return fun(): integer?
 function gpuorch.interrupt_on(...) end
 
---- an id for one group of several processes, 128 bytes, which one process passes to the others
----@return string?
-function gpuorch.peers_make_id() end
-
 ---@return integer
 function gpuorch.version() end
-
----@return gpuorch.failure?
-function gpuorch.last_error() end
 
 ---@param status integer
 ---@return string
@@ -1566,9 +754,6 @@ function gpuorch.status_name(status) end
 ---@param status string|integer
 ---@return string
 function gpuorch.status_text(status) end
-
----@return string?
-function gpuorch.last_compile_log() end
 
 --- bytes of all arrays that are alive
 ---@return integer

@@ -120,35 +120,38 @@ def rock(folder):
                (0, "100\n", ""), made.stdout + made.stderr)
         where = subprocess.run(["luarocks", f"--lua-version={version}", "--tree", tree, "show", "--rock-dir", "gpuorch"],
                                capture_output=True, text=True, env={**os.environ, "HOME": str(folder)}).stdout.strip()
-        installed = pathlib.Path(where) / "types/gpuorch.lua"
-        report(f"the rock for Lua {version} has the types where luarocks says that it is", where != "" and installed.exists() and
-               installed.read_text() == (SOURCE / "types/gpuorch.lua").read_text(), True, f"{where} {made.stdout}")
+        wrong = [path.name for path in (SOURCE / "types").glob("*.lua") if where == "" or
+                 not (installed := pathlib.Path(where) / "types" / path.name).exists() or installed.read_text() != path.read_text()]
+        report(f"the rock for Lua {version} has the types where luarocks says that it is", wrong, [], f"{where} {made.stdout}")
 
 
 def bound():
     """What the C sources bind: "gpuorch.f" for functions, "class:m" for methods."""
-    text = {path.name: path.read_text() for path in (SOURCE / "src").glob("*.c")}
+    text = "".join(path.read_text() for path in (SOURCE / "src").glob("*.c"))
     sets = {name: re.findall(r'\{"(\w+)", \w+\}', body)
-            for source in text.values()
-            for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", source, re.S)}
-    found = {f"gpuorch.{name}" for part in ("functions", "status_functions") for name in sets[part]}
-    table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
-    for name, methods in re.findall(r'\{"(\w+)",\s*sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
-        found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
+            for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", text, re.S)}
+    found = {f"gpuorch.{name}" for part in ("functions", "status_functions", "gpuorch_calls") for name in sets[part]}
+    for name, methods in re.findall(r'\{"(\w+)", sizeof\(\w+\), (\w+_(?:calls|methods)), destroy', text):
+        found |= {f"{name}:{method}" for method in sets[methods]}
     found |= {f"address:{method}" for method in sets["address_methods"]}
-    awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
+    awaited = re.findall(r"methods\.(\w+)\.await", text)
     return found | {f"{name}:await" for name in awaited} | {f"gpuorch.{name}" for name in ("adopt", "add_probe", "coroutine_failed")}
 
 
 def types(lua):
-    """Every function and method has a type, and every type is of a function or method that there is."""
-    have, text = bound(), (SOURCE / "types/gpuorch.lua").read_text()
-    typed = {f"gpuorch.{name}" for name in re.findall(r"^function gpuorch\.(\w+)\(", text, re.M)}
-    typed |= {f"{owner}:{name}" for owner, name in re.findall(r"^function (\w+):(\w+)\(", text, re.M)} - {
-        f"object:{name}" for name in ("close", "error", "label", "set_label")}
-    report(f"{lua}: types/gpuorch.lua has what the module has", (sorted(have - typed), sorted(typed - have)), ([], []))
-    code = subprocess.run([lua, "-e", f"assert(loadfile '{SOURCE}/types/gpuorch.lua')"], capture_output=True, text=True)
-    report(f"{lua}: types/gpuorch.lua is Lua", (code.returncode, code.stderr), (0, ""))
+    """Every function and method has one type, and every type is of a function or method that there is."""
+    have, files = bound(), sorted((SOURCE / "types").glob("*.lua"))
+    typed = [name for path in files for name in re.findall(r"^function ([\w.:]+)\(", path.read_text(), re.M)
+             if name not in {f"object:{name}" for name in ("close", "error", "label", "set_label")}]
+    report(f"{lua}: the types are those of what the module has", (sorted(have - set(typed)), sorted(set(typed) - have)), ([], []))
+    fields = [f"{name}.{field}" for path in files for name, members in
+              re.findall(r"^---@class (gpuorch\.\w+).*\n((?:---.*\n)*)", path.read_text(), re.M)
+              for field in re.findall(r"^---@field (\w+)", members, re.M)]
+    report(f"{lua}: no field has two types", sorted(name for name in set(fields) if fields.count(name) > 1), [])
+    report(f"{lua}: no function has two types", sorted(name for name in set(typed) if typed.count(name) > 1), [])
+    for path in files:
+        code = subprocess.run([lua, "-e", f"assert(loadfile '{path}')"], capture_output=True, text=True)
+        report(f"{lua}: types/{path.name} is Lua", (code.returncode, code.stderr), (0, ""))
 
 
 def main():
