@@ -363,6 +363,37 @@ TEST_CASE("flows of one priority take turns, by their weights and not by their l
     CHECK(order == Numbers{100, 101, 102, 302, 103});
 }
 
+TEST_CASE("a flow without another request passes its turn on in the order of the flows") {
+    Gpu gpu;
+    Door door(gpu, 1);
+    uint64_t held = door.enter(0, 1, 0, 99);
+    door.enter(100, 1, 0, 1);
+    for (uint64_t i = 0; i < 2; ++i)
+        for (uint64_t flow = 2; flow <= 3; ++flow) door.enter(100 * flow + i, 1, 0, flow);
+    Numbers order;
+    door.there();
+    for (int i = 0; i < 5; ++i) {
+        door.leave(held);
+        const Numbers admitted = door.there();
+        REQUIRE(admitted.size() == 1);
+        order.push_back(admitted[0]);
+        held = door.tickets[admitted[0]];
+    }
+    CHECK(order == Numbers{100, 200, 300, 201, 301});
+}
+
+TEST_CASE("a place that comes back admits as many requests as fit") {
+    Gpu gpu;
+    Door door(gpu, 300);
+    const uint64_t all = door.enter(0, 300, 0);
+    for (uint64_t i = 1; i <= 301; ++i) door.enter(i, 1, 0, i % 5);
+    CHECK(take(door.queue, 1)[0].user_data == 0);
+    door.leave(all);
+    CHECK(take(door.queue, 300).size() == 300);
+    CHECK(door.there().empty());
+    CHECK(door.info().waiting == 1);
+}
+
 TEST_CASE("a flow of large requests and a flow of small ones get equal shares of the bytes") {
     Gpu gpu;
     Door door(gpu, 0, 1000);
