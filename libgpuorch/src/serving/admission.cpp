@@ -145,6 +145,7 @@ void Admission::forget(Request& request) noexcept {
 
 // Throws std::bad_alloc, and then nothing was changed.
 void Admission::join_line(Request& request, const gpo_admission_request& asked) {
+    request.cost = cost_of(request);
     Level& level = levels_[asked.priority];
     const auto [place, fresh] = level.flows.try_emplace(asked.flow);
     Flow& flow = place->second;
@@ -244,7 +245,7 @@ void Admission::answer(Request& request, const ErrorPtr& error, uint64_t now, An
     outcome.operation = request.ticket;
     outcome.submitted_ns = request.submitted_ns;
     outcome.completed_ns = now;
-    runtime().counters.count_completion(now - request.submitted_ns, outcome.status());
+    if (error) runtime().counters.count_error(error->status);
     Target& target = request.target;
     if (target.queue)
         answers.put(*target.queue, entry_of(outcome, target.user_data, GPO_ORIGIN_ADMISSION), error);
@@ -297,30 +298,38 @@ void Admission::serve() noexcept {
     }
 }
 
+// Whether the request may be admitted or wait: GPO_SUCCESS, or why not. Throws.
+gpo_status Admission::look_at(const gpo_admission_request& request, uint64_t now) {
+    refuse_closed();
+    if (request.priority >= levels_.size())
+        fail(GPO_INVALID_ARGUMENT, "request.priority is ", request.priority, ", and ", describe(), " has ",
+             levels_.size(), " priorities");
+    if (request.deadline_ns && request.deadline_ns <= now) {
+        ++counts_.expired;
+        return GPO_TIMEOUT;
+    }
+    if (too_large(request.count, request.bytes)) {
+        ++counts_.too_large;
+        const bool places = request.count > budget_.count;
+        fail(GPO_LIMIT_EXCEEDED, "the request asks for ", places ? request.count : request.bytes,
+             places ? " places of " : " bytes of ", places ? budget_.count : budget_.bytes, ", the whole budget of ",
+             describe());
+    }
+    return GPO_SUCCESS;
+}
+
 gpo_status Admission::enter(const gpo_admission_request& request, Target target, uint64_t* ticket) {
     const uint64_t now = host::now();
-    Answers answers;
+    Outcome outcome;  // of a request that doesn't wait
+    outcome.submitted_ns = outcome.completed_ns = now;
     uint64_t sweep = 0;
+    bool passes = false;
     {
         std::lock_guard lock(lock_);
-        refuse_closed();
         if (target.dropped && *target.dropped) return GPO_CANCELLED;
-        if (request.priority >= levels_.size())
-            fail(GPO_INVALID_ARGUMENT, "request.priority is ", request.priority, ", and ", describe(), " has ",
-                 levels_.size(), " priorities");
-        if (request.deadline_ns && request.deadline_ns <= now) {
-            ++counts_.expired;
-            return GPO_TIMEOUT;
-        }
-        if (too_large(request.count, request.bytes)) {
-            ++counts_.too_large;
-            const bool places = request.count > budget_.count;
-            fail(GPO_LIMIT_EXCEEDED, "the request asks for ", places ? request.count : request.bytes,
-                 places ? " places of " : " bytes of ", places ? budget_.count : budget_.bytes,
-                 ", the whole budget of ", describe());
-        }
-        const bool passes = !paused_.load(std::memory_order_relaxed) && fits(request.count, request.bytes) &&
-                            first_in_line(request.priority);
+        if (const gpo_status refused = look_at(request, now)) return refused;
+        passes = !paused_.load(std::memory_order_relaxed) && fits(request.count, request.bytes) &&
+                 first_in_line(request.priority);
         if (!passes && counts_.waiting >= capacity_) {
             ++counts_.refused;
             return GPO_WOULD_BLOCK;
@@ -329,10 +338,12 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
         taken.priority = request.priority;
         taken.count = request.count;
         taken.bytes = request.bytes;
-        taken.cost = cost_of(taken);
         taken.submitted_ns = now;
+        outcome.operation = taken.ticket;
         if (passes) {
+            *ticket = taken.ticket;
             hold(taken, now);
+            if (target.queue) target.queue->put(entry_of(outcome, target.user_data, GPO_ORIGIN_ADMISSION), nullptr);
         } else {
             try {
                 join_line(taken, request);
@@ -340,14 +351,15 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
                 forget(taken);
                 throw;
             }
+            *ticket = taken.ticket;
+            taken.target = std::move(target);
             if (request.deadline_ns && earliest_deadline() == request.deadline_ns) sweep = request.deadline_ns;
         }
-        taken.target = std::move(target);
-        runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
-        *ticket = taken.ticket;
-        if (passes) answer(taken, nullptr, now, answers);
     }
-    answers.give();
+    if (passes && target.queue)
+        target.queue->notify(1);
+    else if (passes)
+        target.handler->on_completed(outcome);
     if (sweep) sweep_at(sweep);
     return GPO_SUCCESS;
 }

@@ -108,6 +108,7 @@ private:
 
     // Under lock_:
     void refuse_closed() const;
+    gpo_status look_at(const gpo_admission_request& request, uint64_t now);
     uint64_t cost_of(const Request& request) const noexcept;
     Request& take_request();
     Request* find(uint64_t ticket) noexcept;
