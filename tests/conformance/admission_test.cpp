@@ -394,6 +394,30 @@ TEST_CASE("a place that comes back admits as many requests as fit") {
     CHECK(door.info().waiting == 1);
 }
 
+TEST_CASE("a large request that has left the line changes no turns, and neither do costs of other budgets") {
+    Gpu gpu;
+    Door door(gpu, 1000);
+    uint64_t held = door.enter(0, 1000, 0, 99);
+    for (uint64_t i = 0; i < 3; ++i)
+        for (uint64_t flow = 1; flow <= 2; ++flow) door.enter(100 * flow + i, 400, 0, flow);
+    const uint64_t large = door.enter(1, 1000, 0, 3);
+    CHECK_OK(gpo_admission_cancel(door.admission, large));
+    CHECK(take(door.queue, 2).size() == 2);
+    door.leave(held);
+    CHECK(door.there() == Numbers{100, 200});
+    // Of a budget of one place, a request costs the whole. Of the next budget it costs a thousandth.
+    Door small(gpu, 1);
+    held = small.enter(0, 1, 0, 99);
+    for (uint64_t i = 0; i < 40; ++i) small.enter(100 + i, 1, 0, 1);
+    for (uint64_t i = 0; i < 40; ++i) small.enter(200 + i, 1, 0, 2);
+    small.leave(held);  // request 100 is in, and flow 2 at turn
+    CHECK(small.there() == Numbers{0, 100});
+    CHECK_OK(gpo_admission_set_budget(small.admission, 21, UINT64_MAX));
+    const Numbers order = small.there();
+    REQUIRE(order.size() == 20);
+    CHECK(std::count_if(order.begin(), order.end(), [](uint64_t number) { return number < 200; }) == 10);
+}
+
 TEST_CASE("a flow of large requests and a flow of small ones get equal shares of the bytes") {
     Gpu gpu;
     Door door(gpu, 0, 1000);
@@ -706,6 +730,99 @@ TEST_CASE("an executor that is destroyed takes its waiting requests out of the l
     CHECK_STATUS(GPO_NOT_FOUND, gpo_admission_cancel(door.admission, ticket));
     door.leave(in);
     CHECK(door.there() == Numbers{1});
+}
+
+TEST_CASE("the ticket is written before the callback, and the callback of a destroyed executor has it") {
+    Gpu gpu;
+    Door door(gpu, 1);
+    Executor executor = gpu.executor();
+    struct Object {
+        uint64_t ticket = 0, seen = 0;
+        std::atomic<bool> called{false};
+    };
+    for (int round = 0; round < 200; ++round) {
+        Object object;
+        const gpo_completion_fn callback = [](void* user, const gpo_completion* completion, const gpo_error*) {
+            auto& self = *static_cast<Object*>(user);
+            self.seen = self.ticket;
+            self.ticket = 0;  // as if the object were freed
+            CHECK(self.seen == completion->operation);
+            self.called = true;
+        };
+        REQUIRE_OK(gpo_admission_enter_then(door.admission, nullptr, executor, callback, &object, &object.ticket));
+        REQUIRE(comes_true([&] { return object.called.load(); }));
+        REQUIRE(object.ticket == 0);
+        door.leave(object.seen);
+    }
+    const uint64_t in = door.enter(0, 1, 0);
+    Called waiting;
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_admission_enter_then(door.admission, nullptr, executor, Called::call, &waiting, &ticket));
+    executor.reset();
+    CHECK(waiting.came());
+    CHECK(waiting.ticket == ticket);
+    door.leave(in);
+}
+
+TEST_CASE("a request whose queue was destroyed takes no place") {
+    Gpu gpu;
+    Door door(gpu, 1);
+    const uint64_t in = door.enter(0, 1, 0);
+    Queue other = gpu.queue();
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_admission_enter(door.admission, nullptr, other, 1, &ticket));
+    door.enter(2, 1, 0);
+    other.reset();
+    CHECK(door.there() == Numbers{0});
+    door.leave(in);
+    CHECK(door.there() == Numbers{2});
+    CHECK(door.info().held == 1);
+    CHECK(door.info().cancelled == 1);
+}
+
+TEST_CASE("a destroyed admission gives up everything at once, whatever deadlines its requests had") {
+    Gpu gpu;
+    uint64_t before = 0, total = 0;
+    Pool pool;
+    auto options = sized<gpo_pool_options>();
+    options.initial_bytes = 64 << 20;
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &before, &total));
+    REQUIRE_OK(gpo_pool_create(gpu.device, &options, pool.out()));
+    auto watching = limits(1);
+    watching.pool = pool;
+    watching.high_bytes = 1 << 30;
+    Door door(gpu, watching);
+    auto request = sized<gpo_admission_request>();
+    door.enter(0);
+    request.deadline_ns = monotonic_ns() + 3'600'000'000'000;
+    door.enter(1, request);
+    request.deadline_ns = UINT64_MAX;
+    door.enter(2, request);
+    door.admission.reset();
+    pool.reset();
+    CHECK(comes_true([&] {
+        uint64_t free = 0;
+        CHECK_OK(gpo_device_get_memory(gpu.device, &free, &total));
+        return free + (32 << 20) > before;
+    }));
+}
+
+TEST_CASE("a pool whose handle is destroyed is watched no more") {
+    Gpu gpu;
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, nullptr, pool.out()));
+    Stream stream = gpu.stream();
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_pool_allocate(pool, stream, 2000, &address));
+    auto options = limits(0);
+    options.pool = pool;
+    options.high_bytes = 1000;
+    Door door(gpu, options);
+    door.enter(1);
+    CHECK(door.there().empty());
+    pool.reset();  // the piece can't be freed any more
+    CHECK(take(door.queue, 1)[0].user_data == 1);
+    CHECK(door.info().paused == 0);
 }
 
 TEST_CASE("destroying an admission ends its line; places may be left over") {

@@ -1333,10 +1333,10 @@ class Completions:
         future = self.marked(lambda *given: tickets.append(self.gpo.admission_enter(*given)), admission, request)
         try:
             await future
-        except asyncio.CancelledError:
+        except BaseException:  # the task is cancelled or collected, or the request has failed
             try:
                 self.gpo.admission_cancel(admission, tickets[0])
-            except Error:  # it was admitted at this moment
+            except Error:  # it was admitted at this moment, or has ended
                 self.left(admission, tickets[0])
             raise
         try:
@@ -1345,11 +1345,11 @@ class Completions:
             self.left(admission, tickets[0])
 
     def left(self, admission, ticket):
-        """Gives a place back, unless the program has done so."""
+        """Gives a place back, unless the program has done so, or has destroyed the admission."""
         try:
             self.gpo.admission_leave(admission, ticket)
         except Error as end:
-            if end.status not in (self.gpo.NOT_FOUND, self.gpo.INVALID_STATE):
+            if end.status not in (self.gpo.NOT_FOUND, self.gpo.INVALID_STATE, self.gpo.STALE_HANDLE, self.gpo.INVALID_HANDLE):
                 raise
 
     def marked(self, notify, *what):

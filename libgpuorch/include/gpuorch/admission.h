@@ -56,7 +56,7 @@ typedef struct gpo_admission_options {
 
 /* Creates an admission. `options` may be NULL: nothing is limited, until gpo_admission_set_budget.
  *
- * The watched pool is looked at on each of its allocations and frees. The admission keeps the pool alive.
+ * The watched pool is looked at on each of its allocations and frees. Destroying the pool's handle ends the watch.
  * GPO_INVALID_ARGUMENT: an option is out of range, or there are watermarks without a pool, or a pool without
  *     `high_bytes`
  * GPO_INVALID_HANDLE: the pool is of another runtime */
@@ -73,14 +73,15 @@ typedef struct gpo_admission_request {
     uint64_t count;       /* places; GPO_AUTO: 1 */
     uint64_t bytes;       /* 0: none */
     uint64_t flow;        /* any number */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none. A request that still waits then ends with GPO_TIMEOUT */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0 and UINT64_MAX: none. A request that still waits then ends with
+                             GPO_TIMEOUT, soon after that time */
 } gpo_admission_request;
 
 /* Asks for a place. `request` may be NULL: one place, no bytes, flow 0. `cq` gets one entry with `user_data`, the
  * origin GPO_ORIGIN_ADMISSION and the ticket in `operation`, perhaps before the call returns. Statuses of the entry:
  *     GPO_SUCCESS: the request was admitted, and holds its place until gpo_admission_leave or _leave_after
  *     GPO_TIMEOUT: its deadline passed first
- *     GPO_CANCELLED: gpo_admission_cancel, the admission was destroyed, or the runtime shuts down
+ *     GPO_CANCELLED: gpo_admission_cancel, the admission or the queue was destroyed, or the runtime shuts down
  *     GPO_LIMIT_EXCEEDED: a budget was lowered below what the request asks for
  * After a failure the ticket is invalid. `*ticket` is never 0.
  *
@@ -93,7 +94,8 @@ GPO_API gpo_status gpo_admission_enter(gpo_admission_t admission, const gpo_admi
                                        uint64_t user_data, uint64_t *ticket);
 
 /* Like gpo_admission_enter, but calls `callback` on `executor` (executor.h) in place of an entry. If the executor is
- * destroyed while the request waits, the callback gets GPO_CANCELLED and the request has left the line.
+ * destroyed while the request waits, the callback gets GPO_CANCELLED and the request has left the line. `*ticket` is
+ * written before the callback can run. If the executor is destroyed during this call, `*ticket` may stay as it was.
  * GPO_WOULD_BLOCK: the line or the executor has no room; the callback is never called */
 GPO_API gpo_status gpo_admission_enter_then(gpo_admission_t admission, const gpo_admission_request *request,
                                             gpo_executor_t executor, gpo_completion_fn callback, void *user,
@@ -119,7 +121,7 @@ GPO_API gpo_status gpo_admission_leave_after(gpo_admission_t admission, uint64_t
 
 /* Changes the budgets: `count` places and `bytes` bytes, UINT64_MAX: unlimited. A raised budget admits waiting requests
  * before the call returns. A lowered budget takes effect as places come back. Waiting requests that ask for more than a
- * lowered budget end with GPO_LIMIT_EXCEEDED. */
+ * lowered budget end with GPO_LIMIT_EXCEEDED: with a `count` of 0, all of them. */
 GPO_API gpo_status gpo_admission_set_budget(gpo_admission_t admission, uint64_t count, uint64_t bytes);
 
 /* Sets the weight of a flow, 1 to 2^16, from its next turn on. Flows have the weight 1 at first.

@@ -124,9 +124,7 @@ GPO_API gpo_status gpo_admission_enter_then(gpo_admission_t admission, const gpo
         of_one_runtime(*pinned, *run_by);
         return abi::blame(*pinned, [&] {
             const auto task = make<EnterCall>(*run_by, *pinned, callback, user);
-            const gpo_status status = accept_and_submit(*run_by, task, nullptr, [&] { return task->enter(read); });
-            if (status == GPO_SUCCESS) *ticket = task->ticket();
-            return status;
+            return accept_and_submit(*run_by, task, nullptr, [&] { return task->enter(read, ticket); });
         });
     });
 }

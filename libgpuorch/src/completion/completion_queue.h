@@ -60,6 +60,7 @@ public:
     int descriptor();
     ErrorPtr failure(uint64_t error_id) const;
     gpo_cq_statistics statistics() const noexcept;
+    bool was_destroyed() const noexcept { return destroyed_.load(std::memory_order_acquire); }
     void destroyed() noexcept override;
     void stop() noexcept override { set_life(Life::ending); }
     void shutdown_timed_out() noexcept override { set_life(Life::stalled); }

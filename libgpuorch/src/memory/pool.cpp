@@ -285,6 +285,7 @@ gpo_memory_statistics Pool::statistics() {
 // The handle is destroyed, so the remaining pieces can't be freed any more: they keep the pool until shutdown. Held
 // frees have references to the pool, and the last of them ends the keeping if no other piece is left.
 void Pool::close() noexcept {
+    end_watches();
     if (in_use_.load(std::memory_order_relaxed) == 0) return;
     registry_.keep_until_shutdown(*this, node_);
     closed_.store(true, std::memory_order_seq_cst);
@@ -317,6 +318,12 @@ void Pool::unwatch(PoolWatch& watch) noexcept {
             break;
         }
     watches_.store(first, std::memory_order_seq_cst);
+}
+
+void Pool::end_watches() noexcept {
+    std::lock_guard lock(watch_lock_);
+    for (PoolWatch* watch = watches_.exchange(nullptr, std::memory_order_seq_cst); watch; watch = watch->next_)
+        if (std::exchange(watch->above_, false)) watch->crossed(false);
 }
 
 // Threads that change the memory in use at the same time may come here in another order. The last of them sees the

@@ -41,7 +41,8 @@ public:
 
     /// Reports to `watch` from now on, and at once if more than its high watermark is in use.
     void watch(PoolWatch& watch) noexcept;
-    /// `watch` is not called any more when this returns. Without effect if the pool isn't watched by it.
+    /// `watch` is not called any more when this returns. The end of the pool's handle ends its watches, too, as pieces
+    /// that are left can't be freed any more.
     void unwatch(PoolWatch& watch) noexcept;
 
     void close() noexcept override;
@@ -56,6 +57,7 @@ private:
     void take_room(uint64_t bytes);
     void give_room(uint64_t bytes) noexcept;
     void notify_watches() noexcept;
+    void end_watches() noexcept;
     void check_runtime(Stream& stream);
     /// Throws if a free on this stream would fail now.
     static void check_free(Stream& stream);

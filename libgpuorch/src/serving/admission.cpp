@@ -1,6 +1,8 @@
 #include "serving/admission.h"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 
 namespace gpo {
 
@@ -10,15 +12,16 @@ constexpr unsigned kIndexBits = 24;         // of a ticket; above them the numbe
 constexpr size_t kChunk = 256;              // requests
 constexpr uint64_t kWholeBudget = 1 << 20;  // a cost
 constexpr size_t kMostWeights = 65536;
+constexpr size_t kAtATime = 4096;  // requests that are looked at under one hold of the lock
 
 constexpr size_t index_of(uint64_t ticket) { return ticket & ((1u << kIndexBits) - 1); }
 
-/// The part of a budget, rounded up; 0 of a budget without a limit.
+/// The part of a budget, at least 1; 0 of a budget without a limit.
 uint64_t share(uint64_t part, uint64_t budget) noexcept {
     if (part == 0 || budget == UINT64_MAX) return 0;
     if (part >= budget) return kWholeBudget;
     const auto exact = static_cast<double>(part) / static_cast<double>(budget) * kWholeBudget;
-    return static_cast<uint64_t>(exact) + 1;
+    return std::min(static_cast<uint64_t>(exact) + 1, kWholeBudget);
 }
 
 }  // namespace
@@ -97,10 +100,8 @@ void Admission::close() noexcept {
 }
 
 void Admission::refuse_closed() const {
-    if (closed_ || runtime().shutting_down()) {
-        if (closed_ == destroyed_error_) throw Failure(destroyed_error_);
-        fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-    }
+    if (closed_ == destroyed_error_ && closed_) fail(GPO_STALE_HANDLE, describe(), " was destroyed");
+    if (closed_ || runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
 }
 
 uint64_t Admission::cost_of(const Request& request) const noexcept {
@@ -121,6 +122,7 @@ Admission::Request& Admission::take_request() {
     Request& request = *unused_;
     unused_ = std::exchange(request.behind, nullptr);
     request.ticket += uint64_t{1} << kIndexBits;
+    if (request.ticket >> kIndexBits == 0) request.ticket += uint64_t{1} << kIndexBits;  // never 0
     return request;
 }
 
@@ -144,14 +146,14 @@ void Admission::forget(Request& request) noexcept {
 }
 
 // Throws std::bad_alloc, and then nothing was changed.
-void Admission::join_line(Request& request, const gpo_admission_request& asked) {
+void Admission::join_line(Request& request, uint64_t number, uint64_t deadline) {
     request.cost = cost_of(request);
-    Level& level = levels_[asked.priority];
-    const auto [place, fresh] = level.flows.try_emplace(asked.flow);
+    Level& level = levels_[request.priority];
+    const auto [place, fresh] = level.flows.try_emplace(number);
     Flow& flow = place->second;
-    if (asked.deadline_ns) {
+    if (deadline) {
         try {
-            request.deadline = deadlines_.emplace(asked.deadline_ns, &request);
+            request.deadline = deadlines_.emplace(deadline, &request);
         } catch (...) {
             if (fresh) level.flows.erase(place);
             throw;
@@ -163,12 +165,12 @@ void Admission::join_line(Request& request, const gpo_admission_request& asked) 
     request.before = flow.last;
     (flow.last ? flow.last->behind : flow.first) = &request;
     flow.last = &request;
-    level.quantum = std::max(level.quantum, request.cost);
+    level.add(request.cost);
     ++counts_.waiting;
     counts_.waiting_bytes += request.bytes;
     if (!fresh) return;
-    flow.number = asked.flow;
-    const auto weight = weights_.find(asked.flow);
+    flow.number = number;
+    const auto weight = weights_.find(number);
     flow.weight = weight == weights_.end() ? 1 : weight->second;
     ++counts_.waiting_flows;
     if (!level.at_turn) {
@@ -189,17 +191,31 @@ void Admission::leave_line(Request& request) noexcept {
     if (std::exchange(request.has_deadline, false)) deadlines_.erase(request.deadline);
     --counts_.waiting;
     counts_.waiting_bytes -= request.bytes;
+    level.remove(request.cost);
     if (flow.first) return;
     --counts_.waiting_flows;
     if (flow.behind == &flow) {
         level.at_turn = nullptr;
-        level.quantum = 0;
     } else {
         flow.before->behind = flow.behind;
         flow.behind->before = flow.before;
         if (level.at_turn == &flow) level.at_turn = flow.behind;
     }
     level.flows.erase(flow.number);
+}
+
+void Admission::Level::add(uint64_t cost) noexcept {
+    Costs& of = costs[std::bit_width(cost)];
+    if (of.requests++ == 0) of.largest = 0;
+    of.largest = std::max(of.largest, cost);
+}
+
+void Admission::Level::remove(uint64_t cost) noexcept { --costs[std::bit_width(cost)].requests; }
+
+uint64_t Admission::Level::quantum() const noexcept {
+    for (unsigned bits = kCostBits; bits > 0; --bits)
+        if (costs[bits].requests) return costs[bits].largest;
+    return 0;
 }
 
 bool Admission::first_in_line(uint32_t priority) const noexcept {
@@ -212,7 +228,7 @@ bool Admission::first_in_line(uint32_t priority) const noexcept {
 Admission::Request* Admission::next_in_line() noexcept {
     for (Level& level : levels_) {
         while (Flow* flow = level.at_turn) {
-            if (!std::exchange(flow->paid, true)) flow->deficit += flow->weight * level.quantum;
+            if (!std::exchange(flow->paid, true)) flow->deficit += flow->weight * level.quantum();
             if (flow->first->cost <= flow->deficit) return flow->first;
             flow->paid = false;
             level.at_turn = flow->behind;
@@ -273,6 +289,10 @@ void Admission::admit(uint64_t now, Answers& answers) noexcept {
     while (!answers.full()) {
         Request* request = next_in_line();
         if (!request) return;
+        if (request->target.queue && request->target.queue->was_destroyed()) {
+            end(*request, cancelled_error_, now, answers);  // no program would give the place back
+            continue;
+        }
         if (paused_.load(std::memory_order_relaxed) || !fits(request->count, request->bytes)) return;
         request->flow->deficit -= request->cost;
         leave_line(*request);
@@ -283,19 +303,19 @@ void Admission::admit(uint64_t now, Answers& answers) noexcept {
 
 uint64_t Admission::earliest_deadline() const noexcept { return deadlines_.empty() ? 0 : deadlines_.begin()->first; }
 
-void Admission::serve() noexcept {
-    for (bool more = true; more;) {
-        Answers answers;
-        {
-            std::lock_guard lock(lock_);
-            if (counts_.waiting == 0) return;
-            const uint64_t now = host::now();
-            expire(now, answers);
-            admit(now, answers);
-            more = answers.full();
-        }
-        answers.give();
+bool Admission::serve_some() noexcept {
+    Answers answers;
+    bool more;
+    {
+        std::lock_guard lock(lock_);
+        if (counts_.waiting == 0) return false;
+        const uint64_t now = host::now();
+        expire(now, answers);
+        admit(now, answers);
+        more = answers.full();
     }
+    answers.give();
+    return more;
 }
 
 // Whether the request may be admitted or wait: GPO_SUCCESS, or why not. Throws.
@@ -323,6 +343,7 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
     Outcome outcome;  // of a request that doesn't wait
     outcome.submitted_ns = outcome.completed_ns = now;
     uint64_t sweep = 0;
+    const uint64_t deadline = request.deadline_ns == UINT64_MAX ? 0 : request.deadline_ns;
     bool passes = false;
     {
         std::lock_guard lock(lock_);
@@ -342,18 +363,20 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
         outcome.operation = taken.ticket;
         if (passes) {
             *ticket = taken.ticket;
+            if (target.ticket) *target.ticket = taken.ticket;
             hold(taken, now);
             if (target.queue) target.queue->put(entry_of(outcome, target.user_data, GPO_ORIGIN_ADMISSION), nullptr);
         } else {
             try {
-                join_line(taken, request);
+                join_line(taken, request.flow, deadline);
             } catch (...) {
                 forget(taken);
                 throw;
             }
             *ticket = taken.ticket;
+            if (target.ticket) *target.ticket = taken.ticket;
             taken.target = std::move(target);
-            if (request.deadline_ns && earliest_deadline() == request.deadline_ns) sweep = request.deadline_ns;
+            if (deadline && earliest_deadline() == deadline) sweep = deadline;
         }
     }
     if (passes && target.queue)
@@ -364,21 +387,25 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
     return GPO_SUCCESS;
 }
 
-void Admission::drop(const uint64_t& ticket, bool& dropped) noexcept {
+uint64_t Admission::drop(const uint64_t& ticket, bool& dropped) noexcept {
+    uint64_t number;
     {
         std::lock_guard lock(lock_);
         dropped = true;
-        Request* request = find(ticket);
-        if (!request || request->state == State::leaving) return;
+        number = ticket;
+        Request* request = find(number);
+        if (!request || request->state == State::leaving) return number;
         if (request->state == State::waiting) {
             leave_line(*request);
-            ++counts_.cancelled;
             forget(*request);
         } else {
+            --counts_.admitted;
             give_back(*request);
         }
+        ++counts_.cancelled;
     }
     serve();
+    return number;
 }
 
 void Admission::cancel(uint64_t ticket) {
@@ -440,24 +467,28 @@ void Admission::finish_leaving(uint64_t ticket) noexcept {
         if (!request) return;
         give_back(*request);
     }
-    serve();
+    if (serve_some()) sweep_at(0);  // the calling thread, a stream's scanner, has other work
 }
 
 void Admission::set_budget(uint64_t count, uint64_t bytes) noexcept {
+    bool lowered;
     {
         std::lock_guard lock(lock_);
+        lowered = count < budget_.count || bytes < budget_.bytes;
         budget_ = {count, bytes};
         for (Level& level : levels_) {
-            level.quantum = 0;
-            for (auto& [number, flow] : level.flows)
-                for (Request* request = flow.first; request; request = request->behind) {
-                    request->cost = cost_of(*request);
-                    level.quantum = std::max(level.quantum, request->cost);
-                }
+            std::fill(std::begin(level.costs), std::end(level.costs), Level::Costs());
+            for (auto& [number, flow] : level.flows) {
+                flow.deficit = 0;  // of other costs
+                flow.paid = false;
+                for (Request* request = flow.first; request; request = request->behind)
+                    level.add(request->cost = cost_of(*request));
+            }
         }
     }
-    for (size_t chunk = 0, i = 0; end_too_large(chunk, i);) {
-    }
+    if (lowered)
+        for (size_t chunk = 0, i = 0; end_too_large(chunk, i);) {
+        }
     serve();
 }
 
@@ -467,8 +498,9 @@ bool Admission::end_too_large(size_t& chunk, size_t& i) noexcept {
     bool more = false;
     {
         std::lock_guard lock(lock_);
+        if (counts_.waiting == 0) return false;
         const uint64_t now = host::now();
-        for (; chunk < requests_.size() && !more; more = answers.full()) {
+        for (size_t looked = 0; chunk < requests_.size() && !more; more = answers.full() || ++looked == kAtATime) {
             Request& request = requests_[chunk][i];
             if (request.state == State::waiting && too_large(request.count, request.bytes))
                 end(request, too_large_error_, now, answers);
@@ -525,6 +557,8 @@ void Admission::end_line(const ErrorPtr& error) noexcept {
         }
         answers.give();
     }
+    // The errand has no deadline to wait for any more. It has a reference to the admission.
+    if (swept_.load(std::memory_order_relaxed)) sweep_at(0);
 }
 
 // Called under the pool's lock for watches, perhaps under a stream's lock.
@@ -535,10 +569,12 @@ void Admission::crossed(bool above) noexcept {
 
 void Admission::sweep_at(uint64_t due) noexcept {
     retain();  // for the posted errand
+    swept_.store(true, std::memory_order_relaxed);
     if (!runtime().errands().advance(sweep_, due)) release();
 }
 
 void Admission::Sweep::run() noexcept {
+    of_.swept_.store(false, std::memory_order_relaxed);
     of_.serve();
     uint64_t next;
     {

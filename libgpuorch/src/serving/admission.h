@@ -5,8 +5,8 @@
 //
 // The line. Each priority is a Level: a ring of the flows with waiting requests. Each flow is a list of its requests.
 // The flow at the front of the ring is at turn. A turn adds a quantum to the flow's deficit once, and admits requests
-// of the flow as long as the deficit covers their cost. The quantum is the largest cost of a request that has waited
-// since the level was last empty. Each turn therefore admits a request, and equal requests of equal flows alternate.
+// of the flow as long as the deficit covers their cost. The quantum is about the largest cost of a waiting request
+// (Level::quantum). Each turn therefore admits a request, and equal requests of equal flows alternate.
 //
 // Time. An errand (Sweep) ends requests whose deadline has passed, and admits requests when the watched pool has fallen
 // to its low watermark. The errand is posted for the earliest deadline.
@@ -35,13 +35,15 @@ public:
         uint64_t user_data = 0;
         Ref<CompletionHandler> handler;
         const bool* dropped = nullptr;  // handler: set by drop(); the request is then not taken
+        uint64_t* ticket = nullptr;     // handler: gets the ticket as well, before the outcome can come
     };
     /// `request.count` is at least 1. GPO_SUCCESS, GPO_WOULD_BLOCK, GPO_TIMEOUT or GPO_CANCELLED (`target.dropped`).
     /// Writes the ticket under the lock, before another thread can see the request's end. Throws.
     gpo_status enter(const gpo_admission_request& request, Target target, uint64_t* ticket);
     /// For a handler that takes no outcome any more. `ticket`: written by enter(). If `ticket` is still 0, `dropped`
     /// keeps enter() from taking the request.
-    void drop(const uint64_t& ticket, bool& dropped) noexcept;
+    /// Returns the ticket.
+    uint64_t drop(const uint64_t& ticket, bool& dropped) noexcept;
 
     void cancel(uint64_t ticket);
     void leave(uint64_t ticket);
@@ -57,6 +59,7 @@ public:
 private:
     friend class Leaving;
     struct Flow;
+    static constexpr unsigned kCostBits = 21;  // of a whole budget
     enum class State : uint8_t { unused, waiting, held, leaving };
     struct Request {
         uint64_t ticket = 0;  // of its newest use
@@ -80,7 +83,15 @@ private:
     struct Level {
         std::unordered_map<uint64_t, Flow> flows;  // with waiting requests
         Flow* at_turn = nullptr;
-        uint64_t quantum = 0;
+        /// Waiting requests by the number of bits of their cost, and the largest cost since a class was last empty.
+        struct Costs {
+            uint32_t requests = 0;
+            uint64_t largest = 0;
+        } costs[kCostBits + 1];
+        void add(uint64_t cost) noexcept;
+        void remove(uint64_t cost) noexcept;
+        /// At least the cost of each waiting request, and less than twice the largest.
+        uint64_t quantum() const noexcept;
     };
     struct Budget {
         uint64_t count, bytes;
@@ -114,7 +125,7 @@ private:
     Request* find(uint64_t ticket) noexcept;
     Request& find_or_fail(uint64_t ticket);
     void forget(Request& request) noexcept;
-    void join_line(Request& request, const gpo_admission_request& asked);
+    void join_line(Request& request, uint64_t number, uint64_t deadline);
     void leave_line(Request& request) noexcept;
     bool first_in_line(uint32_t priority) const noexcept;
     Request* next_in_line() noexcept;
@@ -131,7 +142,12 @@ private:
     bool end_too_large(size_t& chunk, size_t& i) noexcept;
     void finish_leaving(uint64_t ticket) noexcept;
     /// Admits and expires what can be, until nothing is left to do.
-    void serve() noexcept;
+    void serve() noexcept {
+        while (serve_some()) {
+        }
+    }
+    /// A step of serve(), of limited length. True if there may be more to do.
+    bool serve_some() noexcept;
     void sweep_at(uint64_t due) noexcept;
 
     const uint32_t capacity_;
@@ -139,6 +155,7 @@ private:
     // Made ahead: ending a wait must not need memory.
     const ErrorPtr expired_error_, cancelled_error_, too_large_error_, destroyed_error_, shut_down_error_;
     Sweep sweep_{*this};
+    std::atomic<bool> swept_{false};  // the errand is posted
     std::atomic<bool> paused_{false};
 
     alignas(64) host::Mutex lock_;

@@ -891,8 +891,18 @@ def places_of_an_admission_are_awaited_and_come_back():
             await done.stream(w.stream)
             async with done.place(admission):
                 assert raises(gpuorch.Error, gpo.admission_leave, admission, ticket).status == gpo.NOT_FOUND
+            collected = done.place(admission)
+            async with done.place(admission):
+                waits = collected.__aenter__()
+                waits.send(None)
+                assert now() == (1, 1)
+                waits.close()   # as the collector does
+                assert now() == (1, 0)
             refused = await asyncio.gather(entered(count=2), return_exceptions=True)
             assert refused[0].status == gpo.LIMIT_EXCEEDED
+            with gpo.admission_create(w.runtime) as other:
+                async with done.place(other):
+                    other.close()
 
     asyncio.run(main())
 

@@ -82,7 +82,7 @@ impl Admission {
     /// - [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): the runtime shuts down.
     /// - [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded): a budget was lowered below the request.
     pub fn enter(&self, request: Request) -> Entering {
-        Entering { admission: self.clone(), request, asked: None }
+        Entering { admission: self.clone(), request, asked: None, ended: false }
     }
 
     /// The library's handle.
@@ -169,7 +169,8 @@ fn monotonic_ns() -> u64 {
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
-/// A held part of an admission's budgets. Dropping it gives it back at once.
+/// A held part of an admission's budgets. Dropping it gives it back at once, except in a host node of a graph, where
+/// the library refuses the call: move a place out of there before it is dropped.
 #[must_use = "a place is given back when it is dropped"]
 pub struct Place {
     admission: Admission,
@@ -217,6 +218,8 @@ pub struct Entering {
     admission: Admission,
     request: Request,
     asked: Option<(Arc<Signal<Result<Place>>>, u64)>,
+    /// The outcome was taken.
+    ended: bool,
 }
 
 const FUNCTION: &str = "gpo_admission_enter_then";
@@ -274,16 +277,16 @@ impl Future for Entering {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        match &self.asked {
-            Some((signal, _)) => signal.poll(context),
-            None => unreachable!("set above"),
-        }
+        let Some((signal, _)) = &self.asked else { unreachable!("set above") };
+        let polled = signal.poll(context);
+        self.ended = polled.is_ready();
+        polled
     }
 }
 
 impl Drop for Entering {
     fn drop(&mut self) {
-        if let Some((signal, ticket)) = &self.asked {
+        if let (Some((signal, ticket)), false) = (&self.asked, self.ended) {
             signal.forget_waker();
             // Fails if the request has ended, or was admitted. Then its place goes with the signal.
             let _ = status!(admission_cancel(self.admission.as_raw(), *ticket));

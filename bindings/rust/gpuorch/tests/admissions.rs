@@ -32,6 +32,7 @@ fn a_place_comes_back_when_it_is_dropped() -> Result<()> {
     assert_eq!((admission.info()?.held, admission.info()?.waiting), (1, 0));
     drop(place);
     assert_eq!(admission.info()?.held, 0);
+    assert_eq!(w.runtime.metrics()?.errors.iter().sum::<u64>(), 0, "no call has failed");
     Ok(())
 }
 
