@@ -1223,7 +1223,7 @@ impl crate::Device {
         call!(device_enable_peer(self.as_raw(), peer.as_raw()))
     }
 
-    /// Ends that access.
+    /// Ends the access of kernels and copies on this device to the memory of `peer`.
     ///
     /// - [`ErrorKind::InvalidState`]: this device has no access to the memory of `peer`.
     /// - [`ErrorKind::InvalidArgument`]: both are the same device, which always reaches its own memory.
@@ -1272,7 +1272,7 @@ impl crate::Stream {
     }
 
     /// Returns the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the stream was
-    /// wrapped.
+    /// wrapped. Work that is put on the CUstream directly is not held back while the stream is held.
     pub fn native(&self) -> Result<*mut std::ffi::c_void> {
         let mut native = std::ptr::null_mut();
         call!(stream_get_native(self.as_raw(), &mut native))?;
@@ -1912,16 +1912,14 @@ impl crate::scheduler::Scheduler {
         Ok(info)
     }
 
-    /// Returns the figures of the first blocks; the rest is as for
-    /// [`Scheduler::errors`](crate::scheduler::Scheduler::errors).
+    /// Returns the figures of the blocks in their order.
     pub fn blocks(&self) -> Result<Vec<BlockInfo>> {
         rows(BlockInfo::empty(), |first, stride, room, count| {
             call!(scheduler_get_blocks(self.as_raw(), first.cast(), stride, room, count))
         })
     }
 
-    /// Returns the newest samples of the queue's depth, oldest first; at most 1024 are stored. The rest is as for
-    /// [`Scheduler::errors`](crate::scheduler::Scheduler::errors).
+    /// Returns the newest samples of the queue's depth, oldest first; at most 1024 are stored.
     pub fn samples(&self) -> Result<Vec<DepthSample>> {
         rows(DepthSample::empty(), |first, stride, room, count| {
             call!(scheduler_get_samples(self.as_raw(), first.cast(), stride, room, count))
