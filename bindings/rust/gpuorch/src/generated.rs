@@ -19,9 +19,9 @@ kinds! {
     WouldBlock = GPO_WOULD_BLOCK,
     /// Returned by a source callback: there is no more data.
     End = GPO_END,
-    /// A value out of range, NULL for a needed pointer, or an unknown flag.
+    /// A value out of range or an unknown flag.
     InvalidArgument = GPO_INVALID_ARGUMENT,
-    /// A handle that is NULL, random, of another type, or of an unknown runtime.
+    /// A handle of another type, or of an unknown runtime.
     InvalidHandle = GPO_INVALID_HANDLE,
     /// A handle of an object that has been destroyed.
     StaleHandle = GPO_STALE_HANDLE,
@@ -1570,7 +1570,7 @@ impl crate::Executor {
         Ok(count)
     }
 
-    /// Runs the callbacks that are due and returns `Ok`, also if there was none. The value isas in
+    /// Runs the callbacks that are due and returns `Ok`, also if there was none. The value is as in
     /// [`Executor::run`](crate::Executor::run). Blocks only in callbacks.
     pub fn poll(&self) -> Result<u64> {
         let mut count = 0;
@@ -2677,7 +2677,7 @@ impl crate::RuntimeBuilder {
         self
     }
 
-    /// Sets `label`: the label that metrics of this runtime carry. NULL or "": none.
+    /// Sets `label`: the label that metrics of this runtime carry. Empty: none.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.options.label = self.options.text(label.into());
         self
