@@ -296,7 +296,7 @@ class Setters:
                 yield name, name, INTEGERS[type_name], [f"{place} = %s;"], says
             elif type_name == "const char *" and self.member == "options":
                 kind, kept = ("std::path::PathBuf", "path") if name in names.PATHS else ("String", "text")
-                yield name, name, f"impl Into<{kind}>", [f"{place} = self.options.{kept}(%s.into());"], says
+                yield name, name, f"impl Into<{kind}>", [f'{place} = self.options.{kept}("{name}", %s.into());'], says
         for flag, name, says in self.flags():
             yield flag, name, None, [f"self.{self.member}.flags |= sys::{flag};"], says
 

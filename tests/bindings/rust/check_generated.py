@@ -75,7 +75,7 @@ SETTERS = ["""
 """, """
     /// Sets `zone`: where slabs are; by default anywhere.
     pub fn zone(mut self, zone: impl Into<String>) -> Self {
-        self.options.zone = self.options.text(zone.into());
+        self.options.zone = self.options.text("zone", zone.into());
         self
     }
 """, """

@@ -2087,7 +2087,7 @@ impl crate::AdmissionBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2280,7 +2280,7 @@ impl crate::template::BucketsBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2300,7 +2300,7 @@ impl crate::template::BucketsBuilder<'_> {
 impl crate::DeviceBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2308,7 +2308,7 @@ impl crate::DeviceBuilder<'_> {
 impl crate::EventBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2349,7 +2349,7 @@ impl crate::ExecutorBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2397,7 +2397,7 @@ impl crate::ArenaBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2432,7 +2432,7 @@ impl crate::PoolBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2448,13 +2448,13 @@ impl crate::PoolBuilder<'_> {
 impl crate::Compile<'_> {
     /// Sets `file_name`: name of the source in the compiler's messages; by default "kernel.cu".
     pub fn file_name(mut self, file_name: impl Into<String>) -> Self {
-        self.options.file_name = self.options.text(file_name.into());
+        self.options.file_name = self.options.text("file_name", file_name.into());
         self
     }
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2488,7 +2488,7 @@ impl crate::peers::PeersBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2503,7 +2503,7 @@ impl crate::peers::JoinBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2572,7 +2572,7 @@ impl crate::pipeline::PipelineBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2642,7 +2642,7 @@ impl<T: crate::queue::Task, A: crate::queue::Answer> crate::queue::QueueBuilder<
 impl<Q> crate::queue::QueueBuilder<'_, Q> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2659,7 +2659,7 @@ impl crate::RuntimeBuilder {
     /// Sets `device`: "any", "soft", "cuda", "cuda:N" or "soft:N"; "any" takes the software GPU only where there is no
     /// NVIDIA GPU. By default what GPUORCH_DEVICE says.
     pub fn device(mut self, device: impl Into<String>) -> Self {
-        self.options.device = self.options.text(device.into());
+        self.options.device = self.options.text("device", device.into());
         self
     }
 
@@ -2673,13 +2673,13 @@ impl crate::RuntimeBuilder {
     /// Sets `cache`: folder for compiled kernels. By default the folder in GPUORCH_CACHE, else the user's cache folder.
     /// "": no cache.
     pub fn cache(mut self, cache: impl Into<String>) -> Self {
-        self.options.cache = self.options.text(cache.into());
+        self.options.cache = self.options.text("cache", cache.into());
         self
     }
 
     /// Sets `label`: the label that metrics of this runtime carry. Empty: none.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2693,7 +2693,7 @@ impl crate::RuntimeBuilder {
 impl<F: crate::scheduler::sealed::Functions> crate::scheduler::SchedulerBuilder<'_, F> {
     /// Sets `file_name`: name of the source in the compiler's messages; by default "handlers.cu".
     pub fn file_name(mut self, file_name: impl Into<String>) -> Self {
-        self.options.file_name = self.options.text(file_name.into());
+        self.options.file_name = self.options.text("file_name", file_name.into());
         self
     }
 
@@ -2766,7 +2766,7 @@ impl<F> crate::scheduler::SchedulerBuilder<'_, F> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2788,7 +2788,7 @@ impl crate::StreamBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2815,7 +2815,7 @@ impl crate::StreamPoolBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2829,7 +2829,7 @@ impl<T: bytemuck::Pod> crate::peers::SymmetricBuilder<'_, T> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2856,7 +2856,7 @@ impl crate::template::TemplateBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2864,7 +2864,7 @@ impl crate::template::TemplateBuilder<'_> {
 impl crate::template::GraphBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2880,19 +2880,19 @@ impl crate::Trace<'_> {
     /// only the summary or the picture. The folder of this file and of the picture is created if its parent folder
     /// exists.
     pub fn path(mut self, path: impl Into<std::path::PathBuf>) -> Self {
-        self.options.path = self.options.path(path.into());
+        self.options.path = self.options.path("path", path.into());
         self
     }
 
     /// Sets `picture`: the SVG's file, written when the trace ends. By default none.
     pub fn picture(mut self, picture: impl Into<std::path::PathBuf>) -> Self {
-        self.options.picture = self.options.path(picture.into());
+        self.options.picture = self.options.path("picture", picture.into());
         self
     }
 
     /// Sets `title`: heading of the picture; by default the program's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.options.title = self.options.text(title.into());
+        self.options.title = self.options.text("title", title.into());
         self
     }
 
