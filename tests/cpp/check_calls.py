@@ -100,6 +100,9 @@ def made_up(generate_cpp, abi):
 def tables(generate_cpp, abi):
     """Each table names what there is, and complains of what there isn't."""
     check("the tables of members by hand name plain functions", "; ".join(generate_cpp.problems(abi)))
+    said = " ".join("".join(generate_cpp.files(abi).values()).replace("///", "").split())
+    check("each comment of a table is a member's",
+          ", ".join(function for function, sentence in generate_cpp.SAYS.items() if said.count(sentence) != 1))
     hand = "".join(path.read_text() for path in (INCLUDE / "gpuorch/cpp").glob("*.hpp") if not path.name.endswith("_calls.hpp"))
     check("each function whose member is written by hand is called in cpp/",
           ", ".join(sorted(name for name in generate_cpp.BY_HAND if name not in hand)))

@@ -963,7 +963,7 @@ function device:memory() end
 ---@return true?
 function device:enable_peer(peer) end
 
---- Ends that access.
+--- Ends the access of kernels and copies on `device` to the memory of `peer`.
 ---@param peer device
 ---@return true?
 function device:disable_peer(peer) end
@@ -1613,7 +1613,7 @@ function scheduler:info() end
 ---@return gpuorch.handler_info?
 function scheduler:handler(handler) end
 
---- Writes the figures of the first blocks, up to `capacity`; the rest is as for gpo_scheduler_get_errors.
+--- Writes the figures of the blocks in their order.
 ---@return gpuorch.scheduler_block[]?
 function scheduler:blocks() end
 

@@ -40,9 +40,10 @@ class Documents:
         text = re.sub(r" \((?:see )?(?:above|below|[A-Z]\w+|\w+\.h(?:, \"[^\"]*\")?|\"[^\"]*\")\)", "", text)
         text = re.sub(r"([;:,] )(?:GPO_AUTO|NULL): ", r"\1by default ", text)
         text = re.sub(r"(^|\. )(?:GPO_AUTO|NULL): ", r"\1By default ", text)
-        text = re.sub(r"`\w+`, (?:which may be|if not) NULL, gets|`\w+` (?=as in )", "The value is", text)
+        text = re.sub(r"`\w+`, (?:which may be|if not) NULL, gets|`\w+`(?= as in )", "The value is", text)
         for of_c, of_rust in (("With NULL", "With `None`"), ("`timeout_ns`", "`timeout`"), (" into `buffer`,", ","),
-                              (", up to `capacity`", "")):
+                              (", up to `capacity`", ""), (", NULL for a needed pointer, or", " or"),
+                              ("that is NULL, random, of", "of"), ('NULL or "": ', "Empty: ")):
             text = text.replace(of_c, of_rust)
         parts = re.sub(r"\b__\w+__\b|\b\w+<\w+>(?:\(\))?", r"`\g<0>`", text).split("`")
         text = "`".join(part if at % 2 else re.sub(r"[][]", r"\\\g<0>", part) for at, part in enumerate(parts))

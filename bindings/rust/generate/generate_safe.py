@@ -43,7 +43,7 @@ class Method:
         self.receiver, self.itself = parameters[at]["type"], parameters[at]["name"]
         self.object = parameters[0]["type"].removeprefix("gpo_").removesuffix("_t")
         self.arguments, self.inputs, self.prepared, self.outputs, self.text = [], [], [], [], None
-        self.timeout, self.stream, self.rows = False, None, None
+        self.timeout, self.stream, self.rows, self.times = False, None, None, {}
         for number, parameter in enumerate(parameters):
             if number == at:
                 self.arguments.append("self.as_raw()")
@@ -88,7 +88,11 @@ class Method:
         elif name in names.ENUM_PARAMETERS:
             self.inputs.append((name, names.ENUM_PARAMETERS[name]))
             self.arguments.append(f"{name}.into()")
-        elif type_name in INTEGERS and name not in names.ADDRESSES and name != "flags":
+        elif time := names.duration(name, type_name):
+            self.times[name] = time[0]
+            self.inputs.append((time[0], "Duration"))
+            self.arguments.append(f"{time[1]}({time[0]})")
+        elif type_name in INTEGERS and not names.is_address(name) and name != "flags":
             self.inputs.append((name, INTEGERS[type_name]))
             self.arguments.append(name)
         elif type_name in OBJECTS and len(OBJECTS[type_name]) == 1 and not OBJECTS[type_name][0][1] and nullable:
@@ -110,6 +114,8 @@ class Method:
 
     def says(self):
         says = self.function.get("says") or [f"Calls `{self.function['name']}`."]
+        for c_name, name in self.times.items():
+            says = [text.replace(f"`{c_name}`", f"`{name}`") for text in says]
         if self.is_query():
             return [re.sub("^GPO_SUCCESS: ", "- `true`: ", re.sub("^GPO_NOT_READY: ", "- `false`: ", text)) for text in says]
         return [text for text in says if not (self.text and text.startswith("GPO_BUFFER_TOO_SMALL: "))]
@@ -277,12 +283,11 @@ class Setters:
             name, type_name = field["name"], field["type"]
             says = field.get("says") or names.SAYS.get(name, "")
             if "count" in field or name in self.by_hand or name in lengths or name == "flags" or name.endswith("_stride") \
-                    or name.split("_")[-1] in names.ADDRESSES:
+                    or names.is_address(name):
                 continue
             place = f"self.{self.member}.{name}"
-            if type_name in ("uint64_t", "int64_t") and name.endswith("_ns") and self.member == "options":
-                made = "nanoseconds_from" if type_name == "uint64_t" else "nanoseconds"
-                yield name, name.removesuffix("_ns"), "Duration", [f"{place} = {made}(%s);"], says
+            if self.member == "options" and (time := names.duration(name, type_name)):
+                yield name, time[0], "Duration", [f"{place} = {time[1]}(%s);"], says
             elif type_name == "uint32_t" and (enum := enum_of(says)):
                 yield name, name, enum, [f"{place} = %s.into();"], says
             elif type_name == "uint32_t" and is_truth(says):
@@ -291,7 +296,7 @@ class Setters:
                 yield name, name, INTEGERS[type_name], [f"{place} = %s;"], says
             elif type_name == "const char *" and self.member == "options":
                 kind, kept = ("std::path::PathBuf", "path") if name in names.PATHS else ("String", "text")
-                yield name, name, f"impl Into<{kind}>", [f"{place} = self.options.{kept}(%s.into());"], says
+                yield name, name, f"impl Into<{kind}>", [f'{place} = self.options.{kept}("{name}", %s.into());'], says
         for flag, name, says in self.flags():
             yield flag, name, None, [f"self.{self.member}.flags |= sys::{flag};"], says
 

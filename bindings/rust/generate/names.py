@@ -122,6 +122,17 @@ INTEGERS = {"uint32_t": "u32", "int32_t": "i32", "uint64_t": "u64", "int64_t": "
 ADDRESSES = {"address", "destination", "source", "memory", "word"}
 
 
+def is_address(name):
+    """Whether a number is an address, by its name."""
+    return name.split("_")[-1] in ADDRESSES
+
+
+def duration(name, type_name):
+    """(Rust's name, the function that makes the number) of a time in nanoseconds. None for other numbers."""
+    made = {"uint64_t": "nanoseconds_from", "int64_t": "nanoseconds"}.get(type_name)
+    return (name.removesuffix("_ns"), made) if made and name.endswith("_ns") else None
+
+
 def camel(name):
     return "".join(word.capitalize() for word in name.split("_"))
 

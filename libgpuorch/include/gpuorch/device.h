@@ -125,7 +125,7 @@ GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t *free_byt
  * GPO_INVALID_HANDLE: the devices are of different runtimes
  * Serialises both devices (runtime.h). */
 GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer);
-/* Ends that access.
+/* Ends the access of kernels and copies on `device` to the memory of `peer`.
  * GPO_INVALID_STATE: `device` has no access to the memory of `peer`
  * GPO_INVALID_ARGUMENT: both are the same device, which always reaches its own memory
  * Serialises both devices (runtime.h). */

@@ -226,7 +226,8 @@ typedef struct gpo_scheduler_block {
     uint64_t busy_ns;        /* time in handlers, of the block's workers together */
     uint64_t worker_ns;      /* time of the block's workers together on the GPU */
 } gpo_scheduler_block;
-/* Writes the figures of the first blocks, up to `capacity`; the rest is as for gpo_scheduler_get_errors. */
+/* Writes the figures of the blocks in their order. `blocks`, `stride`, `capacity` and `count` are as in
+ * gpo_scheduler_get_errors. */
 GPO_API gpo_status gpo_scheduler_get_blocks(gpo_scheduler_t scheduler, gpo_scheduler_block *blocks, uint64_t stride,
                                             uint64_t capacity, uint64_t *count);
 
@@ -237,8 +238,8 @@ typedef struct gpo_depth_sample {
     uint64_t time_ns; /* since the run began, by the GPU's clock */
     uint64_t depth;
 } gpo_depth_sample;
-/* Writes the newest samples of the queue's depth, oldest first; at most 1024 are stored. The rest is as for
- * gpo_scheduler_get_errors. */
+/* Writes the newest samples of the queue's depth, oldest first; at most 1024 are stored. `samples`, `stride`,
+ * `capacity` and `count` are as in gpo_scheduler_get_errors. */
 GPO_API gpo_status gpo_scheduler_get_samples(gpo_scheduler_t scheduler, gpo_depth_sample *samples, uint64_t stride,
                                              uint64_t capacity, uint64_t *count);
 

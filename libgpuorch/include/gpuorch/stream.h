@@ -86,7 +86,7 @@ typedef struct gpo_stream_info {
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *info);
 
 /* Writes the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the stream was
- * wrapped. */
+ * wrapped. Work that is put on the CUstream directly is not held back while the stream is held (see "Held streams"). */
 GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void **native);
 
 /* Says whether all work that was put on the stream is done.
@@ -112,7 +112,6 @@ GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
  *   for the host.
  *   Held work can be cancelled, and it fails if the timeline fails. The work then completes with GPO_CANCELLED or the
  *   timeline's status, and never runs.
- *   Work that the host puts on the stream's native handle directly is not held back.
  *   A wrapped stream (gpo_stream_wrap) is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
  *
  * Streams that hold each other up

@@ -8,8 +8,8 @@ the class in cpp/ derives. A function of the ABI is plain if it returns a status
 - then nothing; or numbers, which are returned; a struct that it fills; a text; or an object that the caller owns.
 
 A function that releases an object or memory is not plain. A plain function needs no line by hand: it becomes a member with
-the name of the function, less the object and "get_". NAMES has the members that have another name, BY_HAND the functions
-whose members are written by hand in cpp/.
+the name of the function, less the object and "get_", and with the first sentence of its comment. NAMES has the members that
+have another name, SAYS those with another comment, BY_HAND the functions whose members are written by hand in cpp/.
 
     generate_cpp.py [--check]     with --check nothing is written, and a difference is an error
 """
@@ -46,6 +46,27 @@ NAMES = {
     "gpo_template_import": "import_graph",
     "gpo_trace_start": "start_trace",
     "gpo_trace_stop": "stop_trace",
+}
+
+# Members whose comment is not the first sentence of the function's: they return or throw what C writes or returns.
+SAYS = {
+    "gpo_cq_get_fd": "Returns a file descriptor that is readable when there may be something to drain, for epoll and other "
+                     "loops. Each call makes a duplicate, which the caller closes.",
+    "gpo_device_get_costs": "Returns what things cost on a device: an H200's costs, with the multiprocessors and the rates of "
+                            "memory and arithmetic of this device. With GPO_COSTS_PROBE launches, graphs and copies are "
+                            "measured, which serialises the device and blocks on the GPU.",
+    "gpo_executor_poll": "Runs the callbacks that are due, and returns how many it has run.",
+    "gpo_executor_run": "Runs callbacks on the calling thread until no accepted callback is pending, and returns how many it "
+                        "has run.",
+    "gpo_pipeline_wait": "Waits for the run to end, and returns its result. Throws the failure of a run that has failed.",
+    "gpo_queue_wait": "Waits until an answer of the tenant can be taken. Throws GPO_END if none is left and none will come.",
+    "gpo_scheduler_drain": "Asks the run to end when all earlier posted or pushed tasks are done, with the tasks that they "
+                           "push, and waits for the end. Throws GPO_CANCELLED if the run has ended with tasks left. If the "
+                           "time passes first, the run still drains.",
+    "gpo_stream_cancel_held": "Cancels all operations that are held on the stream, and returns how many: they complete with "
+                              "GPO_CANCELLED.",
+    "gpo_template_import": "Makes a template of a CUgraph of the caller or of another library. The CUgraph is copied, and stays "
+                           "the caller's.",
 }
 
 # Defaults of parameters; flags are 0, and what may be NULL is.
@@ -189,7 +210,8 @@ class Call:
         return "GPO_NOT_READY" if any(re.match(r"GPO_NOT_READY\b[^:]*: ", item) for item in self.says) else None
 
     def comment(self):
-        sentence = re.match(r".*?\.(?=\s|$)|.*", self.says[0], re.DOTALL)[0] if self.says else ""
+        first = re.match(r".*?\.(?=\s|$)|.*", self.says[0], re.DOTALL)[0] if self.says else ""
+        sentence = SAYS.get(self.function, first)
         return "".join(f"{line}\n" for line in textwrap.wrap(sentence, COLUMNS, initial_indent="    /// ",
                                                              subsequent_indent="    /// "))
 
@@ -292,7 +314,7 @@ def files(abi):
 def problems(abi):
     """What is wrong with the tables."""
     plain = {call.function for call in (Call(function, abi) for function in abi["functions"]) if call.plain}
-    for function in sorted((BY_HAND | NAMES.keys() | {function for function, _ in DEFAULTS}) - plain):
+    for function in sorted((BY_HAND | NAMES.keys() | SAYS.keys() | {function for function, _ in DEFAULTS}) - plain):
         yield f"the tables name {function}, which is not plain"
     for call in [call for calls in generated(abi).values() for call in calls if call.name() in OF_HANDLES]:
         yield f"the member of {call.function} needs a name in NAMES: each object has a member `{call.name()}`"

@@ -47,6 +47,20 @@ WAITS = """
         call!(arena_settle(self.as_raw(), nanoseconds(timeout)))
     }
 """
+LIKE = {
+    "name": "gpo_arena_trim", "header": "memory.h", "offset": 0, "returns": "gpo_status",
+    "says": ["Frees slabs that were not used for `unused_ns`. `count` as in gpo_arena_settle."],
+    "parameters": [{"name": "arena", "type": "gpo_arena_t", "direction": "in", "nullable": False},
+                   {"name": "unused_ns", "type": "uint64_t", "direction": "in"},
+                   {"name": "count", "type": "uint64_t *", "direction": "out", "nullable": True}]}
+LIKENESS = """
+    /// Frees slabs that were not used for `unused`. The value is as in [`Arena::settle`](crate::Arena::settle).
+    pub fn trim(&self, unused: Duration) -> Result<u64> {
+        let mut count = 0;
+        call!(arena_trim(self.as_raw(), nanoseconds_from(unused), &mut count))?;
+        Ok(count)
+    }
+"""
 FIELDS = {
     "gpo_arena_options": [{"name": "spare_slabs", "type": "uint32_t", "says": "slabs that are kept; GPO_AUTO: 2"},
                           {"name": "zone", "type": "const char *", "says": "where slabs are; NULL: anywhere"}],
@@ -61,7 +75,7 @@ SETTERS = ["""
 """, """
     /// Sets `zone`: where slabs are; by default anywhere.
     pub fn zone(mut self, zone: impl Into<String>) -> Self {
-        self.options.zone = self.options.text(zone.into());
+        self.options.zone = self.options.text("zone", zone.into());
         self
     }
 """, """
@@ -111,6 +125,13 @@ def needless(generate_safe, abi):
         yield from sorted(fields - {place for place, *_ in made.made()})
 
 
+def with_parameter(generate_safe, abi, name):
+    """The text that is made if a new function has a parameter of that name."""
+    function = copy.deepcopy(FUNCTION)
+    function["parameters"][1]["name"] = name
+    return generate_safe.text({**abi, "functions": [*abi["functions"], function]})
+
+
 def lacking(made, before, *wanted):
     """What isn't in the text that was made, or was in it before."""
     return next((text for text in wanted if text not in made or text in before), "")
@@ -126,23 +147,23 @@ def main():
     import generate_safe
     abi = json.loads(generate_safe.ABI.read_text())
     before, newer = generate_safe.text(abi), copy.deepcopy(abi)
-    newer["functions"] += [FUNCTION, WAIT]
+    newer["functions"] += [FUNCTION, WAIT, LIKE]
     newer["constants"] += [FLAG, LIMIT]
     for struct in newer["structs"]:
         struct["fields"] += FIELDS.get(struct["name"], [])
     made = generate_safe.text(newer)
     check("a new plain function is a method, with its documentation", lacking(made, before, METHOD, WAITS))
+    check("a time that a function takes is a Duration, and what it writes is the method's value", lacking(made, before, LIKENESS))
+    check("no text speaks of NULL", "\n".join(line for line in made.split("\n") if "NULL" in line))
     check("a new field of options is a setter, with its documentation", lacking(made, before, *SETTERS))
     check("a new flag of options is a setter, with its documentation", lacking(made, before, FLAG_SETTER))
     check("a new constant is a variant, with its documentation", lacking(made, before, VARIANT))
     check("a new field that the library fills is documented", lacking(made, before, "    /// - `age`: in seconds.\n"))
-    address = copy.deepcopy(FUNCTION)
-    address["parameters"][1]["name"] = "address"
-    with_address = generate_safe.text({**abi, "functions": [*abi["functions"], address]})
     check("names of what is by hand are needed", " ".join(needless(generate_safe, abi)))
     options = {struct["name"] for struct in abi["structs"] if struct["name"].endswith("_options")}
     check("every struct of options has a builder", " ".join(options - set(generate_safe.BUILDERS) - WITHOUT_BUILDER))
-    check("a function that takes an address is left to be written by hand", with_address != before and "it is a method")
+    check("a function that takes an address is left to be written by hand", " ".join(
+        name for name in ("address", "host_address", "base_address") if with_parameter(generate_safe, abi, name) != before))
 
 
 main()

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 pub(crate) struct Options<R> {
     raw: R,
     texts: Vec<CString>,
-    /// The first text that no C string can hold.
-    refused: Option<String>,
+    /// The texts that no C string can hold, each with its field.
+    refused: Vec<(&'static str, String)>,
 }
 
 // SAFETY: the struct has numbers and pointers. The pointers lead to its own texts, or are read only by the call that makes
@@ -22,20 +22,21 @@ unsafe impl<R> Sync for Options<R> {}
 
 impl<R> Options<R> {
     pub(crate) fn of(raw: R) -> Self {
-        Self { raw, texts: Vec::new(), refused: None }
+        Self { raw, texts: Vec::new(), refused: Vec::new() }
     }
 
-    /// A path as a C string, which stays as long as the options.
-    pub(crate) fn path(&mut self, path: PathBuf) -> *const c_char {
-        self.kept(path.into_os_string().into_vec())
+    /// The path of a field as a C string, which stays as long as the options.
+    pub(crate) fn path(&mut self, field: &'static str, path: PathBuf) -> *const c_char {
+        self.kept(field, path.into_os_string().into_vec())
     }
 
-    /// A text as a C string, which stays as long as the options.
-    pub(crate) fn text(&mut self, text: String) -> *const c_char {
-        self.kept(text.into_bytes())
+    /// The text of a field as a C string, which stays as long as the options.
+    pub(crate) fn text(&mut self, field: &'static str, text: String) -> *const c_char {
+        self.kept(field, text.into_bytes())
     }
 
-    fn kept(&mut self, text: Vec<u8>) -> *const c_char {
+    fn kept(&mut self, field: &'static str, text: Vec<u8>) -> *const c_char {
+        self.refused.retain(|(of, _)| *of != field);
         match CString::new(text) {
             Ok(text) => {
                 let pointer = text.as_ptr();
@@ -44,7 +45,7 @@ impl<R> Options<R> {
             }
             Err(error) => {
                 let text = String::from_utf8_lossy(&error.into_vec()).into_owned();
-                self.refused.get_or_insert(text);
+                self.refused.push((field, text));
                 std::ptr::null()
             }
         }
@@ -52,9 +53,9 @@ impl<R> Options<R> {
 
     /// The struct for a call of `function`, if all texts are C strings.
     pub(crate) fn checked(&self, function: &str) -> Result<&R> {
-        match &self.refused {
+        match self.refused.first() {
             None => Ok(&self.raw),
-            Some(text) => Err(Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL"))),
+            Some((_, text)) => Err(Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL"))),
         }
     }
 }

@@ -19,9 +19,9 @@ kinds! {
     WouldBlock = GPO_WOULD_BLOCK,
     /// Returned by a source callback: there is no more data.
     End = GPO_END,
-    /// A value out of range, NULL for a needed pointer, or an unknown flag.
+    /// A value out of range or an unknown flag.
     InvalidArgument = GPO_INVALID_ARGUMENT,
-    /// A handle that is NULL, random, of another type, or of an unknown runtime.
+    /// A handle of another type, or of an unknown runtime.
     InvalidHandle = GPO_INVALID_HANDLE,
     /// A handle of an object that has been destroyed.
     StaleHandle = GPO_STALE_HANDLE,
@@ -1223,7 +1223,7 @@ impl crate::Device {
         call!(device_enable_peer(self.as_raw(), peer.as_raw()))
     }
 
-    /// Ends that access.
+    /// Ends the access of kernels and copies on this device to the memory of `peer`.
     ///
     /// - [`ErrorKind::InvalidState`]: this device has no access to the memory of `peer`.
     /// - [`ErrorKind::InvalidArgument`]: both are the same device, which always reaches its own memory.
@@ -1272,7 +1272,7 @@ impl crate::Stream {
     }
 
     /// Returns the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the stream was
-    /// wrapped.
+    /// wrapped. Work that is put on the CUstream directly is not held back while the stream is held.
     pub fn native(&self) -> Result<*mut std::ffi::c_void> {
         let mut native = std::ptr::null_mut();
         call!(stream_get_native(self.as_raw(), &mut native))?;
@@ -1570,7 +1570,7 @@ impl crate::Executor {
         Ok(count)
     }
 
-    /// Runs the callbacks that are due and returns `Ok`, also if there was none. The value isas in
+    /// Runs the callbacks that are due and returns `Ok`, also if there was none. The value is as in
     /// [`Executor::run`](crate::Executor::run). Blocks only in callbacks.
     pub fn poll(&self) -> Result<u64> {
         let mut count = 0;
@@ -1912,16 +1912,14 @@ impl crate::scheduler::Scheduler {
         Ok(info)
     }
 
-    /// Returns the figures of the first blocks; the rest is as for
-    /// [`Scheduler::errors`](crate::scheduler::Scheduler::errors).
+    /// Returns the figures of the blocks in their order.
     pub fn blocks(&self) -> Result<Vec<BlockInfo>> {
         rows(BlockInfo::empty(), |first, stride, room, count| {
             call!(scheduler_get_blocks(self.as_raw(), first.cast(), stride, room, count))
         })
     }
 
-    /// Returns the newest samples of the queue's depth, oldest first; at most 1024 are stored. The rest is as for
-    /// [`Scheduler::errors`](crate::scheduler::Scheduler::errors).
+    /// Returns the newest samples of the queue's depth, oldest first; at most 1024 are stored.
     pub fn samples(&self) -> Result<Vec<DepthSample>> {
         rows(DepthSample::empty(), |first, stride, room, count| {
             call!(scheduler_get_samples(self.as_raw(), first.cast(), stride, room, count))
@@ -2089,7 +2087,7 @@ impl crate::AdmissionBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2282,7 +2280,7 @@ impl crate::template::BucketsBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2302,7 +2300,7 @@ impl crate::template::BucketsBuilder<'_> {
 impl crate::DeviceBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2310,7 +2308,7 @@ impl crate::DeviceBuilder<'_> {
 impl crate::EventBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2351,7 +2349,7 @@ impl crate::ExecutorBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2399,7 +2397,7 @@ impl crate::ArenaBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2434,7 +2432,7 @@ impl crate::PoolBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2450,13 +2448,13 @@ impl crate::PoolBuilder<'_> {
 impl crate::Compile<'_> {
     /// Sets `file_name`: name of the source in the compiler's messages; by default "kernel.cu".
     pub fn file_name(mut self, file_name: impl Into<String>) -> Self {
-        self.options.file_name = self.options.text(file_name.into());
+        self.options.file_name = self.options.text("file_name", file_name.into());
         self
     }
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2490,7 +2488,7 @@ impl crate::peers::PeersBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2505,7 +2503,7 @@ impl crate::peers::JoinBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2574,7 +2572,7 @@ impl crate::pipeline::PipelineBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2644,7 +2642,7 @@ impl<T: crate::queue::Task, A: crate::queue::Answer> crate::queue::QueueBuilder<
 impl<Q> crate::queue::QueueBuilder<'_, Q> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2661,7 +2659,7 @@ impl crate::RuntimeBuilder {
     /// Sets `device`: "any", "soft", "cuda", "cuda:N" or "soft:N"; "any" takes the software GPU only where there is no
     /// NVIDIA GPU. By default what GPUORCH_DEVICE says.
     pub fn device(mut self, device: impl Into<String>) -> Self {
-        self.options.device = self.options.text(device.into());
+        self.options.device = self.options.text("device", device.into());
         self
     }
 
@@ -2675,13 +2673,13 @@ impl crate::RuntimeBuilder {
     /// Sets `cache`: folder for compiled kernels. By default the folder in GPUORCH_CACHE, else the user's cache folder.
     /// "": no cache.
     pub fn cache(mut self, cache: impl Into<String>) -> Self {
-        self.options.cache = self.options.text(cache.into());
+        self.options.cache = self.options.text("cache", cache.into());
         self
     }
 
-    /// Sets `label`: the label that metrics of this runtime carry. NULL or "": none.
+    /// Sets `label`: the label that metrics of this runtime carry. Empty: none.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2695,7 +2693,7 @@ impl crate::RuntimeBuilder {
 impl<F: crate::scheduler::sealed::Functions> crate::scheduler::SchedulerBuilder<'_, F> {
     /// Sets `file_name`: name of the source in the compiler's messages; by default "handlers.cu".
     pub fn file_name(mut self, file_name: impl Into<String>) -> Self {
-        self.options.file_name = self.options.text(file_name.into());
+        self.options.file_name = self.options.text("file_name", file_name.into());
         self
     }
 
@@ -2768,7 +2766,7 @@ impl<F> crate::scheduler::SchedulerBuilder<'_, F> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2790,7 +2788,7 @@ impl crate::StreamBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2817,7 +2815,7 @@ impl crate::StreamPoolBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2831,7 +2829,7 @@ impl<T: bytemuck::Pod> crate::peers::SymmetricBuilder<'_, T> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2858,7 +2856,7 @@ impl crate::template::TemplateBuilder<'_> {
 
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 }
@@ -2866,7 +2864,7 @@ impl crate::template::TemplateBuilder<'_> {
 impl crate::template::GraphBuilder<'_> {
     /// Sets `label`: the name for errors, logs, statistics and traces.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.options.label = self.options.text(label.into());
+        self.options.label = self.options.text("label", label.into());
         self
     }
 
@@ -2882,19 +2880,19 @@ impl crate::Trace<'_> {
     /// only the summary or the picture. The folder of this file and of the picture is created if its parent folder
     /// exists.
     pub fn path(mut self, path: impl Into<std::path::PathBuf>) -> Self {
-        self.options.path = self.options.path(path.into());
+        self.options.path = self.options.path("path", path.into());
         self
     }
 
     /// Sets `picture`: the SVG's file, written when the trace ends. By default none.
     pub fn picture(mut self, picture: impl Into<std::path::PathBuf>) -> Self {
-        self.options.picture = self.options.path(picture.into());
+        self.options.picture = self.options.path("picture", picture.into());
         self
     }
 
     /// Sets `title`: heading of the picture; by default the program's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.options.title = self.options.text(title.into());
+        self.options.title = self.options.text("title", title.into());
         self
     }
 

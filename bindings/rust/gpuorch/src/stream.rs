@@ -65,8 +65,8 @@ impl<'a> StreamBuilder<'a> {
     }
 
     /// Experimental: the stream launches repeated sequences of launches, copies and fills as one graph each.
-    /// [`StreamInfo`](crate::StreamInfo) counts them: `learned` and `replayed`. A learning stream can't be [`blocking`](Self::blocking),
-    /// nor [`wrap`](Self::wrap) a `CUstream`.
+    /// [`StreamInfo`](crate::StreamInfo) counts them: `learned` and `replayed`. A learning stream can't be
+    /// [`blocking`](Self::blocking), nor [`wrap`](Self::wrap) a `CUstream`.
     pub fn learns(mut self) -> Self {
         self.options.flags |= sys::GPO_STREAM_LEARNS;
         self

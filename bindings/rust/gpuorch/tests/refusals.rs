@@ -42,6 +42,9 @@ fn what_is_wrong_is_named() -> Result<()> {
     let w = world();
     assert_eq!(kind(Runtime::builder().device("toaster").build()), ErrorKind::InvalidArgument);
     assert_eq!(kind(Runtime::builder().label("a\0b").build()), ErrorKind::InvalidArgument);
+    // The last text counts.
+    w.device.range(1).label("a\0b").label("ab").build()?;
+    assert_eq!(kind(w.device.range(1).label("ab").label("a\0b").build()), ErrorKind::InvalidArgument);
     assert_eq!(kind(w.runtime.device(99).open()), ErrorKind::NoDevice);
     assert_eq!(kind(w.device.compile("this is no kernel")), ErrorKind::CompileFailed);
     assert!(!gpuorch::compile_log()?.is_empty());

@@ -26,8 +26,8 @@ struct completion_queue_calls : ref<gpo_cq_t> {
     /// Reads the counts since the queue was created.
     gpo_cq_statistics statistics() const { return detail::got<gpo_cq_statistics>(gpo_cq_get_statistics, get()); }
 
-    /// Writes a file descriptor that is readable when there may be something to drain, for epoll, poll, kqueue-like
-    /// loops, libuv, asyncio, Go's poller and others.
+    /// Returns a file descriptor that is readable when there may be something to drain, for epoll and other loops. Each
+    /// call makes a duplicate, which the caller closes.
     std::int32_t descriptor() const { return detail::got<std::int32_t>(gpo_cq_get_fd, get()); }
 };
 

@@ -59,7 +59,7 @@ struct device_calls : ref<gpo_device_t> {
     /// Lets kernels and copies on `device` access the memory of `peer`.
     void enable_peer(gpo_device_t peer) const { check(gpo_device_enable_peer(get(), peer)); }
 
-    /// Ends that access.
+    /// Ends the access of kernels and copies on `device` to the memory of `peer`.
     void disable_peer(gpo_device_t peer) const { check(gpo_device_disable_peer(get(), peer)); }
 
     /// Reads the value of `limit` (GPO_LIMIT_*) that is in force now.
@@ -144,7 +144,8 @@ struct device_calls : ref<gpo_device_t> {
                                             detail::with_size<gpo_template_options>(options));
     }
 
-    /// Makes a template of a CUgraph of the caller or of another library.
+    /// Makes a template of a CUgraph of the caller or of another library. The CUgraph is copied, and stays the
+    /// caller's.
     template <class Options = template_options>
     [[nodiscard]] graph_template import_graph(void* native, const Options& options = {}) const {
         return detail::made<graph_template>(gpo_template_import, get(), native,
@@ -157,8 +158,9 @@ struct device_calls : ref<gpo_device_t> {
         return detail::made<queue>(gpo_queue_create, get(), detail::with_size<gpo_queue_options>(options));
     }
 
-    /// Writes what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory and
-    /// arithmetic of this device.
+    /// Returns what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory and
+    /// arithmetic of this device. With GPO_COSTS_PROBE launches, graphs and copies are measured, which serialises the
+    /// device and blocks on the GPU.
     gpo_costs costs(std::uint32_t flags = 0) const {
         return detail::got<gpo_costs>(gpo_device_get_costs, get(), flags);
     }

@@ -12,10 +12,10 @@ namespace gpuorch {
 struct executor_calls : ref<gpo_executor_t> {
     using ref::ref;
 
-    /// Runs callbacks on the calling thread until no accepted callback is pending.
+    /// Runs callbacks on the calling thread until no accepted callback is pending, and returns how many it has run.
     std::uint64_t run() const { return detail::got<std::uint64_t>(gpo_executor_run, get()); }
 
-    /// Runs the callbacks that are due and returns GPO_SUCCESS, also if there was none.
+    /// Runs the callbacks that are due, and returns how many it has run.
     std::uint64_t poll() const { return detail::got<std::uint64_t>(gpo_executor_poll, get()); }
 
     /// Reads the counts since the executor was created.

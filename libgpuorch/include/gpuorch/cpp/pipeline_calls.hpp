@@ -14,7 +14,7 @@ namespace gpuorch {
 struct pipeline_calls : ref<gpo_pipeline_t> {
     using ref::ref;
 
-    /// Waits for the run to end, and returns its status.
+    /// Waits for the run to end, and returns its result. Throws the failure of a run that has failed.
     gpo_pipeline_result wait() const { return detail::got<gpo_pipeline_result>(gpo_pipeline_wait, get(), -1); }
     /// Empty: the time has passed first.
     std::optional<gpo_pipeline_result> wait(std::chrono::nanoseconds time) const {

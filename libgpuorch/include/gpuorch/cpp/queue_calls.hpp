@@ -32,7 +32,7 @@ struct queue_calls : ref<gpo_queue_t> {
         check(gpo_queue_set_tenant(get(), tenant, detail::with_size<gpo_tenant_options>(options)));
     }
 
-    /// Waits until an answer of the tenant can be taken.
+    /// Waits until an answer of the tenant can be taken. Throws GPO_END if none is left and none will come.
     void wait(std::uint32_t tenant) const { check(gpo_queue_wait(get(), tenant, -1)); }
     /// False: the time has passed first.
     bool wait(std::uint32_t tenant, std::chrono::nanoseconds time) const {

@@ -17,7 +17,8 @@ struct scheduler_calls : ref<gpo_scheduler_t> {
     void start() const { check(gpo_scheduler_start(get())); }
 
     /// Asks the run to end when all earlier posted or pushed tasks are done, with the tasks that they push, and waits
-    /// for the end.
+    /// for the end. Throws GPO_CANCELLED if the run has ended with tasks left. If the time passes first, the run still
+    /// drains.
     void drain() const { check(gpo_scheduler_drain(get(), -1)); }
     /// False: the time has passed first.
     bool drain(std::chrono::nanoseconds time) const {

@@ -29,7 +29,7 @@ struct stream_calls : ref<gpo_stream_t> {
         return detail::done(gpo_stream_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
     }
 
-    /// Cancels all operations that are held on the stream: they complete with GPO_CANCELLED.
+    /// Cancels all operations that are held on the stream, and returns how many: they complete with GPO_CANCELLED.
     std::uint64_t cancel_held() const { return detail::got<std::uint64_t>(gpo_stream_cancel_held, get()); }
 
     /// Makes later work on the stream wait, on the GPU, until the event's newest recording is complete.

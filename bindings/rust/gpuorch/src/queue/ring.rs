@@ -71,7 +71,8 @@ impl<T: Task> Ring<T> {
     }
 
     /// Pushes tasks as work of `stream`, in their order, with priority 0. Tasks are dropped and counted
-    /// (`refused` of [`info`](Self::info)) if they don't fit when the GPU does the push, or if the ring is closed or aborted.
+    /// (`refused` of [`info`](Self::info)) if they don't fit when the GPU does the push, or if the ring is closed or
+    /// aborted.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the stream is of another device.
     pub fn push<'s>(&self, stream: &'s Stream, tasks: &[T]) -> Result<Enqueued<'s>> {
