@@ -20,7 +20,7 @@
 ---@field bytes? gpuorch.exact 0: none
 ---@field flow? gpuorch.exact any number
 ---
----@field deadline_ns? gpuorch.exact CLOCK_MONOTONIC; 0: none
+---@field deadline_ns? gpuorch.exact CLOCK_MONOTONIC; 0 and UINT64_MAX: none
 
 ---@class gpuorch.admission_info
 ---@field paused boolean 1: the watched pool has too much in use, and no request is admitted

@@ -28,7 +28,6 @@ The library is the one that the environment variable GPUORCH_LIBRARY names, else
 import asyncio
 import atexit
 import collections
-import contextlib
 import ctypes
 import inspect
 import json
@@ -1290,6 +1289,40 @@ class Manual:
                 "\n\nStatuses (gpuorch.Error.name)\n" + "\n".join(statuses))
 
 
+class Place:
+    """A place of an admission for a block: see Completions.place."""
+
+    def __init__(self, completions, admission, request):
+        self.completions, self.gpo, self.admission, self.request = completions, completions.gpo, admission, request
+
+    async def __aenter__(self):
+        future = self.completions.marked(self.ask)
+        try:
+            await future
+        except BaseException:  # the task is cancelled or collected, or the request has failed
+            try:
+                self.gpo.admission_cancel(self.admission, self.ticket)
+            except Error:  # it was admitted at this moment, or has ended
+                self.leave()
+            raise
+        return self.ticket
+
+    async def __aexit__(self, *_):
+        self.leave()
+
+    def ask(self, cq, number):
+        """Joins the line."""
+        self.ticket = self.gpo.admission_enter(self.admission, self.request, cq, number)
+
+    def leave(self):
+        """Gives the place back, unless the program has done so, or has destroyed the admission."""
+        try:
+            self.gpo.admission_leave(self.admission, self.ticket)
+        except Error as end:
+            if end.status not in (self.gpo.NOT_FOUND, self.gpo.INVALID_STATE, self.gpo.STALE_HANDLE, self.gpo.INVALID_HANDLE):
+                raise
+
+
 class Completions:
     """Futures of asyncio for GPU work: a completion queue whose descriptor the running loop watches.
 
@@ -1320,8 +1353,7 @@ class Completions:
         """A future of the end of a pipeline's run (gpo.pipeline_notify)."""
         return self.marked(self.gpo.pipeline_notify, pipeline)
 
-    @contextlib.asynccontextmanager
-    async def place(self, admission, request=None):
+    def place(self, admission, request=None):
         """A place of an admission, given back at the end of the block (gpo.admission_enter):
 
             async with done.place(admission, gpo.AdmissionRequest(bytes=size)) as ticket:
@@ -1329,28 +1361,7 @@ class Completions:
                 gpo.admission_leave_after(admission, ticket, stream)    # in stream order instead
 
         A task that is cancelled while it waits takes its request out of the line."""
-        tickets = []
-        future = self.marked(lambda *given: tickets.append(self.gpo.admission_enter(*given)), admission, request)
-        try:
-            await future
-        except BaseException:  # the task is cancelled or collected, or the request has failed
-            try:
-                self.gpo.admission_cancel(admission, tickets[0])
-            except Error:  # it was admitted at this moment, or has ended
-                self.left(admission, tickets[0])
-            raise
-        try:
-            yield tickets[0]
-        finally:
-            self.left(admission, tickets[0])
-
-    def left(self, admission, ticket):
-        """Gives a place back, unless the program has done so, or has destroyed the admission."""
-        try:
-            self.gpo.admission_leave(admission, ticket)
-        except Error as end:
-            if end.status not in (self.gpo.NOT_FOUND, self.gpo.INVALID_STATE, self.gpo.STALE_HANDLE, self.gpo.INVALID_HANDLE):
-                raise
+        return Place(self, admission, request)
 
     def marked(self, notify, *what):
         """A future that ends with the completion, or with the failure of the work. One that is cancelled or forgotten is no

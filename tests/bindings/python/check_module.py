@@ -891,9 +891,8 @@ def places_of_an_admission_are_awaited_and_come_back():
             await done.stream(w.stream)
             async with done.place(admission):
                 assert raises(gpuorch.Error, gpo.admission_leave, admission, ticket).status == gpo.NOT_FOUND
-            collected = done.place(admission)
             async with done.place(admission):
-                waits = collected.__aenter__()
+                waits = entered()
                 waits.send(None)
                 assert now() == (1, 1)
                 waits.close()   # as the collector does

@@ -1026,7 +1026,7 @@ impl crate::Admission {
 
     /// Changes the budgets: `count` places and `bytes` bytes, UINT64_MAX: unlimited. A raised budget admits waiting
     /// requests before the call returns. A lowered budget takes effect as places come back. Waiting requests that ask
-    /// for more than a lowered budget end with [`ErrorKind::LimitExceeded`].
+    /// for more than a lowered budget end with [`ErrorKind::LimitExceeded`]: with a `count` of 0, all of them.
     pub fn set_budget(&self, count: u64, bytes: u64) -> Result<()> {
         call!(admission_set_budget(self.as_raw(), count, bytes))
     }
