@@ -1300,6 +1300,7 @@ class Place:
         try:
             await future
         except BaseException:  # the task is cancelled or collected, or the request has failed
+            future.cancel()
             try:
                 self.gpo.admission_cancel(self.admission, self.ticket)
             except Error:  # it was admitted at this moment, or has ended
