@@ -17,8 +17,6 @@ SIGNED = {"int32_t": "INT32_MIN, INT32_MAX", "int64_t": "INT64_MIN, INT64_MAX"}
 NEVER_PLAIN = {"destination", "source", "flags"}
 KEYWORDS = set("and break do else elseif end false for function if in local nil not or repeat return then true until "
                "while".split())
-
-
 FIRST_FAILURE = 10   # statuses below it are answers
 
 
@@ -169,6 +167,8 @@ class Call:
         elif type_.startswith("const ") and self.tables.is_plain(base(type_)):
             struct = base(type_)
             if self.tables.has_objects(struct):
+                if self.kept:
+                    raise NotPlain
                 self.kept = index
             self.checks += [f"{struct} {name} = {{.struct_size = sizeof {name}}};",
                             f"read_record(L, {index}, {struct}_fields, &{name});"]
