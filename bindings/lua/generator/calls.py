@@ -6,6 +6,8 @@ plain. Its results are numbers, handles of the driver's, structs that are tables
 object (which keeps the objects among its options) or a new array. A plain function that exceptions.BY_HAND doesn't name
 becomes object:verb.
 """
+import re
+
 import exceptions
 from tables import Words, base, flags
 
@@ -15,6 +17,7 @@ SIGNED = {"int32_t": "INT32_MIN, INT32_MAX", "int64_t": "INT64_MIN, INT64_MAX"}
 NEVER_PLAIN = {"destination", "source", "flags"}
 KEYWORDS = set("and break do else elseif end false for function if in local nil not or repeat return then true until "
                "while".split())
+FIRST_FAILURE = 10   # statuses below it are answers
 
 
 class NotPlain(Exception):
@@ -164,8 +167,9 @@ class Call:
         elif type_.startswith("const ") and self.tables.is_plain(base(type_)):
             struct = base(type_)
             if self.tables.has_objects(struct):
+                if self.kept:
+                    raise NotPlain
                 self.kept = index
-                self.checks.append(f"lua_settop(L, {index});")
             self.checks += [f"{struct} {name} = {{.struct_size = sizeof {name}}};",
                             f"read_record(L, {index}, {struct}_fields, &{name});"]
             self.inputs.append((f"const {struct} *", name))
@@ -177,7 +181,10 @@ class Call:
         return 1
 
     def read_memory(self, index, name, type_):
-        """An array or an address; what frees memory takes the array that it was allocated as."""
+        """An array or an address; what frees memory takes the array that it was allocated as. An array has to know of all
+        other uses."""
+        if not self.frees and self.function["name"] not in exceptions.LOOKS_ONLY:
+            raise NotPlain
         address = "array->address" if self.frees else "address"
         if self.frees:
             self.checks.append(f"array_object *array = check_piece(L, s, {index});")
@@ -219,6 +226,11 @@ class Call:
 
     # --- C ---
 
+    def check_device(self):
+        """A collection waits for the frees of a device: the object in front has to be one, or to be made from one."""
+        if not is_below_device(self.abi, self.owner):
+            raise SystemExit(f"{self.function['name']}: there is no device above a {self.owner}: write it by hand")
+
     def helper(self, begin, call):
         """A function that gets the inputs from a struct, which is `c` in it."""
         arguments = [f"c->{name}" for _, name in self.inputs]
@@ -228,6 +240,7 @@ class Call:
 
     def source(self):
         before, body = [], [*self.checks]
+        top = [f"    lua_settop(L, {len(self.parameters)});"] if self.kept else []   # then what was left out is nil
         function = f"s->api->{self.name}"
         if self.kind == "mark":
             body += [declared(type_, name) for type_, name in self.results]
@@ -261,6 +274,7 @@ class Call:
                                  lambda _: f"{function}({', '.join(arguments)})")
             body += [filled, *self.with_results(f"notify_method(L, s, {self.index - 1}, mark_{self.name}, (void *)&c)")]
         elif self.kind == "allocate":
+            self.check_device()
             stream = 2 if "stream" in self.arguments else 0
             kind = exceptions.ALLOCATIONS[self.function["name"]]
             body += [f"array_object *array = push_allocation(L, s, {kind}, {self.allocated});",
@@ -279,8 +293,11 @@ class Call:
             call = f"{function}({', '.join([*self.arguments, f'({type_} *)&made->handle'])})"
             body.append(f"object *made = new_object(L, s, CLASS_{class_of(type_).upper()}, 1);")
             if self.kept:   # the options' table has the objects in them
+                if class_of(type_) in exceptions.STRUCTS:
+                    raise SystemExit(f"{self.function['name']}: slot 2 of a {class_of(type_)} is in use: write it by hand")
                 body.append(f"keep(L, -1, 2, {self.kept});")
             if self.function["name"] in exceptions.RECLAIMING:
+                self.check_device()
                 body += ["gpo_status returned;", f"WITH_RECLAIM(L, s, device_of(L, -1), returned, {call});",
                          "return created(L, s, returned);"]
             else:
@@ -297,7 +314,7 @@ class Call:
             before += [f"static const field flags_of_{self.name}[] = {{",
                        *(f'    {{"{flag}", FIELD_FLAG, 0, {constant}, NULL}},' for flag, constant in self.flags),
                        "    FIELDS_END,", "};"]
-        return [*before, f"static int {self.name}(lua_State *L) {{", "    state *s = the_state(L);",
+        return [*before, f"static int {self.name}(lua_State *L) {{", *top, "    state *s = the_state(L);",
                 *(line for statement in body for line in broken("    " + statement)), "}", ""]
 
     def with_results(self, call):
@@ -327,8 +344,24 @@ class Call:
 
     # --- types ---
 
+    @property
+    def answers(self):
+        """(statuses, description) of the calls that return false. A query says nothing more than that."""
+        known = {status["name"] for status in self.abi["statuses"] if 0 < status["value"] < FIRST_FAILURE}
+        for says in self.says if self.kind != "query" else []:
+            statuses, _, text = says.partition(": ")
+            names = [name for name in re.findall(r"GPO_[A-Z_]+", statuses) if name in known]
+            if statuses.startswith("GPO_") and names and text:
+                yield names, text
+
     def returns(self):
         """(type, name) of each result in Lua."""
+        (type_, name), *others = self.successes()
+        if any(self.answers) and "boolean" not in type_:
+            type_ = "boolean?" if type_ == "true?" else type_[:-1] + "|boolean?"
+        return [(type_, name), *others]
+
+    def successes(self):
         if self.kind in ("query", "wait"):
             return [("boolean?", "")]
         if self.kind in ("mark", "callback"):
@@ -378,6 +411,14 @@ def owner_of(abi, function):
     return exceptions.OWNERS.get(function["name"]) or (class_of(first) if first in abi["handles"] else None)
 
 
+def is_below_device(abi, owner, seen=()):
+    """Whether each function that makes such an object makes it from a device, or from an object below one."""
+    makers = {owner_of(abi, function) for function in abi["functions"] for parameter in function["parameters"]
+              if parameter["direction"] == "out" and parameter["type"] == f"gpo_{owner}_t *"} - {owner, *seen}
+    return owner == "device" or bool(makers) and all(
+        maker and is_below_device(abi, maker, (*seen, owner)) for maker in makers)
+
+
 def method_of(function, owner):
     """gpo_event_get_elapsed is event:elapsed, gpo_trace_get_info runtime:trace_info."""
     name = function["name"].removeprefix("gpo_")
@@ -393,7 +434,7 @@ class Methods:
         self.calls, self.by_hand, self.typed, self.ends = [], [], [], {}
         released = {name for function in abi["functions"] for parameter in function["parameters"]
                     for name in parameter.get("released_by", [])}
-        plain = set()
+        plain, missed = set(), set()
         for function in abi["functions"]:
             name, owner = function["name"], owner_of(abi, function)
             if name in released and len(function["parameters"]) == 1:
@@ -408,7 +449,8 @@ class Methods:
                     self.calls.append(call)
                     continue
             except NotPlain:
-                pass
+                if not owner and name not in exceptions.NO_METHODS:
+                    missed.add(name)
             if owner and name not in exceptions.NO_METHODS:
                 self.by_hand.append((owner, method_of(function, owner), name.removeprefix("gpo_")))
         self.by_hand += [(owner, method, f"{owner}_{method}") for owner, methods in exceptions.MORE_METHODS.items()
@@ -417,6 +459,9 @@ class Methods:
                             for constant in abi["constants"] if constant["name"].startswith("GPO_COLLECTIVE_")]
         if stale := set(exceptions.BY_HAND) - plain:
             raise SystemExit(f"exceptions.BY_HAND names functions that aren't plain: {', '.join(sorted(stale))}")
+        if wrong := missed ^ exceptions.NO_OBJECT:
+            raise SystemExit(f"functions that aren't plain, have no object in front, and aren't exceptions.NO_OBJECT, or the "
+                             f"other way round: {', '.join(sorted(wrong))}")
         inputs = {call.name: call.inputs for call in self.calls if call.kind == "mark"}
         for call in self.calls:
             notify = call.name.removesuffix("_wait") + "_notify"

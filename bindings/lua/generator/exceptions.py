@@ -19,8 +19,6 @@ BY_HAND = {
     "gpo_graph_set_parameter": "types the value",
     "gpo_graph_update": "takes over the recipe",
     "gpo_host_call_finish": "calls Lua back",
-    "gpo_host_register": "the size is an array's, which remembers that it is pinned",
-    "gpo_host_unregister": "the array remembers that it isn't pinned any more",
     "gpo_last_error": "nil without a failure",
     "gpo_memory_free": "frees addresses, too",
     "gpo_memory_import": "gives an array",
@@ -39,7 +37,6 @@ BY_HAND = {
     "gpo_symmetric_allocate": "takes memory, after a collection if there is too little",
     "gpo_template_add_allocation": "gives an array",
     "gpo_template_add_child": "takes over the child's recipe",
-    "gpo_template_add_free": "nil is an address, too, and pageable memory is none",
     "gpo_template_add_parameter": "types the parameter",
     "gpo_template_begin": "begins a recipe",
     "gpo_template_cancel": "drops a recipe",
@@ -51,9 +48,9 @@ BY_HAND = {
 }
 # Functions by hand whose parameters, results or descriptions differ from what abi.json says: their types are by hand, too.
 TYPED_BY_HAND = {"gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_executor_create", "gpo_graph_get_device_handle",
-                 "gpo_graph_set", "gpo_host_register", "gpo_memory_free", "gpo_memory_import", "gpo_module_get_kernel",
+                 "gpo_graph_set", "gpo_memory_free", "gpo_memory_import", "gpo_module_get_kernel",
                  "gpo_module_get_symbol", "gpo_pool_free", "gpo_queue_wait", "gpo_stream_pool_acquire",
-                 "gpo_template_add_allocation", "gpo_template_add_free"}
+                 "gpo_template_add_allocation"}
 # Methods with other names than their functions: close() is every object's, and what makes an object may be called as that.
 METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "gpo_graph_create": "graph",
            "gpo_buckets_create": "buckets", "gpo_queue_create": "queue", "gpo_scheduler_create": "scheduler",
@@ -63,6 +60,9 @@ OWNERS = {"gpo_peers_create": "runtime"}
 # Functions that are no methods: other methods call them, or (add_host_call) no thread of the driver's may enter Lua.
 NO_METHODS = {"gpo_advise", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_peers_submit", "gpo_template_add_host_call",
               "gpo_template_add_parameter", "gpo_template_get_parameter"}
+# Functions without an object in front that aren't plain: all objects' own, those of the module, and what it calls itself.
+NO_OBJECT = {"gpo_advise_trace", "gpo_object_get_error", "gpo_object_get_label", "gpo_object_set_label", "gpo_runtime_create",
+             "gpo_status_name", "gpo_status_text", "gpo_version"}
 # Methods that aren't functions of the library, by their objects; C calls them <object>_<method>.
 MORE_METHODS = {
     "runtime": ["completions"], "device": ["advise"], "stream": ["device"], "cq": ["pump"],
@@ -93,7 +93,7 @@ PARAMETER_WORDS = {("gpo_device_get_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", 
                    ("gpo_device_set_limit", "limit"): ("GPO_LIMIT_STACK_BYTES", None),
                    ("gpo_template_get_picture", "format"): ("GPO_PICTURE_DOT", "svg")}
 # Flags that are a parameter, by their constants: the keys of a table.
-FLAG_PARAMETERS = {("gpo_device_get_costs", "flags"): "GPO_COSTS_*", ("gpo_host_register", "flags"): "GPO_REGISTER_*"}
+FLAG_PARAMETERS = {("gpo_device_get_costs", "flags"): "GPO_COSTS_*"}
 # Functions that allocate an array, of so many elements of a type in place of bytes, and its kind.
 ALLOCATIONS = {"gpo_arena_allocate": "MEMORY_PINNED", "gpo_memory_allocate": "MEMORY_DEVICE",
                "gpo_pool_allocate": "MEMORY_POOL", "gpo_template_allocate": "MEMORY_BORROWED_DEVICE",
@@ -102,6 +102,8 @@ ALLOCATIONS = {"gpo_arena_allocate": "MEMORY_PINNED", "gpo_memory_allocate": "ME
 RECLAIMING = {"gpo_pool_create"}
 # Functions that take the memory of an array only.
 ARRAYS_ONLY = {"gpo_memory_export"}
+# Functions that look at memory during the call, and neither keep it nor use it on a stream.
+LOOKS_ONLY = ARRAYS_ONLY | {"gpo_memory_describe"}
 # Results that are 1 or 0.
 TRUTHS = {("gpo_graph_get_loop", "limited")}
 
@@ -138,13 +140,17 @@ READ_BY_HAND = {("gpo_buckets_options", "pad_address"), ("gpo_condition", "word"
                 ("gpo_compile_options", "source"), ("gpo_copy", "destination"), ("gpo_copy", "source"),
                 ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"), ("gpo_rank_part", "send"),
                 ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"), ("gpo_rank_part", "receive_from")}
+# Keys that have to be given: the library refuses 0 or NULL.
+REQUIRED = {("gpo_join_options", "by"), ("gpo_launch", "block"), ("gpo_launch", "grid"), ("gpo_queue_options", "kind"),
+            ("gpo_rank_launch", "kernel"), ("gpo_rank_launch", "stream"), ("gpo_rank_part", "stream"),
+            ("gpo_scheduler_options", "form"), ("gpo_scheduler_options", "queue")}
 # Keys with other names than their fields: `headers` maps names to texts.
 KEYS = {("gpo_compile_options", "header_names"): "headers"}
 # Keys that aren't fields: a parameter beside the struct; the number of a status.
 MORE_ROWS = {"gpo_scheduler_options": [('OTHER("handlers")', "handlers", None)],
              "gpo_task_error": [('{"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL}', "code", "integer")]}
-# Structs that are tables though no function takes or fills one of them alone.
-MORE_TABLES = {"gpo_chunk", "gpo_stage"}
+# Structs that are tables though no function takes one of them alone.
+MORE_TABLES = {"gpo_stage"}
 # Structs that are no tables: an answer has bytes of the queue's size, a setting a value of the parameter's type.
 NO_TABLES = {"gpo_answer", "gpo_setting"}
 # The types of the language server that have other names than their structs.

@@ -29,7 +29,8 @@ def files(abi):
     return {"src/records.c": structs.source(head), "src/records.h": structs.header(head),
             "src/calls.c": calls.source(methods, head), "src/calls.h": calls.header(methods, head),
             "src/classes.h": calls.classes(methods, head),
-            "types/gpuorch_abi.lua": types_file.text(abi, structs, methods.typed)}
+            "types/gpuorch_abi.lua": types_file.text(abi, structs, methods.typed,
+                                                      (LUA / "types/gpuorch.lua").read_text())}
 
 
 def main():

@@ -2,6 +2,7 @@
 import re
 import textwrap
 
+import exceptions
 from calls import class_of
 
 HEAD = """---@meta _
@@ -14,9 +15,16 @@ SENTENCE = r"(?<=[^.]\.) (?=[A-Z`])"
 
 
 def first_sentence(says):
-    """The first sentence of a description, in lines."""
+    """The first sentence of a description, without references to other parts of the header."""
     sentence = re.split(SENTENCE, says, maxsplit=1)[0]
-    return textwrap.wrap(sentence, 116, break_long_words=False, break_on_hyphens=False)
+    sentence = re.sub(r'[:,;]? see "[^"]+"(?: and "[^"]+")*| \(see "[^"]+"\)', "", sentence)
+    return re.sub(r"\bGPO_AUTO:? ", "by default ", sentence)
+
+
+def answers(call):
+    """A sentence for each description of an answer: of a status with which false is returned."""
+    for names, text in call.answers:
+        yield f"False, with {' or '.join(names)} as the third result: {first_sentence(text).rstrip('.')}."
 
 
 def struct(tables, name):
@@ -25,8 +33,9 @@ def struct(tables, name):
     for field in tables.fields[name]:
         if field.lua:
             says = re.sub(CONSTANTS, "", field.says) if '"' in field.lua else field.says
-            says = re.split(SENTENCE, says, maxsplit=1)[0].rstrip(".")
-            line = f"---@field {field.key}{'' if filled else '?'} {field.lua} {says}".rstrip()
+            given = filled or (name, field.key) in exceptions.REQUIRED
+            lua = field.lua if filled or not given else field.lua.replace('"none"|', "").replace('"unknown"|', "")
+            line = f"---@field {field.key}{'' if given else '?'} {lua} {first_sentence(says).rstrip('.')}".rstrip()
             words += len(line.split())
             if words > WORDS:
                 lines.append("---")
@@ -36,7 +45,8 @@ def struct(tables, name):
 
 
 def method(call):
-    lines = [f"--- {line}" for line in first_sentence(call.says[0])] if call.says else []
+    said = " ".join([first_sentence(call.says[0]), *answers(call)]) if call.says else ""
+    lines = [f"--- {line}" for line in textwrap.wrap(said, 116, break_long_words=False, break_on_hyphens=False)]
     for parameter in call.parameters[1 if call.owner else 0:]:
         lines.append(f"---@param {parameter.name}{'?' if parameter.optional else ''} {parameter.lua}")
     lines.append("---@return " + ", ".join(f"{type_} {name}".strip() for type_, name in call.returns()))
@@ -44,7 +54,8 @@ def method(call):
     return [*lines, f"function {f'{call.owner}:' if call.owner else 'gpuorch.'}{call.method}({names}) end", ""]
 
 
-def text(abi, tables, made):
+def text(abi, tables, made, by_hand):
+    """`by_hand`: the text of gpuorch.lua, which says of most classes what they are."""
     lines = [HEAD]
     for name in tables.fields:
         if any(field.lua for field in tables.fields[name]):
@@ -52,7 +63,8 @@ def text(abi, tables, made):
     for owner in [*map(class_of, abi["handles"]), None]:
         calls = [call for call in made if call.owner == owner]
         if calls:
-            lines += [f"---@class {owner or 'gpuorch'}", f"local {owner or 'gpuorch'} = {{}}", ""]
+            own = owner and not re.search(rf"^---@class {owner}\b", by_hand, re.MULTILINE)
+            lines += [f"---@class {owner or 'gpuorch'}{': object' if own else ''}", f"local {owner or 'gpuorch'} = {{}}", ""]
             for call in calls:
                 lines += method(call)
     return "\n".join([*lines, "return gpuorch", ""])

@@ -109,6 +109,7 @@ static inline void *check_object(lua_State *L, state *s, int index, enum class_i
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
 void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
+const char *article(const char *word); /* "a" or "an" */
 /* Pushes memory with the handles of the objects in the list at `list`: all open, of one class, and of the runtime if
  * that isn't 0. `option` begins the messages. */
 void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runtime, const char *option);

@@ -55,7 +55,7 @@ static const char *const chunk_arrays[] = {"output", "result", "input_address", 
                                            "result_address", NULL};
 
 static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
-        push_record(L, s, gpo_chunk_fields, chunk);
+    push_record(L, s, gpo_chunk_fields, chunk);
     set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
     set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
 }

@@ -1364,9 +1364,9 @@ static int pipeline_get_share(lua_State *L) {
 }
 
 static int admission_create(lua_State *L) {
+    lua_settop(L, 2);
     state *s = the_state(L);
     const gpo_runtime_t runtime = CHECK_HANDLE(1, runtime);
-    lua_settop(L, 2);
     gpo_admission_options options = {.struct_size = sizeof options};
     read_record(L, 2, gpo_admission_options_fields, &options);
     object *made = new_object(L, s, CLASS_ADMISSION, 1);

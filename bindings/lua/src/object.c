@@ -46,6 +46,8 @@ void *check_unknown_object(lua_State *L, state *s, int index, enum class_id id) 
     return NULL;
 }
 
+const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
+
 void *optional_object(lua_State *L, state *s, int index, enum class_id id) {
     return lua_isnoneornil(L, index) ? NULL : check_object(L, s, index, id);
 }
@@ -57,7 +59,8 @@ void *check_objects(lua_State *L, state *s, int list, enum class_id id, int runt
         lua_rawgeti(L, list, i + 1);
         const object *o = test_object(L, s, lua_gettop(L), id);
         if (!o || !is_open(s, o))
-            luaL_error(L, "%snumber %d: a %s that is open expected", option, i + 1, classes[id].name);
+            luaL_error(L, "%snumber %d: %s %s that is open expected", option, i + 1, article(classes[id].name),
+                       classes[id].name);
         if (runtime && o->runtime != runtime)
             luaL_error(L, "%snumber %d: the %s is of another runtime", option, i + 1, classes[id].name);
         handles[i] = o->handle;

@@ -112,7 +112,8 @@ static void read_strings(lua_State *L, int index, const field *f, void *record) 
 static const char *read_object(lua_State *L, const field *f, void **handle) {
     state *s = the_state(L);
     const object *o = test_object(L, s, lua_gettop(L), (enum class_id)f->extra);
-    if (!o || !is_open(s, o)) return lua_pushfstring(L, "a %s that is open expected", classes[f->extra].name);
+    const char *name = classes[f->extra].name;
+    if (!o || !is_open(s, o)) return lua_pushfstring(L, "%s %s that is open expected", article(name), name);
     *handle = o->handle;
     return NULL;
 }

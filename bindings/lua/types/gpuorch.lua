@@ -115,6 +115,11 @@ function device:memory_import(type, exported, label) end
 ---@return true?
 function device:host_register(memory, bytes, options) end
 
+--- ends a registration
+---@param memory array|address
+---@return true?
+function device:host_unregister(memory) end
+
 --- CUDA C++
 ---@param source string|table
 ---@param options? gpuorch.compile_options

@@ -3,20 +3,21 @@
 -- other types, and says what failures and answers return.
 
 ---@class gpuorch.admission_options
----@field count? gpuorch.exact budget: places; GPO_AUTO: unlimited
----@field bytes? gpuorch.exact budget: bytes; GPO_AUTO: unlimited
----@field capacity? integer how many requests may wait at a time; GPO_AUTO: 65536; at most 2^20
+---@field count? gpuorch.exact budget: places; by default unlimited
+---@field bytes? gpuorch.exact budget: bytes; by default unlimited
 ---
----@field priorities? integer 1 to 16; GPO_AUTO: 1
+---@field capacity? integer how many requests may wait at a time; by default 65536; at most 2^20
+---@field priorities? integer 1 to 16; by default 1
+---
 ---@field pool? pool a pool of device memory that is watched; NULL: none
 ---@field high_bytes? gpuorch.exact bytes in use of the pool, above which admissions pause
 ---
----@field low_bytes? gpuorch.exact bytes in use of the pool, at or below which they go on; at most high_bytes; GPO_AUTO: nine tenths of high_bytes
+---@field low_bytes? gpuorch.exact bytes in use of the pool, at or below which they go on; at most high_bytes; by default nine tenths of high_bytes
 ---@field label? string
 
 ---@class gpuorch.admission_request
 ---@field priority? integer 0 goes first; below the admission's number of priorities
----@field count? gpuorch.exact places; GPO_AUTO: 1
+---@field count? gpuorch.exact places; by default 1
 ---@field bytes? gpuorch.exact 0: none
 ---@field flow? gpuorch.exact any number
 ---
@@ -154,10 +155,10 @@
 ---
 ---@field max_buckets? integer most buckets that are recorded at a time; the least recently used bucket makes room for another; 0: all
 ---
----@field streams? integer graphs of each bucket from the start, one for each launching stream; GPO_AUTO: 1; at most 64
+---@field streams? integer graphs of each bucket from the start, one for each launching stream; by default 1; at most 64
 ---@field pad_element_bytes? gpuorch.exact size of an element there; 0 without `pad_address`
----@field label? string
 ---
+---@field label? string
 ---@field no_warm_up? boolean
 ---@field eager_fallback? boolean
 
@@ -178,7 +179,7 @@
 ---@field last_failure string cause of the last failure, with its bucket; "" if there was none
 
 ---@class gpuorch.cq_options
----@field capacity? integer entries in the queue and accepted notifies together; GPO_AUTO: 4096; at most 2^24
+---@field capacity? integer entries in the queue and accepted notifies together; by default 4096; at most 2^24
 ---@field label? string
 
 ---@class gpuorch.completion
@@ -258,7 +259,7 @@
 ---@class gpuorch.executor_options
 ---@field spin? boolean
 ---@field sleep? boolean
----@field capacity? integer how many callbacks may be accepted and not run; GPO_AUTO: 65536; at most 2^24
+---@field capacity? integer how many callbacks may be accepted and not run; by default 65536; at most 2^24
 ---@field label? string
 
 ---@class gpuorch.executor_statistics
@@ -288,7 +289,7 @@
 ---@field write_combined? boolean
 ---@field max_bytes? gpuorch.exact most bytes that the arena takes from the driver; 0: no limit
 ---
----@field slab_bytes? gpuorch.exact least size of a slab; GPO_AUTO: 64 MiB, or max_bytes if that is less
+---@field slab_bytes? gpuorch.exact least size of a slab; by default 64 MiB, or max_bytes if that is less
 ---@field initial_bytes? gpuorch.exact bytes that gpo_arena_create takes; 0: none, the first allocation takes a slab
 ---
 ---@field numa_node? integer with GPO_ARENA_NUMA: 0 to 1023; otherwise 0
@@ -305,7 +306,7 @@
 ---@field keep_nothing? boolean
 ---@field max_bytes? gpuorch.exact most bytes in use; 0: no limit
 ---
----@field keep_bytes? gpuorch.exact how much unused memory the pool keeps instead of giving it back to the system; GPO_AUTO: all, until gpo_pool_trim
+---@field keep_bytes? gpuorch.exact how much unused memory the pool keeps instead of giving it back to the system; by default all, until gpo_pool_trim
 ---
 ---@field initial_bytes? gpuorch.exact bytes that gpo_pool_create takes, to make the first allocations fast; at most max_bytes
 ---@field label? string
@@ -388,8 +389,8 @@
 
 ---@class gpuorch.launch_options
 ---@field cooperative? boolean
----@field grid? gpuorch.three blocks in each dimension; 0 counts as 1, except in grid[0]
----@field block? gpuorch.three threads in each dimension; 0 counts as 1, except in block[0]
+---@field grid gpuorch.three blocks in each dimension; 0 counts as 1, except in grid[0]
+---@field block gpuorch.three threads in each dimension; 0 counts as 1, except in block[0]
 ---
 ---@field cluster? gpuorch.three blocks of a cluster; all 0: as the kernel's __cluster_dims__ says, else none
 ---@field priority? integer with GPO_LAUNCH_PRIORITY
@@ -398,7 +399,7 @@
 ---@field label? string the operation's label; NULL: the kernel's
 
 ---@class gpuorch.peers_options
----@field engine? "auto"|"direct"|"nccl"|"host" for all collectives of the group; GPO_AUTO: one for each collective
+---@field engine? "auto"|"direct"|"nccl"|"host" for all collectives of the group; by default one for each collective
 ---@field label? string
 
 ---@class gpuorch.peers_info
@@ -418,8 +419,8 @@
 ---@field mpi_device boolean 1: MPI gets the data in device memory (GPO_JOIN_MPI)
 
 ---@class gpuorch.join_options
----@field by? "none"|"mpi"|"file"|"id"
----@field engine? "auto"|"direct"|"nccl"|"host" GPO_ENGINE_NCCL or GPO_ENGINE_HOST, the same for all ranks; GPO_AUTO: NCCL where all ranks have CUDA devices and NCCL, and the host engine elsewhere
+---@field by "mpi"|"file"|"id"
+---@field engine? "auto"|"direct"|"nccl"|"host" GPO_ENGINE_NCCL or GPO_ENGINE_HOST, the same for all ranks; by default NCCL where all ranks have CUDA devices and NCCL, and the host engine elsewhere
 ---
 ---@field rank? integer this process's, from 0
 ---@field ranks? integer how many
@@ -440,23 +441,23 @@
 ---@field label? string for failures and traces, and to tell equal collectives of a group of several processes apart (see above); may be NULL
 
 ---@class gpuorch.rank_part
----@field stream? stream of the rank's device
+---@field stream stream of the rank's device
 
 ---@class gpuorch.chunk
----@field slot? integer the slot that the chunk is in: 0 to slots - 1, of its device
----@field index? gpuorch.exact number of the chunk, from 0
+---@field slot integer the slot that the chunk is in: 0 to slots - 1, of its device
+---@field index gpuorch.exact number of the chunk, from 0
 ---
----@field offset? gpuorch.exact position of its first byte in the input
----@field bytes? gpuorch.exact bytes of input; the last chunk may have fewer than the others
+---@field offset gpuorch.exact position of its first byte in the input
+---@field bytes gpuorch.exact bytes of input; the last chunk may have fewer than the others
 ---
----@field output_offset? gpuorch.exact position of its first byte in the output
----@field output_bytes? gpuorch.exact
----@field input_address? address device memory, for stage callbacks, as the next three
+---@field output_offset gpuorch.exact position of its first byte in the output
+---@field output_bytes gpuorch.exact
+---@field input_address address device memory, for stage callbacks, as the next three
 ---
----@field output_address? address 0 if the pipeline has no output
----@field scratch_address? address
----@field result_address? address
----@field device? integer the chunk's device: a place in gpo_pipeline_options.devices; 0 if there is one device
+---@field output_address address 0 if the pipeline has no output
+---@field scratch_address address
+---@field result_address address
+---@field device integer the chunk's device: a place in gpo_pipeline_options.devices; 0 if there is one device
 
 ---@class gpuorch.source
 ---@field bytes? gpuorch.exact MEMORY: its size
@@ -496,7 +497,7 @@
 ---
 ---@field granule? gpuorch.exact all chunks except the last are multiples of it; 0: 4096; at most 1 TiB
 ---
----@field slots? integer chunks under way at a time on each device, 1 to 1024; GPO_AUTO: 3, or up to 6 if host code takes part
+---@field slots? integer chunks under way at a time on each device, 1 to 1024; by default 3, or up to 6 if host code takes part
 ---
 ---@field output_numerator? integer output bytes = input bytes * numerator / denominator, rounded up; at most 4096 times the input
 ---@field output_denominator? integer
@@ -505,10 +506,10 @@
 ---
 ---@field result_bytes? gpuorch.exact result of a chunk: a block that is zeroed before the stages run, and that the sink gets; at most 1 MiB
 ---
----@field max_pinned_bytes? gpuorch.exact most pinned memory for staging, for all devices together; GPO_AUTO: 1 GiB for each device
+---@field max_pinned_bytes? gpuorch.exact most pinned memory for staging, for all devices together; by default 1 GiB for each device
 ---@field progress_ns? gpuorch.exact least time between two calls of `progress`; 0: 100 ms
----@field label? string
 ---
+---@field label? string
 ---@field executor? executor runs the callbacks of sources, stages and sinks and `progress` (executor.h): one of each kind at a time, while a thread of the pipeline waits
 
 ---@class gpuorch.pipeline_result
@@ -540,27 +541,27 @@
 ---@field copy_hidden_ns gpuorch.exact
 
 ---@class gpuorch.queue_options
----@field kind? "none"|"range"|"ring"|"host_ring"
+---@field kind "range"|"ring"|"host_ring"
 ---@field tickets? boolean
 ---@field no_answers? boolean
 ---@field late_claims? boolean
----@field batch? integer range: numbers in a batch; GPO_AUTO: 1
+---@field batch? integer range: numbers in a batch; by default 1
 ---
 ---@field count? gpuorch.exact range: how many numbers there are, 1 to 2^48
 ---
----@field capacity? gpuorch.exact rings: how many tasks fit, for each priority, at most 2^26; rounded up to a power of two from 64 on; GPO_AUTO: 65536, in a host ring 4096
+---@field capacity? gpuorch.exact rings: how many tasks fit, for each priority, at most 2^26; rounded up to a power of two from 64 on; by default 65536, in a host ring 4096
 ---
 ---@field task_size? integer rings: bytes of a task, 16 to 256, a multiple of 16
----@field priorities? integer ring: 1 to 8, with GPO_QUEUE_TICKETS 1; GPO_AUTO: 1
+---@field priorities? integer ring: 1 to 8, with GPO_QUEUE_TICKETS 1; by default 1
 ---
 ---@field answer_size? integer host ring: bytes of an answer, 0 to 256, a multiple of 4; beside them an answer has a status
 ---
----@field tenants? integer host ring: 1 to 64; GPO_AUTO: 1; with GPO_QUEUE_NO_ANSWERS there is 1
----@field stream? stream the resident stream (stream.h) of a kernel that uses the queue: see "Memory"
+---@field tenants? integer host ring: 1 to 64; by default 1; with GPO_QUEUE_NO_ANSWERS there is 1
+---@field stream? stream the resident stream (stream.h) of a kernel that uses the queue
 ---@field label? string
 
 ---@class gpuorch.tenant_options
----@field limit? gpuorch.exact most places of the ring that the tenant may take at a time; GPO_AUTO: all
+---@field limit? gpuorch.exact most places of the ring that the tenant may take at a time; by default all
 ---
 ---@field completions? cq gets an entry for each answer: the task's user_data, the answer's status, origin GPO_ORIGIN_QUEUE
 
@@ -632,27 +633,27 @@
 ---@field name? string the device function's; GPO_SCHEDULER_GRAPHS: in messages, and may be NULL
 
 ---@class gpuorch.scheduler_options
----@field form? "none"|"resident"|"graphs"|"while"
----@field queue? queue a ring without GPO_QUEUE_TICKETS, or a host ring, of the same device
+---@field form "resident"|"graphs"|"while"
+---@field queue queue a ring without GPO_QUEUE_TICKETS, or a host ring, of the same device
 ---@field source? string CUDA C++ with the handlers' functions; GPO_SCHEDULER_GRAPHS: NULL
 ---
 ---@field file_name? string name of the source in the compiler's messages; NULL: "handlers.cu"
 ---@field compile_options? string[] as gpo_compile_options.options
----@field workers? "auto"|"thread"|"warp"|"block" GPO_AUTO: GPO_WORKER_WARP
+---@field workers? "auto"|"thread"|"warp"|"block" by default GPO_WORKER_WARP
 ---
----@field threads? integer threads of a block, a multiple of 32 up to 1024; GPO_AUTO: 128
----@field blocks_per_multiprocessor? integer blocks on each multiprocessor; GPO_AUTO: 1
+---@field threads? integer threads of a block, a multiple of 32 up to 1024; by default 128
+---@field blocks_per_multiprocessor? integer blocks on each multiprocessor; by default 1
 ---
----@field multiprocessors? integer number for the scheduler's blocks; GPO_AUTO: all that no other scheduler has, less `leave_free`
+---@field multiprocessors? integer number for the scheduler's blocks; by default all that no other scheduler has, less `leave_free`
 ---@field leave_free? integer multiprocessors to be left to other work
 ---
----@field batch? integer GPO_SCHEDULER_WHILE: tasks of a worker in a turn, GPO_AUTO: 16; GPO_SCHEDULER_GRAPHS: tasks of a step, up to 120, GPO_AUTO: 120
+---@field batch? integer GPO_SCHEDULER_WHILE: tasks of a worker in a turn, by default 16; GPO_SCHEDULER_GRAPHS: tasks of a step, up to 120, by default 120
 ---
----@field max_errors? integer how many errors are stored, the first ones, up to 4096; GPO_AUTO: 64
+---@field max_errors? integer how many errors are stored, the first ones, up to 4096; by default 64
 ---@field dynamic_shared_bytes? gpuorch.exact shared memory of each block, for handlers
 ---
 ---@field idle_timeout_ns? gpuorch.exact the run ends after this time with nothing to do; 0: never
----@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted; GPO_AUTO: a millisecond
+---@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted; by default a millisecond
 ---@field label? string
 
 ---@class gpuorch.scheduler_info
@@ -727,7 +728,7 @@
 ---@field resident? boolean
 ---@field priority? integer 0 is the default; lower numbers run first; clamped to gpo_device_get_priority_range
 ---
----@field max_held? integer how many operations may be held; GPO_AUTO: 65536
+---@field max_held? integer how many operations may be held; by default 65536
 ---@field label? string
 
 ---@class gpuorch.stream_info
@@ -745,16 +746,16 @@
 ---@field learned integer how many operations the learned sequence has; 0: no sequence is learned now
 
 ---@class gpuorch.stream_pool_options
----@field streams? integer streams for each priority; GPO_AUTO: 4
----@field priorities? integer how many priorities, from 0 upwards to greater ones; GPO_AUTO: 1; at most as many as the device has
+---@field streams? integer streams for each priority; by default 4
 ---
+---@field priorities? integer how many priorities, from 0 upwards to greater ones; by default 1; at most as many as the device has
 ---@field label? string
 
 ---@class gpuorch.symmetric_options
----@field alignment? gpuorch.exact of the memory's address on each device: a power of two, 256 to 2097152; GPO_AUTO: 256
+---@field alignment? gpuorch.exact of the memory's address on each device: a power of two, 256 to 2097152; by default 256
 ---@field label? string
 ---
----@field engine? "auto"|"direct"|"nccl"|"host"|"nvshmem" GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; GPO_AUTO: direct
+---@field engine? "auto"|"direct"|"nccl"|"host"|"nvshmem" GPO_ENGINE_DIRECT, or for a group of several processes GPO_ENGINE_NVSHMEM; by default direct
 ---@field remote? boolean
 
 ---@class gpuorch.symmetric_info
@@ -768,11 +769,11 @@
 ---@field native_atomics boolean 1: atomic operations on each other's memory are native for all ranks
 
 ---@class gpuorch.rank_launch
----@field stream? stream of the rank's device
----@field kernel? kernel of the rank's device
+---@field stream stream of the rank's device
+---@field kernel kernel of the rank's device
 
 ---@class gpuorch.template_options
----@field max_instances? integer most graphs that gpo_template_launch makes; GPO_AUTO: 64
+---@field max_instances? integer most graphs that gpo_template_launch makes; by default 64
 ---@field label? string
 
 ---@class gpuorch.condition
@@ -780,7 +781,7 @@
 ---@field constant? integer
 ---@field initial? integer with GPO_COMPARE_KERNEL: the condition when the graph starts
 ---
----@field max_iterations? gpuorch.exact of a while: after that many the loop ends; GPO_AUTO: 2^32 - 1; at most that
+---@field max_iterations? gpuorch.exact of a while: after that many the loop ends; by default 2^32 - 1; at most that
 
 ---@class gpuorch.template_statistics
 ---@field nodes integer with those of bodies, once it has a graph
@@ -858,7 +859,7 @@
 ---@class runtime
 local runtime = {}
 
---- Ends a runtime.
+--- Ends a runtime. False, with GPO_TIMEOUT as the third result: something still runs.
 ---@param seconds? number
 ---@return boolean?
 function runtime:shutdown(seconds) end
@@ -945,7 +946,7 @@ local device = {}
 function device:properties() end
 
 --- Waits until all work that was put on the device's streams before the call is done, and until memory that was freed
---- behind this work is free.
+--- behind this work is free. False, with GPO_TIMEOUT as the third result: the timeout passed.
 ---@param seconds? number
 ---@return boolean?
 function device:wait(seconds) end
@@ -1008,11 +1009,6 @@ function device:stream_pool_create(options) end
 ---@param options? gpuorch.arena_options
 ---@return arena?
 function device:arena_create(options) end
-
---- Ends a registration.
----@param memory array|address
----@return true?
-function device:host_unregister(memory) end
 
 --- Allocates device memory: `bytes` (1 or more), aligned to 256 or more.
 ---@param type gpuorch.element
@@ -1094,7 +1090,8 @@ function stream:native() end
 ---@return boolean?
 function stream:query() end
 
---- Waits for all work that was put on the stream before the call.
+--- Waits for all work that was put on the stream before the call. False, with GPO_TIMEOUT as the third result: the
+--- timeout passed.
 ---@param seconds? number
 ---@return boolean?
 function stream:wait(seconds) end
@@ -1125,7 +1122,8 @@ function stream:wait_timeline(timeline, value) end
 ---@return true?
 function stream:signal_timeline(timeline, value) end
 
---- Puts a mark behind all work that is on the stream now.
+--- Puts a mark behind all work that is on the stream now. False, with GPO_WOULD_BLOCK as the third result: the queue is
+--- full: accepted notifies count as long as their entries have not been drained.
 ---@param queue? cq
 ---@param user_data? any
 ---@return operation|boolean?
@@ -1138,13 +1136,15 @@ function stream:notify(queue, user_data) end
 ---@return operation|boolean?
 function stream:notify_timed(since, queue, user_data) end
 
---- Calls `callback` when all work that is on the stream now is done: as gpo_stream_notify.
+--- Calls `callback` when all work that is on the stream now is done: as gpo_stream_notify. False, with GPO_WOULD_BLOCK
+--- as the third result: the executor has no room; the callback is never called.
 ---@param executor executor
 ---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
 ---@return boolean?
 function stream:then_(executor, f) end
 
---- Puts a host call on a stream: `function` runs on the executor when all work before it on the stream is done.
+--- Puts a host call on a stream: `function` runs on the executor when all work before it on the stream is done. False,
+--- with GPO_WOULD_BLOCK as the third result: the executor or the stream has no room.
 ---@param executor executor
 ---@param f fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean?
 ---@return boolean?
@@ -1170,19 +1170,19 @@ function event:record(stream) end
 ---@return boolean?
 function event:query() end
 
---- Waits until the newest recording is complete.
+--- Waits until the newest recording is complete. False, with GPO_TIMEOUT as the third result: the timeout passed.
 ---@param seconds? number
 ---@return boolean?
 function event:wait(seconds) end
 
 --- Writes the GPU time from the newest recording of `start` to that of `end`, in nanoseconds, with the driver's
---- resolution (about 0.5 us).
+--- resolution (about 0.5 us). False, with GPO_NOT_READY as the third result: a recording is not complete.
 ---@param end_ event
----@return gpuorch.exact?
+---@return gpuorch.exact|boolean?
 function event:elapsed(end_) end
 
 --- Puts an entry into `cq` (completion.h) when the newest recording is complete, at once if the event was never
---- recorded.
+--- recorded. False, with GPO_WOULD_BLOCK as the third result: the queue is full; no entry will come.
 ---@param queue? cq
 ---@param user_data? any
 ---@return operation|boolean?
@@ -1221,13 +1221,14 @@ function timeline:fail(status, message) end
 ---@return gpuorch.exact?
 function timeline:value() end
 
---- Waits on the host until `value` is reached.
+--- Waits on the host until `value` is reached. False, with GPO_TIMEOUT as the third result: the timeout passed.
 ---@param value gpuorch.exact
 ---@param seconds? number
 ---@return boolean?
 function timeline:wait(value, seconds) end
 
---- Puts an entry into `cq` when the timeline reaches `value`, at once if it has.
+--- Puts an entry into `cq` when the timeline reaches `value`, at once if it has. False, with GPO_WOULD_BLOCK as the
+--- third result: the queue is full; no entry will come.
 ---@param value gpuorch.exact
 ---@param queue? cq
 ---@param user_data? any
@@ -1244,7 +1245,8 @@ function timeline:then_(value, executor, f) end
 ---@class cq
 local cq = {}
 
---- Waits until the queue has an entry or gpo_cq_wake is called.
+--- Waits until the queue has an entry or gpo_cq_wake is called. False, with GPO_TIMEOUT as the third result: the
+--- timeout passed.
 ---@param seconds? number
 ---@return boolean?
 function cq:wait(seconds) end
@@ -1260,7 +1262,7 @@ function cq:statistics() end
 ---@class arena
 local arena = {}
 
---- Allocates a piece of `bytes` (1 or more), aligned to `alignment` (a power of two up to 1 MiB; GPO_AUTO: 256).
+--- Allocates a piece of `bytes` (1 or more), aligned to `alignment` (a power of two up to 1 MiB; by default 256).
 ---@param type gpuorch.element
 ---@param count integer
 ---@param alignment? gpuorch.exact
@@ -1359,7 +1361,8 @@ local pipeline = {}
 ---@return true?
 function pipeline:cancel() end
 
---- Puts an entry into `cq` (completion.h) when the run has ended, at once if it has.
+--- Puts an entry into `cq` (completion.h) when the run has ended, at once if it has. False, with GPO_WOULD_BLOCK as the
+--- third result: the queue is full; no entry will come.
 ---@param queue? cq
 ---@param user_data? any
 ---@return operation|boolean?
@@ -1564,12 +1567,13 @@ local queue = {}
 function queue:device_handle() end
 
 --- Makes a ring empty and open, or has a range begin anew although workers of the previous launch left it early; as
---- work of the stream.
+--- work of the stream. False, with GPO_WOULD_BLOCK as the third result: the stream holds as many operations as it may;
+--- a part of the work may have been put on it.
 ---@param stream stream
----@return true?
+---@return boolean?
 function queue:reset(stream) end
 
---- Closes a ring or host ring: see "The end of a ring" and "Host rings".
+--- Closes a ring or host ring.
 ---@return true?
 function queue:close_ring() end
 
@@ -1589,17 +1593,19 @@ local scheduler = {}
 function scheduler:start() end
 
 --- Asks the run to end when all earlier posted or pushed tasks are done, with the tasks that they push, and waits for
---- the end.
+--- the end. False, with GPO_TIMEOUT as the third result: the timeout passed.
 ---@param seconds? number
 ---@return boolean?
 function scheduler:drain(seconds) end
 
---- Asks the run to end, and waits for the end: handlers that have begun return, and no other begins.
+--- Asks the run to end, and waits for the end: handlers that have begun return, and no other begins. False, with
+--- GPO_TIMEOUT as the third result: the timeout passed, and a handler has still not returned.
 ---@param seconds? number
 ---@return boolean?
 function scheduler:stop(seconds) end
 
---- Waits until the run has ended, without asking it to.
+--- Waits until the run has ended, without asking it to. False, with GPO_TIMEOUT as the third result: the timeout
+--- passed.
 ---@param seconds? number
 ---@return boolean?
 function scheduler:wait(seconds) end
@@ -1661,27 +1667,30 @@ function symmetric:address(rank) end
 ---@return string?
 function symmetric:device_handle(rank) end
 
---- Puts a rank's barriers back to their begin, as work of the stream.
+--- Puts a rank's barriers back to their begin, as work of the stream. False, with GPO_WOULD_BLOCK as the third result:
+--- the stream holds as many operations as it may.
 ---@param rank integer
 ---@param stream stream
----@return true?
+---@return boolean?
 function symmetric:reset(rank, stream) end
 
 --- Describes the memory.
 ---@return gpuorch.symmetric_info?
 function symmetric:info() end
 
----@class admission
+---@class admission: object
 local admission = {}
 
---- Asks for a place.
+--- Asks for a place. False, with GPO_WOULD_BLOCK as the third result: the line has no room, or the queue is full.
+--- False, with GPO_TIMEOUT as the third result: the deadline has passed already.
 ---@param request? gpuorch.admission_request
 ---@param queue? cq
 ---@param user_data? any
 ---@return operation|boolean?, gpuorch.exact? ticket
 function admission:enter(request, queue, user_data) end
 
---- Like gpo_admission_enter, but calls `callback` on `executor` (executor.h) in place of an entry.
+--- Like gpo_admission_enter, but calls `callback` on `executor` (executor.h) in place of an entry. False, with
+--- GPO_WOULD_BLOCK as the third result: the line or the executor has no room; the callback is never called.
 ---@param request? gpuorch.admission_request
 ---@param executor executor
 ---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
@@ -1698,10 +1707,11 @@ function admission:cancel(ticket) end
 ---@return true?
 function admission:leave(ticket) end
 
---- Gives a place back in stream order: when all work that is on the stream now has ended, also by a failure.
+--- Gives a place back in stream order: when all work that is on the stream now has ended, also by a failure. False,
+--- with GPO_WOULD_BLOCK as the third result: the stream holds as many operations as it may.
 ---@param ticket gpuorch.exact
 ---@param stream stream
----@return true?
+---@return boolean?
 function admission:leave_after(ticket, stream) end
 
 --- Changes the budgets: `count` places and `bytes` bytes, UINT64_MAX: unlimited.

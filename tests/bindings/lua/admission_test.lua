@@ -1,7 +1,7 @@
 -- Admissions: places that are asked for, awaited, given back, and never lost.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local test, use, same, raises = h.test, h.use, h.same, h.raises
-local loop = require "gpuorch.loop"
+local gpuorch, loop = require "gpuorch", require "gpuorch.loop"
 
 test("a request that fits is admitted at once, and others wait for the place", function()
     local runtime, _, stream = use()
@@ -29,10 +29,12 @@ test("a request ends with the reason why it is not admitted", function()
     same(select(3, admission:enter{bytes = 101}), "GPO_LIMIT_EXCEEDED")
     same(select(3, admission:enter{priority = 1}), "GPO_INVALID_ARGUMENT")
     local _, ticket = admission:enter{bytes = 100}
-    local waits, waiting = admission:enter{deadline_ns = 2 ^ 52}
+    local waits, waiting = admission:enter{deadline_ns = ("%.0f"):format((gpuorch.now() + 20) * 1e9)}
     same(select(3, admission:enter()), "GPO_WOULD_BLOCK")
     assert(admission:cancel(waiting))
     same(select(3, waits:wait(20)), "GPO_CANCELLED")
+    local late = admission:enter{deadline_ns = ("%.0f"):format((gpuorch.now() + 0.05) * 1e9)}
+    same(select(3, late:wait(20)), "GPO_TIMEOUT")
     local larger = admission:enter{bytes = 90}
     assert(admission:set_budget(1, 80))
     same(select(3, larger:wait(20)), "GPO_LIMIT_EXCEEDED")

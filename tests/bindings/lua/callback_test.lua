@@ -80,6 +80,7 @@ test("a pipeline over two devices has a kernel and values for each, and chunks s
            function(_, stage) stage.arguments = {"input", "output", "input_bytes", tables[1], {device = {1}}} end)
     raises("number 2: a device that is open", create, function(options) options.devices = {device, 1} end)
     raises("1 to 64", create, function(options) options.devices = {} end)
+    raises("option 'executor': an executor that is open expected", create, function(options) options.executor = 5 end)
     fails("GPO_INVALID_ARGUMENT", create, function(options) options.devices = {device, device} end)
 end)
 
