@@ -7,6 +7,7 @@ from names import LINKS, NOUNS, OBJECTS, kind, variants
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "gpuorch/src"
 GENERATED = SOURCES / "generated.rs"
+SIZED = SOURCES.parents[1] / "gpuorch-sys/src/sized.rs"
 COLUMNS = 120
 
 

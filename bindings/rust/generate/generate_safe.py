@@ -17,7 +17,7 @@ import sys
 import textwrap
 
 import names
-from documents import COLUMNS, GENERATED, Documents
+from documents import COLUMNS, GENERATED, SIZED, Documents
 from names import BUILDERS, INTEGERS, OBJECTS, ONLY, OPAQUE, SETTERS_BY_HAND, camel
 
 ABI = pathlib.Path(__file__).resolve().parents[3] / "libgpuorch/abi.json"
@@ -381,12 +381,20 @@ def imports(lines):
             yield f"use crate::{module}::{used[0] if len(used) == 1 else '{' + ', '.join(used) + '}'};"
 
 
+def sized(abi):
+    """The list of structs that begin with their size, for gpuorch-sys."""
+    own = [struct["name"] for struct in abi["structs"] if struct["fields"][0]["name"] == "struct_size"]
+    lines = textwrap.wrap(", ".join(own) + ",", 120, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(["// Made from libgpuorch/abi.json by bindings/rust/generate/generate_safe.py.", "structs! {", *lines, "}", ""])
+
+
 def main():
-    made = text(json.loads(ABI.read_text()))
-    if "--check" not in sys.argv:
-        GENERATED.write_text(made)
-    elif not GENERATED.exists() or made != GENERATED.read_text():
-        sys.exit(f"{GENERATED.name} is out of date, run {pathlib.Path(__file__).name}")
+    abi = json.loads(ABI.read_text())
+    for path, made in {GENERATED: text(abi), SIZED: sized(abi)}.items():
+        if "--check" not in sys.argv:
+            path.write_text(made)
+        elif not path.exists() or made != path.read_text():
+            sys.exit(f"{path.name} is out of date, run {pathlib.Path(__file__).name}")
 
 
 if __name__ == "__main__":

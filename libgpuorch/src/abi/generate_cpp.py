@@ -212,6 +212,8 @@ class Call:
     def comment(self):
         first = re.match(r".*?\.(?=\s|$)|.*", self.says[0], re.DOTALL)[0] if self.says else ""
         sentence = SAYS.get(self.function, first)
+        if self.results or self.text:
+            sentence = re.sub(r"^Writes\b", "Returns", sentence)
         return "".join(f"{line}\n" for line in textwrap.wrap(sentence, COLUMNS, initial_indent="    /// ",
                                                              subsequent_indent="    /// "))
 

@@ -38,7 +38,7 @@ struct device_calls : ref<gpo_device_t> {
         void* context;
         std::int32_t ordinal;
     };
-    /// Writes the CUcontext and the CUdevice behind a handle, for use with other libraries.
+    /// Returns the CUcontext and the CUdevice behind a handle, for use with other libraries.
     native_values native() const {
         native_values values{};
         check(gpo_device_get_native(get(), &values.context, &values.ordinal));
@@ -49,7 +49,7 @@ struct device_calls : ref<gpo_device_t> {
         std::uint64_t free_bytes;
         std::uint64_t total_bytes;
     };
-    /// Writes the free and the total bytes of device memory, as the driver sees them now.
+    /// Returns the free and the total bytes of device memory, as the driver sees them now.
     memory_values memory() const {
         memory_values values{};
         check(gpo_device_get_memory(get(), &values.free_bytes, &values.total_bytes));
@@ -92,7 +92,7 @@ struct device_calls : ref<gpo_device_t> {
         std::int32_t least;
         std::int32_t greatest;
     };
-    /// Writes the least and the greatest priority that streams of the device can have.
+    /// Returns the least and the greatest priority that streams of the device can have.
     priority_range_values priority_range() const {
         priority_range_values values{};
         check(gpo_device_get_priority_range(get(), &values.least, &values.greatest));

@@ -30,7 +30,7 @@ struct event_calls : ref<gpo_event_t> {
     /// recorded.
     void notify(gpo_cq_t cq, std::uint64_t user_data) const { check(gpo_event_notify(get(), cq, user_data)); }
 
-    /// Writes the CUevent behind the handle.
+    /// Returns the CUevent behind the handle.
     void* native() const { return detail::got<void*>(gpo_event_get_native, get()); }
 };
 

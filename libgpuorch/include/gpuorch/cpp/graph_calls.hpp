@@ -19,7 +19,7 @@ struct graph_calls : ref<gpo_graph_t> {
     /// anew.
     gpo_graph_update_report update() const { return detail::got<gpo_graph_update_report>(gpo_graph_update, get()); }
 
-    /// Writes the CUgraphExec behind the graph, with all values that were set in it.
+    /// Returns the CUgraphExec behind the graph, with all values that were set in it.
     void* native() const { return detail::got<void*>(gpo_graph_get_native, get()); }
 
     struct loop_values {
@@ -37,7 +37,7 @@ struct graph_calls : ref<gpo_graph_t> {
         std::uint64_t native;
         std::uint64_t status;
     };
-    /// Writes the handle by which kernels launch the graph: `native` names the graph, and `status` is the address of a
+    /// Returns the handle by which kernels launch the graph: `native` names the graph, and `status` is the address of a
     /// word that gets the last failure of such a launch.
     device_handle_values device_handle() const {
         device_handle_values values{};

@@ -35,7 +35,7 @@ struct graph_template_calls : ref<gpo_template_t> {
         return detail::got<std::uint32_t>(gpo_template_find_node, get(), label);
     }
 
-    /// Writes the CUgraph behind the template.
+    /// Returns the CUgraph behind the template.
     void* native() const { return detail::got<void*>(gpo_template_get_native, get()); }
 
     /// Removes all nodes and parameters, so that the template can be built anew.

@@ -13,21 +13,21 @@ namespace gpuorch {
 struct kernel_calls : ref<gpo_kernel_t> {
     using ref::ref;
 
-    /// Writes what the driver says of a kernel.
+    /// Returns what the driver says of a kernel.
     gpo_kernel_attributes attributes() const {
         return detail::got<gpo_kernel_attributes>(gpo_kernel_get_attributes, get());
     }
 
-    /// Writes the function's name in the image.
+    /// Returns the function's name in the image.
     std::string name() const { return detail::text(gpo_kernel_get_name, get()); }
 
-    /// Writes the CUfunction behind the handle.
+    /// Returns the CUfunction behind the handle.
     void* native() const { return detail::got<void*>(gpo_kernel_get_native, get()); }
 
     /// Allows launches of this kernel to use up to `bytes` of dynamic shared memory.
     void set_max_dynamic_shared(std::uint64_t bytes) const { check(gpo_kernel_set_max_dynamic_shared(get(), bytes)); }
 
-    /// Writes how many blocks of `threads` threads, each with `dynamic_shared_bytes`, fit on a multiprocessor at once.
+    /// Returns how many blocks of `threads` threads, each with `dynamic_shared_bytes`, fit on a multiprocessor at once.
     std::uint32_t occupancy(std::uint32_t threads, std::uint64_t dynamic_shared_bytes) const {
         return detail::got<std::uint32_t>(gpo_kernel_get_occupancy, get(), threads, dynamic_shared_bytes);
     }
@@ -48,7 +48,7 @@ struct kernel_calls : ref<gpo_kernel_t> {
         std::uint64_t offset;
         std::uint64_t bytes;
     };
-    /// Writes the offset and the size, both in bytes, of parameter `index` (from 0) in the kernel's parameters.
+    /// Returns the offset and the size, both in bytes, of parameter `index` (from 0) in the kernel's parameters.
     parameter_values parameter(std::uint32_t index) const {
         parameter_values values{};
         check(gpo_kernel_get_parameter(get(), index, &values.offset, &values.bytes));

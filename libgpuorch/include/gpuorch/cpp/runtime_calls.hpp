@@ -58,8 +58,8 @@ struct runtime_calls : ref<gpo_runtime_t> {
     /// Reads the metrics of a runtime.
     gpo_metrics metrics() const { return detail::got<gpo_metrics>(gpo_runtime_get_metrics, get()); }
 
-    /// Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was opened,
-    /// in Prometheus' text format 0.0.4.
+    /// Returns the statistics and metrics of the runtime, and the metrics of every device on which an object was
+    /// opened, in Prometheus' text format 0.0.4.
     std::string metrics_text() const { return detail::text(gpo_runtime_get_metrics_text, get()); }
 
     /// Creates an executor and starts its threads.
@@ -83,7 +83,7 @@ struct runtime_calls : ref<gpo_runtime_t> {
     /// Describes the running trace, or the last one if none is running.
     gpo_trace_info trace_info() const { return detail::got<gpo_trace_info>(gpo_trace_get_info, get()); }
 
-    /// Writes a few lines of text about the running trace, as far as it has come, or about the last one.
+    /// Returns a few lines of text about the running trace, as far as it has come, or about the last one.
     std::string trace_summary() const { return detail::text(gpo_trace_get_summary, get()); }
 
     /// Creates an admission.

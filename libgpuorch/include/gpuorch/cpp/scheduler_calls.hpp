@@ -42,7 +42,7 @@ struct scheduler_calls : ref<gpo_scheduler_t> {
     /// Describes a scheduler.
     gpo_scheduler_info info() const { return detail::got<gpo_scheduler_info>(gpo_scheduler_get_info, get()); }
 
-    /// Writes what was done by the handler of a number.
+    /// Returns what was done by the handler of a number.
     gpo_handler_info handler(std::uint32_t handler) const {
         return detail::got<gpo_handler_info>(gpo_scheduler_get_handler, get(), handler);
     }

@@ -13,10 +13,10 @@ namespace gpuorch {
 struct stream_calls : ref<gpo_stream_t> {
     using ref::ref;
 
-    /// Writes what the library knows of a stream.
+    /// Returns what the library knows of a stream.
     gpo_stream_info info() const { return detail::got<gpo_stream_info>(gpo_stream_get_info, get()); }
 
-    /// Writes the CUstream behind the handle.
+    /// Returns the CUstream behind the handle.
     void* native() const { return detail::got<void*>(gpo_stream_get_native, get()); }
 
     /// Says whether all work that was put on the stream is done.

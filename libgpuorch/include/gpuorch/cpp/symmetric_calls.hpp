@@ -12,7 +12,7 @@ namespace gpuorch {
 struct symmetric_calls : ref<gpo_symmetric_t> {
     using ref::ref;
 
-    /// Writes the address of a rank's memory, for copies, fills and kernels' arguments.
+    /// Returns the address of a rank's memory, for copies, fills and kernels' arguments.
     std::uint64_t address(std::uint32_t rank) const {
         return detail::got<std::uint64_t>(gpo_symmetric_get_address, get(), rank);
     }

@@ -22,7 +22,7 @@ struct timeline_calls : ref<gpo_timeline_t> {
         check(gpo_timeline_fail(get(), status, message));
     }
 
-    /// Writes the value that has been reached.
+    /// Returns the value that has been reached.
     std::uint64_t value() const { return detail::got<std::uint64_t>(gpo_timeline_get_value, get()); }
 
     /// Waits on the host until `value` is reached.
