@@ -101,6 +101,52 @@ TEST_CASE("a pipeline's run that has ended leaves nothing pending, whichever way
     }
 }
 
+TEST_CASE("the text has the figures of each admission, by its label or number") {
+    Gpu gpu;
+    CHECK_FALSE(contains(text_of(gpu), "gpuorch_admission"));
+    const Queue queue = gpu.queue();
+    auto options = sized<gpo_admission_options>();
+    options.count = 2;
+    options.bytes = 100;
+    options.capacity = 1;
+    options.label = "the \"door\"";
+    Admission first, second, other;
+    REQUIRE_OK(gpo_admission_create(gpu.runtime, &options, first.out()));
+    REQUIRE_OK(gpo_admission_create(gpu.runtime, &options, second.out()));
+    REQUIRE_OK(gpo_admission_create(gpu.runtime, nullptr, other.out()));
+    auto request = sized<gpo_admission_request>();
+    request.count = 2;
+    request.bytes = 40;
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_admission_enter(first, &request, queue, 1, &ticket));
+    request.bytes = 7;
+    REQUIRE_OK(gpo_admission_enter(first, &request, queue, 2, &ticket));
+    CHECK_STATUS(GPO_WOULD_BLOCK, gpo_admission_enter(first, &request, queue, 3, &ticket));
+    request.count = 3;
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_admission_enter(first, &request, queue, 3, &ticket));
+    const std::string text = bare(text_of(gpu));
+    const char* const door = "{admission=\"the \\\"door\\\"\"";
+    const auto has = [&](const std::string& name, const std::string& labels, const char* value) {
+        INFO(name);
+        CHECK(contains(text, ("\n" + name + door + labels + "} " + value + "\n").c_str()));
+    };
+    has("gpuorch_admission_requests_held", "", "1");
+    has("gpuorch_admission_places_held", "", "2");
+    has("gpuorch_admission_held_bytes", "", "40");
+    has("gpuorch_admission_requests_waiting", "", "1");
+    has("gpuorch_admission_waiting_bytes", "", "7");
+    has("gpuorch_admission_admitted_total", "", "1");
+    has("gpuorch_admission_rejected_total", ",reason=\"line_full\"", "1");
+    has("gpuorch_admission_rejected_total", ",reason=\"too_large\"", "1");
+    has("gpuorch_admission_paused", "", "0");
+    // Each series comes once, although two admissions have one label.
+    size_t series = 0;
+    for (size_t at = 0; (at = text.find("\ngpuorch_admission_requests_held{", at)) != std::string::npos; ++at) ++series;
+    CHECK(series == 3);
+    CHECK(text.find(std::string("gpuorch_admission_requests_held") + door + "}") ==
+          text.rfind(std::string("gpuorch_admission_requests_held") + door + "}"));
+}
+
 TEST_CASE("executors show with their threads, what they owe and what they have run") {
     Gpu gpu;
     const gpo_metrics before = metrics_of(gpu);

@@ -1,11 +1,13 @@
 // The text for Prometheus: each metric once, with its help and type, followed by the samples. Names follow Prometheus'
 // conventions: base units, _total for counters. Labels have few values.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "device/contexts.h"
 #include "device/device.h"
 #include "metrics/metrics.h"
+#include "serving/admission.h"
 
 namespace gpo::metrics {
 
@@ -36,8 +38,10 @@ public:
         std::string out = text(name, "=\"");
         for (const char c : value) {
             if (c == '\\' || c == '"') out += '\\';
-            if (c == '\n') out += "\\n";
-            else out += c;
+            if (c == '\n')
+                out += "\\n";
+            else
+                out += c;
         }
         return out + '"';
     }
@@ -162,10 +166,54 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
             const int64_t value = gpu.figures.*figure.field;
             if (value < 0) continue;
             if (!std::exchange(begun, true)) out.metric(figure.name, figure.type, figure.help);
-            if (figure.scale == 1) out.sample(static_cast<uint64_t>(value), gpu.labels);
-            else out.sample(static_cast<double>(value) * figure.scale, gpu.labels);
+            if (figure.scale == 1)
+                out.sample(static_cast<uint64_t>(value), gpu.labels);
+            else
+                out.sample(static_cast<double>(value) * figure.scale, gpu.labels);
         }
     }
+}
+
+/// The admissions of a runtime, each with a label of its own.
+std::vector<std::pair<std::string, gpo_admission_info>> admissions_of(Runtime& runtime) {
+    std::vector<std::pair<std::string, gpo_admission_info>> out;
+    runtime.for_each([&](Object& object) {
+        if (object.type() != Type::admission) return;
+        auto& admission = static_cast<Admission&>(object);
+        std::string label = Text::label("admission", *object.label() ? object.label() : text(admission.number()));
+        if (std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == label; }))
+            label = Text::label("admission", text(object.label(), "-", admission.number()));
+        out.emplace_back(std::move(label), admission.info());
+    });
+    return out;
+}
+
+void admissions(Text& out, Runtime& runtime) {
+    const auto all = admissions_of(runtime);
+    if (all.empty()) return;
+    using Field = uint64_t gpo_admission_info::*;
+    const auto figure = [&](const char* name, const char* type, const char* help, Field field) {
+        out.metric(name, type, help);
+        for (const auto& [label, info] : all) out.sample(info.*field, label);
+    };
+    using Info = gpo_admission_info;
+    figure("gpuorch_admission_requests_held", "gauge", "Requests that hold places.", &Info::held);
+    figure("gpuorch_admission_places_held", "gauge", "Places that are held.", &Info::held_count);
+    figure("gpuorch_admission_held_bytes", "gauge", "Bytes of requests that hold places.", &Info::held_bytes);
+    figure("gpuorch_admission_requests_waiting", "gauge", "Requests that wait.", &Info::waiting);
+    figure("gpuorch_admission_waiting_bytes", "gauge", "Bytes of requests that wait.", &Info::waiting_bytes);
+    figure("gpuorch_admission_admitted_total", "counter", "Requests that were admitted.", &Info::admitted);
+    out.metric("gpuorch_admission_rejected_total", "counter", "Requests that were not admitted, by the reason.");
+    const std::pair<const char*, Field> reasons[] = {{"line_full", &Info::refused},
+                                                     {"too_large", &Info::too_large},
+                                                     {"deadline", &Info::expired},
+                                                     {"cancelled", &Info::cancelled}};
+    for (const auto& [label, info] : all)
+        for (const auto& [reason, field] : reasons) out.sample(info.*field, text(label, ",reason=\"", reason, "\""));
+    out.metric("gpuorch_admission_wait_seconds_total", "counter", "Time that admitted requests waited.");
+    for (const auto& [label, info] : all) out.sample(static_cast<double>(info.wait_ns) * 1e-9, label);
+    out.metric("gpuorch_admission_paused", "gauge", "1: the watched pool has too much in use.");
+    for (const auto& [label, info] : all) out.sample(uint64_t{info.paused}, label);
 }
 
 }  // namespace
@@ -177,6 +225,7 @@ std::string prometheus(Runtime& runtime) {
     gauges(out, metrics);
     latencies(out, metrics);
     errors(out, metrics);
+    admissions(out, runtime);
     std::vector<Gpu> all;
     for (const auto& context : Contexts::of(runtime).all()) {
         const bool seen = std::any_of(all.begin(), all.end(), [&](const Gpu& gpu) {

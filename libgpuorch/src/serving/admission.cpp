@@ -14,6 +14,8 @@ constexpr uint64_t kWholeBudget = 1 << 20;  // a cost
 constexpr size_t kMostWeights = 65536;
 constexpr size_t kAtATime = 4096;  // requests that are looked at under one hold of the lock
 
+std::atomic<uint64_t> g_admissions{0};  // ever made
+
 constexpr size_t index_of(uint64_t ticket) { return ticket & ((1u << kIndexBits) - 1); }
 
 /// The part of a budget, at least 1; 0 of a budget without a limit.
@@ -81,7 +83,8 @@ private:
 
 Admission::Admission(Runtime& runtime, const gpo_admission_options& options, Ref<Pool> pool)
     : Object(runtime, Type::admission, options.label), PoolWatch(options.high_bytes, options.low_bytes),
-      capacity_(options.capacity), pool_(std::move(pool)),
+      number_(g_admissions.fetch_add(1, std::memory_order_relaxed) + 1), capacity_(options.capacity),
+      pool_(std::move(pool)),
       expired_error_(make_error(GPO_TIMEOUT, "the request's deadline passed before there was room")),
       cancelled_error_(make_error(GPO_CANCELLED, "the request was cancelled")),
       too_large_error_(make_error(GPO_LIMIT_EXCEEDED, "the request asks for more than the lowered budget")),

@@ -51,6 +51,8 @@ public:
     void set_budget(uint64_t count, uint64_t bytes) noexcept;
     void set_flow(uint64_t flow, uint32_t weight);
     gpo_admission_info info() noexcept;
+    /// Number of the admission in the process, from 1 on.
+    uint64_t number() const noexcept { return number_; }
 
     void destroyed() noexcept override { end_line(destroyed_error_); }
     void stop() noexcept override { end_line(shut_down_error_); }
@@ -150,6 +152,7 @@ private:
     bool serve_some() noexcept;
     void sweep_at(uint64_t due) noexcept;
 
+    const uint64_t number_;
     const uint32_t capacity_;
     const Ref<Pool> pool_;
     // Made ahead: ending a wait must not need memory.
