@@ -144,7 +144,6 @@ Admission::Request& Admission::find_or_fail(uint64_t ticket) {
 
 void Admission::forget(Request& request) noexcept {
     request.state = State::unused;
-    request.target = {};
     request.behind = std::exchange(unused_, &request);
 }
 
@@ -169,7 +168,7 @@ void Admission::join_line(Request& request, uint64_t number, uint64_t deadline) 
     (flow.last ? flow.last->behind : flow.first) = &request;
     flow.last = &request;
     level.add(request.cost);
-    ++counts_.waiting;
+    ++waiting_;
     counts_.waiting_bytes += request.bytes;
     if (!fresh) return;
     flow.number = number;
@@ -192,7 +191,7 @@ void Admission::leave_line(Request& request) noexcept {
     (request.behind ? request.behind->before : flow.last) = request.before;
     request.before = request.behind = nullptr;
     if (std::exchange(request.has_deadline, false)) deadlines_.erase(request.deadline);
-    --counts_.waiting;
+    --waiting_;
     counts_.waiting_bytes -= request.bytes;
     level.remove(request.cost);
     if (flow.first) return;
@@ -244,9 +243,10 @@ void Admission::hold(Request& request, uint64_t now) noexcept {
     request.state = State::held;
     held_.count += request.count;
     held_.bytes += request.bytes;
-    ++counts_.held;
-    ++counts_.admitted;
+    ++held_requests_;
+    ++admitted_;
     const uint64_t waited = now - request.submitted_ns;
+    if (waited == 0) return;
     counts_.wait_ns += waited;
     counts_.longest_wait_ns = std::max(counts_.longest_wait_ns, waited);
 }
@@ -254,7 +254,7 @@ void Admission::hold(Request& request, uint64_t now) noexcept {
 void Admission::give_back(Request& request) noexcept {
     held_.count -= request.count;
     held_.bytes -= request.bytes;
-    --counts_.held;
+    --held_requests_;
     forget(request);
 }
 
@@ -311,7 +311,7 @@ bool Admission::serve_some() noexcept {
     bool more;
     {
         std::lock_guard lock(lock_);
-        if (counts_.waiting == 0) return false;
+        if (waiting_ == 0) return false;
         const uint64_t now = host::now();
         expire(now, answers);
         admit(now, answers);
@@ -353,8 +353,8 @@ gpo_status Admission::enter(const gpo_admission_request& request, Target target,
         if (target.dropped && *target.dropped) return GPO_CANCELLED;
         if (const gpo_status refused = look_at(request, now)) return refused;
         passes = !paused_.load(std::memory_order_relaxed) && fits(request.count, request.bytes) &&
-                 first_in_line(request.priority);
-        if (!passes && counts_.waiting >= capacity_) {
+                 (waiting_ == 0 || first_in_line(request.priority));
+        if (!passes && waiting_ >= capacity_) {
             ++counts_.refused;
             return GPO_WOULD_BLOCK;
         }
@@ -400,9 +400,10 @@ uint64_t Admission::drop(const uint64_t& ticket, bool& dropped) noexcept {
         if (!request || request->state == State::leaving) return number;
         if (request->state == State::waiting) {
             leave_line(*request);
+            request->target = {};
             forget(*request);
         } else {
-            --counts_.admitted;
+            --admitted_;
             give_back(*request);
         }
         ++counts_.cancelled;
@@ -435,7 +436,7 @@ void Admission::leave(uint64_t ticket) {
             fail(GPO_INVALID_STATE, "the place of the request ", ticket, " of ", describe(),
                  " is being given back behind a stream");
         give_back(request);
-        waiting = counts_.waiting != 0;
+        waiting = waiting_ != 0;
     }
     if (waiting) serve();
 }
@@ -501,7 +502,7 @@ bool Admission::end_too_large(size_t& chunk, size_t& i) noexcept {
     bool more = false;
     {
         std::lock_guard lock(lock_);
-        if (counts_.waiting == 0) return false;
+        if (waiting_ == 0) return false;
         const uint64_t now = host::now();
         for (size_t looked = 0; chunk < requests_.size() && !more; more = answers.full() || ++looked == kAtATime) {
             Request& request = requests_[chunk][i];
@@ -539,8 +540,11 @@ gpo_admission_info Admission::info() noexcept {
     out.paused = paused_.load(std::memory_order_relaxed);
     out.count = budget_.count;
     out.bytes = budget_.bytes;
+    out.held = held_requests_;
     out.held_count = held_.count;
     out.held_bytes = held_.bytes;
+    out.waiting = waiting_;
+    out.admitted = admitted_;
     return out;
 }
 

@@ -63,17 +63,19 @@ private:
     struct Flow;
     static constexpr unsigned kCostBits = 21;  // of a whole budget
     enum class State : uint8_t { unused, waiting, held, leaving };
-    struct Request {
+    /// A request that doesn't wait uses the first cache line alone.
+    struct alignas(64) Request {
         uint64_t ticket = 0;  // of its newest use
         State state = State::unused;
         uint32_t priority = 0;
         uint64_t count = 0, bytes = 0;
-        uint64_t cost = 0;  // see cost_of()
         uint64_t submitted_ns = 0;
         Flow* flow = nullptr;                          // while waiting
         Request *before = nullptr, *behind = nullptr;  // in the flow; behind: also in the list of unused requests
+        // while waiting:
+        uint64_t cost = 0;                                     // see cost_of()
         std::multimap<uint64_t, Request*>::iterator deadline;  // valid while `has_deadline`
-        bool has_deadline = false;                             // waiting, with an entry in deadlines_
+        bool has_deadline = false;                             // with an entry in deadlines_
         Target target;
     };
     struct Flow {
@@ -161,14 +163,18 @@ private:
     std::atomic<bool> swept_{false};  // the errand is posted
     std::atomic<bool> paused_{false};
 
+    // The cache line that each call writes. Threads that call at the same time wait for this line.
     alignas(64) host::Mutex lock_;
-    ErrorPtr closed_;  // why no request is accepted any more
+    uint32_t waiting_ = 0;  // requests
     Budget budget_, held_{0, 0};
+    Request* unused_ = nullptr;
+    uint64_t held_requests_ = 0, admitted_ = 0;
+
+    alignas(64) ErrorPtr closed_;  // why no request is accepted any more
     std::vector<Level> levels_;
     std::vector<std::unique_ptr<Request[]>> requests_;  // by the index in their tickets, in chunks
-    Request* unused_ = nullptr;
-    std::multimap<uint64_t, Request*> deadlines_;     // of waiting requests
-    std::unordered_map<uint64_t, uint32_t> weights_;  // of flows with other weights than 1
+    std::multimap<uint64_t, Request*> deadlines_;       // of waiting requests
+    std::unordered_map<uint64_t, uint32_t> weights_;    // of flows with other weights than 1
     gpo_admission_info counts_{};
 };
 
