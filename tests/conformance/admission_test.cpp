@@ -57,6 +57,15 @@ struct Door {
         }
         return out;
     }
+    /// Gives the only held place back. Returns the number of the request that gets it, whose ticket is then in `held`.
+    uint64_t pass_on(uint64_t& held) {
+        there();
+        leave(held);
+        const auto admitted = there();
+        REQUIRE(admitted.size() == 1);
+        held = tickets[admitted[0]];
+        return admitted[0];
+    }
     gpo_admission_info info() {
         auto out = sized<gpo_admission_info>();
         REQUIRE_OK(gpo_admission_get_info(admission, &out));
@@ -340,14 +349,7 @@ TEST_CASE("flows of one priority take turns, by their weights and not by their l
     for (uint64_t i = 0; i < 3; ++i) door.enter(200 + i, 1, 0, 2);
     CHECK(door.info().waiting_flows == 2);
     Numbers order;
-    const auto next = [&] {
-        door.there();
-        door.leave(held);
-        const Numbers admitted = door.there();
-        REQUIRE(admitted.size() == 1);
-        order.push_back(admitted[0]);
-        held = door.tickets[admitted[0]];
-    };
+    const auto next = [&] { order.push_back(door.pass_on(held)); };
     for (int i = 0; i < 6; ++i) next();
     CHECK(order == Numbers{100, 200, 101, 201, 102, 202});
     // Weight 3: three requests in a turn, from flow 1's next turn on; for requests that wait and for later ones.
@@ -371,14 +373,7 @@ TEST_CASE("a flow without another request passes its turn on in the order of the
     for (uint64_t i = 0; i < 2; ++i)
         for (uint64_t flow = 2; flow <= 3; ++flow) door.enter(100 * flow + i, 1, 0, flow);
     Numbers order;
-    door.there();
-    for (int i = 0; i < 5; ++i) {
-        door.leave(held);
-        const Numbers admitted = door.there();
-        REQUIRE(admitted.size() == 1);
-        order.push_back(admitted[0]);
-        held = door.tickets[admitted[0]];
-    }
+    for (int i = 0; i < 5; ++i) order.push_back(door.pass_on(held));
     CHECK(order == Numbers{100, 200, 300, 201, 301});
 }
 
@@ -475,10 +470,13 @@ TEST_CASE("a request that still waits at its deadline ends with GPO_TIMEOUT, and
     request.deadline_ns = monotonic_ns() + 5'000'000;
     const uint64_t in = door.enter(4, request);
     CHECK(door.there() == Numbers{4});
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    request.count = 4;
+    request.deadline_ns += 1'000'000;
+    door.enter(5, request);  // waits, and its deadline is later
+    CHECK(take(door.queue, 1)[0].user_data == 5);
     CHECK(door.there().empty());
     door.leave(in);
-    CHECK(door.info().expired == 1);
+    CHECK(door.info().expired == 2);
 }
 
 TEST_CASE("a request can be cancelled while it waits, and only then") {

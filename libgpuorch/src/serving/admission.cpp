@@ -103,7 +103,7 @@ void Admission::close() noexcept {
 }
 
 void Admission::refuse_closed() const {
-    if (closed_ == destroyed_error_ && closed_) fail(GPO_STALE_HANDLE, describe(), " was destroyed");
+    if (closed_ == destroyed_error_) fail(GPO_STALE_HANDLE, describe(), " was destroyed");
     if (closed_ || runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
 }
 
