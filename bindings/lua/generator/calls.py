@@ -460,8 +460,8 @@ class Methods:
         if stale := set(exceptions.BY_HAND) - plain:
             raise SystemExit(f"exceptions.BY_HAND names functions that aren't plain: {', '.join(sorted(stale))}")
         if wrong := missed ^ exceptions.NO_OBJECT:
-            raise SystemExit(f"functions that aren't plain, have no object in front, and aren't exceptions.NO_OBJECT, or the "
-                             f"other way round: {', '.join(sorted(wrong))}")
+            raise SystemExit(f"functions that aren't plain, have no object in front, and aren't exceptions.NO_OBJECT, "
+                             f"or the other way round: {', '.join(sorted(wrong))}")
         inputs = {call.name: call.inputs for call in self.calls if call.kind == "mark"}
         for call in self.calls:
             notify = call.name.removesuffix("_wait") + "_notify"

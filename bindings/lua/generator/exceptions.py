@@ -61,8 +61,8 @@ OWNERS = {"gpo_peers_create": "runtime"}
 NO_METHODS = {"gpo_advise", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_peers_submit", "gpo_template_add_host_call",
               "gpo_template_add_parameter", "gpo_template_get_parameter"}
 # Functions without an object in front that aren't plain: all objects' own, those of the module, and what it calls itself.
-NO_OBJECT = {"gpo_advise_trace", "gpo_object_get_error", "gpo_object_get_label", "gpo_object_set_label", "gpo_runtime_create",
-             "gpo_status_name", "gpo_status_text", "gpo_version"}
+NO_OBJECT = {"gpo_advise_trace", "gpo_object_get_error", "gpo_object_get_label", "gpo_object_set_label",
+             "gpo_runtime_create", "gpo_status_name", "gpo_status_text", "gpo_version"}
 # Methods that aren't functions of the library, by their objects; C calls them <object>_<method>.
 MORE_METHODS = {
     "runtime": ["completions"], "device": ["advise"], "stream": ["device"], "cq": ["pump"],

@@ -385,7 +385,8 @@ def sized(abi):
     """The list of structs that begin with their size, for gpuorch-sys."""
     own = [struct["name"] for struct in abi["structs"] if struct["fields"][0]["name"] == "struct_size"]
     lines = textwrap.wrap(", ".join(own) + ",", 120, initial_indent="    ", subsequent_indent="    ")
-    return "\n".join(["// Made from libgpuorch/abi.json by bindings/rust/generate/generate_safe.py.", "structs! {", *lines, "}", ""])
+    head = "// Made from libgpuorch/abi.json by bindings/rust/generate/generate_safe.py."
+    return "\n".join([head, "structs! {", *lines, "}", ""])
 
 
 def main():

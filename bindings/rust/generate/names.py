@@ -2,7 +2,8 @@
 
 # The type of an object: its path in the crate, and its parameters. A method of a queue is one of each kind of queue.
 OBJECTS = {
-    "gpo_admission_t": [("Admission", "")], "gpo_runtime_t": [("Runtime", "")], "gpo_device_t": [("Device", "")], "gpo_stream_t": [("Stream", "")],
+    "gpo_admission_t": [("Admission", "")],
+    "gpo_runtime_t": [("Runtime", "")], "gpo_device_t": [("Device", "")], "gpo_stream_t": [("Stream", "")],
     "gpo_stream_pool_t": [("StreamPool", "")], "gpo_event_t": [("Event", "")], "gpo_timeline_t": [("Timeline", "")],
     "gpo_cq_t": [("CompletionQueue", "")], "gpo_executor_t": [("Executor", "")], "gpo_arena_t": [("Arena", "")],
     "gpo_pool_t": [("Pool", "")], "gpo_module_t": [("Module", "")], "gpo_kernel_t": [("Kernel", "")],
