@@ -214,7 +214,7 @@ void Buckets::prepare(Stream& stream) {
 gpo_status Buckets::launch(Stream& stream, gpo_stream_t handle, const Request& request, uint64_t* shape) {
     require_device(stream);
     if (request.size == 0) fail(GPO_INVALID_ARGUMENT, "size is 0");
-    const SettingArray settings(request.settings, request.stride, request.count);
+    const SettingArray settings(request.settings, request.stride, request.count, request.optional_from);
     Entry* entry = entry_of(request.size);
     const Found found = entry ? find(*entry, stream) : Found{};
     const gpo_status status =

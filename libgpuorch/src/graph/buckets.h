@@ -19,6 +19,7 @@ public:
         uint64_t size;
         const gpo_setting* settings;
         uint64_t stride, count;
+        uint64_t optional_from = UINT64_MAX;  // settings from here on may lack a parameter
     };
     /// Runs a request on the stream, whose handle is `handle`. `shape` gets the bucket's shape; 0: the request ran
     /// eagerly. GPO_SUCCESS or GPO_WOULD_BLOCK. Throws Failure.
@@ -26,6 +27,15 @@ public:
     /// Records all buckets that fit. Throws Failure.
     void prepare(Stream& stream);
     gpo_buckets_statistics statistics();
+
+    const Context& context() const noexcept { return *context_; }
+    uint64_t largest_shape() const noexcept { return entries_.back().shape; }
+    /// Elements that the work for `size` elements works on.
+    uint64_t shape_for(uint64_t size) const noexcept {
+        for (const Entry& entry : entries_)
+            if (entry.shape >= size) return entry.shape;
+        return size;
+    }
 
     void close() noexcept override;
 

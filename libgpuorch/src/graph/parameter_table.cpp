@@ -78,8 +78,7 @@ const Parameter& ParameterTable::settable(uint32_t number, const void* value, ui
 
 uint32_t ParameterTable::find(std::string_view name) const {
     const auto found = numbers_.find(name);
-    if (found != numbers_.end() && parameters_[found->second].bytes && !parameters_[found->second].hidden)
-        return found->second;
+    if (found != numbers_.end() && settable(found->second)) return found->second;
     std::string known;
     for (const Parameter& parameter : parameters_)
         if (parameter.bytes && !parameter.hidden) known += text(known.empty() ? "" : ", ", "`", parameter.name, "`");

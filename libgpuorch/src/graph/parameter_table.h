@@ -24,6 +24,11 @@ public:
     const Values& values() const noexcept { return values_; }
     /// The number of a parameter. Throws Failure(GPO_NOT_FOUND), with a list of the parameters.
     uint32_t find(std::string_view name) const;
+    /// Whether there is a parameter with this name.
+    bool has(std::string_view name) const noexcept {
+        const auto found = numbers_.find(name);
+        return found != numbers_.end() && settable(found->second);
+    }
     /// The parameter with this number, if `value` has its size. Throws Failure.
     const Parameter& settable(uint32_t number, const void* value, uint64_t bytes) const;
 
@@ -44,6 +49,7 @@ public:
 
 private:
     Parameter& named(std::string_view name);
+    bool settable(uint32_t number) const noexcept { return parameters_[number].bytes && !parameters_[number].hidden; }
 
     std::vector<Parameter> parameters_;
     Values values_;

@@ -6,8 +6,8 @@
 
 namespace gpo {
 
-SettingArray::SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count)
-    : array_(settings, stride, count, "settings", "stride"), count_(count) {}
+SettingArray::SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count, uint64_t optional_from)
+    : array_(settings, stride, count, "settings", "stride"), count_(count), optional_from_(optional_from) {}
 
 gpo_setting SettingArray::read(uint64_t index) const {
     const gpo_setting read = array_.read(index);
@@ -35,7 +35,8 @@ uint32_t SettingArray::checked(const Recipe& recipe, const gpo_setting& setting)
 }
 
 void SettingArray::check(const Recipe& recipe) const {
-    for (uint64_t i = 0; i < count_; ++i) checked(recipe, read(i));
+    for (uint64_t i = 0; i < count_; ++i)
+        if (const gpo_setting setting = read(i); !skips(recipe, i, setting)) checked(recipe, setting);
 }
 
 Graph::Snapshot SettingArray::values_for(Graph& graph) const {
@@ -43,6 +44,7 @@ Graph::Snapshot SettingArray::values_for(Graph& graph) const {
     const Recipe& recipe = *out.recipe;
     for (uint64_t i = 0; i < count_; ++i) {
         const gpo_setting setting = read(i);
+        if (skips(recipe, i, setting)) continue;
         const uint32_t number = checked(recipe, setting);
         std::memcpy(out.values.bytes.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);
         out.values.set[number] = true;
