@@ -24,7 +24,18 @@ void remove_watcher() noexcept;
 /// Whether there is a watcher. Relaxed: a new watcher may be missed.
 inline bool on() noexcept { return host::detail::unusual(~(host::detail::kWatcher - 1u)); }
 
-enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
+enum class Kind : uint8_t {
+    call,
+    operation,
+    notify,
+    completion,
+    held,
+    callback,
+    serialising,
+    submission,
+    batch,
+    request
+};
 
 /// The part of a GPU that does an operation's work. A graph's nodes may use all other engines.
 enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, kernel, graph };
@@ -76,6 +87,10 @@ struct Record {
     uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
     uint64_t number =
         0;  // of the operation in its stream; notify and completion: the mark's ticks, which identify the mark
+    // Of a batcher: `lane` is the batcher's number. A request: `begin` is its submission, `middle` the forming of its
+    // batch (0: none), `nodes` the batch's track, `number` its ticket, `bytes` its user_data. A batch: `nodes` is its
+    // track, `number` its elements, `bytes` its requests. An admission's request has no batch.
+    uint64_t middle = 0;
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
     NewestTime* time = nullptr;  // receives the GPU times: a reference, which is released with the events
 };

@@ -103,6 +103,7 @@ private:
     void forget_ended_threads(bool last, bool emptied) noexcept;
     void take(Buffer& buffer) noexcept;
     void note(const Buffer& buffer, const Record& record);
+    void note_completion(const Buffer& buffer, const Record& record);
     void resolve(Lane& lane, uint32_t number);
     void show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end);
     void give_back(Lane& lane, const Record& record) noexcept;

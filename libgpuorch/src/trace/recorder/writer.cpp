@@ -11,20 +11,19 @@ constexpr uint64_t kPeriod = 5'000'000, kIdlePeriod = 100'000'000;  // between t
 constexpr uint64_t kSamplePeriod = 10'000'000;
 constexpr uint64_t kBaseAge = 1'000'000'000;
 constexpr uint64_t kLate = 100'000'000;  // longest time assumed between a record's begin and its push into the buffer
-constexpr size_t kPending = 65536;  // most operations of a stream that wait for their GPU times
+constexpr size_t kPending = 65536;       // most operations of a stream that wait for their GPU times
 // If more than kBusy operations were submitted since the last round, the writer reads times only for streams with at
 // least kPutOff waiting operations. Reading a time is a driver call, for which submitting threads wait.
 constexpr uint64_t kBusy = 256;
 constexpr size_t kPutOff = 4096;
-constexpr uint64_t kPutOffTime =
-    100'000'000;  // after which all times are read in any case
+constexpr uint64_t kPutOffTime = 100'000'000;  // after which all times are read in any case
 constexpr uint64_t kWritten = 50'000'000;      // between writes to the file: a killed process loses some 100 ms
 
 }  // namespace
 
 void Recorder::run() noexcept {
-    const Runtime::CallbackScope scope(runtime_, this);   // for the log function, which can't end the trace here
-    if (json_) json_->flush(true);  // replaces an older trace in the file
+    const Runtime::CallbackScope scope(runtime_, this);  // for the log function, which can't end the trace here
+    if (json_) json_->flush(true);                       // replaces an older trace in the file
     uint64_t idle_since = host::now();
     uint64_t seen_records = 0;
     while (!stopping_.load(std::memory_order_seq_cst)) {
@@ -69,7 +68,8 @@ void Recorder::drain(bool last) noexcept {
     for (const std::string& line : std::exchange(log_, {})) {
         if (options_.of_environment)
             runtime_.log_and_print(GPO_LOG_ERROR, line.c_str());
-        else runtime_.log(GPO_LOG_ERROR, line);
+        else
+            runtime_.log(GPO_LOG_ERROR, line);
     }
 }
 
@@ -187,16 +187,12 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             if (json_) json_->submitted(buffer.thread, record);
             break;
         case Kind::completion:
-            ++info_.completions;
-            if (json_) {
-                // Completions that were found together are drawn one after the other, so that viewers show each.
-                Record shown = record;
-                uint64_t& last_end = threads_[&buffer];
-                shown.begin = std::max(record.begin, last_end);
-                last_end = shown.end = std::max(record.end, shown.begin + 1);
-                json_->completion(buffer.thread, shown);
-            }
-            if (picture_) picture_->completion(record);
+        case Kind::request: note_completion(buffer, record); break;
+        case Kind::submission:
+            if (json_) json_->submission(buffer.thread, record);
+            break;
+        case Kind::batch:
+            if (json_) json_->batch(record);
             break;
         case Kind::held:
             announce_lanes();
@@ -221,6 +217,25 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             break;
         }
     }
+}
+
+void Recorder::note_completion(const Buffer& buffer, const Record& record) {
+    ++info_.completions;
+    if (json_) {
+        // Completions that were found together are drawn one after the other, so that viewers show each.
+        Record shown = record;
+        uint64_t& last_end = threads_[&buffer];
+        if (record.kind == Kind::completion) {
+            shown.begin = std::max(record.begin, last_end);
+            last_end = shown.end = std::max(record.end, shown.begin + 1);
+            json_->completion(buffer.thread, shown);
+        } else {
+            shown.end = std::max(record.end, last_end);
+            last_end = shown.end + 1;
+            json_->request(buffer.thread, shown);
+        }
+    }
+    if (picture_ && record.kind == Kind::completion) picture_->completion(record);
 }
 
 void Recorder::announce_lanes() {

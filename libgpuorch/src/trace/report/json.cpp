@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "base/xml.h"
@@ -10,7 +11,7 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr int kHost = 1, kDevices = 100;
+constexpr int kHost = 1, kServing = 2, kDevices = 100;
 constexpr int64_t kHeldThreads = 1'000'000;  // a stream's second thread
 constexpr size_t kFlushAt = 1 << 16;
 
@@ -142,7 +143,8 @@ void Json::submitted(int thread, const Record& operation) {
     }
     if (operation.kind == Kind::notify)
         arrow('s', "completion", kHost, thread, operation.begin, operation.lane, operation.number);
-    else if (operation.gpu_end) arrow('s', "submit", kHost, thread, operation.begin, operation.lane, operation.number);
+    else if (operation.gpu_end)
+        arrow('s', "submit", kHost, thread, operation.begin, operation.lane, operation.number);
 }
 
 void Json::serialising(int thread, const Record& mark) {
@@ -166,6 +168,45 @@ void Json::completion(int thread, const Record& completion) {
                   gpo_status_name(completion.status), "\"}");
     finish();
     arrow('f', "completion", kHost, thread, completion.begin, completion.lane, completion.number);
+}
+
+void Json::submission(int thread, const Record& submission) {
+    arrow('s', "request", kHost, thread, submission.begin, submission.lane, submission.number);
+}
+
+void Json::request(int thread, const Record& request) {
+    const std::string name = text(request.name, " `", request.label, "`");
+    for (const auto& [phase, at] : {std::pair{'b', request.begin}, std::pair{'e', request.end}}) {
+        head(phase, name, "request", kServing, 0, at);
+        text_ += text(",\"id\":\"", request.lane, ".", request.number, "\"");
+        if (phase == 'b')
+            text_ += text(",\"args\":{\"user_data\":", quoted(text(request.bytes)), ",\"status\":\"",
+                          gpo_status_name(request.status), "\"}");
+        finish();
+    }
+    if (request.middle) arrow('t', "request", kServing, request.nodes, request.middle, request.lane, request.number);
+    head('X', "completion", "completion", kHost, thread, request.end);
+    text_ += ",\"dur\":";
+    time(1);
+    text_ += text(",\"args\":{\"user_data\":", quoted(text(request.bytes)), ",\"status\":\"",
+                  gpo_status_name(request.status), "\"}");
+    finish();
+    if (request.middle) arrow('f', "request", kHost, thread, request.end, request.lane, request.number);
+}
+
+void Json::batch(const Record& batch) {
+    if (batch_tracks_.insert(batch.nodes).second) {
+        if (batch_tracks_.size() == 1) meta("process_name", kServing, 0, "serving");
+        meta("thread_name", kServing, batch.nodes,
+             text(*batch.graph_template ? batch.graph_template : text("batcher ", batch.lane), " lane ",
+                  batch.nodes % 65536 / 2, batch.nodes % 2 ? "b" : "a"));
+    }
+    head('X', text("batch of `", batch.label, "`"), "batch", kServing, batch.nodes, batch.begin);
+    text_ += ",\"dur\":";
+    time(batch.end - batch.begin);
+    text_ += text(",\"args\":{\"requests\":", batch.bytes, ",\"elements\":", batch.number, ",\"status\":\"",
+                  gpo_status_name(batch.status), "\"}");
+    finish();
 }
 
 void Json::held(int device, const Record& held) {

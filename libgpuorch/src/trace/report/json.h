@@ -4,7 +4,9 @@
 // In the file, host threads are the threads of process 1. Device N is process 100 + N, whose threads are the device's
 // streams. A stream that was ever held has a second thread, which shows when it was held. Spans of one thread nest.
 // Arrows lead from the call that submitted an operation (on threads of the library, from a short span for the
-// submission) to the end of the operation's span, and from a notify to its completion.
+// submission) to the end of the operation's span, and from a notify to its completion. Process 2 has the requests of
+// admissions and batchers, as asynchronous spans, and each slot of a batcher's lanes as a thread with the batches. An
+// arrow leads from a request's submission to its batch to its completion.
 #pragma once
 
 #include <memory>
@@ -32,6 +34,11 @@ public:
     void serialising(int thread, const Record& mark);
     void completion(int thread, const Record& completion);
     void held(int device, const Record& held);
+    /// A request's submission: where its arrow begins.
+    void submission(int thread, const Record& submission);
+    /// A request from its submission to its completion, and the completion on its thread.
+    void request(int thread, const Record& request);
+    void batch(const Record& batch);
     void span(const Span& span);
     void on_the_way(int device, uint64_t at, uint64_t bytes, uint64_t operations);
     void counter(const char* name, int device, uint64_t at, const char* series, uint64_t value);
@@ -64,6 +71,7 @@ private:
     std::string text_;
     size_t whole_ = 0;   // bytes of text_ in lines that have ended
     std::set<uint32_t> held_lanes_;
+    std::set<uint64_t> batch_tracks_;
 };
 
 }  // namespace gpo::trace
