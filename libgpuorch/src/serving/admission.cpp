@@ -4,6 +4,8 @@
 #include <bit>
 #include <iterator>
 
+#include "serving/serving_trace.h"
+
 namespace gpo {
 
 namespace {
@@ -11,8 +13,8 @@ namespace {
 constexpr unsigned kIndexBits = 24;         // of a ticket; above them the number of its request's use
 constexpr size_t kChunk = 256;              // requests
 constexpr uint64_t kWholeBudget = 1 << 20;  // a cost
-constexpr size_t kMostWeights = 65536;
-constexpr size_t kAtATime = 4096;  // requests that are looked at under one hold of the lock
+constexpr uint64_t kTraced = 1u << 31;      // in a trace: an admission's number, not a batcher's
+constexpr size_t kAtATime = 4096;           // requests that are looked at under one hold of the lock
 
 std::atomic<uint64_t> g_admissions{0};  // ever made
 
@@ -27,48 +29,6 @@ uint64_t share(uint64_t part, uint64_t budget) noexcept {
 }
 
 }  // namespace
-
-// A limited number of waits end under one hold of the lock: `full` says when to release the lock and begin again.
-class Admission::Answers {
-public:
-    bool full() const noexcept { return count_ == kMost || entries_ >= kMostEntries; }
-    void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
-        queue.put(entry, error);
-        ++entries_;
-        for (size_t i = 0; i < count_; ++i)
-            if (given_[i].queue == &queue) return void(++given_[i].entries);
-        given_[count_].queue = &queue;
-        given_[count_++].entries = 1;
-    }
-    void call(Ref<CompletionHandler> handler, Outcome outcome) noexcept {
-        given_[count_].handler = std::move(handler);
-        given_[count_++].outcome = std::move(outcome);
-    }
-    /// Without the lock.
-    void give() noexcept {
-        for (size_t i = 0; i < count_; ++i) {
-            Given& one = given_[i];
-            if (one.queue) {
-                std::exchange(one.queue, nullptr)->notify(one.entries);
-            } else {
-                one.handler->on_completed(one.outcome);
-                one = {};
-            }
-        }
-        count_ = entries_ = 0;
-    }
-
-private:
-    static constexpr size_t kMost = 16, kMostEntries = 64;
-    struct Given {
-        CompletionQueue* queue = nullptr;
-        uint64_t entries = 0;
-        Ref<CompletionHandler> handler;
-        Outcome outcome;
-    };
-    Given given_[kMost];
-    size_t count_ = 0, entries_ = 0;
-};
 
 // Gives a place back when a stream has got past a point.
 class Leaving final : public CompletionHandler {
@@ -91,7 +51,7 @@ Admission::Admission(Runtime& runtime, const gpo_admission_options& options, Ref
       destroyed_error_(make_error(GPO_CANCELLED, "the admission was destroyed")),
       shut_down_error_(make_error(GPO_CANCELLED, "the runtime is shutting down")), budget_{options.count,
                                                                                            options.bytes},
-      levels_(options.priorities) {
+      lines_(options.priorities) {
     runtime.errands().start();
     if (pool_) pool_->watch(*this);
 }
@@ -150,92 +110,42 @@ void Admission::forget(Request& request) noexcept {
 // Throws std::bad_alloc, and then nothing was changed.
 void Admission::join_line(Request& request, uint64_t number, uint64_t deadline) {
     request.cost = cost_of(request);
-    Level& level = levels_[request.priority];
-    const auto [place, fresh] = level.flows.try_emplace(number);
-    Flow& flow = place->second;
-    if (deadline) {
-        try {
-            request.deadline = deadlines_.emplace(deadline, &request);
-        } catch (...) {
-            if (fresh) level.flows.erase(place);
-            throw;
-        }
-        request.has_deadline = true;
+    if (deadline) request.deadline = deadlines_.emplace(deadline, &request);
+    Line& line = lines_[request.priority];
+    const size_t flows = line.flows();
+    try {
+        line.join(request, number, weights_);
+    } catch (...) {
+        if (deadline) deadlines_.erase(request.deadline);
+        throw;
     }
+    request.has_deadline = deadline != 0;
     request.state = State::waiting;
-    request.flow = &flow;
-    request.before = flow.last;
-    (flow.last ? flow.last->behind : flow.first) = &request;
-    flow.last = &request;
-    level.add(request.cost);
     ++waiting_;
     counts_.waiting_bytes += request.bytes;
-    if (!fresh) return;
-    flow.number = number;
-    const auto weight = weights_.find(number);
-    flow.weight = weight == weights_.end() ? 1 : weight->second;
-    ++counts_.waiting_flows;
-    if (!level.at_turn) {
-        flow.before = flow.behind = level.at_turn = &flow;
-    } else {  // at the ring's end
-        flow.behind = level.at_turn;
-        flow.before = level.at_turn->before;
-        flow.before->behind = flow.behind->before = &flow;
-    }
+    counts_.waiting_flows += line.flows() - flows;
 }
 
 void Admission::leave_line(Request& request) noexcept {
-    Level& level = levels_[request.priority];
-    Flow& flow = *std::exchange(request.flow, nullptr);
-    (request.before ? request.before->behind : flow.first) = request.behind;
-    (request.behind ? request.behind->before : flow.last) = request.before;
-    request.before = request.behind = nullptr;
+    Line& line = lines_[request.priority];
+    const size_t flows = line.flows();
+    line.leave(request);
     if (std::exchange(request.has_deadline, false)) deadlines_.erase(request.deadline);
     --waiting_;
     counts_.waiting_bytes -= request.bytes;
-    level.remove(request.cost);
-    if (flow.first) return;
-    --counts_.waiting_flows;
-    if (flow.behind == &flow) {
-        level.at_turn = nullptr;
-    } else {
-        flow.before->behind = flow.behind;
-        flow.behind->before = flow.before;
-        if (level.at_turn == &flow) level.at_turn = flow.behind;
-    }
-    level.flows.erase(flow.number);
-}
-
-void Admission::Level::add(uint64_t cost) noexcept {
-    Costs& of = costs[std::bit_width(cost)];
-    if (of.requests++ == 0) of.largest = 0;
-    of.largest = std::max(of.largest, cost);
-}
-
-void Admission::Level::remove(uint64_t cost) noexcept { --costs[std::bit_width(cost)].requests; }
-
-uint64_t Admission::Level::quantum() const noexcept {
-    for (unsigned bits = kCostBits; bits > 0; --bits)
-        if (costs[bits].requests) return costs[bits].largest;
-    return 0;
+    counts_.waiting_flows -= flows - line.flows();
 }
 
 bool Admission::first_in_line(uint32_t priority) const noexcept {
     for (uint32_t i = 0; i <= priority; ++i)
-        if (levels_[i].at_turn) return false;
+        if (!lines_[i].empty()) return false;
     return true;
 }
 
-// The next request to admit, whose cost the deficit of its flow covers. NULL: no request waits.
+// The next request to admit. NULL: no request waits.
 Admission::Request* Admission::next_in_line() noexcept {
-    for (Level& level : levels_) {
-        while (Flow* flow = level.at_turn) {
-            if (!std::exchange(flow->paid, true)) flow->deficit += flow->weight * level.quantum();
-            if (flow->first->cost <= flow->deficit) return flow->first;
-            flow->paid = false;
-            level.at_turn = flow->behind;
-        }
-    }
+    for (Line& line : lines_)
+        if (Request* request = line.next()) return request;
     return nullptr;
 }
 
@@ -264,13 +174,10 @@ void Admission::answer(Request& request, const ErrorPtr& error, uint64_t now, An
     outcome.operation = request.ticket;
     outcome.submitted_ns = request.submitted_ns;
     outcome.completed_ns = now;
+    serving_trace::request(runtime(), {"wait for a place of", label(), kTraced | number_, request.ticket,
+                                       request.target.user_data, request.submitted_ns, 0, now, 0, outcome.status()});
     if (error) runtime().counters.count_error(error->status);
-    Target& target = request.target;
-    if (target.queue)
-        answers.put(*target.queue, entry_of(outcome, target.user_data, GPO_ORIGIN_ADMISSION), error);
-    else
-        answers.call(std::move(target.handler), std::move(outcome));
-    target = {};
+    answers.put(request.target, std::move(outcome));
 }
 
 // Ends a wait without a place.
@@ -307,7 +214,7 @@ void Admission::admit(uint64_t now, Answers& answers) noexcept {
 uint64_t Admission::earliest_deadline() const noexcept { return deadlines_.empty() ? 0 : deadlines_.begin()->first; }
 
 bool Admission::serve_some() noexcept {
-    Answers answers;
+    Answers answers(GPO_ORIGIN_ADMISSION);
     bool more;
     {
         std::lock_guard lock(lock_);
@@ -324,9 +231,9 @@ bool Admission::serve_some() noexcept {
 // Whether the request may be admitted or wait: GPO_SUCCESS, or why not. Throws.
 gpo_status Admission::look_at(const gpo_admission_request& request, uint64_t now) {
     refuse_closed();
-    if (request.priority >= levels_.size())
+    if (request.priority >= lines_.size())
         fail(GPO_INVALID_ARGUMENT, "request.priority is ", request.priority, ", and ", describe(), " has ",
-             levels_.size(), " priorities");
+             lines_.size(), " priorities");
     if (request.deadline_ns && request.deadline_ns <= now) {
         ++counts_.expired;
         return GPO_TIMEOUT;
@@ -413,7 +320,7 @@ uint64_t Admission::drop(const uint64_t& ticket, bool& dropped) noexcept {
 }
 
 void Admission::cancel(uint64_t ticket) {
-    Answers answers;
+    Answers answers(GPO_ORIGIN_ADMISSION);
     {
         std::lock_guard lock(lock_);
         Request& request = find_or_fail(ticket);
@@ -480,15 +387,7 @@ void Admission::set_budget(uint64_t count, uint64_t bytes) noexcept {
         std::lock_guard lock(lock_);
         lowered = count < budget_.count || bytes < budget_.bytes;
         budget_ = {count, bytes};
-        for (Level& level : levels_) {
-            std::fill(std::begin(level.costs), std::end(level.costs), Level::Costs());
-            for (auto& [number, flow] : level.flows) {
-                flow.deficit = 0;  // of other costs
-                flow.paid = false;
-                for (Request* request = flow.first; request; request = request->behind)
-                    level.add(request->cost = cost_of(*request));
-            }
-        }
+        for (Line& line : lines_) line.set_costs([&](const Request& request) { return cost_of(request); });
     }
     if (lowered)
         for (size_t chunk = 0, i = 0; end_too_large(chunk, i);) {
@@ -498,7 +397,7 @@ void Admission::set_budget(uint64_t count, uint64_t bytes) noexcept {
 
 // Looks at requests from one place on. False when all were looked at.
 bool Admission::end_too_large(size_t& chunk, size_t& i) noexcept {
-    Answers answers;
+    Answers answers(GPO_ORIGIN_ADMISSION);
     bool more = false;
     {
         std::lock_guard lock(lock_);
@@ -520,17 +419,9 @@ bool Admission::end_too_large(size_t& chunk, size_t& i) noexcept {
 
 void Admission::set_flow(uint64_t flow, uint32_t weight) {
     std::lock_guard lock(lock_);
-    if (weight == 1) {
-        weights_.erase(flow);
-    } else if (const auto known = weights_.find(flow); known != weights_.end()) {
-        known->second = weight;
-    } else {
-        if (weights_.size() >= kMostWeights)
-            fail(GPO_LIMIT_EXCEEDED, kMostWeights, " flows of ", describe(), " have other weights than 1");
-        weights_.emplace(flow, weight);
-    }
-    for (Level& level : levels_)
-        if (const auto found = level.flows.find(flow); found != level.flows.end()) found->second.weight = weight;
+    if (!weights_.set(flow, weight))
+        fail(GPO_LIMIT_EXCEEDED, FlowWeights::kMost, " flows of ", describe(), " have other weights than 1");
+    for (Line& line : lines_) line.set_weight(flow, weight);
 }
 
 gpo_admission_info Admission::info() noexcept {
@@ -550,15 +441,15 @@ gpo_admission_info Admission::info() noexcept {
 
 void Admission::end_line(const ErrorPtr& error) noexcept {
     for (bool more = true; more;) {
-        Answers answers;
+        Answers answers(GPO_ORIGIN_ADMISSION);
         {
             std::lock_guard lock(lock_);
             if (!closed_) closed_ = error;
             const uint64_t now = host::now();
             while (!answers.full()) {
-                const auto level = std::find_if(levels_.begin(), levels_.end(), [](auto& one) { return one.at_turn; });
-                if (level == levels_.end()) break;
-                end(*level->at_turn->first, error, now, answers);
+                const auto line = std::find_if(lines_.begin(), lines_.end(), [](auto& one) { return !one.empty(); });
+                if (line == lines_.end()) break;
+                end(line->any(), error, now, answers);
             }
             more = answers.full();
         }

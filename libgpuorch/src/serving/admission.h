@@ -3,10 +3,7 @@
 // A single lock guards everything. Entries are put into their queues under the lock, so that they come in the order of
 // admission. After the lock is released, sleepers are woken and callbacks become due (Answers).
 //
-// The line. Each priority is a Level: a ring of the flows with waiting requests. Each flow is a list of its requests.
-// The flow at the front of the ring is at turn. A turn adds a quantum to the flow's deficit once, and admits requests
-// of the flow as long as the deficit covers their cost. The quantum is about the largest cost of a waiting request
-// (Level::quantum). Each turn therefore admits a request, and equal requests of equal flows alternate.
+// The line. Each priority is a line of its own, whose flows take turns (flow_line.h).
 //
 // Time. An errand (Sweep) ends requests whose deadline has passed, and admits requests when the watched pool has fallen
 // to its low watermark. The errand is posted for the earliest deadline.
@@ -14,13 +11,13 @@
 
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
-#include "completion/completion_queue.h"
 #include "core/errands.h"
 #include "gpuorch/admission.h"
 #include "memory/pool.h"
+#include "serving/answers.h"
+#include "serving/flow_line.h"
 
 namespace gpo {
 
@@ -29,14 +26,7 @@ public:
     /// `options` has no AUTO left. `pool`: NULL, or the watched pool. Throws std::bad_alloc, std::system_error.
     Admission(Runtime& runtime, const gpo_admission_options& options, Ref<Pool> pool);
 
-    /// The receiver of a request's outcome.
-    struct Target {
-        CompletionQueue* queue = nullptr;  // with reserved room, which keeps it alive; NULL: `handler`
-        uint64_t user_data = 0;
-        Ref<CompletionHandler> handler;
-        const bool* dropped = nullptr;  // handler: set by drop(); the request is then not taken
-        uint64_t* ticket = nullptr;     // handler: gets the ticket as well, before the outcome can come
-    };
+    using Target = gpo::Target;
     /// `request.count` is at least 1. GPO_SUCCESS, GPO_WOULD_BLOCK, GPO_TIMEOUT or GPO_CANCELLED (`target.dropped`).
     /// Writes the ticket under the lock, before another thread can see the request's end. Throws.
     gpo_status enter(const gpo_admission_request& request, Target target, uint64_t* ticket);
@@ -60,9 +50,9 @@ public:
 
 private:
     friend class Leaving;
-    struct Flow;
-    static constexpr unsigned kCostBits = 21;  // of a whole budget
     enum class State : uint8_t { unused, waiting, held, leaving };
+    struct Request;
+    using Line = FlowLine<Request>;
     /// A request that doesn't wait uses the first cache line alone.
     struct alignas(64) Request {
         uint64_t ticket = 0;  // of its newest use
@@ -70,7 +60,7 @@ private:
         uint32_t priority = 0;
         uint64_t count = 0, bytes = 0;
         uint64_t submitted_ns = 0;
-        Flow* flow = nullptr;                          // while waiting
+        Line::Flow* flow = nullptr;                    // while waiting
         Request *before = nullptr, *behind = nullptr;  // in the flow; behind: also in the list of unused requests
         // while waiting:
         uint64_t cost = 0;                                     // see cost_of()
@@ -78,30 +68,9 @@ private:
         bool has_deadline = false;                             // with an entry in deadlines_
         Target target;
     };
-    struct Flow {
-        uint64_t number = 0, weight = 1, deficit = 0;
-        bool paid = false;  // got its quantum in this turn
-        Request *first = nullptr, *last = nullptr;
-        Flow *before = nullptr, *behind = nullptr;  // in the ring
-    };
-    struct Level {
-        std::unordered_map<uint64_t, Flow> flows;  // with waiting requests
-        Flow* at_turn = nullptr;
-        /// Waiting requests by the number of bits of their cost, and the largest cost since a class was last empty.
-        struct Costs {
-            uint32_t requests = 0;
-            uint64_t largest = 0;
-        } costs[kCostBits + 1];
-        void add(uint64_t cost) noexcept;
-        void remove(uint64_t cost) noexcept;
-        /// At least the cost of each waiting request, and less than twice the largest.
-        uint64_t quantum() const noexcept;
-    };
     struct Budget {
         uint64_t count, bytes;
     };
-    /// Ended waits whose receivers are notified when the lock is released.
-    class Answers;
     class Sweep final : public Errand {
     public:
         explicit Sweep(Admission& of) noexcept : of_(of) {}
@@ -170,11 +139,11 @@ private:
     Request* unused_ = nullptr;
     uint64_t held_requests_ = 0, admitted_ = 0;
 
-    alignas(64) ErrorPtr closed_;  // why no request is accepted any more
-    std::vector<Level> levels_;
+    alignas(64) ErrorPtr closed_;                       // why no request is accepted any more
+    std::vector<Line> lines_;                           // by priority
     std::vector<std::unique_ptr<Request[]>> requests_;  // by the index in their tickets, in chunks
     std::multimap<uint64_t, Request*> deadlines_;       // of waiting requests
-    std::unordered_map<uint64_t, uint32_t> weights_;    // of flows with other weights than 1
+    FlowWeights weights_;
     gpo_admission_info counts_{};
 };
 
