@@ -21,7 +21,7 @@ build = {
    modules = {
       gpuorch = {
          sources = {
-            "src/address.c", "src/advice.c", "src/array.c", "src/await.c", "src/bridge.c", "src/bucket_call.c",
+            "src/address.c", "src/advice.c", "src/array.c", "src/await.c", "src/batcher.c", "src/bridge.c", "src/bucket_call.c",
             "src/buckets.c", "src/callback.c", "src/calls.c", "src/conditional.c", "src/copy.c", "src/device_queue.c",
             "src/element.c", "src/executor.c", "src/graph.c", "src/kernel.c", "src/memory.c", "src/module.c",
             "src/number.c", "src/object.c", "src/owned.c", "src/pack.c", "src/parameters.c", "src/peers.c",

@@ -114,6 +114,7 @@ Objects::Objects(const gpo_runtime_options* options) {
     peers = fresh_peers();
     symmetric = fresh_symmetric();
     admission = fresh_admission();
+    batcher = fresh_batcher();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -213,6 +214,34 @@ gpo_queue_t Objects::fresh_queue() {
     return handle;
 }
 
+gpo_batcher_options Objects::batcher_options() {
+    auto options = sized<gpo_batcher_options>();
+    options.devices = &device;
+    options.device_count = 1;
+    options.executor = executor;
+    return options;
+}
+
+gpo_batcher_key_options Objects::batcher_key_options() {
+    auto options = sized<gpo_batcher_key_options>();
+    options.layout = GPO_BATCH_ROWS;
+    options.input_bytes = options.output_bytes = 16;
+    options.work = no_batch;
+    return options;
+}
+
+gpo_batcher_t Objects::fresh_batcher(uint64_t max_delay_ns) {
+    const auto options = batcher_options();
+    gpo_batcher_t handle = nullptr;
+    REQUIRE_OK(gpo_batcher_create(&options, &handle));
+    auto key = batcher_key_options();
+    key.max_batch = 65536;
+    key.max_delay_ns = max_delay_ns;
+    uint32_t number = 0;
+    REQUIRE_OK(gpo_batcher_add_key(handle, &key, &number));
+    return handle;
+}
+
 // Each scheduler has a ring of its own, which goes with the runtime.
 gpo_scheduler_options Objects::scheduler_options() {
     rings_.push_back(fresh_queue());
@@ -266,6 +295,7 @@ static void make_gone(World& of) {
     GPO_GONE(peers);
     GPO_GONE(symmetric);
     GPO_GONE(admission);
+    GPO_GONE(batcher);
 #undef GPO_GONE
 }
 
@@ -287,7 +317,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission);
+    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission); GPO_STALE(batcher);
 #undef GPO_STALE
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
@@ -306,6 +336,10 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     REQUIRE_OK(gpo_admission_create(runtime, &one_place, &full_admission));
     entered_ = fresh_cq();
     enter(full_admission);
+    slow_batcher = fresh_batcher(3'600'000'000'000);
+    const auto request = good_gpo_batcher_request();
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_batcher_submit(batcher, &request, entered_, 0, &ticket, nullptr));
     carrier_ = fresh_pipeline();
     auto timed = sized<gpo_event_options>();
     timed.flags = GPO_EVENT_TIMING;
@@ -344,6 +378,21 @@ uint64_t World::enter(gpo_admission_t at) {
 
 uint64_t World::held_ticket() { return enter(admission); }
 uint64_t World::waiting_ticket() { return enter(full_admission); }
+
+gpo_batcher_request World::good_gpo_batcher_request() {
+    auto request = sized<gpo_batcher_request>();
+    request.flow = 7;
+    request.input = row[0];
+    request.output = row[1];
+    return request;
+}
+
+uint64_t World::waiting_request() {
+    const auto request = good_gpo_batcher_request();
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_batcher_submit(slow_batcher, &request, entered_, 0, &ticket, nullptr));
+    return ticket;
+}
 
 // Graphs that only some functions take.
 void World::make_graphs() {
@@ -403,6 +452,7 @@ World::~World() {
     gpo_queue_destroy(range);
     gpo_queue_destroy(host_queue);
     gpo_admission_destroy(full_admission);
+    gpo_batcher_destroy(slow_batcher);
     gpo_cq_destroy(entered_);
     gpo_graph_destroy(looping_graph);
     gpo_graph_destroy(device_graph);

@@ -90,6 +90,7 @@ struct Objects {
     gpo_peers_t peers = nullptr;              // of `device` alone
     gpo_symmetric_t symmetric = nullptr;      // 4096 bytes
     gpo_admission_t admission = nullptr;      // without limits
+    gpo_batcher_t batcher = nullptr;          // of `device`, on `executor`, with a key for rows
     uint64_t memory = 0;  // 4096 bytes on the device
 
     gpo_device_t fresh_device();
@@ -112,6 +113,7 @@ struct Objects {
     gpo_peers_t fresh_peers();
     gpo_symmetric_t fresh_symmetric();
     gpo_admission_t fresh_admission();
+    gpo_batcher_t fresh_batcher(uint64_t max_delay_ns = GPO_AUTO);
 
 protected:
     /// An empty template gets a fill as its first node, whose value is the parameter "two".
@@ -120,6 +122,8 @@ protected:
     static gpo_queue_options queue_options();
     gpo_scheduler_options scheduler_options();
     static gpo_handler handler();
+    gpo_batcher_options batcher_options();
+    static gpo_batcher_key_options batcher_key_options();
 
 private:
     std::vector<gpo_queue_t> rings_;  // of schedulers
@@ -142,7 +146,7 @@ struct World : Objects {
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
     GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
-    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission);
+    GPO_STALE(peers); GPO_STALE(symmetric); GPO_STALE(admission); GPO_STALE(batcher);
     gpo_template_t stale_graph_template, gone_graph_template;
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
@@ -190,6 +194,9 @@ struct World : Objects {
     gpo_admission_t full_admission = nullptr;   // whose only place is held
     uint64_t held_ticket();       // of `admission`
     uint64_t waiting_ticket();    // of `full_admission`
+    gpo_batcher_t slow_batcher = nullptr;       // whose requests wait for others for an hour
+    uint64_t waiting_request();   // of `slow_batcher`
+    uint8_t row[2][16] = {};      // input and output of requests
 
     gpo_runtime_options good_gpo_runtime_options() { return sized<gpo_runtime_options>(); }
     gpo_device_options good_gpo_device_options() { return sized<gpo_device_options>(); }
@@ -226,6 +233,9 @@ struct World : Objects {
     gpo_rank_launch good_gpo_rank_launch();
     gpo_admission_options good_gpo_admission_options() { return sized<gpo_admission_options>(); }
     gpo_admission_request good_gpo_admission_request() { return sized<gpo_admission_request>(); }
+    gpo_batcher_options good_gpo_batcher_options() { return batcher_options(); }
+    gpo_batcher_key_options good_gpo_batcher_key_options() { return batcher_key_options(); }
+    gpo_batcher_request good_gpo_batcher_request();
     gpo_join_options good_gpo_join_options();   // of a group that it has alone
     uint8_t peers_id[GPO_PEERS_ID_BYTES];
 
@@ -251,6 +261,7 @@ struct World : Objects {
     void keep(gpo_peers_t handle) { gpo_peers_destroy(handle); }
     void keep(gpo_symmetric_t handle) { gpo_symmetric_destroy(handle); }
     void keep(gpo_admission_t handle) { gpo_admission_destroy(handle); }
+    void keep(gpo_batcher_t handle) { gpo_batcher_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function: on this thread.
@@ -263,7 +274,7 @@ struct World : Objects {
 
 private:
     uint64_t enter(gpo_admission_t at);
-    gpo_cq_t entered_ = nullptr;     // queue of held_ticket() and waiting_ticket()
+    gpo_cq_t entered_ = nullptr;     // queue of held_ticket(), waiting_ticket() and waiting_request()
     gpo_executor_t callbacks_ = nullptr;
     gpo_stream_t held_ = nullptr;    // by host calls
     gpo_pipeline_t carrier_ = nullptr;
@@ -286,6 +297,7 @@ private:
 /// Callbacks that do nothing.
 inline void no_completion(void*, const gpo_completion*, const gpo_error*) {}
 inline gpo_status no_host_call(void*, const gpo_host_call*) { return GPO_SUCCESS; }
+inline gpo_status no_batch(void*, gpo_stream_t, const gpo_batch*) { return GPO_SUCCESS; }
 inline void no_host_node(void*) {}
 
 /// The program's only world, made on first use.

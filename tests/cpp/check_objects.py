@@ -38,6 +38,8 @@ REFUSED = {
         ("gpuorch::graph_template().record(stream, [](int) {});", "record takes a callable with"),
     "buckets whose callable takes something else":
         ("(void)device.create_buckets({1}, [](gpuorch::stream_ref) {});", "buckets take callables with"),
+    "a key of a batcher whose callable takes something else":
+        ("gpuorch::batcher().add_key({}, [](gpuorch::stream_ref) {});", "a key takes a callable with"),
     "a copy of an object": ("gpuorch::stream other(stream);", "deleted"),
     "to drop what is made": ("device.create_stream();", "nodiscard"),
 }

@@ -180,6 +180,7 @@ TEST("an object moves with its handle, and destroys it once") {
     owned_once(device.create_queue(range), device.create_queue(range));
     const auto no_work = [](gpuorch::stream_ref, const gpuorch::bucket_work&) {};
     owned_once(device.create_buckets({1}, no_work), device.create_buckets({1}, no_work, no_work));
+    owned_once(gpuorch::batcher::create({device}), gpuorch::batcher::create({device}));
     const auto nothing = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
     owned_once(device.create_pipeline({nothing}), device.create_pipeline({nothing}));
 }
@@ -1134,6 +1135,61 @@ TEST("an admission lets requests in, by entries and by callables") {
             GPO_LIMIT_EXCEEDED);
     wait_until(living, 0);
     REQUIRE(calls == 1);
+}
+
+TEST("a batcher runs requests together, by entries and by callables") {
+    Gpu gpu;
+    auto batcher = gpuorch::batcher::create({gpu.device});
+    gpuorch::batcher_key_options rows;
+    rows.layout = GPO_BATCH_ROWS;
+    rows.input_bytes = rows.output_bytes = 16;
+    std::atomic<int> living{0}, calls{0};
+    const auto copy = [counted = Counted(living, calls)](gpuorch::stream_ref stream, const gpo_batch& batch) {
+        ++*counted.calls;
+        gpuorch::check(gpo_copy_on_device(stream, batch.output, batch.input, batch.requests * 16));
+    };
+    const auto key = batcher.add_key(rows, copy);
+    REQUIRE(living == 2);
+    rows.label = "fails";
+    const auto fails = batcher.add_key(rows, [](gpuorch::stream_ref, const gpo_batch&) { throw 1; });
+    REQUIRE(status_of([&] { batcher.add_key(rows); }) == GPO_INVALID_ARGUMENT);
+    const std::vector<gpo_buckets_t> none{nullptr};
+    REQUIRE(status_of([&] { batcher.add_key(rows, none); }) == GPO_INVALID_HANDLE);
+    rows.layout = 7;
+    REQUIRE(status_of([&] { batcher.add_key(rows, copy); }) == GPO_INVALID_ARGUMENT && living == 2);
+
+    const auto queue = gpu.runtime.create_completion_queue();
+    const std::array<float, 4> in{1, 2, 3, 4};
+    std::array<float, 4> out{}, other{};
+    gpuorch::batcher_request request;
+    request.key = key;
+    request.flow = 3;
+    request.input = in.data();
+    request.output = out.data();
+    const auto ticket = batcher.submit(request, queue, 7);
+    gpo_completion entry[1]{};
+    REQUIRE(queue.wait(30s) && queue.drain(entry, 1) == 1 && entry[0].user_data == 7 && entry[0].operation == ticket);
+    REQUIRE(entry[0].status == GPO_SUCCESS && entry[0].origin == GPO_ORIGIN_BATCHER && out == in);
+    REQUIRE(status_of([&] { batcher.cancel(ticket); }) == GPO_NOT_FOUND);
+    request.output = other.data();
+    std::promise<gpo_status> done;
+    batcher.submit_then(request, gpu.executor, [&](gpo_status status) { done.set_value(status); });
+    REQUIRE(done.get_future().get() == GPO_SUCCESS && other == in && calls == 2);
+
+    request.key = fails;
+    REQUIRE(batcher.try_submit(request, queue, 8).has_value());
+    REQUIRE(queue.wait(30s) && queue.drain(entry, 1) == 1 && entry[0].status == GPO_CALLBACK_FAILED);
+    request.deadline_ns = 1;
+    std::uint64_t wait = 0;
+    REQUIRE(!batcher.try_submit(request, queue, 9, &wait));
+    REQUIRE(status_of([&] { batcher.submit(request, queue, 9); }) == GPO_TIMEOUT);
+    batcher.set_flow(3, 2);
+    REQUIRE(batcher.info().keys == 2 && batcher.info().succeeded == 2 && batcher.key_info(fails).failed == 1);
+    REQUIRE(batcher.flow_info(3).weight == 2);
+    auto moved = std::move(batcher);
+    REQUIRE(moved && !batcher && living == 2);
+    moved.reset();
+    REQUIRE(living == 1);
 }
 
 TEST("streams wait for streams, events and timelines") {

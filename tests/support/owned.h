@@ -53,5 +53,6 @@ using Graph = Owned<gpo_graph_t, gpo_graph_destroy>;
 using Buckets = Owned<gpo_buckets_t, gpo_buckets_destroy>;
 using DeviceQueue = Owned<gpo_queue_t, gpo_queue_destroy>;
 using Admission = Owned<gpo_admission_t, gpo_admission_destroy>;
+using Batcher = Owned<gpo_batcher_t, gpo_batcher_destroy>;
 
 }  // namespace gpo::test

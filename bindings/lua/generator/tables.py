@@ -3,8 +3,9 @@ import re
 
 import exceptions
 
-NUMBERS = {"uint32_t": "U32", "int32_t": "I32", "uint64_t": "U64", "int64_t": "I64", "gpo_status": "STATUS"}
-TYPES = {"U32": "integer", "I32": "integer", "U64": "gpuorch.exact", "I64": "gpuorch.exact", "STATUS": "string",
+NUMBERS = {"uint32_t": "U32", "int32_t": "I32", "uint64_t": "U64", "int64_t": "I64", "double": "F64",
+           "gpo_status": "STATUS"}
+TYPES = {"U32": "integer", "I32": "integer", "U64": "gpuorch.exact", "I64": "gpuorch.exact", "F64": "number", "STATUS": "string",
          "BOOL": "boolean", "STRING": "string", "CHARS": "string", "BYTES": "string", "THREE": "gpuorch.three",
          "U64S": "gpuorch.exact[]", "ADDRESS": "address"}
 

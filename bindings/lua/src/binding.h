@@ -203,9 +203,9 @@ int find_element_type(const char *name, size_t length); /* -1: none */
 
 /* --- record.c: structs of the library as tables --- */
 
-enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS, FIELD_FLAG,
-                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS, FIELD_OBJECT,
-                  FIELD_STRINGS, FIELD_SKIP };
+enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_F64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS,
+                  FIELD_FLAG, FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_ADDRESS,
+                  FIELD_OBJECT, FIELD_STRINGS, FIELD_SKIP };
 typedef struct field {
     const char *name;
     enum field_kind kind;
@@ -376,6 +376,8 @@ typedef gpo_status (*notifier)(state *s, void *context, gpo_cq_t cq, uint64_t us
  * at 1. */
 int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *context);
 int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *context);
+enum { OPERATION_ARRAYS = 4 }; /* slot: those of a request of a batcher, in use until its entry has come */
+void release_request(lua_State *L, state *s); /* of the operation on top, which is done; takes no memory */
 /* Waits: at once, else by sleeping in the library, else, where callbacks may come, by an operation. */
 int wait_method(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, notifier call, void *context,
                 int64_t timeout_ns);

@@ -135,10 +135,12 @@ static void run_call(lua_State *L, state *s, request *base) {
     else base->answer = GPO_SUCCESS;
 }
 
-/* Nothing is raised across C: what runs the call is protected. */
+/* Nothing is raised across C: what runs the call is protected. Threads of a batcher, which launches buckets too, can't
+ * enter Lua. */
 static gpo_status call_here(void *user, gpo_stream_t stream, const gpo_bucket_work *work, int slot) {
     static const int never = 0;
     buckets_object *b = user;
+    if (requested_here != b) return GPO_CALLBACK_FAILED;
     bucket_call c = {
         .base = {.run = run_call, .closed = &never}, .of = b, .stream = stream, .work = work, .slot = slot};
     return ask(b->request->context, &c.base);

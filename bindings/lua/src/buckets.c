@@ -5,6 +5,8 @@
 
 #include "calls.h"
 
+_Thread_local const buckets_object *requested_here;
+
 /* --- the table --- */
 
 bucket *bucket_for(const buckets_object *b, uint64_t size) {
@@ -304,8 +306,11 @@ static gpo_status make_request(lua_State *L, state *s, buckets_object *b, bucket
     keep(L, 1, BUCKETS_REQUEST, mine);
     r->context = context_of(L, s, &b->base);
     const callers_here callers = enter(L, s);
+    const buckets_object *around = requested_here;
     b->request = r;
+    requested_here = b;
     const gpo_status status = call->make(s, b, r, call);
+    requested_here = around;
     b->request = outer;
     leave(s, callers);
     const int recorded = r->recorded != NULL;

@@ -43,6 +43,9 @@ typedef struct buckets_object {
     uint64_t evictions;          /* that are known here */
 } buckets_object;
 
+/* The buckets of the request that this thread makes. */
+extern _Thread_local const buckets_object *requested_here;
+
 /* The smallest bucket that the size fits into; NULL: there is none. */
 bucket *bucket_for(const buckets_object *b, uint64_t size);
 /* How many buckets C has recorded and put into its table, and how many of them it has evicted. */

@@ -1437,6 +1437,53 @@ static int admission_get_info(lua_State *L) {
     return 1;
 }
 
+static int batcher_cancel(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_batcher_t batcher = CHECK_HANDLE(1, batcher);
+    const uint64_t ticket = check_unsigned(L, 2, UINT64_MAX);
+    return result(L, s, s->api->batcher_cancel(batcher, ticket));
+}
+
+static int batcher_set_flow(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_batcher_t batcher = CHECK_HANDLE(1, batcher);
+    const uint64_t flow = check_unsigned(L, 2, UINT64_MAX);
+    const uint32_t weight = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
+    return result(L, s, s->api->batcher_set_flow(batcher, flow, weight));
+}
+
+static int batcher_get_info(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_batcher_t batcher = CHECK_HANDLE(1, batcher);
+    gpo_batcher_info info = {.struct_size = sizeof info};
+    const gpo_status returned = s->api->batcher_get_info(batcher, &info);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_record(L, s, gpo_batcher_info_fields, &info);
+    return 1;
+}
+
+static int batcher_get_key_info(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_batcher_t batcher = CHECK_HANDLE(1, batcher);
+    const uint32_t key = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
+    gpo_batcher_info info = {.struct_size = sizeof info};
+    const gpo_status returned = s->api->batcher_get_key_info(batcher, key, &info);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_record(L, s, gpo_batcher_info_fields, &info);
+    return 1;
+}
+
+static int batcher_get_flow_info(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_batcher_t batcher = CHECK_HANDLE(1, batcher);
+    const uint64_t flow = check_unsigned(L, 2, UINT64_MAX);
+    gpo_batcher_flow_info info = {.struct_size = sizeof info};
+    const gpo_status returned = s->api->batcher_get_flow_info(batcher, flow, &info);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_record(L, s, gpo_batcher_flow_info_fields, &info);
+    return 1;
+}
+
 static int peers_all_reduce(lua_State *L) {
     return peers_submit(L, GPO_COLLECTIVE_ALL_REDUCE);
 }
@@ -1489,6 +1536,7 @@ static const luaL_Reg runtime_calls[] = {
     {"metrics", runtime_get_metrics},
     {"executor_create", executor_create},
     {"peers", peers_create},
+    {"batcher", batcher_create},
     {"completions", runtime_completions},
     {NULL, NULL},
 };
@@ -1754,6 +1802,16 @@ static const luaL_Reg admission_calls[] = {
     {"info", admission_get_info},
     {NULL, NULL},
 };
+static const luaL_Reg batcher_calls[] = {
+    {"cancel", batcher_cancel},
+    {"set_flow", batcher_set_flow},
+    {"info", batcher_get_info},
+    {"key_info", batcher_get_key_info},
+    {"flow_info", batcher_get_flow_info},
+    {"add_key", batcher_add_key},
+    {"submit", batcher_submit},
+    {NULL, NULL},
+};
 const luaL_Reg gpuorch_calls[] = {
     {"last_compile_log", last_compile_log},
     {"peers_make_id", peers_make_id},
@@ -1841,6 +1899,7 @@ const class_info classes[CLASS_COUNT] = {
     [CLASS_PEERS] = {"peers", sizeof(object), peers_calls, destroy_peers},
     [CLASS_SYMMETRIC] = {"symmetric", sizeof(symmetric_object), symmetric_calls, destroy_symmetric},
     [CLASS_ADMISSION] = {"admission", sizeof(object), admission_calls, destroy_admission},
+    [CLASS_BATCHER] = {"batcher", sizeof(object), batcher_calls, destroy_batcher},
     [CLASS_ARRAY] = {"array", sizeof(array_object), array_methods, destroy_array},
     [CLASS_OPERATION] = {"operation", sizeof(operation_object), operation_methods, destroy_operation},
     [CLASS_LAUNCH] = {"launch", sizeof(launch_object), NULL, destroy_launch},

@@ -83,6 +83,9 @@ int symmetric_allocate(lua_State *L);
 int peers_launch(lua_State *L);
 int peers_join(lua_State *L);
 int memory_import(lua_State *L);
+int batcher_create(lua_State *L);
+int batcher_add_key(lua_State *L);
+int batcher_submit(lua_State *L);
 int runtime_completions(lua_State *L);
 int device_advise(lua_State *L);
 int stream_device(lua_State *L);
@@ -102,6 +105,7 @@ void destroy_graph(lua_State *L, state *s, object *o, int collected);
 void destroy_buckets(lua_State *L, state *s, object *o, int collected);
 void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
 void destroy_symmetric(lua_State *L, state *s, object *o, int collected);
+void destroy_batcher(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
 void destroy_operation(lua_State *L, state *s, object *o, int collected);
 

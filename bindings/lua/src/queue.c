@@ -8,7 +8,7 @@
 #include "calls.h"
 
 enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own table */
-enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
+enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's; the next is OPERATION_ARRAYS */
 #define BATCH 64
 
 void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
@@ -113,6 +113,7 @@ static void settle(lua_State *L, state *s, int index, cq_object *queue, const gp
         operation->entry = *entry;
         operation->message = failure_text(s, queue, entry);
         operation->done = 1;
+        release_request(L, s);
         tell_waiters(L, s);
     }
     lua_pop(L, 2);
@@ -241,7 +242,8 @@ int cq_get_error(lua_State *L) {
     return 1;
 }
 
-/* Pending operations get no entry any more: they end with GPO_CANCELLED. */
+/* Pending operations get no entry any more: they end with GPO_CANCELLED. The arrays of requests stay: their batches may
+ * still run. */
 static void cancel_operations(lua_State *L, state *s, int index) {
     push_kept(L, index, QUEUE_OWNERS); /* no operation is added any more */
     lua_pushnil(L);

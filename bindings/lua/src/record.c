@@ -191,6 +191,7 @@ static void push_field(lua_State *L, state *s, const field *f, const void *membe
     case FIELD_I32: push_signed(L, *(const int32_t *)member); break;
     case FIELD_U64: push_unsigned(L, *(const uint64_t *)member); break;
     case FIELD_I64: push_signed(L, *(const int64_t *)member); break;
+    case FIELD_F64: lua_pushnumber(L, *(const double *)member); break;
     case FIELD_ADDRESS: push_address(L, s, *(const uint64_t *)member); break;
     case FIELD_BOOL: lua_pushboolean(L, *(const uint32_t *)member != 0); break;
     case FIELD_FLAG: lua_pushboolean(L, (*(const uint32_t *)member & f->extra) != 0); break;

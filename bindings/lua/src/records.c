@@ -12,8 +12,9 @@ const char *const words_of_GPO_FORM_LEAVE[] = {
     "unknown", "leave", "more_streams", "fewer_streams", "graph", "buckets", "while", "range", "ring", "host_ring",
     "dynamic_parallelism", "host_launches", "fuse", "pipeline", "batched_copies", NULL,
 };
+const char *const words_of_GPO_BATCH_ROWS[] = {"none", "rows", "ragged", NULL};
 const char *const words_of_GPO_ORIGIN_STREAM[] = {
-    "none", "stream", "event", "pipeline", "timeline", "queue", "admission", NULL,
+    "none", "stream", "event", "pipeline", "timeline", "queue", "admission", "batcher", NULL,
 };
 const char *const words_of_GPO_MEMORY_PAGEABLE[] = {"none", "pageable", "pinned", "device", "managed", NULL};
 const char *const words_of_GPO_ENGINE_DIRECT_to_HOST[] = {"auto", "direct", "nccl", "host", NULL};
@@ -173,6 +174,85 @@ const field gpo_advice_fields[] = {
     FIELD(gpo_advice, round_ns, U64),
     FIELD(gpo_advice, host_calls, U64),
     FIELD(gpo_advice, reason, CHARS),
+    FIELDS_END,
+};
+
+const field gpo_batcher_options_fields[] = {
+    OTHER("devices"),
+    FIELD(gpo_batcher_options, lanes, U32),
+    FIELD(gpo_batcher_options, capacity, U32),
+    OBJECT(gpo_batcher_options, executor, CLASS_EXECUTOR),
+    FIELD(gpo_batcher_options, label, STRING),
+    FIELDS_END,
+};
+
+const field gpo_batcher_key_options_fields[] = {
+    FLAG(gpo_batcher_key_options, "preserve_order", GPO_BATCHER_PRESERVE_ORDER),
+    FLAG(gpo_batcher_key_options, "variable_output", GPO_BATCHER_VARIABLE_OUTPUT),
+    FLAG(gpo_batcher_key_options, "keep_output", GPO_BATCHER_KEEP_OUTPUT),
+    WORD(gpo_batcher_key_options, layout, words_of_GPO_BATCH_ROWS),
+    FIELD(gpo_batcher_key_options, max_batch, U32),
+    FIELD(gpo_batcher_key_options, input_bytes, U64),
+    FIELD(gpo_batcher_key_options, output_bytes, U64),
+    FIELD(gpo_batcher_key_options, max_elements, U64),
+    FIELD(gpo_batcher_key_options, max_delay_ns, U64),
+    OTHER("buckets"),
+    FIELD(gpo_batcher_key_options, label, STRING),
+    FIELDS_END,
+};
+
+const field gpo_batcher_request_fields[] = {
+    FIELD(gpo_batcher_request, key, U32),
+    FIELD(gpo_batcher_request, flow, U64),
+    FIELD(gpo_batcher_request, elements, U64),
+    OTHER("input"),
+    OTHER("output"),
+    OTHER("output_made"),
+    FIELD(gpo_batcher_request, deadline_ns, U64),
+    FIELDS_END,
+};
+
+const field gpo_batcher_info_fields[] = {
+    FIELD(gpo_batcher_info, keys, U32),
+    FIELD(gpo_batcher_info, waiting, U64),
+    FIELD(gpo_batcher_info, waiting_elements, U64),
+    FIELD(gpo_batcher_info, waiting_flows, U64),
+    FIELD(gpo_batcher_info, running, U64),
+    FIELD(gpo_batcher_info, running_batches, U64),
+    FIELD(gpo_batcher_info, submitted, U64),
+    FIELD(gpo_batcher_info, submitted_bytes, U64),
+    FIELD(gpo_batcher_info, succeeded, U64),
+    FIELD(gpo_batcher_info, failed, U64),
+    FIELD(gpo_batcher_info, expired, U64),
+    FIELD(gpo_batcher_info, cancelled, U64),
+    FIELD(gpo_batcher_info, refused_full, U64),
+    FIELD(gpo_batcher_info, refused_deadline, U64),
+    FIELD(gpo_batcher_info, late, U64),
+    FIELD(gpo_batcher_info, batches, U64),
+    FIELD(gpo_batcher_info, batch_elements, U64),
+    FIELD(gpo_batcher_info, padded_elements, U64),
+    FIELD(gpo_batcher_info, delay_ns, U64),
+    FIELD(gpo_batcher_info, wait_ns, U64),
+    FIELD(gpo_batcher_info, requests_per_second, F64),
+    FIELD(gpo_batcher_info, batches_per_second, F64),
+    FIELD(gpo_batcher_info, queue_ns, U64),
+    FIELD(gpo_batcher_info, batch_ns, U64),
+    FIELD(gpo_batcher_info, request_ns, U64),
+    FIELD(gpo_batcher_info, sizes, U64S),
+    FIELD(gpo_batcher_info, queue_times, U64S),
+    FIELD(gpo_batcher_info, batch_times, U64S),
+    FIELD(gpo_batcher_info, request_times, U64S),
+    FIELDS_END,
+};
+
+const field gpo_batcher_flow_info_fields[] = {
+    FIELD(gpo_batcher_flow_info, weight, U32),
+    FIELD(gpo_batcher_flow_info, waiting, U64),
+    FIELD(gpo_batcher_flow_info, submitted, U64),
+    FIELD(gpo_batcher_flow_info, succeeded, U64),
+    FIELD(gpo_batcher_flow_info, failed, U64),
+    FIELD(gpo_batcher_flow_info, wait_ns, U64),
+    FIELD(gpo_batcher_flow_info, longest_wait_ns, U64),
     FIELDS_END,
 };
 

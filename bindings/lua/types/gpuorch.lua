@@ -89,6 +89,11 @@ function runtime:completions() end
 ---@return peers?
 function runtime:peers(options) end
 
+--- puts small requests together into large batches
+---@param options gpuorch.batcher_options
+---@return batcher?
+function runtime:batcher(options) end
+
 --- the executor's callbacks run in run(), run_for() and poll()
 ---@param options? gpuorch.executor_options
 ---@return executor?
@@ -573,6 +578,36 @@ function queue:wait(seconds, tenant) end
 --- stops the scheduler, and waits for two seconds at most for tasks that have begun.
 ---@class scheduler: object
 local scheduler = {}
+
+---@class gpuorch.batcher_options
+---@field devices device[]
+
+--- Threads of the library launch the buckets, and can't enter Lua: the buckets have to be prepared, and have no `pad`.
+--- Their templates have the parameters `input` and `output`.
+---@class gpuorch.batcher_key_options
+---@field buckets buckets[] for each device of the batcher
+
+--- Arrays in host or device memory. Without `elements` a ragged request has as many as the input.
+---@class gpuorch.batcher_request
+---@field input? array
+---@field output? array
+---@field output_made? array of u64 in host memory: gets the number of bytes of output
+
+--- A batcher keeps the buckets of its keys.
+---@class batcher: object
+local batcher = {}
+
+--- adds a key, and returns its number, which counts from 0
+---@param options gpuorch.batcher_key_options
+---@return integer?
+function batcher:add_key(options) end
+
+--- submits a request; the operation keeps its arrays until it is done. Returns the operation and the ticket. If the deadline
+--- can't be met: false, the message, "GPO_TIMEOUT" and the predicted seconds until the request would have been done.
+---@param request gpuorch.batcher_request
+---@param queue? cq
+---@return operation?, gpuorch.exact
+function batcher:submit(request, queue) end
 
 ---@class gpuorch.peers_options
 ---@field [integer] device|integer a device of this process, or for split() a rank of the group

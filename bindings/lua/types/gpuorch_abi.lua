@@ -150,6 +150,85 @@
 ---@field host_calls gpuorch.exact launches and copies that the host would submit in a round
 ---@field reason string one or two sentences, with the figures behind the advice
 
+---@class gpuorch.batcher_options
+---@field lanes? integer lanes of each device; by default 1; at most 16
+---
+---@field capacity? integer how many requests may wait at a time, of all keys; by default 65536; at most 2^20
+---
+---@field executor? executor forms batches and calls `work`; NULL: the batcher has one of its own, with a thread for each lane
+---@field label? string
+
+---@class gpuorch.batcher_key_options
+---@field preserve_order? boolean
+---@field variable_output? boolean
+---@field keep_output? boolean
+---@field layout "rows"|"ragged"
+---
+---@field max_batch? integer most members of a batch, up to 65536; by default rows with buckets: the largest shape, else 64. 1: requests run alone, spread over the lanes
+---
+---@field input_bytes? gpuorch.exact of a row or an element, in and out; not both are 0
+---@field output_bytes? gpuorch.exact
+---
+---@field max_elements? gpuorch.exact ragged: most elements of a batch, and of a request; up to 2^32 - 1; by default with buckets the largest shape
+---
+---@field max_delay_ns? gpuorch.exact how long a request may wait for others; by default learnt, see below; 1: never
+---@field label? string names the key in failures and figures; NULL: "key 0", by its number
+
+---@class gpuorch.batcher_request
+---@field key? integer
+---@field flow? gpuorch.exact any number: a tenant, a connection
+---@field elements? gpuorch.exact ragged: 1 up to the key's max_elements
+---@field deadline_ns? gpuorch.exact CLOCK_MONOTONIC; 0 and UINT64_MAX: none
+
+---@class gpuorch.batcher_info
+---@field keys integer keys of the batcher
+---@field waiting gpuorch.exact requests: wait now
+---@field waiting_elements gpuorch.exact
+---@field waiting_flows gpuorch.exact flows with waiting requests, counted for each key
+---
+---@field running gpuorch.exact requests in batches that run now
+---@field running_batches gpuorch.exact
+---@field submitted gpuorch.exact requests that were accepted
+---@field submitted_bytes gpuorch.exact their input and room for output
+---
+---@field succeeded gpuorch.exact requests: ended with GPO_SUCCESS
+---@field failed gpuorch.exact with the failure of a batch
+---@field expired gpuorch.exact with GPO_TIMEOUT
+---@field cancelled gpuorch.exact with GPO_CANCELLED
+---
+---@field refused_full gpuorch.exact refused: as many requests waited as may
+---@field refused_deadline gpuorch.exact refused: the deadline couldn't be met
+---@field late gpuorch.exact of `succeeded`: ended after their deadline
+---@field batches gpuorch.exact batches that ended
+---
+---@field batch_elements gpuorch.exact their elements
+---@field padded_elements gpuorch.exact elements of padding that ran with them; with `work`: 0
+---@field delay_ns gpuorch.exact key: how long its newest batch has waited for members; batcher: 0
+---
+---@field wait_ns gpuorch.exact predicted time until a request that is submitted now would be done; batcher: the longest of its keys
+---@field requests_per_second number requests that ended with GPO_SUCCESS, over the last seconds
+---
+---@field batches_per_second number
+---@field queue_ns gpuorch.exact the times that are counted below, added up
+---@field batch_ns gpuorch.exact
+---@field request_ns gpuorch.exact
+---@field sizes gpuorch.exact[]
+---
+---@field queue_times gpuorch.exact[] of requests: from submission to the forming of the batch
+---@field batch_times gpuorch.exact[] of batches: from forming to the end of the copy back
+---
+---@field request_times gpuorch.exact[] of requests with GPO_SUCCESS: from submission to the entry
+
+---@class gpuorch.batcher_flow_info
+---@field weight integer
+---@field waiting gpuorch.exact requests of all keys: wait now
+---@field submitted gpuorch.exact requests since the flow was first seen: accepted
+---@field succeeded gpuorch.exact ended with GPO_SUCCESS
+---
+---@field failed gpuorch.exact ended otherwise
+---@field wait_ns gpuorch.exact time that requests waited until their batches were formed, added up
+---@field longest_wait_ns gpuorch.exact
+
 ---@class gpuorch.buckets_options
 ---@field max_bytes? gpuorch.exact device memory that all buckets may take; 0: any
 ---
@@ -184,9 +263,9 @@
 
 ---@class gpuorch.completion
 ---@field status string GPO_SUCCESS, or the failure of the work
----@field origin "none"|"stream"|"event"|"pipeline"|"timeline"|"queue"|"admission"
+---@field origin "none"|"stream"|"event"|"pipeline"|"timeline"|"queue"|"admission"|"batcher"
 ---
----@field operation gpuorch.exact stream: number of the newest operation before the mark; timeline: the value; queue: the tenant; admission: the ticket; event and pipeline: meaningless
+---@field operation gpuorch.exact stream: number of the newest operation before the mark; timeline: the value; queue: the tenant; admission and batcher: the ticket; event and pipeline: meaningless
 ---
 ---@field submitted_ns gpuorch.exact CLOCK_MONOTONIC at the notify, or at the post
 ---@field completed_ns gpuorch.exact CLOCK_MONOTONIC when the library saw that the work was done
@@ -1729,6 +1808,34 @@ function admission:set_flow(flow, weight) end
 --- Describes an admission at one moment.
 ---@return gpuorch.admission_info?
 function admission:info() end
+
+---@class batcher
+local batcher = {}
+
+--- Takes a waiting request out of the line.
+---@param ticket gpuorch.exact
+---@return true?
+function batcher:cancel(ticket) end
+
+--- Sets the weight of a flow, 1 to 2^16, in all keys, from its next turn on.
+---@param flow gpuorch.exact
+---@param weight integer
+---@return true?
+function batcher:set_flow(flow, weight) end
+
+--- Describes a batcher, all of its keys together.
+---@return gpuorch.batcher_info?
+function batcher:info() end
+
+--- Describes a key.
+---@param key integer
+---@return gpuorch.batcher_info?
+function batcher:key_info(key) end
+
+--- Describes a flow.
+---@param flow gpuorch.exact
+---@return gpuorch.batcher_flow_info?
+function batcher:flow_info(flow) end
 
 ---@class gpuorch
 local gpuorch = {}

@@ -659,7 +659,8 @@ class Library:
         table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)((abi["get_api"], library))(abi["version"])
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
-        self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
+        self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float,
+                                      "double": ctypes.c_double}, None
         # The types of callbacks; callbacks that are called once, before that call and after it; and threads in callbacks.
         self.callbacks, self.owed, self.returned, self.inside = set(), {}, [], []
         # By the value of a handle: the handle's owner; a pipeline's newest run; and, for a closed pipeline, the objects that
@@ -852,7 +853,7 @@ class Library:
             number, run = first.value, object()
             self.runs[run], self.newest[number] = (self.owner(first), needed), run
             CLOSING.do(lambda: self.run_has_ended(number, run))
-        elif name == "pipeline_create":  # with its executor
+        elif name in ("pipeline_create", "batcher_create"):  # with its executor
             made[0].owned.calls.append(needed)
         elif name == "runtime_set_log_executor" and self.owner(first):
             self.owner(first).owned.log_executor = given[1]
@@ -861,6 +862,8 @@ class Library:
             ended_by = [one for i, one in function.ended_by.items() if passed[i]]
             for one in [*ended_by, *self.ended_by(given)]:
                 self.keep_until(one, [*made, *given], needed)
+            if name == "batcher_add_key" and self.owner(first):  # its buckets
+                self.owner(first).owned.calls.append(needed)
         if name == "pipeline_wait":
             self.end_run(first.value)
         elif function.gives_back is not None:
@@ -873,7 +876,8 @@ class Library:
 
     def own(self, function, handle, given):
         """Makes the handle that a call has made close itself when Python collects it."""
-        parent = next(self.owners(given), None)
+        of_options = [each.kept for one in given if isinstance(one, Struct) for each in one.kept().values()]
+        parent = next(self.owners([*given, *of_options]), None)
         if isinstance(parent, self.Runtime):
             runtime, root = parent, parent.owned
         else:
@@ -1166,8 +1170,8 @@ class Manual:
             what = "str" if base == "char" else "memory"
         elif kind in INTEGER_KINDS:
             what = "int"
-        elif base in ("float", "char", "void"):
-            what = {"float": "float", "char": "str", "void": "value"}[base]
+        elif base in ("float", "double", "char", "void"):
+            what = {"char": "str", "void": "value"}.get(base, "float")
         else:
             what = f"gpo.{camel(base)}" if kind not in self.library.callbacks else self.callback(base)
         unit = next((words for word, words in self.UNITS.items() if re.search(f"(^|_){word}$", one["name"])), None)
@@ -1324,6 +1328,26 @@ class Place:
                 raise
 
 
+class Submitted:
+    """A request of a batcher: see Completions.submit. `what` is all that its batch needs."""
+
+    def __init__(self, gpo, batcher, request):
+        self.gpo, self.batcher, self.request = gpo, batcher, request
+        self.what = batcher, list(request.kept().values())
+
+    def submit(self, cq, number):
+        """Joins the line."""
+        self.ticket, _ = self.gpo.batcher_submit(self.batcher, self.request, cq, number)
+
+    def given_up(self, future):
+        """Takes the request out of the line if its future was cancelled."""
+        if future.cancelled():
+            try:
+                self.gpo.batcher_cancel(self.batcher, self.ticket)
+            except Error:  # its batch was formed, or it has ended
+                pass
+
+
 class Completions:
     """Futures of asyncio for GPU work: a completion queue whose descriptor the running loop watches.
 
@@ -1333,6 +1357,7 @@ class Completions:
 
     def __init__(self, gpo, runtime, **options):
         self.gpo, self.waiting, self.last, self.process = gpo, {}, 0, os.getpid()
+        self.submitted = {}  # requests of batchers, until their entries have come
         self.loop = asyncio.get_running_loop()
         self.cq = gpo.cq_create(runtime, gpo.CqOptions(**options))
         self.descriptor = gpo.cq_get_fd(self.cq)
@@ -1364,6 +1389,26 @@ class Completions:
         A task that is cancelled while it waits takes its request out of the line."""
         return Place(self, admission, request)
 
+    def submit(self, batcher, request):
+        """A future of the end of a request (gpo.batcher_submit):
+
+            await done.submit(batcher, gpo.BatcherRequest(key=key, input=image, output=scores))
+
+        The memory of the request is kept until the request has ended, also if the future is cancelled, which takes a request
+        that still waits out of the line. A request that is refused raises at once: WOULD_BLOCK, or Timeout, whose `result`
+        has the predicted time in nanoseconds as its second value."""
+        one = Submitted(self.gpo, batcher, request)
+        future = self.marked(one.submit)
+        self.submitted[self.last] = one
+        future.add_done_callback(one.given_up)
+        return future
+
+    def leave(self):
+        """No entry comes any more: what batches may still use stays until the end of the runtime."""
+        for one in self.submitted.values():
+            self.gpo.keep_until(["gpo_runtime_shutdown"], [one.batcher], one.what)
+        self.submitted.clear()
+
     def marked(self, notify, *what):
         """A future that ends with the completion, or with the failure of the work. One that is cancelled or forgotten is no
         harm. WOULD_BLOCK is raised at once where the queue is full."""
@@ -1383,6 +1428,7 @@ class Completions:
             return
         for entry in entries:
             future = self.waiting.pop(entry.user_data)
+            self.submitted.pop(entry.user_data, None)
             if future.done():
                 continue
             if entry.status == self.gpo.SUCCESS:
@@ -1400,6 +1446,7 @@ class Completions:
     def __del__(self):
         if getattr(self, "descriptor", None) is not None and not self.gpo.exits and self.process == os.getpid():
             os.close(self.descriptor)  # the loop was collected too
+            self.leave()
             warnings.warn(f"unclosed {self!r}", ResourceWarning, 2, self)
 
     def close(self):
@@ -1410,6 +1457,7 @@ class Completions:
         os.close(self.descriptor)
         self.descriptor = None
         self.cq.close()
+        self.leave()
         for future in self.waiting.values():
             future.cancel()
         self.waiting.clear()

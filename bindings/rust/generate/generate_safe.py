@@ -223,7 +223,7 @@ def figure(struct, name, documents):
     lines = ["figures! {", *documents.lines(says, 4), f"    {name}({struct['name']}) {{"]
     for field in filter(is_text, fields):
         lines += [*documents.lines([sentence(field.get("says", f"`{field['name']}`"))], 8), f"        {field['name']},"]
-    plain = [field["name"] for field in fields if field["type"] in (*INTEGERS, "gpo_status", "uint8_t")]
+    plain = [field["name"] for field in fields if field["type"] in (*INTEGERS, "double", "gpo_status", "uint8_t")]
     wrapped = textwrap.wrap(", ".join(plain), COLUMNS, initial_indent=" " * 8, subsequent_indent=" " * 8)
     lines += ["    }", "    {", *wrapped, "    }", "}", ""]
     return lines + (accessors(struct, name, documents) if opaque else [])

@@ -2,7 +2,7 @@
 
 # The type of an object: its path in the crate, and its parameters. A method of a queue is one of each kind of queue.
 OBJECTS = {
-    "gpo_admission_t": [("Admission", "")],
+    "gpo_admission_t": [("Admission", "")], "gpo_batcher_t": [("batcher::Batcher", "")],
     "gpo_runtime_t": [("Runtime", "")], "gpo_device_t": [("Device", "")], "gpo_stream_t": [("Stream", "")],
     "gpo_stream_pool_t": [("StreamPool", "")], "gpo_event_t": [("Event", "")], "gpo_timeline_t": [("Timeline", "")],
     "gpo_cq_t": [("CompletionQueue", "")], "gpo_executor_t": [("Executor", "")], "gpo_arena_t": [("Arena", "")],
@@ -55,7 +55,8 @@ ENUMS = {
 ENUM_PARAMETERS = {"limit": "DeviceLimit", "format": "PictureFormat"}
 # The builder of a struct of options.
 BUILDERS = {
-    "gpo_admission_options": "crate::AdmissionBuilder<'_>",
+    "gpo_admission_options": "crate::AdmissionBuilder<'_>", "gpo_batcher_options": "crate::batcher::BatcherBuilder<'_>",
+    "gpo_batcher_key_options": "<I: bytemuck::Pod, O: bytemuck::Pod> crate::batcher::KeyBuilder<'_, I, O>",
     "gpo_arena_options": "crate::ArenaBuilder<'_>", "gpo_buckets_options": "crate::template::BucketsBuilder<'_>",
     "gpo_compile_options": "crate::Compile<'_>", "gpo_device_options": "crate::DeviceBuilder<'_>",
     "gpo_event_options": "crate::EventBuilder<'_>", "gpo_executor_options": "crate::ExecutorBuilder<'_>",
@@ -97,6 +98,7 @@ SETTERS = {
 # Fields and flags that look plain, and that the crate sets: by the types and arguments of other methods, or by an enum.
 # Setters with a text of Rust's own, about ownership or closures, are here too.
 SETTERS_BY_HAND = {
+    "gpo_batcher_key_options": {"layout", "input_bytes", "output_bytes", "max_elements"},
     "gpo_buckets_options": {"pad_element_bytes", "GPO_BUCKETS_NO_WARM_UP"},
     "gpo_event_options": {"GPO_EVENT_EXTERNAL"}, "gpo_graph_options": {"GPO_GRAPH_DEVICE_LAUNCH"},
     "gpo_device_options": {"ordinal"}, "gpo_arena_options": {"numa_node", "GPO_ARENA_NUMA"},

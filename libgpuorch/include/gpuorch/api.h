@@ -11,6 +11,7 @@
 
 #include "admission.h"
 #include "advice.h"
+#include "batcher.h"
 #include "buckets.h"
 #include "executor.h"
 #include "interprocess.h"
@@ -331,6 +332,19 @@ typedef struct gpo_api {
     gpo_status (*admission_set_budget)(gpo_admission_t admission, uint64_t count, uint64_t bytes);
     gpo_status (*admission_set_flow)(gpo_admission_t admission, uint64_t flow, uint32_t weight);
     gpo_status (*admission_get_info)(gpo_admission_t admission, gpo_admission_info *info);
+    gpo_status (*batcher_create)(const gpo_batcher_options *options, gpo_batcher_t *batcher);
+    gpo_status (*batcher_destroy)(gpo_batcher_t batcher);
+    gpo_status (*batcher_add_key)(gpo_batcher_t batcher, const gpo_batcher_key_options *options, uint32_t *key);
+    gpo_status (*batcher_submit)(gpo_batcher_t batcher, const gpo_batcher_request *request, gpo_cq_t cq,
+                                 uint64_t user_data, uint64_t *ticket, uint64_t *wait_ns);
+    gpo_status (*batcher_submit_then)(gpo_batcher_t batcher, const gpo_batcher_request *request,
+                                      gpo_executor_t executor, gpo_completion_fn callback, void *user, uint64_t *ticket,
+                                      uint64_t *wait_ns);
+    gpo_status (*batcher_cancel)(gpo_batcher_t batcher, uint64_t ticket);
+    gpo_status (*batcher_set_flow)(gpo_batcher_t batcher, uint64_t flow, uint32_t weight);
+    gpo_status (*batcher_get_info)(gpo_batcher_t batcher, gpo_batcher_info *info);
+    gpo_status (*batcher_get_key_info)(gpo_batcher_t batcher, uint32_t key, gpo_batcher_info *info);
+    gpo_status (*batcher_get_flow_info)(gpo_batcher_t batcher, uint64_t flow, gpo_batcher_flow_info *info);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -62,6 +62,7 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 #define GPO_ORIGIN_TIMELINE 4
 #define GPO_ORIGIN_QUEUE 5 /* an answer to a task of a host ring: queue.h */
 #define GPO_ORIGIN_ADMISSION 6 /* a request for a place: admission.h */
+#define GPO_ORIGIN_BATCHER 7   /* a request of a batcher: batcher.h */
 
 typedef struct gpo_completion {
     uint32_t struct_size;     /* set by the library */
@@ -70,7 +71,7 @@ typedef struct gpo_completion {
     uint32_t origin;          /* GPO_ORIGIN_* */
     uint32_t reserved;
     uint64_t operation;       /* stream: number of the newest operation before the mark; timeline: the value; queue: the
-                                 tenant; admission: the ticket; event and pipeline: meaningless */
+                                 tenant; admission and batcher: the ticket; event and pipeline: meaningless */
     uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify, or at the post */
     uint64_t completed_ns;    /* CLOCK_MONOTONIC when the library saw that the work was done */
     int64_t gpu_ns;           /* gpo_stream_notify_timed: GPU time since the given event; otherwise -1 */

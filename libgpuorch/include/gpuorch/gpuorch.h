@@ -20,6 +20,7 @@
  *     peers.h       groups of devices that work together: collectives
  *     symmetric.h   memory that kernels of several devices use together; launches of such kernels
  *     admission.h   how many requests may use a GPU at a time, and how much memory they may take
+ *     batcher.h     many small requests, put together into few large batches
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
  *     advice.h      which form of work fits a workload; what a trace says of a run

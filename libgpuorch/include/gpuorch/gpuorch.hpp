@@ -66,6 +66,10 @@
 // - Devices that work together are a group (peers.h):
 //       auto all = gpuorch::peers::create({first, second});
 //       all.all_reduce(GPO_TYPE_FLOAT32, GPO_REDUCE_SUM, n, {{first_stream, x, x}, {second_stream, y, y}});
+// - A batcher (batcher.h) puts small requests together:
+//       auto batcher = gpuorch::batcher::create({device});
+//       auto key = batcher.add_key({.layout = GPO_BATCH_ROWS, .input_bytes = 16, .output_bytes = 4}, work);
+//       batcher.submit({.key = key, .input = x, .output = y}, queue, user_data);
 // - Any thread may make any call, as in C. While an object is moved, reset or destroyed, no other thread may use it.
 // - The library owns a callable that is passed to `then`, `host_call`, buckets or a pipeline until its last run.
 //   Callables run on the threads that executor.h, buckets.h and pipeline.h name.
@@ -75,6 +79,7 @@
 #include "cpp/admission.hpp"
 #include "cpp/advice.hpp"
 #include "cpp/arena.hpp"
+#include "cpp/batcher.hpp"
 #include "cpp/buckets.hpp"
 #include "cpp/call.hpp"
 #include "cpp/callable.hpp"

@@ -9,7 +9,8 @@
  *     while (gpo_runtime_get_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
  *         text = realloc(text, room = needed);
  *
- * The text also has the figures of each admission (admission.h), by its label or, without one, by a number.
+ * The text also has the figures of each admission (admission.h) and of each key of a batcher (batcher.h), by their
+ * labels or, without one, by a number.
  *
  * Reading metrics costs the running work nothing. The numbers are read one after the other while work goes on, and may
  * be from slightly different moments.

@@ -109,6 +109,49 @@ struct workload {
     operator gpo_workload() const noexcept { return detail::same<gpo_workload>(*this); }
 };
 
+struct batcher_options {
+    uint32_t struct_size = sizeof(gpo_batcher_options);
+    uint32_t flags{};
+    const gpo_device_t *devices{};
+    uint64_t device_count{};
+    uint32_t lanes{};
+    uint32_t capacity{};
+    gpo_executor_t executor{};
+    const char *label{};
+    operator gpo_batcher_options() const noexcept { return detail::same<gpo_batcher_options>(*this); }
+};
+
+struct batcher_key_options {
+    uint32_t struct_size = sizeof(gpo_batcher_key_options);
+    uint32_t flags{};
+    uint32_t layout{};
+    uint32_t max_batch{};
+    uint64_t input_bytes{};
+    uint64_t output_bytes{};
+    uint64_t max_elements{};
+    uint64_t max_delay_ns{};
+    const gpo_buckets_t *buckets{};
+    uint64_t bucket_count{};
+    gpo_batch_fn work{};
+    void *user{};
+    const char *label{};
+    operator gpo_batcher_key_options() const noexcept { return detail::same<gpo_batcher_key_options>(*this); }
+};
+
+struct batcher_request {
+    uint32_t struct_size = sizeof(gpo_batcher_request);
+    uint32_t key{};
+    uint64_t flow{};
+    uint64_t elements{};
+    const void *input{};
+    uint64_t input_address{};
+    void *output{};
+    uint64_t output_address{};
+    uint64_t *output_made{};
+    uint64_t deadline_ns{};
+    operator gpo_batcher_request() const noexcept { return detail::same<gpo_batcher_request>(*this); }
+};
+
 struct memory_range {
     uint32_t struct_size = sizeof(gpo_memory_range);
     uint32_t reserved{};

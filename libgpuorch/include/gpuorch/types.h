@@ -114,6 +114,7 @@ typedef struct gpo_scheduler_s *gpo_scheduler_t;     /* scheduler.h */
 typedef struct gpo_peers_s *gpo_peers_t;             /* peers.h */
 typedef struct gpo_symmetric_s *gpo_symmetric_t;     /* symmetric.h */
 typedef struct gpo_admission_s *gpo_admission_t;     /* admission.h */
+typedef struct gpo_batcher_s *gpo_batcher_t;         /* batcher.h */
 
 #ifdef __cplusplus
 }

@@ -251,6 +251,16 @@ constexpr gpo_api kApi = {
     gpo_admission_set_budget,
     gpo_admission_set_flow,
     gpo_admission_get_info,
+    gpo_batcher_create,
+    gpo_batcher_destroy,
+    gpo_batcher_add_key,
+    gpo_batcher_submit,
+    gpo_batcher_submit_then,
+    gpo_batcher_cancel,
+    gpo_batcher_set_flow,
+    gpo_batcher_get_info,
+    gpo_batcher_get_key_info,
+    gpo_batcher_get_flow_info,
 };
 
 }  // namespace

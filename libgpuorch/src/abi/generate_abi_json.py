@@ -37,7 +37,7 @@ import headers
 HERE = pathlib.Path(__file__).resolve().parent
 OUTPUT = HERE.parents[1] / "abi.json"
 SIZES = {"char": 1, "int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "int64_t": 8,
-         "uint64_t": 8, "size_t": 8, "gpo_status": 4}
+         "uint64_t": 8, "size_t": 8, "double": 8, "gpo_status": 4}
 POINTER = 8
 
 

@@ -152,6 +152,7 @@ def main():
 
 #include "admission.h"
 #include "advice.h"
+#include "batcher.h"
 #include "buckets.h"
 #include "executor.h"
 #include "interprocess.h"

@@ -85,6 +85,8 @@ BY_HAND = {
     "gpo_pipeline_start", "gpo_stream_pool_acquire",
     # The brackets of graph_template::record, and a launch with settings.
     "gpo_template_begin", "gpo_template_end", "gpo_template_cancel", "gpo_graph_launch",
+    # A result that only a failure has.
+    "gpo_batcher_submit",
     # Results of another type.
     "gpo_cq_get_error", "gpo_event_get_elapsed", "gpo_executor_run_for", "gpo_module_get_symbol", "gpo_template_get_parameter",
 }

@@ -27,6 +27,7 @@ const char* type_name(Type type) noexcept {
         case Type::peers: return "peers";
         case Type::symmetric: return "symmetric memory";
         case Type::admission: return "admission";
+        case Type::batcher: return "batcher";
         case Type::none: break;
     }
     return "object";

@@ -22,9 +22,9 @@ class Runtime;
 enum class Type : uint8_t {
     none, runtime, device, stream, stream_pool, event, timeline, cq, arena, pool, module, kernel, pipeline,
     executor, graph_template, graph, buckets, queue, scheduler, peers, symmetric,
-    admission,
+    admission, batcher,
 };
-inline constexpr Type kLastType = Type::admission;
+inline constexpr Type kLastType = Type::batcher;
 const char* type_name(Type type) noexcept;
 
 /// Anything with an intrusive reference count. Made with one reference, which Ref::adopt takes over.

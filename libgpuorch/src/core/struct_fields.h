@@ -153,6 +153,124 @@ inline constexpr StructField kStructFields<gpo_advice>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_batch_request>[] = {
+    GPO_FIELD(gpo_batch_request, struct_size),
+    GPO_FIELD(gpo_batch_request, reserved),
+    GPO_FIELD(gpo_batch_request, user_data),
+    GPO_FIELD(gpo_batch_request, flow),
+    GPO_FIELD(gpo_batch_request, elements),
+    GPO_FIELD(gpo_batch_request, first),
+    GPO_FIELD(gpo_batch_request, input_bytes),
+    GPO_FIELD(gpo_batch_request, output_bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batch>[] = {
+    GPO_FIELD(gpo_batch, struct_size),
+    GPO_FIELD(gpo_batch, requests),
+    GPO_FIELD(gpo_batch, elements),
+    GPO_FIELD(gpo_batch, shape),
+    GPO_FIELD(gpo_batch, input),
+    GPO_FIELD(gpo_batch, output),
+    GPO_FIELD(gpo_batch, offsets),
+    GPO_FIELD(gpo_batch, made),
+    GPO_FIELD(gpo_batch, key),
+    GPO_FIELD(gpo_batch, device),
+    GPO_FIELD(gpo_batch, lane),
+    GPO_FIELD(gpo_batch, members),
+    GPO_FIELD(gpo_batch, member_stride),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batcher_options>[] = {
+    GPO_FIELD(gpo_batcher_options, struct_size),
+    GPO_FIELD(gpo_batcher_options, flags),
+    GPO_FIELD(gpo_batcher_options, devices),
+    GPO_FIELD(gpo_batcher_options, device_count),
+    GPO_FIELD(gpo_batcher_options, lanes),
+    GPO_FIELD(gpo_batcher_options, capacity),
+    GPO_FIELD(gpo_batcher_options, executor),
+    GPO_FIELD(gpo_batcher_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batcher_key_options>[] = {
+    GPO_FIELD(gpo_batcher_key_options, struct_size),
+    GPO_FIELD(gpo_batcher_key_options, flags),
+    GPO_FIELD(gpo_batcher_key_options, layout),
+    GPO_FIELD(gpo_batcher_key_options, max_batch),
+    GPO_FIELD(gpo_batcher_key_options, input_bytes),
+    GPO_FIELD(gpo_batcher_key_options, output_bytes),
+    GPO_FIELD(gpo_batcher_key_options, max_elements),
+    GPO_FIELD(gpo_batcher_key_options, max_delay_ns),
+    GPO_FIELD(gpo_batcher_key_options, buckets),
+    GPO_FIELD(gpo_batcher_key_options, bucket_count),
+    GPO_FIELD(gpo_batcher_key_options, work),
+    GPO_FIELD(gpo_batcher_key_options, user),
+    GPO_FIELD(gpo_batcher_key_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batcher_request>[] = {
+    GPO_FIELD(gpo_batcher_request, struct_size),
+    GPO_FIELD(gpo_batcher_request, key),
+    GPO_FIELD(gpo_batcher_request, flow),
+    GPO_FIELD(gpo_batcher_request, elements),
+    GPO_FIELD(gpo_batcher_request, input),
+    GPO_FIELD(gpo_batcher_request, input_address),
+    GPO_FIELD(gpo_batcher_request, output),
+    GPO_FIELD(gpo_batcher_request, output_address),
+    GPO_FIELD(gpo_batcher_request, output_made),
+    GPO_FIELD(gpo_batcher_request, deadline_ns),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batcher_info>[] = {
+    GPO_FIELD(gpo_batcher_info, struct_size),
+    GPO_FIELD(gpo_batcher_info, keys),
+    GPO_FIELD(gpo_batcher_info, waiting),
+    GPO_FIELD(gpo_batcher_info, waiting_elements),
+    GPO_FIELD(gpo_batcher_info, waiting_flows),
+    GPO_FIELD(gpo_batcher_info, running),
+    GPO_FIELD(gpo_batcher_info, running_batches),
+    GPO_FIELD(gpo_batcher_info, submitted),
+    GPO_FIELD(gpo_batcher_info, submitted_bytes),
+    GPO_FIELD(gpo_batcher_info, succeeded),
+    GPO_FIELD(gpo_batcher_info, failed),
+    GPO_FIELD(gpo_batcher_info, expired),
+    GPO_FIELD(gpo_batcher_info, cancelled),
+    GPO_FIELD(gpo_batcher_info, refused_full),
+    GPO_FIELD(gpo_batcher_info, refused_deadline),
+    GPO_FIELD(gpo_batcher_info, late),
+    GPO_FIELD(gpo_batcher_info, batches),
+    GPO_FIELD(gpo_batcher_info, batch_elements),
+    GPO_FIELD(gpo_batcher_info, padded_elements),
+    GPO_FIELD(gpo_batcher_info, delay_ns),
+    GPO_FIELD(gpo_batcher_info, wait_ns),
+    GPO_FIELD(gpo_batcher_info, requests_per_second),
+    GPO_FIELD(gpo_batcher_info, batches_per_second),
+    GPO_FIELD(gpo_batcher_info, queue_ns),
+    GPO_FIELD(gpo_batcher_info, batch_ns),
+    GPO_FIELD(gpo_batcher_info, request_ns),
+    GPO_FIELD(gpo_batcher_info, sizes),
+    GPO_FIELD(gpo_batcher_info, queue_times),
+    GPO_FIELD(gpo_batcher_info, batch_times),
+    GPO_FIELD(gpo_batcher_info, request_times),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_batcher_flow_info>[] = {
+    GPO_FIELD(gpo_batcher_flow_info, struct_size),
+    GPO_FIELD(gpo_batcher_flow_info, weight),
+    GPO_FIELD(gpo_batcher_flow_info, waiting),
+    GPO_FIELD(gpo_batcher_flow_info, submitted),
+    GPO_FIELD(gpo_batcher_flow_info, succeeded),
+    GPO_FIELD(gpo_batcher_flow_info, failed),
+    GPO_FIELD(gpo_batcher_flow_info, wait_ns),
+    GPO_FIELD(gpo_batcher_flow_info, longest_wait_ns),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_bucket_work>[] = {
     GPO_FIELD(gpo_bucket_work, struct_size),
     GPO_FIELD(gpo_bucket_work, reserved),

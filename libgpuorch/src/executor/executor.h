@@ -56,6 +56,9 @@ public:
         run_queue_.fetch_ahead();
     }
 
+    /// True once the executor is being destroyed: it accepts no tasks any more.
+    bool closing() const noexcept { return closing_.load(std::memory_order_acquire); }
+
     void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
     gpo_executor_statistics statistics() noexcept;
 

@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "metrics/metrics.h"
 #include "serving/admission.h"
+#include "serving/batcher.h"
 
 namespace gpo::metrics {
 
@@ -216,6 +217,105 @@ void admissions(Text& out, Runtime& runtime) {
     for (const auto& [label, info] : all) out.sample(uint64_t{info.paused}, label);
 }
 
+struct KeyFigures {
+    std::string labels;
+    gpo_batcher_info info;
+};
+
+/// The keys of all batchers of a runtime, each with labels of its own.
+std::vector<KeyFigures> keys_of(Runtime& runtime) {
+    std::vector<KeyFigures> out;
+    std::vector<std::string> batchers;
+    runtime.for_each([&](Object& object) {
+        if (object.type() != Type::batcher) return;
+        auto& batcher = static_cast<Batcher&>(object);
+        const auto has = [](const std::vector<std::string>& in, const std::string& label) {
+            return std::find(in.begin(), in.end(), label) != in.end();
+        };
+        std::string of = Text::label("batcher", *object.label() ? object.label() : text(batcher.number()));
+        if (has(batchers, of)) of = Text::label("batcher", text(object.label(), "-", batcher.number()));
+        batchers.push_back(of);
+        std::vector<std::string> keys;
+        const uint32_t count = batcher.keys();
+        for (uint32_t key = 0; key < count; ++key) {
+            std::string label = Text::label("key", batcher.key_label(key));
+            if (has(keys, label)) label = Text::label("key", text(batcher.key_label(key), "-", key));
+            keys.push_back(label);
+            out.push_back({text(of, ",", label), batcher.key_info(key)});
+        }
+    });
+    return out;
+}
+
+/// A histogram of one key: `counts[i]` is of values of at most 2^i times `unit`, the last of larger ones. `sum`: of all
+/// values.
+void histogram(Text& out, const KeyFigures& key, const uint64_t* counts, size_t length, double unit, double sum) {
+    uint64_t below = 0;
+    for (size_t i = 0; i < length; ++i) {
+        below += counts[i];
+        const std::string bound = i + 1 < length ? Text::real(std::ldexp(unit, static_cast<int>(i))) : "+Inf";
+        out.part("_bucket", text(key.labels, ",le=\"", bound, "\""), text(below));
+    }
+    out.part("_sum", key.labels, Text::real(sum));
+    out.part("_count", key.labels, text(below));
+}
+
+void batchers(Text& out, Runtime& runtime) {
+    const auto all = keys_of(runtime);
+    if (all.empty()) return;
+    using Info = gpo_batcher_info;
+    using Field = uint64_t Info::*;
+    const auto figure = [&](const char* name, const char* type, const char* help, Field field) {
+        out.metric(name, type, help);
+        for (const auto& [labels, info] : all) out.sample(info.*field, labels);
+    };
+    const auto by = [&](const char* name, const char* help, const char* what,
+                        std::initializer_list<std::pair<const char*, Field>> kinds) {
+        out.metric(name, "counter", help);
+        for (const auto& [labels, info] : all)
+            for (const auto& [kind, field] : kinds) out.sample(info.*field, text(labels, ",", what, "=\"", kind, "\""));
+    };
+    const auto times = [&](const char* name, const char* help, const auto& of, Field sum) {
+        out.metric(name, "histogram", help);
+        for (const auto& key : all)
+            histogram(out, key, of(key.info), GPO_BATCHER_TIMES, 1e-6, static_cast<double>(key.info.*sum) * 1e-9);
+    };
+    figure("gpuorch_batcher_requests_waiting", "gauge", "Requests that wait for a batch.", &Info::waiting);
+    figure("gpuorch_batcher_requests_running", "gauge", "Requests in batches that run.", &Info::running);
+    figure("gpuorch_batcher_batches_running", "gauge", "Batches that run.", &Info::running_batches);
+    figure("gpuorch_batcher_submitted_total", "counter", "Requests that were accepted.", &Info::submitted);
+    figure("gpuorch_batcher_submitted_bytes_total", "counter", "Input of these, and their room for output.",
+           &Info::submitted_bytes);
+    by("gpuorch_batcher_requests_total", "Requests that have ended, by their outcome.", "outcome",
+       {{"success", &Info::succeeded},
+        {"failure", &Info::failed},
+        {"deadline", &Info::expired},
+        {"cancelled", &Info::cancelled}});
+    by("gpuorch_batcher_refused_total", "Requests that were refused, by the reason.", "reason",
+       {{"full", &Info::refused_full}, {"deadline", &Info::refused_deadline}});
+    figure("gpuorch_batcher_late_total", "counter", "Requests that succeeded after their deadline.", &Info::late);
+    figure("gpuorch_batcher_batches_total", "counter", "Batches that have ended.", &Info::batches);
+    by("gpuorch_batcher_elements_total", "Elements that batches worked on: of requests, and of padding.", "kind",
+       {{"request", &Info::batch_elements}, {"padding", &Info::padded_elements}});
+    out.metric("gpuorch_batcher_delay_seconds", "gauge", "How long the newest batch has waited for members.");
+    for (const auto& [labels, info] : all) out.sample(static_cast<double>(info.delay_ns) * 1e-9, labels);
+    out.metric("gpuorch_batcher_predicted_wait_seconds", "gauge", "Until a request that comes now would be done.");
+    for (const auto& [labels, info] : all) out.sample(static_cast<double>(info.wait_ns) * 1e-9, labels);
+    out.metric("gpuorch_batcher_batch_size", "histogram", "Requests of a batch.");
+    for (const auto& key : all)
+        histogram(out, key, key.info.sizes, GPO_BATCHER_SIZES, 1,
+                  static_cast<double>(key.info.succeeded + key.info.failed));
+    times(
+        "gpuorch_batcher_queue_seconds", "From the submission of a request to the forming of its batch.",
+        [](const Info& info) { return info.queue_times; }, &Info::queue_ns);
+    times(
+        "gpuorch_batcher_batch_seconds", "From the forming of a batch to its end.",
+        [](const Info& info) { return info.batch_times; }, &Info::batch_ns);
+    times(
+        "gpuorch_batcher_request_seconds", "From the submission of a request to its entry, if it succeeded.",
+        [](const Info& info) { return info.request_times; }, &Info::request_ns);
+}
+
 }  // namespace
 
 std::string prometheus(Runtime& runtime) {
@@ -226,6 +326,7 @@ std::string prometheus(Runtime& runtime) {
     latencies(out, metrics);
     errors(out, metrics);
     admissions(out, runtime);
+    batchers(out, runtime);
     std::vector<Gpu> all;
     for (const auto& context : Contexts::of(runtime).all()) {
         const bool seen = std::any_of(all.begin(), all.end(), [&](const Gpu& gpu) {

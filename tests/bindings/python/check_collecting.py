@@ -147,6 +147,7 @@ def each_kind_of_handle_that_is_dropped_is_destroyed():
         "Queue": lambda w: gpo.queue_create(w.device, gpo.QueueOptions(kind=gpo.QUEUE_RANGE, count=10)),
         "Scheduler": scheduler, "Peers": lambda w: gpo.peers_create([w.device]), "Symmetric": symmetric,
         "Admission": lambda w: gpo.admission_create(w.runtime),
+        "Batcher": lambda w: gpo.batcher_create(gpo.BatcherOptions(devices=[w.device])),
     }
     all_kinds = {kind.__name__ for kind in gpuorch.Handle.__subclasses__() if kind._library is gpo}
     assert kinds.keys() | {"Runtime"} == all_kinds

@@ -644,6 +644,14 @@ def callbacks_in_options_stay_whatever_becomes_of_the_options():
         gpo.memory_free(w.device, memory)
 
 
+def batcher_of(w, work, **options):
+    """A batcher with a key of rows of 16 bytes."""
+    batcher = gpo.batcher_create(gpo.BatcherOptions(devices=[w.device]))
+    key = gpo.BatcherKeyOptions(layout=gpo.BATCH_ROWS, input_bytes=16, output_bytes=16, work=work, **options)
+    assert gpo.batcher_add_key(batcher, key) == 0
+    return batcher
+
+
 def every_callback_stays_as_long_as_abi_json_says():
     """For each: `given` takes the callback and gives what it has been given to, `end` what ends the calls."""
     abi = json.loads(pathlib.Path(gpuorch.Library.find_abi(LIBRARY)).read_text())
@@ -693,10 +701,11 @@ def every_callback_stays_as_long_as_abi_json_says():
 
     with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor, \
             gpo.event_create(w.device) as event, gpo.timeline_create(w.runtime) as timeline, \
-            gpo.admission_create(w.runtime) as admission, run(w) as ended:
+            gpo.admission_create(w.runtime) as admission, batcher_of(w, lambda *_: None) as batcher, run(w) as ended:
         gpo.event_record(event, w.stream)
         go_on.set()
-        last = World()
+        last, later = World(), World()
+        line = gpo.BatcherRequest(input=bytes(16), output=bytearray(16))
 
         def called(_):
             gpo.executor_run(executor)
@@ -707,6 +716,9 @@ def every_callback_stays_as_long_as_abi_json_says():
             ("gpo_pipeline_then", "callback"): (lambda given: gpo.pipeline_then(ended, executor, given), called),
             ("gpo_admission_enter_then", "callback"): (
                 lambda given: gpo.admission_enter_then(admission, None, executor, given), called),
+            ("gpo_batcher_submit_then", "callback"): (
+                lambda given: gpo.batcher_submit_then(batcher, line, executor, given), called),
+            ("gpo_batcher_key_options", "work"): (lambda given: batcher_of(later, given), shut_down(later)),
             ("gpo_stream_host_call", "function"): (lambda given: gpo.stream_host_call(w.stream, executor, given), called),
             ("gpo_template_add_host_call", "function"): (lambda given: host_nodes(last, given), shut_down(last)),
             ("gpo_runtime_options", "log"): (on_runtime, closed),
@@ -902,6 +914,47 @@ def places_of_an_admission_are_awaited_and_come_back():
             with gpo.admission_create(w.runtime) as other:
                 async with done.place(other):
                     other.close()
+
+    asyncio.run(main())
+
+
+def requests_of_a_batcher_are_awaited_and_keep_their_memory():
+    async def main():
+        def copy(stream, batch):
+            gpo.copy_on_device(stream, batch.output, batch.input, batch.requests * 16)
+
+        with World() as w, gpuorch.Completions(gpo, w.runtime) as done, batcher_of(w, copy) as batcher, \
+                batcher_of(w, copy, max_batch=100, max_delay_ns=3600 * 10**9) as slow:
+            def request(text, **more):
+                output = bytearray(16)
+                return gpo.BatcherRequest(input=text, output=output, **more), output
+
+            one, output = request(b"a row of a batch")
+            entry = await done.submit(batcher, one)
+            assert (entry.status, entry.origin, output) == (gpo.SUCCESS, gpo.ORIGIN_BATCHER, b"a row of a batch")
+            several = [request(bytes([i]) * 16, flow=i) for i in range(50)]
+            await asyncio.gather(*(done.submit(batcher, one) for one, _ in several))
+            assert [output for _, output in several] == [bytes([i]) * 16 for i in range(50)]
+            info = gpo.batcher_get_info(batcher)
+            assert (info.succeeded, info.waiting, info.keys, type(info.requests_per_second)) == (51, 0, 1, float)
+            late = raises(gpuorch.Timeout, done.submit, batcher, request(bytes(16), deadline_ns=1)[0])
+            assert late.status == gpo.TIMEOUT and len(late.result) == 2
+            assert raises(gpuorch.Error, done.submit, batcher, gpo.BatcherRequest(key=7)).status == gpo.NOT_FOUND
+
+            dropped, output = request(bytes(16))
+            there = weakref.ref(dropped.kept()["output"].kept)
+            waiting = asyncio.ensure_future(done.submit(slow, dropped))
+            del dropped
+            await asyncio.sleep(0)
+            assert gpo.batcher_get_info(slow).waiting == 1 and there()
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            while done.submitted:
+                await asyncio.sleep(0.001)
+            assert gpo.batcher_get_info(slow).cancelled == 1
+            left = done.submit(slow, request(bytes(16))[0])
+            slow.close()
+            assert (await asyncio.gather(left, return_exceptions=True))[0].status == gpo.CANCELLED
 
     asyncio.run(main())
 

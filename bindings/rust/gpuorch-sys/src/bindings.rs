@@ -66,6 +66,7 @@ pub const GPO_ORIGIN_PIPELINE: u32 = 3;
 pub const GPO_ORIGIN_TIMELINE: u32 = 4;
 pub const GPO_ORIGIN_QUEUE: u32 = 5;
 pub const GPO_ORIGIN_ADMISSION: u32 = 6;
+pub const GPO_ORIGIN_BATCHER: u32 = 7;
 pub const GPO_EXECUTOR_CALLER: u32 = 1;
 pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
@@ -143,6 +144,13 @@ pub const GPO_BUCKET_EAGER: u32 = 3;
 pub const GPO_BUCKET_PADDING: u32 = 4;
 pub const GPO_BUCKETS_NO_WARM_UP: u32 = 1;
 pub const GPO_BUCKETS_EAGER_FALLBACK: u32 = 2;
+pub const GPO_BATCH_ROWS: u32 = 1;
+pub const GPO_BATCH_RAGGED: u32 = 2;
+pub const GPO_BATCHER_PRESERVE_ORDER: u32 = 1;
+pub const GPO_BATCHER_VARIABLE_OUTPUT: u32 = 2;
+pub const GPO_BATCHER_KEEP_OUTPUT: u32 = 4;
+pub const GPO_BATCHER_TIMES: u32 = 32;
+pub const GPO_BATCHER_SIZES: u32 = 17;
 pub const GPO_EXPORT_BYTES: u32 = 256;
 pub const GPO_METRICS_LATENCIES: u32 = 32;
 pub const GPO_METRICS_ERRORS: u32 = 96;
@@ -357,6 +365,12 @@ pub struct gpo_admission_s {
     _unused: [u8; 0],
 }
 pub type gpo_admission_t = *mut gpo_admission_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_s {
+    _unused: [u8; 0],
+}
+pub type gpo_batcher_t = *mut gpo_batcher_s;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_error {
@@ -975,6 +989,131 @@ pub struct gpo_buckets_statistics {
     pub failures: u64,
     pub fallbacks: u64,
     pub last_failure: [::core::ffi::c_char; 256usize],
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batch_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub user_data: u64,
+    pub flow: u64,
+    pub elements: u64,
+    pub first: u64,
+    pub input_bytes: u64,
+    pub output_bytes: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batch {
+    pub struct_size: u32,
+    pub requests: u32,
+    pub elements: u64,
+    pub shape: u64,
+    pub input: u64,
+    pub output: u64,
+    pub offsets: u64,
+    pub made: u64,
+    pub key: u64,
+    pub device: u32,
+    pub lane: u32,
+    pub members: *const gpo_batch_request,
+    pub member_stride: u64,
+}
+pub type gpo_batch_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        stream: gpo_stream_t,
+        batch: *const gpo_batch,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub devices: *const gpo_device_t,
+    pub device_count: u64,
+    pub lanes: u32,
+    pub capacity: u32,
+    pub executor: gpo_executor_t,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_key_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub layout: u32,
+    pub max_batch: u32,
+    pub input_bytes: u64,
+    pub output_bytes: u64,
+    pub max_elements: u64,
+    pub max_delay_ns: u64,
+    pub buckets: *const gpo_buckets_t,
+    pub bucket_count: u64,
+    pub work: gpo_batch_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub label: *const ::core::ffi::c_char,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_request {
+    pub struct_size: u32,
+    pub key: u32,
+    pub flow: u64,
+    pub elements: u64,
+    pub input: *const ::core::ffi::c_void,
+    pub input_address: u64,
+    pub output: *mut ::core::ffi::c_void,
+    pub output_address: u64,
+    pub output_made: *mut u64,
+    pub deadline_ns: u64,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_info {
+    pub struct_size: u32,
+    pub keys: u32,
+    pub waiting: u64,
+    pub waiting_elements: u64,
+    pub waiting_flows: u64,
+    pub running: u64,
+    pub running_batches: u64,
+    pub submitted: u64,
+    pub submitted_bytes: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub expired: u64,
+    pub cancelled: u64,
+    pub refused_full: u64,
+    pub refused_deadline: u64,
+    pub late: u64,
+    pub batches: u64,
+    pub batch_elements: u64,
+    pub padded_elements: u64,
+    pub delay_ns: u64,
+    pub wait_ns: u64,
+    pub requests_per_second: f64,
+    pub batches_per_second: f64,
+    pub queue_ns: u64,
+    pub batch_ns: u64,
+    pub request_ns: u64,
+    pub sizes: [u64; 17usize],
+    pub queue_times: [u64; 32usize],
+    pub batch_times: [u64; 32usize],
+    pub request_times: [u64; 32usize],
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_batcher_flow_info {
+    pub struct_size: u32,
+    pub weight: u32,
+    pub waiting: u64,
+    pub submitted: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+    pub wait_ns: u64,
+    pub longest_wait_ns: u64,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -3011,6 +3150,73 @@ pub struct gpo_api {
         unsafe extern "C" fn(
             admission: gpo_admission_t,
             info: *mut gpo_admission_info,
+        ) -> gpo_status,
+    >,
+    pub batcher_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            options: *const gpo_batcher_options,
+            batcher: *mut gpo_batcher_t,
+        ) -> gpo_status,
+    >,
+    pub batcher_destroy: ::core::option::Option<
+        unsafe extern "C" fn(batcher: gpo_batcher_t) -> gpo_status,
+    >,
+    pub batcher_add_key: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            options: *const gpo_batcher_key_options,
+            key: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub batcher_submit: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            request: *const gpo_batcher_request,
+            cq: gpo_cq_t,
+            user_data: u64,
+            ticket: *mut u64,
+            wait_ns: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub batcher_submit_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            request: *const gpo_batcher_request,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+            ticket: *mut u64,
+            wait_ns: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub batcher_cancel: ::core::option::Option<
+        unsafe extern "C" fn(batcher: gpo_batcher_t, ticket: u64) -> gpo_status,
+    >,
+    pub batcher_set_flow: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            flow: u64,
+            weight: u32,
+        ) -> gpo_status,
+    >,
+    pub batcher_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            info: *mut gpo_batcher_info,
+        ) -> gpo_status,
+    >,
+    pub batcher_get_key_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            key: u32,
+            info: *mut gpo_batcher_info,
+        ) -> gpo_status,
+    >,
+    pub batcher_get_flow_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            batcher: gpo_batcher_t,
+            flow: u64,
+            info: *mut gpo_batcher_flow_info,
         ) -> gpo_status,
     >,
 }

@@ -5,7 +5,7 @@ use crate::call::{call, status};
 use crate::callback::contained;
 use crate::completion::CompletionQueue;
 use crate::error::{Result, completion_failure};
-use crate::handle::{Owned, nanoseconds_from};
+use crate::handle::{Owned, monotonic_ns, nanoseconds_from};
 use crate::pool::Pool;
 use crate::runtime::{Runtime, Waking};
 use crate::signal::Signal;
@@ -150,23 +150,6 @@ impl Request {
         }
         raw
     }
-}
-
-/// The library's clock, which std doesn't give as a number.
-fn monotonic_ns() -> u64 {
-    #[repr(C)]
-    struct Timespec {
-        seconds: i64,
-        nanoseconds: i64,
-    }
-    unsafe extern "C" {
-        fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
-    }
-    const CLOCK_MONOTONIC: i32 = 1;
-    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: the C library of 64-bit Linux writes this struct.
-    unsafe { clock_gettime(CLOCK_MONOTONIC, &mut time) };
-    time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
 /// A held part of an admission's budgets. Dropping it gives it back at once, except in a host node of a graph, where

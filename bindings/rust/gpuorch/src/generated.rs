@@ -273,6 +273,70 @@ figures! {
 }
 
 figures! {
+    /// Figures of a key, or of a batcher. Counters begin with the batcher.
+    ///
+    /// The fields of [`BatcherInfo`]:
+    ///
+    /// - `keys`: keys of the batcher.
+    /// - `waiting`: requests: wait now.
+    /// - `waiting_elements`.
+    /// - `waiting_flows`: flows with waiting requests, counted for each key.
+    /// - `running`: requests in batches that run now.
+    /// - `running_batches`.
+    /// - `submitted`: requests that were accepted.
+    /// - `submitted_bytes`: their input and room for output.
+    /// - `succeeded`: requests: ended with `Ok`.
+    /// - `failed`: with the failure of a batch.
+    /// - `expired`: with [`ErrorKind::Timeout`].
+    /// - `cancelled`: with [`ErrorKind::Cancelled`].
+    /// - `refused_full`: refused: as many requests waited as may.
+    /// - `refused_deadline`: refused: the deadline couldn't be met.
+    /// - `late`: of `succeeded`: ended after their deadline.
+    /// - `batches`: batches that ended.
+    /// - `batch_elements`: their elements.
+    /// - `padded_elements`: elements of padding that ran with them; with `work`: 0.
+    /// - `delay_ns`: key: how long its newest batch has waited for members; batcher: 0.
+    /// - `wait_ns`: predicted time until a request that is submitted now would be done; batcher: the longest of its
+    ///   keys.
+    /// - `requests_per_second`: requests that ended with `Ok`, over the last seconds.
+    /// - `batches_per_second`.
+    /// - `queue_ns`: the times that are counted below, added up.
+    /// - `batch_ns`.
+    /// - `request_ns`.
+    /// - `sizes`.
+    /// - `queue_times`: of requests: from submission to the forming of the batch.
+    /// - `batch_times`: of batches: from forming to the end of the copy back.
+    /// - `request_times`: of requests with `Ok`: from submission to the entry.
+    BatcherInfo(gpo_batcher_info) {
+    }
+    {
+        keys, waiting, waiting_elements, waiting_flows, running, running_batches, submitted, submitted_bytes, succeeded,
+        failed, expired, cancelled, refused_full, refused_deadline, late, batches, batch_elements, padded_elements,
+        delay_ns, wait_ns, requests_per_second, batches_per_second, queue_ns, batch_ns, request_ns, sizes, queue_times,
+        batch_times, request_times
+    }
+}
+
+figures! {
+    /// What [`BatcherFlowInfo`] has.
+    ///
+    /// The fields of [`BatcherFlowInfo`]:
+    ///
+    /// - `weight`.
+    /// - `waiting`: requests of all keys: wait now.
+    /// - `submitted`: requests since the flow was first seen: accepted.
+    /// - `succeeded`: ended with `Ok`.
+    /// - `failed`: ended otherwise.
+    /// - `wait_ns`: time that requests waited until their batches were formed, added up.
+    /// - `longest_wait_ns`.
+    BatcherFlowInfo(gpo_batcher_flow_info) {
+    }
+    {
+        weight, waiting, submitted, succeeded, failed, wait_ns, longest_wait_ns
+    }
+}
+
+figures! {
     /// Counters of buckets and their requests.
     ///
     /// The fields of [`BucketsStatistics`]:
@@ -1043,6 +1107,49 @@ impl crate::Admission {
     pub fn info(&self) -> Result<AdmissionInfo> {
         let mut info = AdmissionInfo::empty();
         call!(admission_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+}
+
+impl crate::batcher::Batcher {
+    /// Takes a waiting request out of the line. Its entry has [`ErrorKind::Cancelled`].
+    ///
+    /// - [`ErrorKind::InvalidState`]: its batch was formed.
+    /// - [`ErrorKind::NotFound`]: no request with this ticket waits or runs.
+    pub fn cancel(&self, ticket: u64) -> Result<()> {
+        call!(batcher_cancel(self.as_raw(), ticket))
+    }
+
+    /// Sets the weight of a flow, 1 to 2^16, in all keys, from its next turn on. Flows have the weight 1 at first.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: `weight` is out of range.
+    /// - [`ErrorKind::LimitExceeded`]: 65536 flows have other weights than 1.
+    pub fn set_flow(&self, flow: u64, weight: u32) -> Result<()> {
+        call!(batcher_set_flow(self.as_raw(), flow, weight))
+    }
+
+    /// Describes a batcher, all of its keys together.
+    pub fn info(&self) -> Result<BatcherInfo> {
+        let mut info = BatcherInfo::empty();
+        call!(batcher_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+
+    /// Describes a key.
+    ///
+    /// - [`ErrorKind::NotFound`]: there is no such key.
+    pub fn key_info(&self, key: u32) -> Result<BatcherInfo> {
+        let mut info = BatcherInfo::empty();
+        call!(batcher_get_key_info(self.as_raw(), key, &mut info.0))?;
+        Ok(info)
+    }
+
+    /// Describes a flow. The figures of 4096 flows are kept: those that were seen least recently are forgotten.
+    ///
+    /// - [`ErrorKind::NotFound`]: no figures of such a flow are kept, or there was no memory for them.
+    pub fn flow_info(&self, flow: u64) -> Result<BatcherFlowInfo> {
+        let mut info = BatcherFlowInfo::empty();
+        call!(batcher_get_flow_info(self.as_raw(), flow, &mut info.0))?;
         Ok(info)
     }
 }
@@ -2252,6 +2359,66 @@ impl crate::advice::Workload<'_> {
     /// Now: copies run beside kernels.
     pub fn overlapped(mut self) -> Self {
         self.raw.flags |= sys::GPO_WORKLOAD_OVERLAPPED;
+        self
+    }
+}
+
+impl crate::batcher::BatcherBuilder<'_> {
+    /// Sets `lanes`: lanes of each device; by default 1; at most 16.
+    pub fn lanes(mut self, lanes: u32) -> Self {
+        self.options.lanes = lanes;
+        self
+    }
+
+    /// Sets `capacity`: how many requests may wait at a time, of all keys; by default 65536; at most 2^20.
+    pub fn capacity(mut self, capacity: u32) -> Self {
+        self.options.capacity = capacity;
+        self
+    }
+
+    /// Sets `label`: the name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.options.label = self.options.text("label", label.into());
+        self
+    }
+}
+
+impl<I: bytemuck::Pod, O: bytemuck::Pod> crate::batcher::KeyBuilder<'_, I, O> {
+    /// Sets `max_batch`: most members of a batch, up to 65536; by default rows with buckets: the largest shape, else
+    /// 64. 1: requests run alone, spread over the lanes.
+    pub fn max_batch(mut self, max_batch: u32) -> Self {
+        self.options.max_batch = max_batch;
+        self
+    }
+
+    /// Sets `max_delay`: how long a request may wait for others; by default learnt, see below; 1: never.
+    pub fn max_delay(mut self, max_delay: Duration) -> Self {
+        self.options.max_delay_ns = nanoseconds_from(max_delay);
+        self
+    }
+
+    /// Sets `label`: names the key in failures and figures; by default "key 0", by its number.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.options.label = self.options.text("label", label.into());
+        self
+    }
+
+    /// Entries of a flow come in the order of its submissions. An entry then waits for those before it.
+    pub fn preserve_order(mut self) -> Self {
+        self.options.flags |= sys::GPO_BATCHER_PRESERVE_ORDER;
+        self
+    }
+
+    /// Members of a batch have a word in `made`: outputs have different sizes.
+    pub fn variable_output(mut self) -> Self {
+        self.options.flags |= sys::GPO_BATCHER_VARIABLE_OUTPUT;
+        self
+    }
+
+    /// The output buffer isn't filled with zeros before the work, which saves a fill for each batch. The work must then
+    /// write all output of every member: what it leaves out is output of an earlier batch, perhaps of another client.
+    pub fn keep_output(mut self) -> Self {
+        self.options.flags |= sys::GPO_BATCHER_KEEP_OUTPUT;
         self
     }
 }

@@ -28,7 +28,7 @@ raw! {
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
     gpo_graph_t: graph_destroy, gpo_buckets_t: buckets_destroy, gpo_queue_t: queue_destroy,
     gpo_scheduler_t: scheduler_destroy, gpo_peers_t: peers_destroy, gpo_symmetric_t: symmetric_destroy,
-    gpo_admission_t: admission_destroy,
+    gpo_admission_t: admission_destroy, gpo_batcher_t: batcher_destroy,
 }
 
 /// A handle that keeps its parent alive, and is destroyed before the parent.
@@ -107,6 +107,7 @@ objects! {
     [] crate::CompletionQueue = "CompletionQueue",
     [] crate::Executor = "Executor",
     [] crate::Admission = "Admission",
+    [] crate::batcher::Batcher = "Batcher",
     [] crate::Arena = "Arena",
     [] crate::Pool = "Pool",
     [] crate::Module = "Module",
@@ -142,6 +143,8 @@ shown_by_name! {
     [] crate::EventBuilder<'_> = "EventBuilder",
     [] crate::ExecutorBuilder<'_> = "ExecutorBuilder",
     [] crate::AdmissionBuilder<'_> = "AdmissionBuilder",
+    [] crate::batcher::BatcherBuilder<'_> = "BatcherBuilder",
+    [I, O] crate::batcher::KeyBuilder<'_, I, O> = "KeyBuilder",
     [] crate::ArenaBuilder<'_> = "ArenaBuilder",
     [] crate::PoolBuilder<'_> = "PoolBuilder",
     [] crate::Compile<'_> = "Compile",
@@ -182,6 +185,23 @@ pub(crate) fn nanoseconds(timeout: std::time::Duration) -> i64 {
 /// A time in nanoseconds, for an option; the greatest number for more than 292 years.
 pub(crate) fn nanoseconds_from(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The library's clock, which std doesn't give as a number.
+pub(crate) fn monotonic_ns() -> u64 {
+    #[repr(C)]
+    struct Timespec {
+        seconds: i64,
+        nanoseconds: i64,
+    }
+    unsafe extern "C" {
+        fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
+    }
+    const CLOCK_MONOTONIC: i32 = 1;
+    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: the C library of 64-bit Linux writes this struct.
+    unsafe { clock_gettime(CLOCK_MONOTONIC, &mut time) };
+    time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
 pub(crate) const FOR_EVER: i64 = -1;

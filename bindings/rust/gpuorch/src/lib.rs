@@ -40,6 +40,7 @@
 //!   [`scheduler`].
 //! - Devices that work together exchange data by collectives, and by kernels that use each other's memory: see
 //!   [`peers`].
+//! - Many small requests are put together into few large batches: see [`batcher`].
 //! - To find the form of work for a workload, with its expected gain: see [`advice`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
 //!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline, the answers of a
@@ -65,6 +66,7 @@ mod after;
 mod arena;
 mod arguments;
 mod arrivals;
+pub mod batcher;
 mod builder;
 mod call;
 mod callback;
@@ -101,6 +103,7 @@ mod trace;
 pub use admission::{Admission, AdmissionBuilder, Entering, Place, Request};
 pub use arena::{Arena, ArenaBuilder, PinnedVec};
 pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
+pub use batcher::Batcher;
 pub use compiling::Compiling;
 pub use completion::CompletionQueue;
 pub use completions::Completions;

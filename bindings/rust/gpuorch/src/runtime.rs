@@ -217,6 +217,11 @@ impl Inner {
         self.pinned.fetch_sub(1, Ordering::SeqCst);
     }
 
+    /// Whether a shutdown is about to begin, or has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst) != 0
+    }
+
     /// Keeps a value until all work has ended.
     pub(crate) fn keep(&self, value: Box<dyn Any + Send>) {
         self.kept.values.lock().unwrap_or_else(PoisonError::into_inner).push(value);

@@ -2,6 +2,7 @@
 
 mod world;
 
+use gpuorch::batcher::{Batch, Batcher, BatcherBuilder, Failure, Key, KeyBuilder, Member, Submitted};
 use gpuorch::peers::{
     AllDone, Collective, EnqueuedOnAll, JoinBuilder, Part, Peers, PeersBuilder, PeersId, RankLaunch, Symmetric,
     SymmetricBuilder, SymmetricRank,
@@ -53,6 +54,8 @@ fn handles_go_from_thread_to_thread() {
     owned::<(Range, Ring<[u32; 4]>, HostRing<[u32; 4], u32>, Tenant<[u32; 4], u32>)>();
     both::<(QueueBuilder<'_, Range>, QueueBuilder<'_, Ring<[u32; 4]>>)>();
     owned::<(Scheduler, Admission, gpuorch::Place)>();
+    owned::<(Batcher, Key<f32, f32>, Member, Failure)>();
+    both::<(BatcherBuilder<'_>, KeyBuilder<'_, f32, f32>)>();
     owned::<(Peers, PeersId, Symmetric<f32>, Collective<'static>)>();
     both::<(PeersBuilder<'_>, JoinBuilder<'_>, SymmetricBuilder<'_, f32>)>();
     both::<(Part<'_, f32>, RankLaunch<'_>, SymmetricRank<'_, f32>, EnqueuedOnAll<'_>)>();
@@ -62,6 +65,8 @@ fn handles_go_from_thread_to_thread() {
         Done,
         gpuorch::Entering,
         gpuorch::Compiling,
+        gpuorch::batcher::Request<f32, f32>,
+        Submitted<f32, f32>,
         Operation<PinnedVec<f32>>,
         gpuorch::pipeline::Run<Vec<u8>, Vec<u8>>,
         gpuorch::HostCall,
@@ -79,6 +84,8 @@ fn what_is_one_threads_is_not_shared() {
     is_not!(gpuorch::pipeline::Chunk<'static>: Sync);
     is_not!(Recording<'static>: Send);
     is_not!(Recording<'static>: Sync);
+    is_not!(Batch<'static, f32, f32>: Send);
+    is_not!(Batch<'static, f32, f32>: Sync);
     is_not!(BucketWork<'static>: Send);
     is_not!(BucketWork<'static>: Sync);
     is_not!(Source<std::rc::Rc<u8>>: Send);

@@ -2,6 +2,7 @@
 
 use super::{SOURCE, World};
 use gpuorch::advice::Workload;
+use gpuorch::batcher::{Batcher, Key};
 use gpuorch::peers::{Collective, Part, Peers, PeersId, RankLaunch, Reduction, Symmetric};
 use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
 use gpuorch::queue::{HostRing, Range, Ring};
@@ -23,6 +24,8 @@ pub struct Calls {
     acquired: Stream,
     event: Event,
     admission: Admission,
+    batcher: Batcher,
+    key: Key<f32, f32>,
     timeline: Timeline,
     fails: Timeline,
     queue: CompletionQueue,
@@ -119,6 +122,7 @@ pub const ELSEWHERE: &[&str] = &[
     "peers_destroy",
     "symmetric_destroy",
     "admission_destroy",
+    "batcher_destroy",
     "advise_trace",
 ];
 
@@ -142,6 +146,8 @@ impl Calls {
         // SAFETY: the kernel doesn't use its memory.
         let meet = unsafe { module.kernel("meet")?.bind()? };
         let peers = Peers::new([&device])?;
+        let batcher = Batcher::new([&device])?;
+        let key = batcher.rows(4, 4).work(|_| Ok::<_, Error>(()))?;
         Ok(Self {
             stream: device.stream()?,
             other: device.stream()?,
@@ -149,6 +155,8 @@ impl Calls {
             streams,
             event: device.event_builder().timing().build()?,
             admission: w.runtime.admission_builder().count(1).build()?,
+            batcher,
+            key,
             timeline: w.runtime.timeline(0)?,
             fails: w.runtime.timeline(0)?,
             queue: w.runtime.completion_queue()?,
@@ -223,6 +231,15 @@ impl Calls {
                 place.leave_after(stream)
             });
             admission_cancel: self.cancelled();
+            batcher_create: Batcher::new([device]);
+            batcher_add_key: self.batcher.ragged::<u8, u8>(1, 1, 100).work(|_| Ok::<_, Error>(()));
+            batcher_submit: self.submitted();
+            batcher_submit_then: self.replied();
+            batcher_cancel: self.taken_back();
+            batcher_set_flow: self.batcher.set_flow(1, 2);
+            batcher_get_info: self.batcher.info();
+            batcher_get_key_info: self.key.info();
+            batcher_get_flow_info: self.replied().and_then(|()| self.batcher.flow_info(0));
             runtime_set_log_executor: runtime.set_log_executor(None);
             runtime_get_metrics: runtime.metrics();
             runtime_get_metrics_text: runtime.metrics_text();
@@ -378,6 +395,43 @@ impl Calls {
         self.admission.cancel(waiting)?;
         self.queue.drain(1)?;
         drop(first);
+        Ok(())
+    }
+
+    /// By an entry of the queue.
+    fn submitted(&self) -> Result<()> {
+        let (input, mut output) = ([1.0f32; 4], [0.0f32; 4]);
+        let mut request = gpuorch::sys::gpo_batcher_request::new();
+        request.key = self.key.number();
+        request.input = input.as_ptr().cast();
+        request.output = output.as_mut_ptr().cast();
+        // SAFETY: the entry comes before the memory goes.
+        unsafe { self.queue.submit(&self.batcher, &request, 8)? };
+        while self.queue.drain(1)?.is_empty() {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn replied(&self) -> Result<()> {
+        pollster::block_on(self.batcher.submit(self.key.request(vec![1.0; 4])))?;
+        Ok(())
+    }
+
+    /// A request that would wait for others for an hour.
+    fn taken_back(&self) -> Result<()> {
+        let hour = Duration::from_secs(3600);
+        let slow = self.batcher.rows::<u8, u8>(0, 1).max_batch(100).max_delay(hour).work(|_| Ok::<_, Error>(()))?;
+        let mut output = 0u8;
+        let mut request = gpuorch::sys::gpo_batcher_request::new();
+        request.key = slow.number();
+        request.output = (&raw mut output).cast();
+        // SAFETY: the entry comes before the memory goes.
+        let ticket = unsafe { self.queue.submit(&self.batcher, &request, 8)? };
+        self.batcher.cancel(ticket)?;
+        while self.queue.drain(1)?.is_empty() {
+            std::thread::yield_now();
+        }
         Ok(())
     }
 
