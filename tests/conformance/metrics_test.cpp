@@ -147,6 +147,59 @@ TEST_CASE("the text has the figures of each admission, by its label or number") 
           text.rfind(std::string("gpuorch_admission_requests_held") + door + "}"));
 }
 
+TEST_CASE("the text has the figures of each key of a batcher, by labels or numbers") {
+    Gpu gpu;
+    CHECK_FALSE(contains(text_of(gpu), "gpuorch_batcher"));
+    const Queue queue = gpu.queue();
+    const gpo_device_t device = gpu.device;
+    auto options = sized<gpo_batcher_options>();
+    options.devices = &device;
+    options.device_count = 1;
+    options.label = "front";
+    Batcher batcher, other;
+    REQUIRE_OK(gpo_batcher_create(&options, batcher.out()));
+    REQUIRE_OK(gpo_batcher_create(&options, other.out()));
+    auto key = sized<gpo_batcher_key_options>();
+    key.layout = GPO_BATCH_ROWS;
+    key.input_bytes = key.output_bytes = 8;
+    key.label = "a \"row\"";
+    key.work = [](void*, gpo_stream_t, const gpo_batch*) -> gpo_status { return GPO_SUCCESS; };
+    uint32_t numbers[2] = {7, 7};
+    REQUIRE_OK(gpo_batcher_add_key(batcher, &key, &numbers[0]));
+    REQUIRE_OK(gpo_batcher_add_key(batcher, &key, &numbers[1]));
+    REQUIRE_OK(gpo_batcher_add_key(other, &key, &numbers[1]));
+    uint64_t in = 1, out = 2, ticket = 0;
+    auto request = sized<gpo_batcher_request>();
+    request.input = &in;
+    request.output = &out;
+    REQUIRE_OK(gpo_batcher_submit(batcher, &request, queue, 1, &ticket, nullptr));
+    CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
+    request.deadline_ns = 1;
+    CHECK_STATUS(GPO_TIMEOUT, gpo_batcher_submit(batcher, &request, queue, 2, &ticket, nullptr));
+    const std::string text = bare(text_of(gpu));
+    const char* const of = "{batcher=\"front\",key=\"a \\\"row\\\"\"";
+    const auto has = [&](const std::string& name, const std::string& labels, const char* value) {
+        INFO(name);
+        CHECK(contains(text, ("\n" + name + of + labels + "} " + value + "\n").c_str()));
+    };
+    has("gpuorch_batcher_requests_waiting", "", "0");
+    has("gpuorch_batcher_submitted_total", "", "1");
+    has("gpuorch_batcher_submitted_bytes_total", "", "16");
+    has("gpuorch_batcher_requests_total", ",outcome=\"success\"", "1");
+    has("gpuorch_batcher_refused_total", ",reason=\"deadline\"", "1");
+    has("gpuorch_batcher_batches_total", "", "1");
+    has("gpuorch_batcher_batch_size_bucket", ",le=\"1\"", "1");
+    has("gpuorch_batcher_batch_size_bucket", ",le=\"+Inf\"", "1");
+    has("gpuorch_batcher_request_seconds_bucket", ",le=\"+Inf\"", "1");
+    has("gpuorch_batcher_queue_seconds_count", "", "1");
+    // Each series comes once, although keys and batchers have one label.
+    size_t series = 0;
+    for (size_t at = 0; (at = text.find("\ngpuorch_batcher_late_total{", at)) != std::string::npos; ++at) ++series;
+    CHECK(series == 3);
+    CHECK(text.find(std::string("gpuorch_batcher_requests_waiting") + of + "}") ==
+          text.rfind(std::string("gpuorch_batcher_requests_waiting") + of + "}"));
+}
+
 TEST_CASE("executors show with their threads, what they owe and what they have run") {
     Gpu gpu;
     const gpo_metrics before = metrics_of(gpu);

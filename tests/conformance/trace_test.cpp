@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/batcher_rig.h"
 #include "conformance/peers/rig.h"
 #include "conformance/pipeline_rig.h"
 #include "support/arrivals.h"
@@ -143,8 +144,8 @@ TEST_CASE("a picture has a lane of its own for collectives, with their names" * 
     group.wait_all();
     REQUIRE_OK(gpo_trace_stop(group.runtime));
     const std::string svg = contents(picture);
-    CHECK(count(svg, "<title>all-reduce `gradients`, ") == 2 * group.ranks);   // of its stream, and of its device
-    CHECK(count(svg, ">collective</text>") == group.ranks + 2);   // a lane of each device, and twice in the legend
+    CHECK(count(svg, "<title>all-reduce `gradients`, ") == 2 * group.ranks);  // of its stream, and of its device
+    CHECK(count(svg, ">collective</text>") == group.ranks + 2);  // a lane of each device, and twice in the legend
     CHECK(count(svg, ">kernel</text>") == 0);
     CHECK(count(svg, "<rect class=\"c11 ") >= 2 * group.ranks);
 }
@@ -253,6 +254,29 @@ TEST_CASE("without GPU times, the launch of a graph is submitted under its name 
     const std::string trace = contents(folder / "trace.json");
     CHECK(count(trace, "\"cat\":\"graph\"") == 0);
     CHECK(count(trace, "\"name\":\"gpo_graph_launch\",\"cat\":\"call\"") == 1);
+}
+
+TEST_CASE("requests and their batches are spans, and an arrow leads from a submission to its batch to its completion") {
+    Gpu gpu;
+    Folder folder;
+    const std::string path = folder / "serving.json";
+    {
+        BatcherRig rig(gpu);
+        const uint32_t key = rig.add(rig.rows(3));
+        REQUIRE_OK(start(gpu, path));
+        for (int i = 0; i < 3; ++i) rig.enter(key);
+        rig.take(3, GPO_SUCCESS);
+    }
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const std::string trace = contents(path);
+    CHECK(closed(trace));
+    CHECK(count(trace, "\"name\":\"batch of `key 0`\",\"cat\":\"batch\",\"pid\":2,") == 1);
+    CHECK(count(trace, "\"args\":{\"requests\":3,\"elements\":3,\"status\":\"GPO_SUCCESS\"}") == 1);
+    for (const char* phase : {"s", "t", "f"})
+        CHECK(count(trace, std::string("{\"ph\":\"") + phase + "\",\"name\":\"request\",\"cat\":\"request\"") == 3);
+    for (const char* phase : {"b", "e"})
+        CHECK(count(trace, std::string("{\"ph\":\"") + phase + "\",\"name\":\"request `key 0`\",\"cat\":\"request\"") ==
+              3);
 }
 
 TEST_CASE("a file that can't be written is refused by its name, and nothing is traced") {
@@ -366,7 +390,7 @@ TEST_CASE("the counters of the host say what is pending, held, not drained and i
     gate.open();
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     const std::string trace = contents(folder / "trace.json");
-    CHECK(metrics.operations_pending >= 4);   // the gate's, a fill, a wait and a fill
+    CHECK(metrics.operations_pending >= 4);  // the gate's, a fill, a wait and a fill
     CHECK(last_of(trace, "operations pending") == metrics.operations_pending);
     CHECK(metrics.operations_held == 2);
     CHECK(last_of(trace, "operations held") == 2);
@@ -436,7 +460,7 @@ TEST_CASE("a pipe that nobody reads is refused at once, and one that is read get
     std::string text;
     std::thread reader([&] { text = read_whole(pipe); });
     gpo_status begun = GPO_IO_ERROR;
-    while ((begun = start(gpu, pipe)) == GPO_IO_ERROR) std::this_thread::yield();   // until it is opened for reading
+    while ((begun = start(gpu, pipe)) == GPO_IO_ERROR) std::this_thread::yield();  // until it is opened for reading
     REQUIRE_OK(begun);
     work(gpu);
     CHECK_OK(gpo_trace_stop(gpu.runtime));

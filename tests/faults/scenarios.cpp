@@ -501,6 +501,68 @@ void admissions(Attempt& a) {
     CHECK(owed.came == owed.accepted);
 }
 
+gpo_status copy_batch(void*, gpo_stream_t stream, const gpo_batch* batch) {
+    return gpo_copy_on_device(stream, batch->output, batch->input, batch->elements * 16);
+}
+
+// Requests of a key, by entries and by a callback; one is cancelled, if it still waits.
+void batchers(Attempt& a) {
+    Owed owed;
+    uint8_t rows[5][2][16] = {};
+    if (!a.open()) return;
+    {
+        Executor executor;
+        if (!STEP(a, gpo_executor_create(a.runtime, nullptr, executor.out()))) return;
+        Batcher batcher;
+        auto options = sized<gpo_batcher_options>();
+        options.devices = &a.device;
+        options.device_count = 1;
+        options.label = "scenario";
+        untouched(batcher, STEP(a, gpo_batcher_create(&options, batcher.out())));
+        if (!batcher) return;
+        auto key_options = sized<gpo_batcher_key_options>();
+        key_options.flags = GPO_BATCHER_VARIABLE_OUTPUT;
+        key_options.layout = GPO_BATCH_ROWS;
+        key_options.input_bytes = key_options.output_bytes = 16;
+        key_options.work = copy_batch;
+        uint32_t key = 0;
+        if (!STEP(a, gpo_batcher_add_key(batcher, &key_options, &key))) return;
+        STEP(a, gpo_batcher_set_flow(batcher, 3, 2));
+        uint64_t tickets[5] = {};
+        auto request = sized<gpo_batcher_request>();
+        const auto use = [&](int row) {
+            request.flow = static_cast<uint64_t>(row);
+            request.input = rows[row][0];
+            request.output = rows[row][1];
+        };
+        for (int i = 0; i < 4; ++i) {
+            use(i);
+            const uint64_t mark = a.next_mark();
+            if (STEP(a, gpo_batcher_submit(batcher, &request, a.queue, mark, &tickets[i], nullptr))) a.accepted(mark);
+        }
+        use(4);
+        owed.accepted += STEP(
+            a, gpo_batcher_submit_then(batcher, &request, executor, Owed::completion, &owed, &tickets[4], nullptr));
+        if (tickets[3])
+            a.ask("cancel", [&] {
+                const gpo_status status = gpo_batcher_cancel(batcher, tickets[3]);
+                return status == GPO_INVALID_STATE || status == GPO_NOT_FOUND ? GPO_SUCCESS : status;
+            });
+        auto info = sized<gpo_batcher_info>();
+        if (STEP(a, gpo_batcher_get_info(batcher, &info))) CHECK(info.submitted <= 5);
+        if (STEP(a, gpo_batcher_get_key_info(batcher, key, &info))) CHECK(info.submitted <= 5);
+        auto flow = sized<gpo_batcher_flow_info>();
+        if (tickets[0])
+            a.ask("flow", [&] {  // a flow that there was no memory for has no figures
+                const gpo_status status = gpo_batcher_get_flow_info(batcher, 0, &flow);
+                return a.memory_may_be_out() && status == GPO_NOT_FOUND ? GPO_SUCCESS : status;
+            });
+        STEP(a, gpo_batcher_destroy(batcher.release()));
+    }
+    a.finish();
+    CHECK(owed.came == owed.accepted);
+}
+
 void memory(Attempt& a) {
     if (!a.open()) return;
     Stream stream;
@@ -1054,6 +1116,7 @@ const std::vector<Scenario>& scenarios() {
         {.name = "collectives", .run = collectives, .most = 200, .makes_groups = true},
         {"executors", executors},
         {"admissions", admissions},
+        {"batchers", batchers},
         {.name = "joined groups", .run = joined_groups, .most = 100, .makes_groups = true},
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},

@@ -643,6 +643,44 @@ void create_queue(World& world, Act& act) {
         return gpo_queue_create(world.gpu.device, &options, out);
     });
 }
+gpo_status create_batcher_of(World& world, gpo_batcher_t* out) {
+    auto options = sized<gpo_batcher_options>();
+    const gpo_device_t device = world.gpu.device;
+    options.devices = &device;
+    options.device_count = 1;
+    return gpo_batcher_create(&options, out);
+}
+void create_batcher(World& world, Act& act) {
+    creation<Batcher>(world, act, [&](gpo_batcher_t* out) { return create_batcher_of(world, out); });
+}
+/// The batch's work sets the output to kDone.
+void batcher_submit(World& world, Act& act) {
+    auto queue = act.keep(world.gpu.queue());
+    auto batcher = act.keep(Batcher());
+    auto word = act.keep(uint32_t{0});
+    REQUIRE_OK(create_batcher_of(world, batcher->out()));
+    auto key = sized<gpo_batcher_key_options>();
+    key.layout = GPO_BATCH_ROWS;
+    key.output_bytes = sizeof(uint32_t);
+    key.work = [](void*, gpo_stream_t on, const gpo_batch* batch) -> gpo_status {
+        return gpo_fill(on, batch->output, kDone, sizeof(uint32_t), batch->elements);
+    };
+    uint32_t number = 0;
+    REQUIRE_OK(gpo_batcher_add_key(*batcher, &key, &number));
+    at_once(world, act, [queue, batcher, word, number]() -> gpo_status {
+        auto request = sized<gpo_batcher_request>();
+        request.key = number;
+        request.output = word.get();
+        uint64_t ticket = 0;
+        return gpo_batcher_submit(*batcher, &request, *queue, 12, &ticket, nullptr);
+    });
+    act.at_end = [queue, word] {
+        const gpo_completion entry = take(*queue, 1)[0];
+        CHECK(entry.status == GPO_SUCCESS);
+        CHECK(entry.user_data == 12);
+        CHECK(*word == kDone);
+    };
+}
 void create_peers(World& world, Act& act) {
     creation<Peers>(world, act, [&](gpo_peers_t* out) {
         auto options = sized<gpo_peers_options>();
@@ -786,6 +824,8 @@ const std::vector<Operation>& operations() {
         {"gpo_graph_create", kNoStream, create_graph},
         {"gpo_buckets_create", kNoStream, create_buckets},
         {"gpo_queue_create", kNoStream, create_queue},
+        {"gpo_batcher_create", kNoStream, create_batcher},
+        {"gpo_batcher_submit", kNoStream, batcher_submit},
         {"gpo_peers_create", kNoStream, create_peers},
         {"gpo_pipeline_create", kNoStream, create_pipeline},
         {"gpo_device_open", kNoStream, open_device},
