@@ -129,6 +129,21 @@ def trained(folder):
            (0, "", {"gradients", "second layer", "first layer", "descend"}), result.stdout)
 
 
+def served(folder):
+    program = build("serve", folder, f"-L{LIBRARY.parent}", "-lgpuorch", "-lm", "-pthread", f"-Wl,-rpath,{LIBRARY.parent}")
+    result = run(program, "50")
+    found = re.fullmatch(r"(\d+) requests, (\d+) refused, (\d+) in time: \d+ a second, \S+ a batch; p50 \S+ ms, p99 \S+ ms; (\d+) wrong\n",
+                         result.stdout)
+    requests, refused, in_time, wrong = map(int, found.groups()) if found else (0, 0, 0, 1)
+    report("serve.c answers its clients as the CPU does", (result.returncode, result.stderr, requests, refused + in_time <= requests, wrong),
+           (0, "", 104, True, 0), result.stdout)
+    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/serve.c").read_text()
+    shown = re.search(r"## Serving\n.*?\n```c\n(gpo_batcher.*?)```", text, flags=re.S)
+    lines = {line.strip() for line in sample.splitlines()}
+    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
+    report("README.md shows lines of serve.c", missing, [])
+
+
 def joined(folder):
     program = build("ranks", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
     right = [f"rank {rank} of 3: the sum is 6, by the host" for rank in range(3)]
@@ -195,6 +210,7 @@ def main():
         handed_out(pathlib.Path(folder))
         summed(pathlib.Path(folder))
         trained(pathlib.Path(folder))
+        served(pathlib.Path(folder))
         joined(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
     readme()
