@@ -18,7 +18,8 @@ built.
                 CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang
   mutation      mistakes that are made on purpose, one at a time, to see that the tests notice (tests/mutation/run --help)
 
---full runs all sections, every row of them, and what is random or repeated thousands of times.
+--full runs all sections, every row of them, and what is random or repeated thousands of times. Only --full runs the benchmarks
+once (bench/bench) and sends 100,000 requests to the sample of an HTTP service (rust/serve).
 --write-times, with `plain sanitize`, writes what everything took into tests/README.md, if nothing has failed.
 
 A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the ones

@@ -29,6 +29,7 @@ COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
                              "gpuorch_fake_nvtx", "process_joined"],
                   "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
+ONLY_FULL = ("check_bench.py", "check_serve.py")    # they build and measure what no other test needs
 SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
@@ -200,7 +201,7 @@ class Plan:
                    "GPUORCH_COUNTED_LIBRARY": str(BUILD / "tests/libgpuorch/libgpuorch.so.0")}
         first = len(self.parts)
         for script in self.found(section):
-            if script.name == "check_bench.py" and not self.full:
+            if script.name in ONLY_FULL and not self.full:
                 continue
             label = f"{script.parent.name}/{script.stem.removeprefix('check_')}"
             if all(pattern in label for pattern in self.patterns):
