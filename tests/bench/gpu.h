@@ -21,6 +21,7 @@ inline void check_call(const char* call, gpo_status status) {
 #define CHECK_GPO(...) ::gpo::bench::check_call(#__VA_ARGS__, (__VA_ARGS__))
 
 using test::Arena;
+using test::Batcher;
 using test::Buckets;
 using test::Event;
 using test::Executor;
