@@ -231,7 +231,8 @@ gpo_batcher_key_options Objects::batcher_key_options() {
 }
 
 gpo_batcher_t Objects::fresh_batcher(uint64_t max_delay_ns) {
-    const auto options = batcher_options();
+    auto options = batcher_options();
+    if (max_delay_ns > 1'000'000'000) options.executor = nullptr;  // which would have work for so long
     gpo_batcher_t handle = nullptr;
     REQUIRE_OK(gpo_batcher_create(&options, &handle));
     auto key = batcher_key_options();

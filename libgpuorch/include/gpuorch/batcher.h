@@ -118,7 +118,8 @@ typedef struct gpo_batcher_options {
     uint32_t lanes;              /* lanes of each device; GPO_AUTO: 1; at most 16 */
     uint32_t capacity;           /* how many requests may wait at a time, of all keys; GPO_AUTO: 65536; at most 2^20 */
     gpo_executor_t executor;     /* forms batches and calls `work`; NULL: the batcher has one of its own, with a thread
-                                    for each lane. It has to have as many threads as lanes are to work at a time */
+                                    for each lane. It has to have as many threads as lanes are to work at a time. While
+                                    requests wait, gpo_executor_run doesn't return */
     const char *label;
 } gpo_batcher_options;
 

@@ -146,8 +146,8 @@ private:
     const gpo_device_t device_;
     const uint32_t place_, number_;
     const Ref<Arena> arena_;
-    // A posted turn has a reference to the batcher for each thread that wanted it. So the scanner, which wants turns,
-    // never has the last one.
+    // A posted turn has a reference to the batcher for each thread that wanted it. Such a thread, the scanner for
+    // example, then never has the last one.
     static constexpr uint64_t kPosted = 1, kReference = 2;
     std::atomic<uint64_t> turn_state_{0};
     host::Mutex turn_;       // held by the turn

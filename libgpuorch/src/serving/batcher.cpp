@@ -149,8 +149,8 @@ void Batcher::check(const gpo_batcher_request& request, const BatchKey& key) con
 }
 
 // How long a request that is submitted now will take, by the measured times: the batches in front of it, and its own.
-// As flows take turns, there is in front of it what its flow has in line, times the number of flows: a part of the
-// line, or more than the line, as other flows' later requests pass it.
+// Flows take turns. The request therefore waits for what its flow has in line, times the number of flows. This can be
+// more than the whole line, because later requests of other flows pass it.
 uint64_t Batcher::predict(const BatchKey& key, uint64_t flow, uint64_t elements, uint64_t now) const noexcept {
     const uint64_t lanes = std::max<uint32_t>(living_.load(kRelaxed), 1),
                    most = key.ragged ? key.max_elements : UINT64_MAX;

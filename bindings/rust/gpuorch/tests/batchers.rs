@@ -69,6 +69,8 @@ fn requests_of_many_clients_get_their_own_output() -> Result<()> {
     assert_eq!((info.keys, info.succeeded, info.waiting, info.running), (1, 80, 0, 0));
     assert_eq!(key.info()?.sizes.iter().sum::<u64>(), key.info()?.batches);
     assert_eq!(batcher.flow_info(3)?.succeeded, 20);
+    assert_eq!(batcher.flow_info(99).expect_err("a flow nobody has seen").kind(), ErrorKind::NotFound);
+    assert_eq!(batcher.cancel(1).expect_err("no such ticket").kind(), ErrorKind::NotFound);
     assert_eq!((key.number(), key.batcher().devices().len()), (0, 1));
     Ok(())
 }
