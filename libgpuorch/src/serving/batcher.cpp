@@ -628,7 +628,10 @@ void Batcher::Sweep::run() noexcept {
 void Batcher::finish(BatchLane& lane, Batch& batch) noexcept {
     BatchKey& key = *std::exchange(batch.key, nullptr);
     ErrorPtr error = std::move(batch.error);
-    if (error) error = error->status == GPO_SHUT_DOWN ? shut_down_error_ : of_batch(key, batch, *error);
+    // A function of the program fails, too, if a shutdown refuses its calls.
+    const bool shut_down = error && (error->status == GPO_SHUT_DOWN ||
+                                     (error->status == GPO_CALLBACK_FAILED && runtime().shutting_down()));
+    if (error) error = shut_down ? shut_down_error_ : of_batch(key, batch, *error);
     const uint64_t now = host::now();
     const auto outcome_of = [&](const BatchRequest& request) {
         return Outcome{error, request.ticket, request.submitted_ns, now};
