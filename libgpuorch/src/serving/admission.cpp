@@ -13,7 +13,6 @@ namespace {
 constexpr unsigned kIndexBits = 24;         // of a ticket; above them the number of its request's use
 constexpr size_t kChunk = 256;              // requests
 constexpr uint64_t kWholeBudget = 1 << 20;  // a cost
-constexpr uint64_t kTraced = 1u << 31;      // in a trace: an admission's number, not a batcher's
 constexpr size_t kAtATime = 4096;           // requests that are looked at under one hold of the lock
 
 std::atomic<uint64_t> g_admissions{0};  // ever made
@@ -174,7 +173,7 @@ void Admission::answer(Request& request, const ErrorPtr& error, uint64_t now, An
     outcome.operation = request.ticket;
     outcome.submitted_ns = request.submitted_ns;
     outcome.completed_ns = now;
-    serving_trace::request(runtime(), {"wait for a place of", label(), kTraced | number_, request.ticket,
+    serving_trace::request(runtime(), {"wait for a place of", label(), trace::kOfAdmission | number_, request.ticket,
                                        request.target.user_data, request.submitted_ns, 0, now, 0, outcome.status()});
     if (error) runtime().counters.count_error(error->status);
     answers.put(request.target, std::move(outcome));

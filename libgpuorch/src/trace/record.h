@@ -72,6 +72,9 @@ struct Work {
     bool collective = false;  // Engine::kernel only
 };
 
+/// In `Record::lane` of a request: of an admission, not of a batcher.
+inline constexpr uint32_t kOfAdmission = 1u << 31;
+
 struct Record {
     Kind kind = Kind::call;
     Engine engine = Engine::none;

@@ -174,7 +174,12 @@ void Json::submission(int thread, const Record& submission) {
     arrow('s', "request", kHost, thread, submission.begin, submission.lane, submission.number);
 }
 
+void Json::name_serving() {
+    if (!std::exchange(serving_named_, true)) meta("process_name", kServing, 0, "serving");
+}
+
 void Json::request(int thread, const Record& request) {
+    name_serving();
     const std::string name = text(request.name, " `", request.label, "`");
     for (const auto& [phase, at] : {std::pair{'b', request.begin}, std::pair{'e', request.end}}) {
         head(phase, name, "request", kServing, 0, at);
@@ -191,16 +196,16 @@ void Json::request(int thread, const Record& request) {
     text_ += text(",\"args\":{\"user_data\":", quoted(text(request.bytes)), ",\"status\":\"",
                   gpo_status_name(request.status), "\"}");
     finish();
-    if (request.middle) arrow('f', "request", kHost, thread, request.end, request.lane, request.number);
+    if (request.lane & kOfAdmission) return;  // no arrow has begun
+    arrow('f', "request", kHost, thread, request.end, request.lane, request.number);
 }
 
 void Json::batch(const Record& batch) {
-    if (batch_tracks_.insert(batch.nodes).second) {
-        if (batch_tracks_.size() == 1) meta("process_name", kServing, 0, "serving");
+    name_serving();
+    if (batch_tracks_.insert(batch.nodes).second)
         meta("thread_name", kServing, batch.nodes,
              text(*batch.graph_template ? batch.graph_template : text("batcher ", batch.lane), " lane ",
                   batch.nodes % 65536 / 2, batch.nodes % 2 ? "b" : "a"));
-    }
     head('X', text("batch of `", batch.label, "`"), "batch", kServing, batch.nodes, batch.begin);
     text_ += ",\"dur\":";
     time(batch.end - batch.begin);

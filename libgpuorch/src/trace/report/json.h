@@ -64,6 +64,7 @@ private:
     }
     void arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane,
                uint64_t number);
+    void name_serving();
     void meta(const char* what, int process, int64_t thread, std::string_view argument);
 
     File file_;
@@ -71,7 +72,8 @@ private:
     std::string text_;
     size_t whole_ = 0;   // bytes of text_ in lines that have ended
     std::set<uint32_t> held_lanes_;
-    std::set<uint64_t> batch_tracks_;
+    std::set<uint32_t> batch_tracks_;
+    bool serving_named_ = false;
 };
 
 }  // namespace gpo::trace
