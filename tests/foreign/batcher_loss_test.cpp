@@ -15,14 +15,17 @@ namespace {
 
 /// Requests of eight bytes whose output is their input.
 struct Copies {
-    explicit Copies(Gpu& gpu, const std::vector<gpo_device_t>& devices) : queue(gpu.queue()) {
+    Copies(Gpu& gpu, const std::vector<gpo_device_t>& devices, uint32_t max_batch = 2,
+           gpo_executor_t executor = nullptr)
+        : queue(gpu.queue()) {
         auto options = sized<gpo_batcher_options>();
+        options.executor = executor;
         options.devices = devices.data();
         options.device_count = devices.size();
         REQUIRE_OK(gpo_batcher_create(&options, batcher.out()));
         auto made = sized<gpo_batcher_key_options>();
         made.layout = GPO_BATCH_ROWS;
-        made.max_batch = 2;
+        made.max_batch = max_batch;
         made.max_delay_ns = 1;
         made.input_bytes = made.output_bytes = sizeof(uint64_t);
         made.user = this;
@@ -32,17 +35,20 @@ struct Copies {
         };
         REQUIRE_OK(gpo_batcher_add_key(batcher, &made, &key));
     }
+    void submit(uint64_t number, const uint64_t* input, uint64_t* output) {
+        auto request = sized<gpo_batcher_request>();
+        request.key = key;
+        request.input = input;
+        request.output = output;
+        uint64_t ticket = 0;
+        REQUIRE_OK(gpo_batcher_submit(batcher, &request, queue, number, &ticket, nullptr));
+    }
     /// Runs as many requests. Returns how many ended with which status.
     std::map<gpo_status, int> run(uint64_t count) {
         std::vector<uint64_t> in(count), out(count);
-        uint64_t ticket = 0;
         for (uint64_t i = 0; i < count; ++i) {
             in[i] = i + 1;
-            auto request = sized<gpo_batcher_request>();
-            request.key = key;
-            request.input = &in[i];
-            request.output = &out[i];
-            REQUIRE_OK(gpo_batcher_submit(batcher, &request, queue, i, &ticket, nullptr));
+            submit(i, &in[i], &out[i]);
         }
         std::map<gpo_status, int> ended;
         std::vector<int> answers(count);
@@ -60,33 +66,47 @@ struct Copies {
     Batcher batcher;
 };
 
+/// The second device, in a context that the host can destroy. `device` is empty if there is one device only.
+struct Second {
+    explicit Second(Gpu& gpu) {
+        uint32_t count = 0;
+        REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &count));
+        if (count < 2) {
+            skip("there is one device");
+            return;
+        }
+        auto properties = sized<gpo_device_properties>();
+        REQUIRE_OK(gpo_runtime_describe_device(gpu.runtime, 1, &properties));
+        CUdevice native = 0;
+        RAW_OK(raw.cu().cuDeviceGet(&native, properties.native_ordinal));
+        CUcontext popped = nullptr;
+        RAW_OK(raw.cu().cuCtxCreate(&context, 0, native));
+        RAW_OK(raw.cu().cuCtxPopCurrent(&popped));
+        auto options = sized<gpo_device_options>();
+        options.ordinal = 1;
+        options.native_context = context;
+        REQUIRE_OK(gpo_device_open(gpu.runtime, &options, device.out()));
+    }
+    void lose() { RAW_OK(raw.cu().cuCtxDestroy(context)); }
+
+    Raw raw;
+    CUcontext context = nullptr;
+    Device device;
+};
+
 }  // namespace
 
 TEST_CASE("a batcher goes on with its other device when one is lost") {
-    Raw raw;
     Gpu gpu;
-    uint32_t count = 0;
-    REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &count));
-    if (count < 2) return skip("there is one device");
-    auto properties = sized<gpo_device_properties>();
-    REQUIRE_OK(gpo_runtime_describe_device(gpu.runtime, 1, &properties));
-    CUdevice native = 0;
-    RAW_OK(raw.cu().cuDeviceGet(&native, properties.native_ordinal));
-    CUcontext context = nullptr, popped = nullptr;
-    RAW_OK(raw.cu().cuCtxCreate(&context, 0, native));
-    RAW_OK(raw.cu().cuCtxPopCurrent(&popped));
-    Device second;
-    auto options = sized<gpo_device_options>();
-    options.ordinal = 1;
-    options.native_context = context;
-    REQUIRE_OK(gpo_device_open(gpu.runtime, &options, second.out()));
-    Copies copies(gpu, {gpu.device, second});
+    Second second(gpu);
+    if (!second.device) return;
+    Copies copies(gpu, {gpu.device, second.device});
     CHECK(comes_true([&] {
         CHECK(copies.run(50)[GPO_SUCCESS] == 50);
         return copies.batches_on[0] != 0 && copies.batches_on[1] != 0;
     }));
     // Nothing runs now.
-    RAW_OK(raw.cu().cuCtxDestroy(context));
+    second.lose();
     int lost = 0;
     for (int round = 0; round < 40; ++round) {
         auto ended = copies.run(50);
@@ -95,5 +115,27 @@ TEST_CASE("a batcher goes on with its other device when one is lost") {
         if (round >= 20) CHECK(ended[GPO_SUCCESS] == 50);  // the lost one gets no batches any more
     }
     CHECK(lost <= 8);  // what a lane had, or took before it learnt of the loss
-    CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_wait(second, kPatience));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_wait(second.device, kPatience));
+}
+
+TEST_CASE("a request that counts on the turn of a lost device goes to the other one") {
+    Gpu gpu;
+    Second second(gpu);
+    if (!second.device) return;
+    const Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    Copies copies(gpu, {second.device, gpu.device}, 1, executor);
+    second.lose();
+    const uint64_t in[2] = {1, 2};
+    uint64_t out[2] = {};
+    // The first request makes a turn of the first lane due. The second one leaves all to this turn, which learns of the
+    // loss by the first request.
+    for (uint64_t i = 0; i < 2; ++i) copies.submit(i, &in[i], &out[i]);
+    REQUIRE(comes_true([&] {
+        CHECK_OK(gpo_executor_poll(executor, nullptr));
+        return gpo_cq_wait(copies.queue, 0) == GPO_SUCCESS && out[1] == 2;
+    }));
+    const auto entries = take(copies.queue, 2);
+    CHECK(entries[0].status == GPO_DEVICE_LOST);
+    CHECK(entries[1].status == GPO_SUCCESS);
+    CHECK(out[0] == 0);
 }

@@ -2,6 +2,12 @@
 
 namespace gpo {
 
+void BatchKey::note_lead(uint64_t ns) noexcept {
+    const uint64_t lead = lead_ns.load(std::memory_order_relaxed);
+    const uint64_t more = ns > lead ? std::min(ns - lead, lead) / 8 : 0, less = ns < lead ? (lead - ns) / 4 : 0;
+    lead_ns.store(lead == 0 ? ns : lead + more - less, std::memory_order_relaxed);
+}
+
 void BatchKey::join(BatchRequest& request, const FlowWeights& weights) {
     Order* order = preserves_order() ? &orders[request.flow_number] : nullptr;
     request.cost = request.elements;

@@ -74,6 +74,8 @@ struct BatchKey {
         return std::clamp<uint64_t>(elements.load(std::memory_order_relaxed), 1, most);
     }
 
+    /// How long a lane took to gather a batch and to submit it.
+    void note_lead(uint64_t ns) noexcept;
     /// Throws std::bad_alloc, and then nothing was changed.
     void join(BatchRequest& request, const FlowWeights& weights);
     /// For a request that couldn't join: puts it behind the unanswered ones of its flow, if order is preserved and

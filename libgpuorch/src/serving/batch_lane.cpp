@@ -200,7 +200,6 @@ void BatchLane::submit(Slot& slot) noexcept {
         batcher_.note_settles(*this);
     }
     slot.batch.submitted_ns = host::now();
-    if (!slot.batch.error) batcher_.note_submitted(slot.batch);
     put_mark(slot);
 }
 

@@ -3,7 +3,7 @@
 // A lane has two *slots*. Each has a stream, buffers and a place for a batch. The stream gets the copies in, a wait for
 // the work of the other slot's batch, the work, and the copies out. Copies of one batch thus run beside the work of the
 // other. The works run one after the other. When the stream has ended a batch, the slot's buffers are free. A graph
-// that a slot launches always has the same addresses.
+// that a slot launches has the same addresses until a larger key makes the buffers grow.
 //
 // A *turn* does all that a lane does on the host: it answers the requests of ended batches, and forms and submits new
 // ones. Turns are tasks of the batcher's executor, one at a time. When the executor takes no tasks any more, turns run

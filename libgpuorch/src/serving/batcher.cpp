@@ -11,9 +11,10 @@ namespace gpo {
 namespace {
 
 constexpr uint32_t kExecutorTasks = 1u << 20;
-constexpr uint64_t kMargin = 100'000;    // ns before a deadline that are kept for the host's part of a batch
-constexpr uint64_t kStale = 10'000'000;  // ns after which a measured time refuses nobody when the batcher is idle
-constexpr uint64_t kHostTime = 10'000;   // ns of a turn, beside what is measured
+constexpr uint64_t kMargin = 100'000;  // ns before a deadline that are kept for the host's part of a batch
+constexpr uint64_t kStale =
+    10'000'000;  // ns after which a measured time refuses no request of a key whose line is empty
+constexpr uint64_t kHostTime = 10'000;  // ns of a turn, beside what is measured
 
 std::atomic<uint64_t> g_batchers{0};  // ever made
 
@@ -127,6 +128,8 @@ void Batcher::check_side(const BatchKey& key, const char* which, const void* mem
         fail(GPO_INVALID_ARGUMENT, "request.", which, "_address is device memory, and ", describe(), " has ",
              device_count_, " devices");
     Context& context = lanes_.front()->context();
+    const Range known = Registry::of(runtime()).device.find(address);
+    if (known && bytes <= known.end - address && runtime().ordinals().size() == 1) return;  // without the driver
     DriverScope scope(context);
     const Place place = place_of(context, address);
     const bool elsewhere = place.kind == GPO_MEMORY_DEVICE && place.ordinal != context.ordinal();
@@ -553,15 +556,16 @@ bool Batcher::form(BatchLane& lane, Batch& batch) noexcept {
             const uint64_t now = host::now();
             expire(now, answers);
             again = answers.full();
-            if (lane.has_room()) {
-                BatchLane* freest = freest_lane();
-                const Due due = earliest_due(lane);
+            // Also for the other lanes, since submissions rely on posted turns: this one may be busy, or its device
+            // lost.
+            if (BatchLane* freest = freest_lane()) {
+                const Due due = earliest_due(*freest);
                 if (due.at > now)
                     next = due.at;
-                else if (freest->busy() < lane.busy())
-                    other = freest;
-                else
+                else if (lane.has_room() && lane.busy() == freest->busy())
                     again = !(formed = take_members(lane, *due.key, now, batch, answers));
+                else
+                    other = freest;
                 if (formed && (other = freest_lane()) && other != &lane && earliest_due(*other).at > now)
                     other = nullptr;
             }
@@ -573,14 +577,6 @@ bool Batcher::form(BatchLane& lane, Batch& batch) noexcept {
         if (formed) return true;
     }
     return false;
-}
-
-void Batcher::note_submitted(const Batch& batch) noexcept {
-    std::lock_guard lock(lock_);
-    const uint64_t took = batch.submitted_ns - std::min(batch.submitted_ns, batch.formed_ns);
-    const uint64_t lead = batch.key->lead_ns.load(kRelaxed);
-    const uint64_t more = took > lead ? std::min(took - lead, lead) / 8 : 0, less = took < lead ? (lead - took) / 4 : 0;
-    batch.key->lead_ns.store(lead == 0 ? took : lead + more - less, kRelaxed);
 }
 
 void Batcher::look() noexcept {
@@ -640,6 +636,7 @@ void Batcher::finish(BatchLane& lane, Batch& batch) noexcept {
     {
         std::lock_guard lock(lock_);
         const uint64_t worked = lane.note_ended(batch, now);
+        if (!error) key.note_lead(batch.submitted_ns - std::min(batch.submitted_ns, batch.formed_ns));
         if (!error && !batch.first && worked) key.times.add(batch.elements, worked, now);
         key.running -= batch.members.size();
         --key.running_batches;

@@ -78,7 +78,6 @@ public:
     void end_without_executor() noexcept { end_line(executor_error_); }
     /// Forms a batch for the lane, if one is due. False: there is none.
     bool form(BatchLane& lane, Batch& batch) noexcept;
-    void note_submitted(const Batch& batch) noexcept;
     /// Answers the requests of a batch, with `batch.error` if it isn't NULL.
     void finish(BatchLane& lane, Batch& batch) noexcept;
     void note_lost(BatchLane& lane) noexcept;
