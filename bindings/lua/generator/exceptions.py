@@ -54,12 +54,14 @@ TYPED_BY_HAND = {"gpo_cq_drain", "gpo_cq_get_error", "gpo_cq_get_fd", "gpo_execu
 # Methods with other names than their functions: close() is every object's, and what makes an object may be called as that.
 METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "gpo_graph_create": "graph",
            "gpo_buckets_create": "buckets", "gpo_queue_create": "queue", "gpo_scheduler_create": "scheduler",
-           "gpo_batcher_create": "batcher", "gpo_peers_create": "peers", "gpo_peers_join": "join", "gpo_symmetric_allocate": "allocate"}
+           "gpo_batcher_create": "batcher", "gpo_peers_create": "peers", "gpo_peers_join": "join",
+           "gpo_symmetric_allocate": "allocate"}
 # Methods of another object than the first parameter's: devices are in a list.
 OWNERS = {"gpo_batcher_create": "runtime", "gpo_peers_create": "runtime"}
 # Functions that are no methods: other methods call them, no thread of the driver's may enter Lua (add_host_call), or the
 # memory of a request belongs to the operation that gets its entry (submit_then).
-NO_METHODS = {"gpo_advise", "gpo_batcher_submit_then", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_peers_submit", "gpo_template_add_host_call",
+NO_METHODS = {"gpo_advise", "gpo_batcher_submit_then", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_peers_submit",
+              "gpo_template_add_host_call",
               "gpo_template_add_parameter", "gpo_template_get_parameter"}
 # Functions without an object in front that aren't plain: all objects' own, those of the module, and what it calls itself.
 NO_OBJECT = {"gpo_advise_trace", "gpo_object_get_error", "gpo_object_get_label", "gpo_object_set_label",
@@ -128,9 +130,11 @@ FIELD_TYPES = {("gpo_metrics", "errors"): "table<string, gpuorch.exact>"}
 UNNAMED_FLAGS = {"GPO_ARENA_NUMA", "GPO_EXECUTOR_CALLER", "GPO_LAUNCH_PRIORITY", "GPO_SOURCE_USE_DESCRIPTOR",
                  "GPO_SINK_USE_DESCRIPTOR"}
 # Fields that the module sets by itself. A kind follows from the keys or the method. A size follows from the string, the
-# array or the kernel. Threads of an executor can't enter Lua, nor can those of a batcher. The user_data of an entry is a value of Lua's.
+# array or the kernel. Threads of an executor can't enter Lua, nor can those of a batcher. The user_data of an entry is a
+# value of Lua's.
 OMITTED = {("gpo_batcher_key_options", "work"), ("gpo_batcher_request", "input_address"),
-           ("gpo_batcher_request", "output_address"), ("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
+           ("gpo_batcher_request", "output_address"), ("gpo_collective", "kind"), ("gpo_source", "kind"),
+           ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
            ("gpo_stage", "kind"), ("gpo_executor_options", "threads"), ("gpo_compile_options", "header_texts"),
            ("gpo_compile_options", "source_bytes"), ("gpo_rank_launch", "sizes"),
            ("gpo_scheduler_options", "source_bytes"), ("gpo_completion", "user_data")}
@@ -143,7 +147,8 @@ READ_BY_HAND = {("gpo_buckets_options", "pad_address"), ("gpo_condition", "word"
                 ("gpo_copy", "bytes"), ("gpo_copy_2d", "destination"), ("gpo_copy_2d", "source"), ("gpo_rank_part", "send"),
                 ("gpo_rank_part", "receive"), ("gpo_rank_part", "send_to"), ("gpo_rank_part", "receive_from")}
 # Keys that have to be given: the library refuses 0 or NULL.
-REQUIRED = {("gpo_batcher_key_options", "layout"), ("gpo_join_options", "by"), ("gpo_launch", "block"), ("gpo_launch", "grid"), ("gpo_queue_options", "kind"),
+REQUIRED = {("gpo_batcher_key_options", "layout"), ("gpo_join_options", "by"), ("gpo_launch", "block"),
+            ("gpo_launch", "grid"), ("gpo_queue_options", "kind"),
             ("gpo_rank_launch", "kernel"), ("gpo_rank_launch", "stream"), ("gpo_rank_part", "stream"),
             ("gpo_scheduler_options", "form"), ("gpo_scheduler_options", "queue")}
 # Keys with other names than their fields: `headers` maps names to texts.

@@ -168,7 +168,8 @@ typedef struct gpo_batcher_key_options {
  * the batch and their elements). Callbacks that run a batch eagerly get all of them. The buckets must stay until the
  * batcher is destroyed: without them, batches fail with GPO_STALE_HANDLE. Keys may share buckets. The batcher's streams
  * don't wait for the warm-ups of gpo_buckets_prepare: wait for its stream before the first request, if buckets share
- * memory.
+ * memory. Between a batch's last element and the shape, input and output are what earlier batches have left there.
+ * `pad` of the buckets may write them. No request gets them.
  *
  * With `max_delay_ns` GPO_AUTO a lane that has nothing to do takes what is there. While a batch runs, requests wait for
  * others until its measured time is nearly over, less the time that gathering and copying of the next takes: waiting
