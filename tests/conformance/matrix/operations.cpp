@@ -653,12 +653,21 @@ gpo_status create_batcher_of(World& world, gpo_batcher_t* out) {
 void create_batcher(World& world, Act& act) {
     creation<Batcher>(world, act, [&](gpo_batcher_t* out) { return create_batcher_of(world, out); });
 }
+/// One request of one word. Its output belongs to the batcher until it is answered, in cells that fail, too.
+struct BatcherRequest {
+    ~BatcherRequest() {
+        if (submitted) take(queue, 1);
+    }
+    Queue queue;
+    Batcher batcher;
+    uint32_t word = 0;
+    bool submitted = false;
+};
 /// The batch's work sets the output to kDone.
 void batcher_submit(World& world, Act& act) {
-    auto queue = act.keep(world.gpu.queue());
-    auto batcher = act.keep(Batcher());
-    auto word = act.keep(uint32_t{0});
-    REQUIRE_OK(create_batcher_of(world, batcher->out()));
+    auto of = std::make_shared<BatcherRequest>();
+    of->queue = world.gpu.queue();
+    REQUIRE_OK(create_batcher_of(world, of->batcher.out()));
     auto key = sized<gpo_batcher_key_options>();
     key.layout = GPO_BATCH_ROWS;
     key.output_bytes = sizeof(uint32_t);
@@ -666,19 +675,22 @@ void batcher_submit(World& world, Act& act) {
         return gpo_fill(on, batch->output, kDone, sizeof(uint32_t), batch->elements);
     };
     uint32_t number = 0;
-    REQUIRE_OK(gpo_batcher_add_key(*batcher, &key, &number));
-    at_once(world, act, [queue, batcher, word, number]() -> gpo_status {
+    REQUIRE_OK(gpo_batcher_add_key(of->batcher, &key, &number));
+    at_once(world, act, [of, number]() -> gpo_status {
         auto request = sized<gpo_batcher_request>();
         request.key = number;
-        request.output = word.get();
+        request.output = &of->word;
         uint64_t ticket = 0;
-        return gpo_batcher_submit(*batcher, &request, *queue, 12, &ticket, nullptr);
+        const gpo_status status = gpo_batcher_submit(of->batcher, &request, of->queue, 12, &ticket, nullptr);
+        of->submitted = status == GPO_SUCCESS;
+        return status;
     });
-    act.at_end = [queue, word] {
-        const gpo_completion entry = take(*queue, 1)[0];
+    act.at_end = [of] {
+        const gpo_completion entry = take(of->queue, 1)[0];
+        of->submitted = false;
         CHECK(entry.status == GPO_SUCCESS);
         CHECK(entry.user_data == 12);
-        CHECK(*word == kDone);
+        CHECK(of->word == kDone);
     };
 }
 void create_peers(World& world, Act& act) {
