@@ -89,6 +89,60 @@ TEST_CASE("a destroyed batcher cancels what waits, and brings to its end what ru
     busy.check_cancelled_and_run();
 }
 
+TEST_CASE("what a key's work needed is released once: when a destroyed batcher's last batch has ended" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    BatcherRig rig(gpu);
+    struct Needed {
+        BatchWork& work;
+        std::atomic<int> calls{0}, released{0};
+    } needed{rig.work};
+    const auto run = [](void* user, gpo_stream_t stream, const gpo_batch* batch) -> gpo_status {
+        auto* of = static_cast<Needed*>(user);
+        CHECK(of->released == 0);
+        ++of->calls;
+        return BatchWork::put(&of->work, stream, batch);
+    };
+    auto options = rig.rows(1);
+    options.work = run;
+    options.user = &needed;
+    options.release = [](void* user) { ++static_cast<Needed*>(user)->released; };
+    uint32_t key = 0;
+    auto refused = options;
+    refused.layout = 7;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_batcher_add_key(rig.batcher, &refused, &key));
+    key = rig.add(options);
+    rig.work.before = [&](gpo_stream_t stream, const SeenBatch&) {
+        gate.put_on(stream);
+        return GPO_SUCCESS;
+    };
+    rig.enter(key);
+    REQUIRE(comes_true([&] { return needed.calls == 1; }));
+    rig.batcher.reset();
+    CHECK(needed.released == 0);
+    gate.open();
+    rig.take(1, GPO_SUCCESS);
+    CHECK(comes_true([&] { return needed.released == 1; }));
+    CHECK(needed.calls == 1);
+}
+
+TEST_CASE("a shutdown releases what the keys' works needed") {
+    std::atomic<int> released{0};
+    Gpu gpu;
+    BatcherRig rig(gpu);
+    auto options = rig.rows(1);
+    options.work = [](void*, gpo_stream_t, const gpo_batch*) -> gpo_status { return GPO_SUCCESS; };
+    options.user = &released;
+    options.release = [](void* user) { ++*static_cast<std::atomic<int>*>(user); };
+    const uint32_t key = rig.add(options);
+    rig.add(options);
+    rig.enter(key);
+    rig.take(1);
+    CHECK(released == 0);
+    CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+    CHECK(released == 2);
+}
+
 TEST_CASE("a batcher may be destroyed while its batch is on the GPU, and another one made" * gated) {
     Gpu gpu;
     Gate gate(gpu);

@@ -399,6 +399,7 @@ TEST_CASE("a key has buckets of each device, or a work") {
     refused(GPO_INVALID_ARGUMENT, [](auto& options) { options.buckets = nullptr; });
     refused(GPO_INVALID_ARGUMENT, [](auto& options) { options.bucket_count = 0; });
     refused(GPO_INVALID_ARGUMENT, [](auto& options) { options.bucket_count = 2; });
+    refused(GPO_INVALID_ARGUMENT, [](auto& options) { options.release = [](void*) {}; });
     Teller stale(gpu, {4});
     stale.buckets.reset();
     refused(GPO_STALE_HANDLE, [&](auto& options) { options.buckets = &stale.handle; });

@@ -110,6 +110,11 @@ typedef struct gpo_batch {
  * the call only. */
 typedef gpo_status (*gpo_batch_fn)(void *user, gpo_stream_t stream, const gpo_batch *batch);
 
+/* Frees what a key's `work` needed. Called once, when `work` is called no more: during gpo_batcher_destroy or later, at
+ * the latest during gpo_runtime_shutdown. The thread may be any, also one of the library's. It must return soon, wait
+ * for nothing and throw nothing. */
+typedef void (*gpo_batch_release_fn)(void *user);
+
 typedef struct gpo_batcher_options {
     uint32_t struct_size;
     uint32_t flags;              /* 0: there are none yet */
@@ -157,10 +162,12 @@ typedef struct gpo_batcher_key_options {
     gpo_batch_fn work;            /* NULL: `buckets` */
     void *user;                   /* passed to `work` */
     const char *label;            /* names the key in failures and figures; NULL: "key 0", by its number */
+    gpo_batch_release_fn release; /* NULL, or called with `user` once when `work` is called no more */
 } gpo_batcher_key_options;
 
 /* Adds a key, and writes its number. Keys stay as long as the batcher. At most 256. `work` may be called until the last
- * batch has ended: also after gpo_batcher_destroy, but not after gpo_runtime_shutdown.
+ * batch has ended: also after gpo_batcher_destroy, but not after gpo_runtime_shutdown. If this call
+ * fails, `release` isn't called.
  *
  * Buckets (buckets.h) get the batch's size, requests of rows or elements of ragged batches, and these settings: `input`
  * and `output` (device addresses, 8 bytes), which their templates must have as parameters if the key has such bytes;

@@ -135,6 +135,7 @@ struct batcher_key_options {
     gpo_batch_fn work{};
     void *user{};
     const char *label{};
+    gpo_batch_release_fn release{};
     operator gpo_batcher_key_options() const noexcept { return detail::same<gpo_batcher_key_options>(*this); }
 };
 

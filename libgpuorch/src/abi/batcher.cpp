@@ -89,6 +89,7 @@ gpo_batcher_key_options checked(const Batcher& batcher, const gpo_batcher_key_op
     if (read.bucket_count != (read.buckets ? batcher.device_count() : 0))
         fail(GPO_INVALID_ARGUMENT, "options.bucket_count is ", read.bucket_count, ", and ", batcher.describe(), " has ",
              batcher.device_count(), " devices", read.buckets ? "" : "; there are no buckets");
+    if (read.release && !read.work) fail(GPO_INVALID_ARGUMENT, "options has release, and no work");
     const bool ragged = read.layout == GPO_BATCH_RAGGED;
     const uint64_t shape = read.buckets ? largest_shape(batcher, read) : 0;
     if (read.max_batch == GPO_AUTO)

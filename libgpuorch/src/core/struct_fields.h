@@ -208,6 +208,7 @@ inline constexpr StructField kStructFields<gpo_batcher_key_options>[] = {
     GPO_FIELD(gpo_batcher_key_options, work),
     GPO_FIELD(gpo_batcher_key_options, user),
     GPO_FIELD(gpo_batcher_key_options, label),
+    GPO_FIELD(gpo_batcher_key_options, release),
 };
 
 template <>

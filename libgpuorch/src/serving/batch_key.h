@@ -18,7 +18,7 @@ struct BatchKey {
         : number(number), flags(options.flags), max_batch(options.max_batch), max_elements(options.max_elements),
           input_bytes(options.input_bytes), output_bytes(options.output_bytes), room(room),
           max_delay_ns(options.max_delay_ns), ragged(options.layout == GPO_BATCH_RAGGED), work(options.work),
-          user(options.user), label(label) {
+          user(options.user), release(options.release), label(label) {
         if (options.buckets) buckets.assign(options.buckets, options.buckets + device_count);
     }
 
@@ -31,6 +31,7 @@ struct BatchKey {
     std::vector<gpo_buckets_t> buckets;  // by device; empty: `work`
     const gpo_batch_fn work;
     void* const user;
+    const gpo_batch_release_fn release;  // or NULL
     const char* const label;
 
     bool preserves_order() const noexcept { return flags & GPO_BATCHER_PRESERVE_ORDER; }

@@ -70,7 +70,10 @@ Batcher::Batcher(Runtime& runtime, const std::vector<On>& devices, uint32_t lane
 
 Batcher::~Batcher() {
     lanes_.clear();
-    for (auto& key : keys_) delete key.load(kRelaxed);
+    for (auto& slot : keys_) {
+        const std::unique_ptr<BatchKey> key(slot.load(kRelaxed));
+        if (key && key->release) key->release(key->user);
+    }
 }
 
 void Batcher::start() {

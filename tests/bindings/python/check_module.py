@@ -704,7 +704,7 @@ def every_callback_stays_as_long_as_abi_json_says():
             gpo.admission_create(w.runtime) as admission, batcher_of(w, lambda *_: None) as batcher, run(w) as ended:
         gpo.event_record(event, w.stream)
         go_on.set()
-        last, later = World(), World()
+        last, later, newest = World(), World(), World()
         line = gpo.BatcherRequest(input=bytes(16), output=bytearray(16))
 
         def called(_):
@@ -719,6 +719,8 @@ def every_callback_stays_as_long_as_abi_json_says():
             ("gpo_batcher_submit_then", "callback"): (
                 lambda given: gpo.batcher_submit_then(batcher, line, executor, given), called),
             ("gpo_batcher_key_options", "work"): (lambda given: batcher_of(later, given), shut_down(later)),
+            ("gpo_batcher_key_options", "release"): (
+                lambda given: batcher_of(newest, lambda *_: None, release=given), shut_down(newest)),
             ("gpo_stream_host_call", "function"): (lambda given: gpo.stream_host_call(w.stream, executor, given), called),
             ("gpo_template_add_host_call", "function"): (lambda given: host_nodes(last, given), shut_down(last)),
             ("gpo_runtime_options", "log"): (on_runtime, closed),

@@ -1026,6 +1026,9 @@ pub type gpo_batch_fn = ::core::option::Option<
         batch: *const gpo_batch,
     ) -> gpo_status,
 >;
+pub type gpo_batch_release_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void),
+>;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_batcher_options {
@@ -1054,6 +1057,7 @@ pub struct gpo_batcher_key_options {
     pub work: gpo_batch_fn,
     pub user: *mut ::core::ffi::c_void,
     pub label: *const ::core::ffi::c_char,
+    pub release: gpo_batch_release_fn,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]

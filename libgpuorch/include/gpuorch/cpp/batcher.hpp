@@ -15,31 +15,11 @@
 
 namespace gpuorch {
 
-/// A batcher and the callables of its keys, which are destroyed with the object. If requests wait or run then, the
-/// callables are leaked: the batches still need them.
+/// A batcher. The callables of its keys are destroyed when the last batch has ended, on any thread (batcher.h,
+/// gpo_batch_release_fn).
 class batcher : public owner<batcher_calls, gpo_batcher_destroy> {
 public:
     using owner::owner;
-    batcher() noexcept = default;
-    batcher(batcher&& other) noexcept = default;
-    batcher& operator=(batcher&& other) noexcept {
-        if (this == &other) return *this;
-        end();
-        owner::operator=(std::move(other));
-        callables_ = std::move(other.callables_);
-        return *this;
-    }
-    ~batcher() { end(); }
-
-    /// The callables are leaked: the handle needs them.
-    gpo_batcher_t release() noexcept {
-        static_cast<void>(callables_.release());
-        return owner::release();
-    }
-    void reset(gpo_batcher_t adopted = nullptr) noexcept {
-        end();
-        owner::reset(adopted);
-    }
 
     /// For devices of one runtime.
     template <class Options = batcher_options>
@@ -52,25 +32,21 @@ public:
 
     using owner::add_key;
     /// Adds a key whose work is a callable with (gpuorch::stream_ref, const gpo_batch&). Several threads may be in the
-    /// callable at once, one for each lane. Not while another thread adds a key.
+    /// callable at once, one for each lane.
     template <class Callable, class Options = batcher_key_options,
               class = std::enable_if_t<!std::is_convertible_v<Callable, std::vector<gpo_buckets_t>>>>
     std::uint32_t add_key(const Options& options, Callable&& callable) {
         using Own = std::decay_t<Callable>;
         static_assert(std::is_invocable_v<Own&, stream_ref, const gpo_batch&>,
                       "a key takes a callable with (gpuorch::stream_ref, const gpo_batch&)");
-        if (callables_ == nullptr) callables_ = std::make_unique<std::vector<std::shared_ptr<void>>>();
-        const auto own = std::make_shared<Own>(std::forward<Callable>(callable));
-        callables_->push_back(own);
+        auto own = std::make_unique<Own>(std::forward<Callable>(callable));
         gpo_batcher_key_options all = options;
         all.work = &call_work<Own>;
+        all.release = [](void* user) { delete static_cast<Own*>(user); };
         all.user = own.get();
-        try {
-            return owner::add_key(all);
-        } catch (...) {
-            callables_->pop_back();
-            throw;
-        }
+        const std::uint32_t number = owner::add_key(all);
+        static_cast<void>(own.release());
+        return number;
     }
     /// Adds a key whose work is that of buckets, one for each device.
     template <class Options = batcher_key_options>
@@ -119,18 +95,6 @@ private:
         (*static_cast<Callable*>(user))(stream_ref(stream), *batch);
         return GPO_SUCCESS;
     }
-
-    void end() noexcept {
-        if (callables_ != nullptr && get() != nullptr) {
-            auto about = sized<gpo_batcher_info>();
-            const bool known = gpo_batcher_get_info(get(), &about) == GPO_SUCCESS;
-            if (known && (about.waiting != 0 || about.running_batches != 0)) static_cast<void>(callables_.release());
-        }
-        owner::reset();
-        callables_.reset();
-    }
-
-    std::unique_ptr<std::vector<std::shared_ptr<void>>> callables_;
 };
 
 }  // namespace gpuorch
