@@ -1,9 +1,11 @@
 // Admissions: the order of admission, the ends of a wait, and a single answer for every request.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <initializer_list>
 #include <map>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -206,6 +208,29 @@ TEST_CASE("a request that fits is admitted at once; others wait for places and b
     CHECK(info.admitted == 4);
     CHECK(info.longest_wait_ns > 0);
     CHECK(info.wait_ns >= info.longest_wait_ns);
+    CHECK(std::accumulate(std::begin(info.wait_times), std::end(info.wait_times), uint64_t{0}) == 4);
+}
+
+TEST_CASE("waits are counted by their length, and a request that needn't wait counts as the shortest") {
+    Gpu gpu;
+    const Queue queue = gpu.queue();
+    Admission admission;
+    auto options = sized<gpo_admission_options>();
+    options.count = 1;
+    REQUIRE_OK(gpo_admission_create(gpu.runtime, &options, admission.out()));
+    uint64_t first = 0, second = 0;
+    REQUIRE_OK(gpo_admission_enter(admission, nullptr, queue, 1, &first));
+    REQUIRE_OK(gpo_admission_enter(admission, nullptr, queue, 2, &second));
+    auto info = sized<gpo_admission_info>();
+    const auto since = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - since < std::chrono::milliseconds(3)) std::this_thread::yield();
+    REQUIRE_OK(gpo_admission_leave(admission, first));
+    take(queue, 2);
+    REQUIRE_OK(gpo_admission_get_info(admission, &info));
+    CHECK(info.wait_times[0] == 1);
+    size_t place = 12;  // 2049 to 4096 us
+    while ((uint64_t{1000} << place) < info.longest_wait_ns) ++place;
+    CHECK(info.wait_times[place] == 1);
 }
 
 TEST_CASE("without options nothing is limited; a request without a struct asks for one place") {

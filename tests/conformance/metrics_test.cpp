@@ -138,6 +138,8 @@ TEST_CASE("the text has the figures of each admission, by its label or number") 
     has("gpuorch_admission_admitted_total", "", "1");
     has("gpuorch_admission_rejected_total", ",reason=\"line_full\"", "1");
     has("gpuorch_admission_rejected_total", ",reason=\"too_large\"", "1");
+    has("gpuorch_admission_wait_seconds_count", "", "1");
+    has("gpuorch_admission_wait_seconds_bucket", ",le=\"+Inf\"", "1");
     has("gpuorch_admission_paused", "", "0");
     // Each series comes once, although two admissions have one label.
     size_t series = 0;

@@ -85,6 +85,7 @@ const field gpo_admission_info_fields[] = {
     FIELD(gpo_admission_info, cancelled, U64),
     FIELD(gpo_admission_info, wait_ns, U64),
     FIELD(gpo_admission_info, longest_wait_ns, U64),
+    FIELD(gpo_admission_info, wait_times, U64S),
     FIELDS_END,
 };
 

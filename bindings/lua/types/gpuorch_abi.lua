@@ -44,6 +44,7 @@
 ---@field wait_ns gpuorch.exact time that the admitted requests waited, added up
 ---
 ---@field longest_wait_ns gpuorch.exact the longest one of these times
+---@field wait_times gpuorch.exact[] these times, counted by their length
 
 ---@class gpuorch.costs
 ---@field measured boolean 1: launches, graphs and copies were measured on this device. 0: all costs are an H200's, except figures from the device's properties

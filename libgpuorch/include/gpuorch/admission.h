@@ -129,6 +129,9 @@ GPO_API gpo_status gpo_admission_set_budget(gpo_admission_t admission, uint64_t 
  * GPO_LIMIT_EXCEEDED: 65536 flows have other weights than 1 */
 GPO_API gpo_status gpo_admission_set_flow(gpo_admission_t admission, uint64_t flow, uint32_t weight);
 
+/* [i] counts times of at most 2^i microseconds and more than half that; [0]: of up to 1 microsecond; the last: longer */
+#define GPO_ADMISSION_TIMES 32
+
 typedef struct gpo_admission_info {
     uint32_t struct_size;
     uint32_t paused;          /* 1: the watched pool has too much in use, and no request is admitted */
@@ -147,6 +150,7 @@ typedef struct gpo_admission_info {
     uint64_t cancelled;       /* ended with GPO_CANCELLED */
     uint64_t wait_ns;         /* time that the admitted requests waited, added up */
     uint64_t longest_wait_ns; /* the longest one of these times */
+    uint64_t wait_times[GPO_ADMISSION_TIMES]; /* these times, counted by their length */
 } gpo_admission_info;
 
 /* Describes an admission at one moment. */

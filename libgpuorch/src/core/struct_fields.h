@@ -61,6 +61,7 @@ inline constexpr StructField kStructFields<gpo_admission_info>[] = {
     GPO_FIELD(gpo_admission_info, cancelled),
     GPO_FIELD(gpo_admission_info, wait_ns),
     GPO_FIELD(gpo_admission_info, longest_wait_ns),
+    GPO_FIELD(gpo_admission_info, wait_times),
 };
 
 template <>

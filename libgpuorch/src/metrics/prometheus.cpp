@@ -175,6 +175,19 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
     }
 }
 
+/// A histogram of one object: `counts[i]` is of values of at most 2^i times `unit`, the last of larger ones. `sum`: of all
+/// values.
+void histogram(Text& out, const std::string& labels, const uint64_t* counts, size_t length, double unit, double sum) {
+    uint64_t below = 0;
+    for (size_t i = 0; i < length; ++i) {
+        below += counts[i];
+        const std::string bound = i + 1 < length ? Text::real(std::ldexp(unit, static_cast<int>(i))) : "+Inf";
+        out.part("_bucket", text(labels, ",le=\"", bound, "\""), text(below));
+    }
+    out.part("_sum", labels, Text::real(sum));
+    out.part("_count", labels, text(below));
+}
+
 /// The admissions of a runtime, each with a label of its own.
 std::vector<std::pair<std::string, gpo_admission_info>> admissions_of(Runtime& runtime) {
     std::vector<std::pair<std::string, gpo_admission_info>> out;
@@ -211,8 +224,9 @@ void admissions(Text& out, Runtime& runtime) {
                                                      {"cancelled", &Info::cancelled}};
     for (const auto& [label, info] : all)
         for (const auto& [reason, field] : reasons) out.sample(info.*field, text(label, ",reason=\"", reason, "\""));
-    out.metric("gpuorch_admission_wait_seconds_total", "counter", "Time that admitted requests waited.");
-    for (const auto& [label, info] : all) out.sample(static_cast<double>(info.wait_ns) * 1e-9, label);
+    out.metric("gpuorch_admission_wait_seconds", "histogram", "Times that admitted requests waited.");
+    for (const auto& [label, info] : all)
+        histogram(out, label, info.wait_times, GPO_ADMISSION_TIMES, 1e-6, static_cast<double>(info.wait_ns) * 1e-9);
     out.metric("gpuorch_admission_paused", "gauge", "1: the watched pool has too much in use.");
     for (const auto& [label, info] : all) out.sample(uint64_t{info.paused}, label);
 }
@@ -247,19 +261,6 @@ std::vector<KeyFigures> keys_of(Runtime& runtime) {
     return out;
 }
 
-/// A histogram of one key: `counts[i]` is of values of at most 2^i times `unit`, the last of larger ones. `sum`: of all
-/// values.
-void histogram(Text& out, const KeyFigures& key, const uint64_t* counts, size_t length, double unit, double sum) {
-    uint64_t below = 0;
-    for (size_t i = 0; i < length; ++i) {
-        below += counts[i];
-        const std::string bound = i + 1 < length ? Text::real(std::ldexp(unit, static_cast<int>(i))) : "+Inf";
-        out.part("_bucket", text(key.labels, ",le=\"", bound, "\""), text(below));
-    }
-    out.part("_sum", key.labels, Text::real(sum));
-    out.part("_count", key.labels, text(below));
-}
-
 void batchers(Text& out, Runtime& runtime) {
     const auto all = keys_of(runtime);
     if (all.empty()) return;
@@ -278,7 +279,7 @@ void batchers(Text& out, Runtime& runtime) {
     const auto times = [&](const char* name, const char* help, const auto& of, Field sum) {
         out.metric(name, "histogram", help);
         for (const auto& key : all)
-            histogram(out, key, of(key.info), GPO_BATCHER_TIMES, 1e-6, static_cast<double>(key.info.*sum) * 1e-9);
+            histogram(out, key.labels, of(key.info), GPO_BATCHER_TIMES, 1e-6, static_cast<double>(key.info.*sum) * 1e-9);
     };
     figure("gpuorch_batcher_requests_waiting", "gauge", "Requests that wait for a batch.", &Info::waiting);
     figure("gpuorch_batcher_requests_running", "gauge", "Requests in batches that run.", &Info::running);
@@ -303,7 +304,7 @@ void batchers(Text& out, Runtime& runtime) {
     for (const auto& [labels, info] : all) out.sample(static_cast<double>(info.wait_ns) * 1e-9, labels);
     out.metric("gpuorch_batcher_batch_size", "histogram", "Requests of a batch.");
     for (const auto& key : all)
-        histogram(out, key, key.info.sizes, GPO_BATCHER_SIZES, 1,
+        histogram(out, key.labels, key.info.sizes, GPO_BATCHER_SIZES, 1,
                   static_cast<double>(key.info.succeeded + key.info.failed));
     times(
         "gpuorch_batcher_queue_seconds", "From the submission of a request to the forming of its batch.",

@@ -4,6 +4,7 @@
 #include <bit>
 #include <iterator>
 
+#include "serving/histogram.h"
 #include "serving/serving_trace.h"
 
 namespace gpo {
@@ -158,6 +159,8 @@ void Admission::hold(Request& request, uint64_t now) noexcept {
     if (waited == 0) return;
     counts_.wait_ns += waited;
     counts_.longest_wait_ns = std::max(counts_.longest_wait_ns, waited);
+    ++counts_.wait_times[histogram_place(waited / 1000, GPO_ADMISSION_TIMES)];
+    ++waited_;
 }
 
 void Admission::give_back(Request& request) noexcept {
@@ -435,6 +438,7 @@ gpo_admission_info Admission::info() noexcept {
     out.held_bytes = held_.bytes;
     out.waiting = waiting_;
     out.admitted = admitted_;
+    out.wait_times[0] += admitted_ - waited_;
     return out;
 }
 

@@ -137,7 +137,7 @@ private:
     uint32_t waiting_ = 0;  // requests
     Budget budget_, held_{0, 0};
     Request* unused_ = nullptr;
-    uint64_t held_requests_ = 0, admitted_ = 0;
+    uint64_t held_requests_ = 0, admitted_ = 0, waited_ = 0;
 
     alignas(64) ErrorPtr closed_;                       // why no request is accepted any more
     std::vector<Line> lines_;                           // by priority

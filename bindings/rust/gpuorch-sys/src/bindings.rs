@@ -70,6 +70,7 @@ pub const GPO_ORIGIN_BATCHER: u32 = 7;
 pub const GPO_EXECUTOR_CALLER: u32 = 1;
 pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
+pub const GPO_ADMISSION_TIMES: u32 = 32;
 pub const GPO_COSTS_PROBE: u32 = 1;
 pub const GPO_WORKLOAD_REPEATS: u32 = 1;
 pub const GPO_WORKLOAD_SHAPES_VARY: u32 = 2;
@@ -652,6 +653,7 @@ pub struct gpo_admission_info {
     pub cancelled: u64,
     pub wait_ns: u64,
     pub longest_wait_ns: u64,
+    pub wait_times: [u64; 32usize],
 }
 #[repr(C)]
 #[derive(Copy, Clone)]

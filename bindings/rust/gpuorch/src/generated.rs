@@ -179,11 +179,12 @@ figures! {
     /// - `cancelled`: ended with [`ErrorKind::Cancelled`].
     /// - `wait_ns`: time that the admitted requests waited, added up.
     /// - `longest_wait_ns`: the longest one of these times.
+    /// - `wait_times`: these times, counted by their length.
     AdmissionInfo(gpo_admission_info) {
     }
     {
         paused, count, bytes, held, held_count, held_bytes, waiting, waiting_bytes, waiting_flows, admitted, refused,
-        too_large, expired, cancelled, wait_ns, longest_wait_ns
+        too_large, expired, cancelled, wait_ns, longest_wait_ns, wait_times
     }
 }
 
