@@ -94,6 +94,8 @@ TEST_CASE("a failed batch ends when what its callback put on the stream has ende
     CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(rig.queue, 20'000'000));
     CHECK(rig.info(key).running == 4);
     for (int i = 0; i < 3; ++i) enter_batch(rig, key);
+    CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(rig.queue, 20'000'000));
+    CHECK(rig.work.count() == 1);  // no batch begins beside what is left of the failed one
     gate.open();
     take_failed(rig, GPO_CALLBACK_FAILED);
     rig.take(12, GPO_SUCCESS);
@@ -154,6 +156,7 @@ TEST_CASE("a batch that is held by a timeline runs when it is signalled") {
     };
     for (int i = 0; i < 5; ++i) enter_batch(rig, key);
     CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(rig.queue, 20'000'000));
+    CHECK(rig.work.count() == 1);  // if it were cancelled, a batch behind it would be, too
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     rig.take(20, GPO_SUCCESS);
 }

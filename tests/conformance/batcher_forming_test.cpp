@@ -135,8 +135,10 @@ TEST_CASE("a batch leaves before the deadline of its most urgent request passes"
     Gpu gpu;
     BatcherRig rig(gpu);
     const uint32_t key = rig.add(rig.rows(64));
-    for (int i = 0; i < 64; ++i) rig.enter(key);
-    rig.take(64, GPO_SUCCESS);  // measured
+    for (int round = 0; round < 6; ++round) {  // a batch's time is known: the first of each slot isn't measured
+        for (int i = 0; i < 64; ++i) rig.enter(key);
+        rig.take(64, GPO_SUCCESS);
+    }
     CHECK(meets_a_deadline(rig, key));
     CHECK(comes_true([&] { return rig.info(key).waiting + rig.info(key).running == 0; }));
 }

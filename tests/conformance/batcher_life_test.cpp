@@ -126,6 +126,27 @@ TEST_CASE("what a key's work needed is released once: when a destroyed batcher's
     CHECK(needed.calls == 1);
 }
 
+TEST_CASE("a destroyed batcher waits for no deadline of its requests") {
+    std::atomic<int> released{0};
+    Gpu gpu;
+    BatcherRig rig(gpu);
+    auto options = rig.rows(4);
+    options.work = [](void*, gpo_stream_t, const gpo_batch*) -> gpo_status { return GPO_SUCCESS; };
+    options.user = &released;
+    options.release = [](void* user) { ++*static_cast<std::atomic<int>*>(user); };
+    const uint32_t key = rig.add(options);
+    for (int round = 0; round < 6; ++round) {
+        for (int i = 0; i < 4; ++i) rig.enter(key);
+        rig.take(4);
+    }
+    Asked& one = rig.ask(key);
+    one.request.deadline_ns = monotonic_ns() + kHour;
+    rig.enter(one);
+    rig.batcher.reset();
+    CHECK(rig.take(1).at(one.number).status == GPO_CANCELLED);
+    CHECK(comes_true([&] { return released == 1; }));
+}
+
 TEST_CASE("a shutdown releases what the keys' works needed") {
     std::atomic<int> released{0};
     Gpu gpu;
@@ -372,11 +393,13 @@ TEST_CASE("an executor of callbacks that is destroyed tells them so at once, and
         REQUIRE_OK(gpo_batcher_submit_then(rig.batcher, &rig.ask(busy.key).request, executor, BatchCalled::call, &one,
                                            &ticket, nullptr));
     }
+    CHECK(rig.info(busy.key).waiting == 9);
     executor.reset();
     for (BatchCalled& one : called) {
         CHECK(one.came());
         CHECK(one.status == GPO_CANCELLED);
     }
+    CHECK(comes_true([&] { return rig.info(busy.key).waiting == 6; }));
     busy.stop.open();
     rig.take(10, GPO_SUCCESS);
     CHECK(comes_true([&] { return rig.info().waiting + rig.info().running == 0; }));

@@ -78,7 +78,7 @@ public:
     static constexpr const char* kNames[] = {"output", "input", "offsets", "made", "count", "elements"};
 
     Teller(Gpu& gpu, gpo_device_t device, std::vector<uint64_t> shapes)
-        : kernel(gpu.kernel(kTelling, "tell")), scratch_(gpu, 4096), shapes_(std::move(shapes)) {
+        : kernel(gpu.kernel(kTelling, "tell")), scratch_(gpu, 32 << 10), shapes_(std::move(shapes)) {
         auto options = sized<gpo_buckets_options>();
         options.shapes = shapes_.data();
         options.shape_count = shapes_.size();
@@ -113,14 +113,14 @@ public:
 private:
     gpo_status put(gpo_stream_t stream, const gpo_bucket_work& work) {
         if (refuses) return GPO_FAILED;
-        // The first 1 KiB of the scratch memory are the output of a warm-up.
-        uint64_t values[] = {scratch_, scratch_ + 1024, scratch_ + 2048, scratch_ + 3072, 0, 0};
+        constexpr uint64_t k4 = 4096;  // 16 KiB are the output of a warm-up, as the others are what it reads
+        uint64_t values[] = {scratch_, scratch_ + 4 * k4, scratch_ + 5 * k4, scratch_ + 7 * k4, 0, work.shape};
         if (work.phase == GPO_BUCKET_EAGER) {
             ++eager;
             for (size_t i = 0; i < std::size(values); ++i) incomplete += !find(work, kNames[i], values[i]);
         }
         gpo_status status =
-            launch(stream, kernel.get(), 1, 64, values[0], values[1], values[2], values[3], values[4], values[5]);
+            launch(stream, kernel.get(), 16, 64, values[0], values[1], values[2], values[3], values[4], values[5]);
         uint32_t node = 0;
         if (status == GPO_SUCCESS && work.graph_template)
             status = gpo_template_get_last_node(work.graph_template, stream, &node);
@@ -173,6 +173,33 @@ TEST_CASE("a work may say how many bytes it made for each member; the rest of a 
     for (int i = 0; i < 6; ++i) rig.enter(silent).made = 0;
     rig.take(6, GPO_SUCCESS);
     CHECK(rig.work.seen().back().batch.made != 0);
+}
+
+TEST_CASE("what a member's work didn't make isn't written, to a large pinned buffer either") {
+    Gpu gpu;
+    constexpr size_t kWords = 32 << 10;
+    BatcherRig rig(gpu);
+    auto options = rig.rows(2, kHour, kWords);
+    options.flags = GPO_BATCHER_VARIABLE_OUTPUT;
+    options.work = [](void*, gpo_stream_t stream, const gpo_batch* batch) -> gpo_status {
+        const gpo_status status = gpo_fill(stream, batch->output, 7, 4, 2 * kWords);
+        return status ? status : gpo_fill(stream, batch->made, 100, 4, 2);
+    };
+    const uint32_t key = rig.add(options);
+    const auto out = gpu.pinned<uint32_t>(2 * kWords);
+    std::fill(out.begin(), out.end(), kUntouched);
+    for (size_t i = 0; i < 2; ++i) {
+        Asked& one = rig.ask(key);
+        one.request.output = out.data() + i * kWords;
+        one.request.output_made = &one.made;
+        rig.enter(one);
+    }
+    for (const auto& [number, entry] : rig.take(2)) {
+        CHECK(entry.status == GPO_SUCCESS);
+        CHECK(rig.asked[number].made == 100);
+        const uint32_t* const words = out.data() + number * kWords;
+        for (size_t i = 0; i < kWords; ++i) REQUIRE(words[i] == (i < 25 ? 7 : kUntouched));
+    }
 }
 
 TEST_CASE("a work that claims more bytes than a member has room for writes past no buffer") {
@@ -296,6 +323,37 @@ TEST_CASE("rows with buckets have the largest shape as their most, unless the ke
     CHECK(teller.eager == 1);
     CHECK(teller.incomplete == 0);
     CHECK(rig.info(larger).padded_elements == 0);
+}
+
+TEST_CASE("a batch's buffers have room for the padding") {
+    Gpu gpu;
+    Teller teller(gpu, {1024});
+    teller.left_out = "elements";  // the kernel works on the whole shape
+    BatcherRig rig(gpu);
+    auto options = teller.key();
+    options.max_batch = 513;
+    const uint32_t key = rig.add(options);
+    const auto run = [&] {
+        for (int i = 0; i < 513; ++i) rig.enter(key);
+        return rig.take(513);
+    };
+    run();
+    // Memory that was got next may lie behind the buffers.
+    const Memory next = gpu.memory(64 << 10);
+    const Stream stream = gpu.stream();
+    std::vector<uint32_t> words(next.bytes() / 4, kUntouched), got(words.size());
+    REQUIRE_OK(gpo_fill(stream, next, kUntouched, 4, words.size()));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    for (const auto& [number, entry] : run()) {
+        INFO("request " << number << ": " << rig.text_of(entry));
+        CHECK(entry.status == GPO_SUCCESS);
+        const Asked& one = rig.asked[number];
+        CHECK(one.out == std::vector<uint32_t>{scaled(one.in[0]), 513, 1024, 1});
+    }
+    CHECK(rig.info(key).padded_elements == 2 * 511);
+    REQUIRE_OK(gpo_copy_to_host(stream, got.data(), next, got.size() * 4));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(got == words);
 }
 
 TEST_CASE("ragged requests run in buckets of elements, and keys may share buckets") {

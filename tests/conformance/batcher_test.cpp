@@ -252,6 +252,34 @@ TEST_CASE("large pieces of each kind of memory arrive whole") {
     CHECK(rig.info(key).batches == 3);
 }
 
+TEST_CASE("memory that is pinned in part, and pinned memory of neighbours, arrive whole") {
+    Gpu gpu;
+    BatcherRig rig(gpu);
+    constexpr size_t kBytes = 128 << 10, kPieces = 4;
+    const uint32_t key = rig.add(rig.rows(kPieces, kHour, kBytes / 4));
+    void* const pages = std::aligned_alloc(4096, 2 * kPieces * kBytes);
+    const std::unique_ptr<char, decltype(&std::free)> memory(static_cast<char*>(pages), std::free);
+    // A half of the first input and of the first output, and each of the others by itself.
+    std::vector<char*> pinned;
+    for (size_t i = 0; i < 2 * kPieces; ++i) {
+        pinned.push_back(memory.get() + i * kBytes);
+        REQUIRE_OK(gpo_host_register(gpu.device, pinned.back(), i % kPieces ? kBytes : kBytes / 2, 0));
+    }
+    for (size_t i = 0; i < kPieces; ++i) {
+        Asked& one = rig.ask(key);
+        std::memcpy(pinned[i], one.in.data(), kBytes);
+        one.request.input = pinned[i];
+        one.request.output = pinned[kPieces + i];
+        rig.enter(one);
+    }
+    for (const auto& [number, entry] : rig.take(kPieces)) {
+        CHECK(entry.status == GPO_SUCCESS);
+        std::memcpy(rig.asked[number].out.data(), pinned[kPieces + number], kBytes);
+        CHECK(rig.asked[number].right());
+    }
+    for (char* const one : pinned) CHECK_OK(gpo_host_unregister(gpu.device, one));
+}
+
 TEST_CASE("addresses that are not of this device's memory are refused") {
     Gpu gpu;
     BatcherRig rig(gpu);

@@ -129,7 +129,7 @@ GPO_API gpo_status gpo_admission_set_budget(gpo_admission_t admission, uint64_t 
  * GPO_LIMIT_EXCEEDED: 65536 flows have other weights than 1 */
 GPO_API gpo_status gpo_admission_set_flow(gpo_admission_t admission, uint64_t flow, uint32_t weight);
 
-/* [i] counts times of at most 2^i microseconds and more than half that; [0]: of up to 1 microsecond; the last: longer */
+/* [i] counts times of at most 2^i microseconds and more than half that; [0]: up to 1 microsecond; the last: longer */
 #define GPO_ADMISSION_TIMES 32
 
 typedef struct gpo_admission_info {

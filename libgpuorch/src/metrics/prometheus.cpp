@@ -175,8 +175,8 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
     }
 }
 
-/// A histogram of one object: `counts[i]` is of values of at most 2^i times `unit`, the last of larger ones. `sum`: of all
-/// values.
+/// A histogram of one object: `counts[i]` is of values of at most 2^i times `unit`, the last of larger ones. `sum`: of
+/// all values.
 void histogram(Text& out, const std::string& labels, const uint64_t* counts, size_t length, double unit, double sum) {
     uint64_t below = 0;
     for (size_t i = 0; i < length; ++i) {
@@ -279,7 +279,8 @@ void batchers(Text& out, Runtime& runtime) {
     const auto times = [&](const char* name, const char* help, const auto& of, Field sum) {
         out.metric(name, "histogram", help);
         for (const auto& key : all)
-            histogram(out, key.labels, of(key.info), GPO_BATCHER_TIMES, 1e-6, static_cast<double>(key.info.*sum) * 1e-9);
+            histogram(out, key.labels, of(key.info), GPO_BATCHER_TIMES, 1e-6,
+                      static_cast<double>(key.info.*sum) * 1e-9);
     };
     figure("gpuorch_batcher_requests_waiting", "gauge", "Requests that wait for a batch.", &Info::waiting);
     figure("gpuorch_batcher_requests_running", "gauge", "Requests in batches that run.", &Info::running);
