@@ -155,6 +155,7 @@ TEST_CASE("a batch that is held by a timeline runs when it is signalled") {
         return seen.has(0) ? gpo_stream_wait_timeline(stream, timeline, 1) : GPO_SUCCESS;
     };
     for (int i = 0; i < 5; ++i) enter_batch(rig, key);
+    REQUIRE(comes_true([&] { return rig.work.count() == 1; }));
     CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(rig.queue, 20'000'000));
     CHECK(rig.work.count() == 1);  // if it were cancelled, a batch behind it would be, too
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
