@@ -206,15 +206,15 @@
 ---@field padded_elements gpuorch.exact elements of padding that ran with them; with `work`: 0
 ---@field delay_ns gpuorch.exact key: how long its newest batch has waited for members; batcher: 0
 ---
----@field wait_ns gpuorch.exact predicted time until a request that is submitted now would be done; batcher: the longest of its keys
----@field requests_per_second number requests that ended with GPO_SUCCESS, over the last seconds
+---@field wait_ns gpuorch.exact predicted time until a request that is submitted now would be done, with the margin; batcher: the longest of its keys
 ---
+---@field requests_per_second number requests that ended with GPO_SUCCESS, over the last seconds
 ---@field batches_per_second number
 ---@field queue_ns gpuorch.exact the times that are counted below, added up
 ---@field batch_ns gpuorch.exact
 ---@field request_ns gpuorch.exact
----@field sizes gpuorch.exact[]
 ---
+---@field sizes gpuorch.exact[]
 ---@field queue_times gpuorch.exact[] of requests: from submission to the forming of the batch
 ---@field batch_times gpuorch.exact[] of batches: from forming to the end of the copy back
 ---

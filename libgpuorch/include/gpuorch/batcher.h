@@ -213,7 +213,7 @@ typedef struct gpo_batcher_request {
  * The call itself can fail, without an entry and without effect.
  * GPO_WOULD_BLOCK: as many requests wait as may, or the queue is full
  * GPO_TIMEOUT: the deadline has passed, or can't be met. `*wait_ns` (NULL: not asked) gets the predicted time until the
- *     request would have been done; 0 after any other result
+ *     request would have been done, and a quarter of it as a margin; 0 after any other result
  * GPO_NOT_FOUND: there is no such key
  * GPO_INVALID_ARGUMENT: `elements` is out of range; input or output is missing, given twice, or not of this device;
  *     device memory in a batcher of several devices
@@ -267,8 +267,8 @@ typedef struct gpo_batcher_info {
     uint64_t batch_elements;   /* their elements */
     uint64_t padded_elements;  /* elements of padding that ran with them; with `work`: 0 */
     uint64_t delay_ns;         /* key: how long its newest batch has waited for members; batcher: 0 */
-    uint64_t wait_ns;          /* predicted time until a request that is submitted now would be done; batcher: the
-                                  longest of its keys */
+    uint64_t wait_ns;          /* predicted time until a request that is submitted now would be done, with the margin;
+                                  batcher: the longest of its keys */
     double requests_per_second; /* requests that ended with GPO_SUCCESS, over the last seconds */
     double batches_per_second;
     uint64_t queue_ns;   /* the times that are counted below, added up */

@@ -297,8 +297,8 @@ figures! {
     /// - `batch_elements`: their elements.
     /// - `padded_elements`: elements of padding that ran with them; with `work`: 0.
     /// - `delay_ns`: key: how long its newest batch has waited for members; batcher: 0.
-    /// - `wait_ns`: predicted time until a request that is submitted now would be done; batcher: the longest of its
-    ///   keys.
+    /// - `wait_ns`: predicted time until a request that is submitted now would be done, with the margin; batcher: the
+    ///   longest of its keys.
     /// - `requests_per_second`: requests that ended with `Ok`, over the last seconds.
     /// - `batches_per_second`.
     /// - `queue_ns`: the times that are counted below, added up.
