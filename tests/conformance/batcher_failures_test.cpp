@@ -290,8 +290,10 @@ extern "C" __global__ void crash_when_open(const volatile unsigned *open)
 constexpr const char* kLossVariable = "GPUORCH_TEST_BATCHER_LOSS";
 constexpr const char* kLossTest = "a device that is lost ends each request of its batcher once";
 
-/// Loses the device, and with it all devices of the process. `idle`: one lane has nothing to do, and doesn't find out.
-void lose_the_device(bool idle) {
+/// Loses the device, and with it all devices of the process. `way`: "idle": one lane has nothing to do, and doesn't find
+/// out. "refused": the device is lost before the callback has put all of its batch on the stream.
+void lose_the_device(const std::string& way) {
+    const bool idle = way == "idle", refused = way == "refused";
     Gpu gpu;
     BatcherRig rig(gpu, batcher_options(2));
     const uint32_t key = labelled(rig), waiting = rig.add(rig.rows(64));
@@ -299,11 +301,16 @@ void lose_the_device(bool idle) {
     auto open = gpu.pinned<uint32_t>(1);
     check_good_batch(rig, key);
     Executor executor = gpu.executor();
-    rig.work.before = [&](gpo_stream_t stream, const SeenBatch& seen) {
-        return seen.has(4) ? launch(stream, crash.get(), 1, 1, open.data()) : GPO_SUCCESS;
+    std::atomic<bool> launched{false};
+    rig.work.before = [&](gpo_stream_t stream, const SeenBatch& seen) -> gpo_status {
+        if (!seen.has(4)) return GPO_SUCCESS;
+        const gpo_status status = launch(stream, crash.get(), 1, 1, open.data());
+        launched = true;
+        while (refused && gpo_stream_query(stream) == GPO_NOT_READY) std::this_thread::yield();
+        return status;
     };
     enter_batch(rig, key);
-    REQUIRE(comes_true([&] { return rig.work.count() == 2; }));
+    REQUIRE(comes_true([&] { return launched.load(); }));
     for (int i = 0; i < 30; ++i) rig.enter(i % 3 && !idle ? key : waiting);
     BatchCalled called;
     uint64_t ticket = 0;
@@ -333,7 +340,7 @@ void lose_the_device(bool idle) {
 }  // namespace
 
 TEST_CASE("a device that is lost ends each request of its batcher once" * gated) {
-    if (const char* way = std::getenv(kLossVariable)) return lose_the_device(std::string(way) == "idle");
-    for (const char* way : {"busy", "idle"})
+    if (const char* way = std::getenv(kLossVariable)) return lose_the_device(way);
+    for (const char* way : {"busy", "idle", "refused"})
         CHECK(matrix::wait_for_child(matrix::start_child(kLossTest, std::string(kLossVariable) + "=" + way)) == 0);
 }

@@ -628,7 +628,8 @@ void Batcher::Sweep::run() noexcept {
 void Batcher::finish(BatchLane& lane, Batch& batch) noexcept {
     BatchKey& key = *std::exchange(batch.key, nullptr);
     ErrorPtr error = std::move(batch.error);
-    // A function of the program fails, too, if a shutdown refuses its calls.
+    // A function of the program fails, too, if its calls are refused: because the device is lost, or by a shutdown.
+    if (error && error->status == GPO_CALLBACK_FAILED && lane.context().lost()) error = lane.context().loss();
     const bool shut_down = error && (error->status == GPO_SHUT_DOWN ||
                                      (error->status == GPO_CALLBACK_FAILED && runtime().shutting_down()));
     if (error) error = shut_down ? shut_down_error_ : of_batch(key, batch, *error);
