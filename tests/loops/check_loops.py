@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Completions reach every kind of event loop: programs written as their users would, each of which drives 10,000
 completions from four streams through a loop and checks that each comes once and in order (epoll:
-process/epoll_loop.cpp, Asio as it is here: process/asio_loop.cpp). asyncio's always; with --full those of other loops, and
+process/epoll_loop.cpp, Asio as it is here: process/asio_loop.cpp and process/asio_operations.cpp). asyncio's always; with --full those of other loops, and
 gpuorch/asio.hpp with each Asio that it is for, as C++17 and as C++20, by GCC and by Clang."""
 import json
 import os
@@ -26,8 +26,8 @@ BESIDE = DEPS / "boost" / "usr" / "include"           # where .ci/setup unpacked
 OLDER = DEPS / "boost-older" / "usr" / "include"      # and an older one's headers
 
 
-def report(name, result, also=()):
-    missing = [line for line in ("10000 completions", *also) if line not in result.stdout.splitlines()]
+def report(name, result, also=(), last="10000 completions"):
+    missing = [line for line in (last, *also) if line not in result.stdout.splitlines()]
     if result.returncode == 0 and not missing:
         print(f"PASS {name}")
     else:
@@ -42,19 +42,19 @@ def run(command, **settings):
         return subprocess.CompletedProcess(command, -1, (expired.stdout or b"").decode(), "it ran into its time limit")
 
 
-def build(name, file, source, folder, compiler, libraries=(), also=()):
+def build(name, file, source, folder, compiler, libraries=(), also=(), **last):
     """One program, beside which a line of programs.json says what it is."""
     built = run([*compiler, *COMMON, HERE / source, "-o", folder / file, *LINK, *libraries])
     if built.returncode != 0:
         print(f"FAIL {name}: it does not compile")
         print(built.stderr[:4000])
         return
-    note(folder, name, file, also)
+    note(folder, name, file, also, **last)
 
 
-def note(folder, name, file, also=()):
+def note(folder, name, file, also=(), last="10000 completions"):
     with (folder / "programs.json").open("a") as programs:
-        programs.write(json.dumps([name, file, list(also)]) + "\n")
+        programs.write(json.dumps([name, file, list(also), last]) + "\n")
 
 
 def found(header, *flags):
@@ -86,12 +86,16 @@ def asio(folder):
             also = [line for line in (version, "with co_await" if standard == "20" else None) if line]
             file = f"asio_{kind.split()[-1]}_{standard}"
             build(name, file, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
+            build(f"the operations of {name}", f"{file}_operations", "asio_operations.cpp", folder,
+                  ["c++", f"-std=c++{standard}", *flags], last="all operations")
             if "--full" in sys.argv and not machine.clang():
                 print(f"SKIP {name} with Clang: there is no Clang from 14 here")
             elif "--full" in sys.argv:
                 # Asio 1.18 and 1.22 take no coroutines of Clang 14's: all but those is there.
                 lines = [line for line in also if kind == boost or line == version]
                 build(f"{name} with Clang", f"{file}_clang", "asio.cpp", folder, [machine.clang(), f"-std=c++{standard}", *flags], also=lines)
+                build(f"the operations of {name} with Clang", f"{file}_operations_clang", "asio_operations.cpp", folder,
+                      [machine.clang(), f"-std=c++{standard}", *flags], last="all operations")
 
 
 def go(folder):
@@ -124,8 +128,8 @@ def build_all(folder):
 def run_all(folder):
     report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]))
     for line in (folder / "programs.json").read_text().splitlines():
-        name, file, also = json.loads(line)
-        report(name, run([folder / file, LIBRARY]), also)
+        name, file, also, last = json.loads(line)
+        report(name, run([folder / file, LIBRARY]), also, last)
 
 
 def main():
