@@ -276,5 +276,16 @@ def main():
         outs = [run(name, folder / "build" / program).strip() for program in ("in_c", "in_cpp")]
         print(f"PASS {name}" if outs == [version, version] else f"FAIL {name}: they say {outs}")
 
+        name = "gpuorch::asio and gpuorch-asio.pc are all that a program with Asio needs"
+        if not (folder / "build" / "in_asio").exists():
+            print(f"SKIP {name}: there is no Asio where CMake finds it")
+            return
+        flags = shlex.split(run(name, "pkg-config", "--cflags", "--libs", "gpuorch-asio", env=environment))
+        run(name, "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "consumer" / "asio.cpp", "-o", folder / "in_asio",
+            *flags)
+        outs = [run(name, program, env={**environment, "GPUORCH_DEVICE": "soft"}).strip()
+                for program in (folder / "build" / "in_asio", folder / "in_asio")]
+        print(f"PASS {name}" if outs == [version, version] else f"FAIL {name}: they say {outs}")
+
 
 main()

@@ -1,0 +1,23 @@
+// consumer.c with Asio: waits for a stream in an io_context.
+#include <gpuorch/asio.hpp>
+
+#include <iostream>
+
+#if defined(GPUORCH_ASIO_STANDALONE)
+#include <asio/io_context.hpp>
+#else
+#include <boost/asio/io_context.hpp>
+#endif
+
+int main() {
+    const auto runtime = gpuorch::runtime::create();
+    const auto device = runtime.open_device();
+    const auto stream = device.create_stream();
+    gpuorch::net::io_context context;
+    gpuorch::completion_port port(context.get_executor(), runtime);
+    port.async_wait(stream, [](gpuorch::error_code error, const gpuorch::completion&) {
+        const uint32_t version = gpo_version();
+        if (!error) std::cout << version / 10000 << '.' << version / 100 % 100 << '.' << version % 100 << '\n';
+    });
+    context.run();
+}
