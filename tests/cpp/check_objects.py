@@ -5,9 +5,13 @@ computes."""
 import os
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / "support"), str(HERE.parents[1] / "libgpuorch/src/abi")]
@@ -17,6 +21,7 @@ import machine
 
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{built.ROOT}/libgpuorch/include"]
 LINK = [f"-L{built.LIBRARIES}", "-lgpuorch", f"-Wl,-rpath,{built.LIBRARIES}"]
+DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", built.ROOT / "build" / "deps"))
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
 
 # Code that must not compile, and a part of the message.
@@ -159,6 +164,51 @@ def stolen(folder):
            done.stdout.endswith("\neach task was done once, and all results are right\n"), done)
 
 
+def served(folder):
+    """The server with Asio: by its own clients, and by ours, one of which breaks off. SIGTERM waits for who is there."""
+    program, boost = folder / "asio_server", DEPS / "boost/usr/include"
+    beside = ["-isystem", boost] if boost.is_dir() else []
+    result = compiled(gcc(), "-std=c++20", "-O1", *FLAGS, *beside, built.ROOT / "samples/cpp/asio_server.cpp", "-o", program, *LINK)
+    report("asio_server.cpp compiles without a warning", result.returncode == 0, result.stderr)
+    shutil.copy(built.ROOT / "samples/stream_files.cu", folder)
+    done = subprocess.run([program, "4"], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    report("asio_server.cpp answers its clients right", done.returncode == 0 and done.stdout.endswith("; 12 of 12 answers are right\n"), done)
+    with subprocess.Popen([program, "--serve", "0"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        port = int(server.stdout.readline().split()[1])
+        data = bytes(i * 7 % 256 for i in range(3_000_001))
+        with socket.create_connection(("127.0.0.1", port)) as gone:
+            gone.sendall(len(data).to_bytes(8, "little") + data[:100_000])
+        right = []
+        for whole in (data, b"", b"x"):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.settimeout(60)
+                client.sendall(len(whole).to_bytes(8, "little") + whole[:len(whole) // 2])
+                sender = threading.Thread(target=client.sendall, args=(whole[len(whole) // 2:],))
+                sender.start()
+                got = bytearray()
+                while part := client.recv(1 << 16):
+                    got += part
+                sender.join()
+                right.append(got == bytes(255 - byte for byte in whole))
+        with socket.create_connection(("127.0.0.1", port)) as last:
+            last.settimeout(60)
+            last.sendall((2).to_bytes(8, "little") + b"a")
+            time.sleep(0.2)
+            server.terminate()
+            time.sleep(0.2)
+            waits = server.poll() is None
+            last.sendall(b"b")
+            right.append(last.recv(2) == bytes((255 - ord("a"), 255 - ord("b"))))
+        try:
+            code = server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            code = "it doesn't end"
+        said = server.stderr.read()
+    report("asio_server.cpp serves others, outlives one that breaks off, and ends by SIGTERM when the last was answered",
+           right == [True] * 4 and waits and code == 0 and said.count("a client: ") == 1, (right, waits, code, said))
+
+
 def main():
     if built.BUNDLE:
         return objects(built.BUNDLE / "cpp/objects", "C++17")
@@ -169,6 +219,7 @@ def main():
         first(pathlib.Path(folder))
         searched(pathlib.Path(folder))
         stolen(pathlib.Path(folder))
+        served(pathlib.Path(folder))
 
 
 main()
