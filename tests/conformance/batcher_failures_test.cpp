@@ -290,7 +290,7 @@ extern "C" __global__ void crash_when_open(const volatile unsigned *open)
 constexpr const char* kLossVariable = "GPUORCH_TEST_BATCHER_LOSS";
 constexpr const char* kLossTest = "a device that is lost ends each request of its batcher once";
 
-/// Loses the device, and with it all devices of the process. `way`: "idle": one lane has nothing to do, and doesn't find
+/// Loses the device, and with it all devices of the process. "idle": one lane has nothing to do, and doesn't find
 /// out. "refused": the device is lost before the callback has put all of its batch on the stream.
 void lose_the_device(const std::string& way) {
     const bool idle = way == "idle", refused = way == "refused";
