@@ -41,6 +41,8 @@
 #include NET_HEADER(any_completion_handler.hpp)
 #include NET_HEADER(as_tuple.hpp)
 #include NET_HEADER(deferred.hpp)
+#include NET_HEADER(experimental/channel.hpp)
+#include NET_HEADER(experimental/parallel_group.hpp)
 #endif
 #if (defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)) && GPUORCH_ASIO_VERSION >= 102400
 #define HAS_CO_AWAIT
@@ -742,6 +744,32 @@ void tokens() {
         start([&](error_code error, completion) { came += !error; });
         f.run();
         LOOP_REQUIRE(came == 1);
+    }
+    {
+        // The wait for held work loses, and is abandoned.
+        auto gate = f.runtime.create_timeline();
+        const auto held = f.device.create_stream();
+        held.wait_timeline(gate, 1);
+        bool first = false;
+        net::experimental::make_parallel_group(f.port.async_wait(held, net::deferred),
+                                               f.port.async_wait(f.stream, net::deferred))
+            .async_wait(net::experimental::wait_for_one(), [&](std::array<std::size_t, 2> order, error_code lost,
+                                                               completion, error_code won, completion done) {
+                first = order[0] == 1 && lost == net::error::operation_aborted && !won && done.gpu_done;
+            });
+        f.run();
+        LOOP_REQUIRE(first);
+        gate.signal(1);
+    }
+    {
+        // A handler is the sender of a channel.
+        net::experimental::channel<void(error_code, completion)> channel(f.context, 1);
+        f.port.async_wait(
+            f.stream, [&](error_code error, const completion& done) { LOOP_REQUIRE(channel.try_send(error, done)); });
+        bool received = false;
+        channel.async_receive([&](error_code error, const completion& done) { received = !error && done.gpu_done; });
+        f.run();
+        LOOP_REQUIRE(received);
     }
 #endif
 }
