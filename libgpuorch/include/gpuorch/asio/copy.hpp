@@ -22,15 +22,13 @@ std::uint64_t address_of(const buffer<T>& memory) noexcept {
 
 }  // namespace asio_detail
 
-/// Copies put on a stream. They complete with void(error_code, completion) when the stream has done them; then
-/// `completion::bytes` are all bytes.
+/// Copies put on a stream. The operation completes with void(error_code, completion) when the stream has done the copy.
+/// `completion::bytes` is then the number of bytes.
 ///
-/// - An address is a device_ptr, a buffer or a number. A buffer of Asio's is a buffer or a sequence of buffers, of
-/// pinned
-///   memory (an arena's, or registered: memory.h) or of other memory. The memory must stay until the operation is done
-///   (`completion::gpu_done`). Copies with other memory than pinned one may block the caller while the driver stages
-///   them, and are slower.
-/// - Cancellation of any type abandons the wait; the copy is on its way, and uses the memory until the stream is there.
+/// - An address is a device_ptr, a buffer or a number. Host memory is a buffer of Asio or a sequence of buffers. The
+///   memory must stay until the operation is done (`completion::gpu_done`). Pinned memory (an arena's, or registered:
+///   memory.h) is fastest. A copy with other memory may block the caller while the driver stages it.
+/// - Cancellation of any type abandons the wait. The copy goes on, and uses the memory until the stream has done it.
 template <class Base>
 class port_copies : public Base {
 public:
