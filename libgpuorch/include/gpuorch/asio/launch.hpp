@@ -9,8 +9,8 @@
 
 namespace gpuorch {
 
-/// What a kernel gets, in its order, as in kernel::launch: port.async_launch(stream, kernel, how, kernel_arguments(x,
-/// n), token).
+/// A kernel's arguments, as in kernel::launch:
+///     port.async_launch(stream, kernel, how, kernel_arguments(x, n), token)
 template <class... T>
 auto kernel_arguments(const T&... arguments) {
     return std::make_tuple(detail::kernel_argument(arguments)...);

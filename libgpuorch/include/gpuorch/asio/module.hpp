@@ -74,7 +74,8 @@ template <class Base>
 class port_modules : public Base {
 public:
     /// Compiles a module on another thread, one of Asio's system_executor. Completes with void(error_code,
-    /// made<module>). The source is copied; what the options point to must stay until then. Can't be cancelled.
+    /// made<module>). The source is copied. Memory that the options point to must stay until then. Can't be
+    /// cancelled.
     template <class Options, class Token>
     auto async_compile(gpo_device_t device, std::string_view source, const Options& options, Token&& token) const {
         gpo_compile_options given = sized<gpo_compile_options>(options);

@@ -112,8 +112,8 @@ template <class Base>
 class port_peers : public Base {
 public:
     /// Joins a group of processes (gpo_peers_join) on another thread, one of Asio's system_executor. Completes with
-    /// void(error_code, made<peers>). What the options point to must stay until then. Can't be cancelled: see
-    /// timeout_ns.
+    /// void(error_code, made<peers>). Memory that the options point to must stay until then. Can't be cancelled: the
+    /// options' timeout_ns ends it.
     template <class Options, class Token>
     auto async_join(gpo_device_t device, const Options& options, Token&& token) const {
         auto join = [device, given = sized<gpo_join_options>(options)](made<peers>& result) {
@@ -125,8 +125,8 @@ public:
         return net::async_initiate<Token, void(error_code, made<peers>)>(std::move(one), token);
     }
     /// Submits a collective (gpo_peers_submit). Completes with void(error_code, completion) when the streams of all
-    /// parts have got there; with a failure of one of them, the first that is known. Cancellation of any type abandons
-    /// the wait; the collective goes on.
+    /// parts have got there. If some fail, the error is that of the first failure. Cancellation of any type abandons the
+    /// wait; the collective goes on.
     template <class Collective, class Token>
     auto async_submit(gpo_peers_t peers, const Collective& what, std::vector<gpo_rank_part> parts,
                       Token&& token) const {

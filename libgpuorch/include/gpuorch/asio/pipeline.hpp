@@ -213,15 +213,14 @@ class port_pipelines : public Base {
 public:
     /// Runs a pipeline once. Completes with void(error_code, completion) when the run has ended.
     ///
-    /// - `source`: a gpo_source, or an AsyncReadStream of Asio (a socket, a pipe, a TLS stream), which is read up to
-    /// its
+    /// - `source`: a gpo_source, or an AsyncReadStream of Asio (a socket, a pipe, a TLS stream), which is read to its
     ///   end. `sink`: a gpo_sink, or an AsyncWriteStream. A struct is copied. A stream must exist until the run has
-    ///   ended; it is read into pinned slots and written from them, chunk by chunk, through its own executor, which
-    ///   must not be blocked meanwhile. What was read and isn't processed waits: a slow sink slows the source down.
-    /// - `completion::bytes`: what was written to a sink that is a stream. A stream's failure is the operation's error.
-    /// - Cancellation of any type ends the run: the operation completes with error::operation_aborted when it has
-    /// ended.
-    ///   A read or write that waits is cancelled, too, with Asio 1.20 or newer; with an older one, cancel the stream.
+    ///   ended. It is read into pinned slots and written from them, chunk by chunk, through its own executor, which
+    ///   must not be blocked meanwhile. A slow sink slows the source down.
+    /// - `completion::bytes`: the bytes written to a sink that is a stream. A stream's failure is the operation's error.
+    /// - Cancellation of any type ends the run. The operation completes with error::operation_aborted when the run has
+    ///   ended. A read or write that waits is cancelled, too, with Asio 1.20 or newer; with an older one, cancel the
+    ///   stream.
     /// - End the run before the port: an abandoned run goes on, and its bookkeeping is leaked.
     template <class Source, class Sink, class Token>
     auto async_run(gpo_pipeline_t pipeline, Source& source, Sink& sink, Token&& token) const {
