@@ -125,8 +125,8 @@ public:
         return net::async_initiate<Token, void(error_code, made<peers>)>(std::move(one), token);
     }
     /// Submits a collective (gpo_peers_submit). Completes with void(error_code, completion) when the streams of all
-    /// parts have got there. If some fail, the error is that of the first failure. Cancellation of any type abandons the
-    /// wait; the collective goes on.
+    /// parts have got there. If some fail, the error is that of the first failure. Cancellation of any type abandons
+    /// the wait; the collective goes on.
     template <class Collective, class Token>
     auto async_submit(gpo_peers_t peers, const Collective& what, std::vector<gpo_rank_part> parts,
                       Token&& token) const {

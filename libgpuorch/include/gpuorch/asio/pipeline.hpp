@@ -217,7 +217,7 @@ public:
     ///   end. `sink`: a gpo_sink, or an AsyncWriteStream. A struct is copied. A stream must exist until the run has
     ///   ended. It is read into pinned slots and written from them, chunk by chunk, through its own executor, which
     ///   must not be blocked meanwhile. A slow sink slows the source down.
-    /// - `completion::bytes`: the bytes written to a sink that is a stream. A stream's failure is the operation's error.
+    /// - `completion::bytes`: the bytes written to a sink that is a stream. Its failure is that of the operation.
     /// - Cancellation of any type ends the run. The operation completes with error::operation_aborted when the run has
     ///   ended. A read or write that waits is cancelled, too, with Asio 1.20 or newer; with an older one, cancel the
     ///   stream.
