@@ -198,7 +198,7 @@ def languages():
     for words in (["--lang"], ["--lang", "fortran", "x"], ["--lang="]):
         result = subprocess.run([ROOT / "samples/run", *words], capture_output=True, text=True, timeout=60)
         report(f"samples/run {' '.join(words)} names the languages that there are",
-               (result.returncode, result.stdout, "one of c, cpp, rust, lua, python" in result.stderr), (2, "", True))
+               (result.returncode, result.stdout, "one of c, cpp, asio, rust, lua, python" in result.stderr), (2, "", True))
 
 
 def main():
