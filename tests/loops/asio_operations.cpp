@@ -582,6 +582,32 @@ void full() {
 
 // --- ends ---
 
+/// cancel() and a port's end take requests out of their lines, and nobody's places are lost.
+void requests_of_a_port_that_ends() {
+    Fixture f;
+    gpuorch::admission_options two;
+    two.count = 2;
+    const auto admission = f.runtime.create_admission(two);
+    int came = 0, aborted = 0;
+    const auto count = [&](error_code error, const completion&) {
+        came += !error;
+        aborted += error == net::error::operation_aborted;
+    };
+    auto port = std::make_unique<gpuorch::completion_port>(f.context.get_executor(), f.runtime);
+    for (int i = 0; i < 4; ++i) port->async_enter(admission, gpuorch::admission_request(), count);
+    port->cancel();
+    f.run();
+    LOOP_REQUIRE(came == 2 && aborted == 2);
+    LOOP_REQUIRE(admission.info().held == 2 && admission.info().waiting == 0 && admission.info().cancelled == 2);
+    admission.set_budget(4, UINT64_MAX);
+    for (int i = 0; i < 4; ++i) port->async_enter(admission, gpuorch::admission_request(), count);
+    LOOP_REQUIRE(admission.info().held == 4 && admission.info().waiting == 2);
+    port.reset();  // two were admitted, and nobody has heard of it
+    f.run();
+    LOOP_REQUIRE(came == 2 && aborted == 6);
+    LOOP_REQUIRE(admission.info().held == 2 && admission.info().waiting == 0);
+}
+
 void a_handler_that_throws() {
     Fixture f;
     int came = 0;
@@ -838,7 +864,7 @@ void cancelled() {
     LOOP_REQUIRE(admission.info().cancelled == 1 && admission.info().waiting == 0);
     signal.emit(net::cancellation_type::total);  // late: nothing is there to cancel
 
-    // Nor does it find the next operation, in whose place the cancelled one was.
+    // A late signal doesn't cancel the next operation, which has the same place.
     auto gate = f.runtime.create_timeline();
     f.stream.wait_timeline(gate, 1);
     for (int i = 0; i < 8; ++i) f.port.async_wait(f.stream, count);
@@ -999,6 +1025,7 @@ int main(int count, char** words) {
     a_stream_that_breaks();
     failures();
     full();
+    requests_of_a_port_that_ends();
     a_handler_that_throws();
     a_port_that_ends_in_its_handler();
     an_io_context_that_ends_first();

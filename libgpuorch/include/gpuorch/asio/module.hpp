@@ -16,7 +16,7 @@
 
 namespace gpuorch {
 
-/// What a call that makes an object has made, or why it has not.
+/// The object that a call has made, or the reason of its failure.
 template <class Object>
 struct made {
     Object object;        // empty after a failure

@@ -221,7 +221,8 @@ public:
     /// - Cancellation of any type ends the run. The operation completes with error::operation_aborted when the run has
     ///   ended. A read or write that waits is cancelled, too, with Asio 1.20 or newer; with an older one, cancel the
     ///   stream.
-    /// - End the run before the port: an abandoned run goes on, and its bookkeeping is leaked.
+    /// - End the run before the port. The port's end cancels the run without waiting for it, so the streams must stay
+    ///   until the pipeline has ended (gpo_pipeline_wait), and the run's bookkeeping is leaked.
     template <class Source, class Sink, class Token>
     auto async_run(gpo_pipeline_t pipeline, Source& source, Sink& sink, Token&& token) const {
         using From =
@@ -246,7 +247,7 @@ public:
         });
         one.submits = true;
         one.object = pipeline;
-        one.cancel = [](void* object, std::uint64_t) {
+        one.cancel = [](void* object, std::uint64_t, bool) {
             static_cast<void>(gpo_pipeline_cancel(static_cast<gpo_pipeline_t>(object)));
         };
         return this->begin(std::move(one), std::forward<Token>(token));

@@ -56,8 +56,8 @@ struct started {
 };
 
 /// How an operation under way is ended: NULL by abandoning the wait. Else the entry comes, and says whether there was
-/// something to cancel.
-using cancel_function = void (*)(void* object, std::uint64_t ticket);
+/// something to cancel. `abandoned`: it is the port's end, and no handler hears of the entry any more.
+using cancel_function = void (*)(void* object, std::uint64_t ticket, bool abandoned);
 
 enum class how { post, dispatch };
 
@@ -252,14 +252,14 @@ public:
     port_state(const port_state&) = delete;
     port_state& operator=(const port_state&) = delete;
     ~port_state() {
-        // Of operations that were abandoned, and whose work goes on: it needs them, and nobody will hear of its end.
+        // The work of abandoned operations needs its companions until it ends, and the port will not hear of that.
         for (place& of : places_)
             if (of.with != nullptr) static_cast<void>(new std::shared_ptr<companion>(std::move(of.with)));
         ::operator delete(wait_memory_);
     }
 
     const completion_queue& queue() const noexcept { return queue_; }
-    /// Of operations, which are gone before the state is.
+    /// For operations. All have ended before the state does.
     operation_home& home() noexcept { return home_; }
 
     /// Gives an operation a place. Returns the place's number, which its entry carries; 0: there is none, and the
@@ -306,11 +306,17 @@ public:
     void note(std::uint64_t number, const started& what) {
         if (what.status != GPO_SUCCESS) return refuse(number, what);
         if (what.ticket == 0 && what.with == nullptr) return;
-        std::lock_guard<std::mutex> lock(mutex_);
-        place* const of = find(number);
-        if (of == nullptr || of->of == nullptr) return;
-        of->ticket = what.ticket;
-        of->with = what.with;
+        cancellation due;
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            place* const of = find(number);
+            if (of == nullptr) return;
+            of->ticket = what.ticket;
+            of->with = what.with;
+            // Another thread has called cancel() meanwhile, or it was the port's end.
+            if (of->cancelled || of->of == nullptr) due = cancellation(*of);
+        }
+        due.run();
     }
 
     /// Ends an operation before its time, if it is still under way.
@@ -319,31 +325,26 @@ public:
         cancellation due;
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            place* const of = find(number);
-            if (of == nullptr || of->of == nullptr) return;
-            of->cancelled = true;
-            if (of->cancel != nullptr) {
-                due = cancellation(*of);
-            } else {
-                abandon(*of, done);
-                ended();
-            }
+            if (place* const of = find(number); of != nullptr && of->of != nullptr) due = cancel(*of, false, done);
         }
         done.complete(how::post);
         due.run();
     }
 
-    /// Abandons all. `closes`: it is the port's end.
-    void abandon_all(bool closes) {
-        operation_list done;
-        {
-            std::lock_guard<std::mutex> lock(mutex_);
-            if (closes) closed_ = GPO_CANCELLED;
-            for (place& of : places_)
-                if (of.of != nullptr) abandon(of, done);
-            ended();
+    /// Ends all. `closes`: it is the port's end, and the operations are told at once.
+    void cancel_all(bool closes) {
+        for (std::size_t i = 0;; ++i) {
+            operation_list done;
+            cancellation due;
+            {
+                std::lock_guard<std::mutex> lock(mutex_);
+                if (closes) closed_ = GPO_CANCELLED;
+                if (i >= places_.size()) return;
+                if (places_[i].of != nullptr) due = cancel(places_[i], closes, done);
+            }
+            done.complete(how::post);
+            due.run();
         }
-        done.complete(how::post);
     }
 
 private:
@@ -361,14 +362,15 @@ private:
     struct cancellation {
         cancellation() = default;
         explicit cancellation(const place& of)
-            : cancel(of.cancel), object(of.object), ticket(of.ticket), with(of.with) {}
+            : cancel(of.cancel), object(of.object), ticket(of.ticket), abandoned(of.of == nullptr), with(of.with) {}
         void run() const {
             if (with != nullptr) with->cancel();
-            if (cancel != nullptr && ticket != 0) cancel(object, ticket);
+            if (cancel != nullptr && ticket != 0) cancel(object, ticket, abandoned);
         }
         cancel_function cancel = nullptr;
         void* object = nullptr;
         std::uint64_t ticket = 0;
+        bool abandoned = false;
         std::shared_ptr<companion> with;
     };
 
@@ -435,6 +437,15 @@ private:
         of.with = nullptr;
         of.next_free = std::exchange(free_, static_cast<std::uint32_t>(&of - places_.data()));
         --pending_;
+    }
+    /// Of an operation under way. What is returned is to be run without the mutex.
+    cancellation cancel(place& of, bool closes, operation_list& done) {
+        of.cancelled = true;
+        if (closes || of.cancel == nullptr) {
+            abandon(of, done);
+            ended();
+        }
+        return cancellation(of);
     }
     /// The place stays taken until the entry comes.
     void abandon(place& of, operation_list& done) {
@@ -584,6 +595,8 @@ struct initiation {
             state->note(number, start(state->queue().get(), number));
         } catch (const error& failure) {
             state->note(number, {failure.status(), false});
+        } catch (const std::bad_alloc&) {
+            state->note(number, {GPO_OUT_OF_MEMORY, false});
         } catch (...) {
             state->note(number, {GPO_CALLBACK_FAILED, false});
             throw;
@@ -610,18 +623,18 @@ public:
         return state_->queue().failure(entry);
     }
 
-    /// Abandons every pending operation: their handlers come with error::operation_aborted.
-    void cancel() { state_->abandon_all(false); }
+    /// Cancels every pending operation, as by their cancellation slots.
+    void cancel() { state_->cancel_all(false); }
 
 protected:
     port_base(const executor_type& executor, gpo_runtime_t runtime, std::uint32_t capacity)
         : executor_(executor), state_(std::make_shared<asio_detail::port_state>(executor, runtime, capacity)) {}
     ~port_base() {
-        if (state_) state_->abandon_all(true);
+        if (state_) state_->cancel_all(true);
     }
     port_base(port_base&&) noexcept = default;
     port_base& operator=(port_base&& other) noexcept {
-        if (state_) state_->abandon_all(true);
+        if (state_) state_->cancel_all(true);
         executor_ = std::move(other.executor_);
         state_ = std::move(other.state_);
         return *this;

@@ -11,8 +11,8 @@ template <class Base>
 class port_requests : public Base {
 public:
     /// Completes when the request has its places: give them back with `completion::operation`, the ticket. Cancellation
-    /// of any type takes the request out of the line, and the operation completes with error::operation_aborted; if the
-    /// request was admitted meanwhile, it has its places.
+    /// of any type takes the request out of the line, and the operation completes with error::operation_aborted. If the
+    /// request was admitted meanwhile, it has its places. At the port's end the places are given back.
     template <class Request, class Token>
     auto async_enter(gpo_admission_t admission, const Request& request, Token&& token) const {
         const gpo_admission_request given = sized<gpo_admission_request>(request);
@@ -23,8 +23,10 @@ public:
         });
         one.submits = true;
         one.object = admission;
-        one.cancel = [](void* object, std::uint64_t ticket) {
-            static_cast<void>(gpo_admission_cancel(static_cast<gpo_admission_t>(object), ticket));
+        one.cancel = [](void* object, std::uint64_t ticket, bool abandoned) {
+            const auto from = static_cast<gpo_admission_t>(object);
+            const bool waits = gpo_admission_cancel(from, ticket) == GPO_SUCCESS;
+            if (!waits && abandoned) static_cast<void>(gpo_admission_leave(from, ticket));
         };
         return this->begin(std::move(one), std::forward<Token>(token));
     }
@@ -42,7 +44,7 @@ public:
         });
         one.submits = true;
         one.object = batcher;
-        one.cancel = [](void* object, std::uint64_t ticket) {
+        one.cancel = [](void* object, std::uint64_t ticket, bool) {
             static_cast<void>(gpo_batcher_cancel(static_cast<gpo_batcher_t>(object), ticket));
         };
         return this->begin(std::move(one), std::forward<Token>(token));
