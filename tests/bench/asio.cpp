@@ -54,7 +54,7 @@ struct Loop {
     gpuorch::completion_port port;
 };
 
-/// One launch at a time, until the host knows that it is done.
+/// The time from a launch until the host knows its end, with one launch at a time.
 void handler(Row& row) {
     Gpu gpu;
     Raw raw(gpu);

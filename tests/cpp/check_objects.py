@@ -164,11 +164,28 @@ def stolen(folder):
            done.stdout.endswith("\neach task was done once, and all results are right\n"), done)
 
 
+def sockets(process):
+    found = []
+    for one in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            found += [link for link in [os.readlink(one)] if link.startswith("socket:")]
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return found
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.005)
+
+
 def served(folder):
     """The server with Asio: by its own clients, and by ours, one of which breaks off. SIGTERM waits for who is there."""
     program, boost = folder / "asio_server", DEPS / "boost/usr/include"
     beside = ["-isystem", boost] if boost.is_dir() else []
-    result = compiled(gcc(), "-std=c++20", "-O1", *FLAGS, *beside, built.ROOT / "samples/cpp/asio_server.cpp", "-o", program, *LINK)
+    source = built.ROOT / "samples/cpp/asio_server.cpp"
+    result = compiled(gcc(), "-std=c++20", "-O1", *FLAGS, *beside, source, "-o", program, *LINK)
     report("asio_server.cpp compiles without a warning", result.returncode == 0, result.stderr)
     shutil.copy(built.ROOT / "samples/stream_files.cu", folder)
     done = subprocess.run([program, "4"], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
@@ -190,12 +207,14 @@ def served(folder):
                     got += part
                 sender.join()
                 right.append(got == bytes(255 - byte for byte in whole))
+        until(lambda: len(sockets(server)) <= 1)  # the door alone
+        idle = len(sockets(server))
         with socket.create_connection(("127.0.0.1", port)) as last:
             last.settimeout(60)
             last.sendall((2).to_bytes(8, "little") + b"a")
-            time.sleep(0.2)
+            until(lambda: len(sockets(server)) > idle)  # it has the connection
             server.terminate()
-            time.sleep(0.2)
+            until(lambda: len(sockets(server)) <= idle)  # it has closed the door
             waits = server.poll() is None
             last.sendall(b"b")
             right.append(last.recv(2) == bytes((255 - ord("a"), 255 - ord("b"))))
