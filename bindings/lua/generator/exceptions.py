@@ -133,8 +133,8 @@ UNNAMED_FLAGS = {"GPO_ARENA_NUMA", "GPO_EXECUTOR_CALLER", "GPO_LAUNCH_PRIORITY",
 # array or the kernel. Threads of an executor can't enter Lua, nor can those of a batcher. The user_data of an entry is a
 # value of Lua's.
 OMITTED = {("gpo_batcher_key_options", "work"), ("gpo_batcher_key_options", "release"),
-           ("gpo_batcher_request", "input_address"), ("gpo_batcher_request", "output_address"), ("gpo_collective", "kind"), ("gpo_source", "kind"),
-           ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
+           ("gpo_batcher_request", "input_address"), ("gpo_batcher_request", "output_address"),
+           ("gpo_collective", "kind"), ("gpo_source", "kind"), ("gpo_sink", "kind"), ("gpo_sink", "bytes"),
            ("gpo_stage", "kind"), ("gpo_executor_options", "threads"), ("gpo_compile_options", "header_texts"),
            ("gpo_compile_options", "source_bytes"), ("gpo_rank_launch", "sizes"),
            ("gpo_scheduler_options", "source_bytes"), ("gpo_completion", "user_data")}
