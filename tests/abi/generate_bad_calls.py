@@ -102,6 +102,8 @@ VALUES = {
     ("*", "exported"): "w.room.data()", ("gpo_memory_import", "bytes"): "GPO_EXPORT_BYTES",
     ("gpo_event_import", "bytes"): "GPO_EXPORT_BYTES", ("gpo_event_export", "event"): "w.between",
     ("*", "ticket"): "w.held_ticket()", ("gpo_admission_cancel", "ticket"): "w.waiting_ticket()",
+    ("*", "time_ns"): "0", ("gpo_executor_cancel", "executor"): "w.timed_executor",
+    ("gpo_executor_cancel", "ticket"): "w.timed_callback()",
     ("gpo_admission_cancel", "admission"): "w.full_admission", ("*", "flow"): "7", ("*", "weight"): "2",
     ("*", "key"): "0", ("gpo_batcher_cancel", "ticket"): "w.waiting_request()", ("gpo_batcher_cancel", "batcher"): "w.slow_batcher",
     ("gpo_admission_set_budget", "count"): "UINT64_MAX", ("gpo_admission_set_budget", "bytes"): "UINT64_MAX",

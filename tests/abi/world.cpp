@@ -335,6 +335,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     auto one_place = sized<gpo_admission_options>();
     one_place.count = 1;
     REQUIRE_OK(gpo_admission_create(runtime, &one_place, &full_admission));
+    timed_executor = fresh_executor();
     entered_ = fresh_cq();
     enter(full_admission);
     slow_batcher = fresh_batcher(3'600'000'000'000);
@@ -379,6 +380,12 @@ uint64_t World::enter(gpo_admission_t at) {
 
 uint64_t World::held_ticket() { return enter(admission); }
 uint64_t World::waiting_ticket() { return enter(full_admission); }
+
+uint64_t World::timed_callback() {
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_executor_post_at(timed_executor, UINT64_MAX, no_completion, nullptr, &ticket));
+    return ticket;
+}
 
 gpo_batcher_request World::good_gpo_batcher_request() {
     auto request = sized<gpo_batcher_request>();
@@ -452,6 +459,7 @@ World::~World() {
     gpo_graph_destroy(imported_node_);
     gpo_queue_destroy(range);
     gpo_queue_destroy(host_queue);
+    gpo_executor_destroy(timed_executor);
     gpo_admission_destroy(full_admission);
     gpo_batcher_destroy(slow_batcher);
     gpo_cq_destroy(entered_);

@@ -194,6 +194,8 @@ struct World : Objects {
     gpo_admission_t full_admission = nullptr;   // whose only place is held
     uint64_t held_ticket();       // of `admission`
     uint64_t waiting_ticket();    // of `full_admission`
+    gpo_executor_t timed_executor = nullptr;
+    uint64_t timed_callback();    // of `timed_executor`: waits for a time that never comes
     gpo_batcher_t slow_batcher = nullptr;       // whose requests wait for others for an hour
     uint64_t waiting_request();   // of `slow_batcher`
     uint8_t row[2][16] = {};      // input and output of requests

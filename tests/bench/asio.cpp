@@ -1,14 +1,21 @@
-// asio.hpp beside the C calls that it makes: what an operation adds to them.
+// asio.hpp beside the C calls that it makes: what an operation adds to them. An executor beside Asio's thread_pool.
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <thread>
+#include <vector>
 
 #include "bench/gpu.h"
 #include "bench/latency.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
 #include "gpuorch/asio.hpp"
+#include "gpuorch/asio/executor.hpp"
 
 using namespace gpo::bench;
 
@@ -114,6 +121,66 @@ void launches(Row& row) {
         });
 }
 
+constexpr unsigned kThreads = 8;
+
+/// Functions that post the next one, on eight threads: how many run in a microsecond.
+template <class Pool>
+double chains(Pool& pool, int each) {
+    constexpr int kChains = 64;
+    struct Chain {
+        void next() {
+            if (left-- == 0) {
+                running->fetch_sub(1, std::memory_order_release);
+                running->notify_one();
+            } else {
+                boost::asio::post(*pool, [this] { next(); });
+            }
+        }
+        Pool* pool;
+        std::atomic<int>* running;
+        int left;
+    };
+    struct alignas(64) Apart {
+        Chain chain;
+    };
+    std::atomic<int> running{kChains};
+    std::vector<Apart> all(kChains, Apart{{&pool, &running, each}});
+    const double begin = now_ns();
+    for (Apart& one : all) boost::asio::post(pool, [&one] { one.chain.next(); });
+    for (int seen; (seen = running.load(std::memory_order_acquire)) != 0;) running.wait(seen);
+    return million_per_second(static_cast<size_t>(kChains) * static_cast<size_t>(each), now_ns() - begin);
+}
+
+/// Functions that eight threads of the program post to eight others.
+template <class Pool>
+double from_outside(Pool& pool, int each) {
+    struct alignas(64) Count {
+        std::atomic<int> came{0};
+    };
+    std::array<Count, kThreads> counts;
+    std::vector<std::thread> posters;
+    const double begin = now_ns();
+    for (Count& count : counts)
+        posters.emplace_back([&pool, &count, each] {
+            for (int i = 0; i < each; ++i) {
+                // As many under way as a server has requests: not a queue without end.
+                while (i - count.came.load(std::memory_order_relaxed) >= 64) std::this_thread::yield();
+                boost::asio::post(pool, [&count] { count.came.fetch_add(1, std::memory_order_relaxed); });
+            }
+            while (count.came.load(std::memory_order_relaxed) != each) std::this_thread::yield();
+        });
+    for (std::thread& poster : posters) poster.join();
+    return million_per_second(static_cast<size_t>(kThreads) * static_cast<size_t>(each), now_ns() - begin);
+}
+
+template <class Block>
+void posts(Row& row, Block&& block) {
+    Gpu gpu;
+    boost::asio::thread_pool base(kThreads);
+    gpuorch::executor_context ours(gpu.runtime, kThreads);
+    row.pairs([&] { return block(base); }, [&] { return block(ours); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,5 +195,20 @@ int main(int argc, char** argv) {
                .base = "a launch, gpo_stream_notify, the queue's descriptor in an epoll, and gpo_cq_drain",
                .target = difference_at_most(300)},
               launches);
+    const auto counts = [](Row& row) { return row.size(4000, 50); };
+    bench.row({.name = "asio_post",
+               .what = "functions that post the next one, 64 chains on eight threads of an executor_context",
+               .unit = "M/s",
+               .base = "asio::thread_pool with eight threads",
+               .target = ratio_at_least(1),
+               .target_on = on_any},
+              [&](Row& row) { posts(row, [each = counts(row)](auto& pool) { return chains(pool, each); }); });
+    bench.row({.name = "asio_post_outside",
+               .what = "empty functions that eight threads of the program post to eight threads of an executor_context",
+               .unit = "M/s",
+               .base = "asio::thread_pool with eight threads",
+               .target = ratio_at_least(1),
+               .target_on = on_any},
+              [&](Row& row) { posts(row, [each = counts(row)](auto& pool) { return from_outside(pool, each); }); });
     return bench.finish();
 }

@@ -1265,6 +1265,41 @@ TEST("a callable may be move-only, and may have the completion and the failure")
     REQUIRE(says(other.get_future().get(), "on purpose"));
 }
 
+TEST("post calls at once or at a time, in three forms, and cancel calls before the time") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0}, plain{0};
+    std::vector<gpo_status> status;
+    gpuorch::executor_options options;
+    options.flags = GPO_EXECUTOR_CALLER;
+    const auto executor = gpu.runtime.create_executor(options);
+    executor.post(Counted(living, calls));
+    executor.post([&] { ++plain; });
+    executor.post([&](const gpo_completion& done, const gpo_error* failure) {
+        REQUIRE(done.origin == GPO_ORIGIN_EXECUTOR && failure == nullptr);
+        status.push_back(done.status);
+    });
+    REQUIRE(executor.run() == 3 && calls == 1 && living == 0 && plain == 1);
+
+    const auto time = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+    REQUIRE(executor.post_at(time, [&, time] { plain += std::chrono::steady_clock::now() >= time; }) != 0);
+    const auto later = time + std::chrono::hours(1);
+    const auto form = executor.post_at(later, [&](gpo_status with) { status.push_back(with); });
+    const auto never = executor.post_at(later, [&] { plain = 100; });
+    executor.cancel(form);
+    executor.cancel(never);
+    REQUIRE(status_of([&] { executor.cancel(never); }) == GPO_NOT_FOUND);
+    REQUIRE(executor.run() == 3 && plain == 2);
+    REQUIRE(status == (std::vector<gpo_status>{GPO_SUCCESS, GPO_CANCELLED}));
+    executor.post_at(std::chrono::steady_clock::time_point::min(), [&] { ++plain; });
+    REQUIRE(executor.run() == 1 && plain == 3 && executor.time() != 0);
+
+    options.capacity = 1;
+    const auto small = gpu.runtime.create_executor(options);
+    REQUIRE(small.try_post(Counted(living, calls)) && !small.try_post(Counted(living, calls)));
+    REQUIRE(status_of([&] { small.post(Counted(living, calls)); }) == GPO_WOULD_BLOCK && living == 1);
+    REQUIRE(small.run() == 1 && calls == 2 && living == 0);
+}
+
 TEST("a callable is called once, with GPO_CANCELLED, when the executor goes first") {
     Gpu gpu;
     std::atomic<int> calls{0}, status{0};

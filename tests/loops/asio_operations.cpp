@@ -582,7 +582,7 @@ void full() {
 
 // --- ends ---
 
-/// cancel() and a port's end take requests out of their lines, and nobody's places are lost.
+/// cancel() and a port's end take requests out of their lines, and no place is lost.
 void requests_of_a_port_that_ends() {
     Fixture f;
     gpuorch::admission_options two;
@@ -602,7 +602,7 @@ void requests_of_a_port_that_ends() {
     admission.set_budget(4, UINT64_MAX);
     for (int i = 0; i < 4; ++i) port->async_enter(admission, gpuorch::admission_request(), count);
     LOOP_REQUIRE(admission.info().held == 4 && admission.info().waiting == 2);
-    port.reset();  // two were admitted, and nobody has heard of it
+    port.reset();  // two were admitted, and no handler has heard of it
     f.run();
     LOOP_REQUIRE(came == 2 && aborted == 6);
     LOOP_REQUIRE(admission.info().held == 2 && admission.info().waiting == 0);

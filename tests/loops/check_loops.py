@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Completions reach every kind of event loop: programs written as their users would, each of which drives 10,000
 completions from four streams through a loop and checks that each comes once and in order (epoll:
-process/epoll_loop.cpp, Asio as it is here: process/asio_loop.cpp and process/asio_operations.cpp). asyncio's always; with --full those of other loops, and
-gpuorch/asio.hpp with each Asio that it is for, as C++17 and as C++20, by GCC and by Clang."""
+process/epoll_loop.cpp, Asio as it is here: process/asio_loop.cpp, asio_operations.cpp and asio_executor.cpp). asyncio's
+always; with --full those of other loops, and gpuorch/asio.hpp and gpuorch/asio/executor.hpp with each Asio that they are
+for, as C++17 and as C++20, by GCC and by Clang."""
 import json
 import os
 import pathlib
@@ -88,6 +89,8 @@ def asio(folder):
             build(name, file, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
             build(f"the operations of {name}", f"{file}_operations", "asio_operations.cpp", folder,
                   ["c++", f"-std=c++{standard}", *flags], last="all operations")
+            build(f"the executor of {name}", f"{file}_executor", "asio_executor.cpp", folder,
+                  ["c++", f"-std=c++{standard}", *flags], last="one of Asio's executors")
             if "--full" in sys.argv and not machine.clang():
                 print(f"SKIP {name} with Clang: there is no Clang from 14 here")
             elif "--full" in sys.argv:
@@ -96,6 +99,8 @@ def asio(folder):
                 build(f"{name} with Clang", f"{file}_clang", "asio.cpp", folder, [machine.clang(), f"-std=c++{standard}", *flags], also=lines)
                 build(f"the operations of {name} with Clang", f"{file}_operations_clang", "asio_operations.cpp", folder,
                       [machine.clang(), f"-std=c++{standard}", *flags], last="all operations")
+                build(f"the executor of {name} with Clang", f"{file}_executor_clang", "asio_executor.cpp", folder,
+                      [machine.clang(), f"-std=c++{standard}", *flags], last="one of Asio's executors")
 
 
 def go(folder):

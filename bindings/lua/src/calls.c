@@ -1484,6 +1484,30 @@ static int batcher_get_flow_info(lua_State *L) {
     return 1;
 }
 
+static int executor_post(lua_State *L) {
+    state *s = the_state(L);
+    gpo_executor_t executor;
+    struct owed *owed = owe(L, s, 1, &executor);
+    return owing(L, s, 1, owed, s->api->executor_post(executor, when_done, owed));
+}
+
+static int executor_cancel(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_executor_t executor = CHECK_HANDLE(1, executor);
+    const uint64_t ticket = check_unsigned(L, 2, UINT64_MAX);
+    return result(L, s, s->api->executor_cancel(executor, ticket));
+}
+
+static int executor_get_time(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_executor_t executor = CHECK_HANDLE(1, executor);
+    uint64_t time_ns = 0;
+    const gpo_status returned = s->api->executor_get_time(executor, &time_ns);
+    if (returned != GPO_SUCCESS) return failure(L, s, returned);
+    push_unsigned(L, time_ns);
+    return 1;
+}
+
 static int peers_all_reduce(lua_State *L) {
     return peers_submit(L, GPO_COLLECTIVE_ALL_REDUCE);
 }
@@ -1683,10 +1707,14 @@ static const luaL_Reg pipeline_calls[] = {
 };
 static const luaL_Reg executor_calls[] = {
     {"statistics", executor_get_statistics},
+    {"post", executor_post},
+    {"cancel", executor_cancel},
+    {"time", executor_get_time},
     {"run", executor_run},
     {"run_for", executor_run_for},
     {"poll", executor_poll},
     {"host_call_finish", host_call_finish},
+    {"post_at", executor_post_at},
     {NULL, NULL},
 };
 static const luaL_Reg template_calls[] = {

@@ -86,6 +86,7 @@ int memory_import(lua_State *L);
 int batcher_create(lua_State *L);
 int batcher_add_key(lua_State *L);
 int batcher_submit(lua_State *L);
+int executor_post_at(lua_State *L);
 int runtime_completions(lua_State *L);
 int device_advise(lua_State *L);
 int stream_device(lua_State *L);

@@ -1,5 +1,6 @@
-/* executor.c: Lua functions that are called when GPU work is done, and as host calls of streams. An executor of Lua's
- * has no threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
+/* executor.c: Lua functions that are called when GPU work is done, at a time or at once, and as host calls of streams.
+ * An executor of Lua's has no threads: its functions run in run(), run_for() and poll(), and where it is closed or its
+ * runtime shut down. */
 #include <stdlib.h>
 
 #include "calls.h"
@@ -139,6 +140,22 @@ int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status status
         free(o);
     }
     return result(L, s, status);
+}
+
+/* post_at(time in nanoseconds, function): true and the ticket. */
+int executor_post_at(lua_State *L) {
+    state *s = the_state(L);
+    gpo_executor_t executor;
+    uint64_t ticket = 0;
+    check_object(L, s, 1, CLASS_EXECUTOR);
+    const uint64_t time_ns = check_unsigned(L, 2, UINT64_MAX);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_remove(L, 2); /* the function comes behind the executor */
+    owed *o = owe(L, s, 1, &executor);
+    const int count = owing(L, s, 1, o, s->api->executor_post_at(executor, time_ns, when_done, o, &ticket));
+    if (count != 1) return count;
+    push_unsigned(L, ticket);
+    return 2;
 }
 
 /* host_call_finish(call.call [, name of a status [, message]]) */

@@ -14,7 +14,7 @@ const char *const words_of_GPO_FORM_LEAVE[] = {
 };
 const char *const words_of_GPO_BATCH_ROWS[] = {"none", "rows", "ragged", NULL};
 const char *const words_of_GPO_ORIGIN_STREAM[] = {
-    "none", "stream", "event", "pipeline", "timeline", "queue", "admission", "batcher", NULL,
+    "none", "stream", "event", "pipeline", "timeline", "queue", "admission", "batcher", "executor", NULL,
 };
 const char *const words_of_GPO_MEMORY_PAGEABLE[] = {"none", "pageable", "pinned", "device", "managed", NULL};
 const char *const words_of_GPO_ENGINE_DIRECT_to_HOST[] = {"auto", "direct", "nccl", "host", NULL};

@@ -697,6 +697,14 @@ function symmetric:array(rank, type, offset, count) end
 ---@class executor: object
 local executor = {}
 
+--- calls `f` at a time of gpuorch.now() in nanoseconds, or at once if that has passed. "18446744073709551615": never. Times
+--- come inside the functions that run the executor. Returns true and the ticket, for cancel(). False, with
+--- "GPO_WOULD_BLOCK" as the third result, if the executor has no room
+---@param time_ns gpuorch.exact
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?, gpuorch.exact? ticket
+function executor:post_at(time_ns, f) end
+
 ---@param seconds? number
 ---@return integer|boolean?
 function executor:run_for(seconds) end

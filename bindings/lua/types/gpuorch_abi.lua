@@ -264,7 +264,7 @@
 
 ---@class gpuorch.completion
 ---@field status string GPO_SUCCESS, or the failure of the work
----@field origin "none"|"stream"|"event"|"pipeline"|"timeline"|"queue"|"admission"|"batcher"
+---@field origin "none"|"stream"|"event"|"pipeline"|"timeline"|"queue"|"admission"|"batcher"|"executor"
 ---
 ---@field operation gpuorch.exact stream: number of the newest operation before the mark; timeline: the value; queue: the tenant; admission and batcher: the ticket; event and pipeline: meaningless
 ---
@@ -346,10 +346,11 @@
 ---@field threads integer
 ---@field accepted gpuorch.exact callbacks, host calls and log lines that were accepted
 ---@field called gpuorch.exact called, and returned
----@field cancelled gpuorch.exact called with GPO_CANCELLED because the executor was destroyed
 ---
+---@field cancelled gpuorch.exact called with GPO_CANCELLED: the executor was destroyed, or gpo_executor_cancel
 ---@field threw gpuorch.exact left by a C++ exception
 ---@field refused gpuorch.exact refused for lack of room, with log lines
+---
 ---@field pending gpuorch.exact accepted and not returned yet
 
 ---@class gpuorch.memory_statistics
@@ -1484,6 +1485,23 @@ function executor:statistics() end
 ---@param message? string
 ---@return true?
 function executor:host_call_finish(call, status, message) end
+
+--- Calls `callback` as soon as a thread runs the executor and is free, with GPO_SUCCESS and the origin
+--- GPO_ORIGIN_EXECUTOR. False, with GPO_WOULD_BLOCK as the third result: the executor has no room; the callback is
+--- never called.
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function executor:post(f) end
+
+--- Lets a callback that still waits for its time be called at once, with GPO_CANCELLED, as if it had been posted now.
+---@param ticket gpuorch.exact
+---@return true?
+function executor:cancel(ticket) end
+
+--- The time now, by the clock of gpo_executor_post_at: CLOCK_MONOTONIC, and in deterministic mode
+--- (gpo_runtime_options.schedule_seed) the virtual clock.
+---@return gpuorch.exact?
+function executor:time() end
 
 ---@class template
 local template = {}

@@ -223,8 +223,9 @@ class Handle(ctypes.c_void_p, metaclass=HandleKind):
 
     A handle that Python collects is closed. As after close(), work that was given to the object goes on. A runtime is
     closed after everything that was made from the runtime. A pipeline isn't collected during a run, and an executor
-    isn't collected while a callback waits for work. If only the program can run the executor (EXECUTOR_CALLER), the
-    executor is collected with its callbacks: then they are called with the result, or with CANCELLED.
+    isn't collected while a callback waits for work or for its time. If only the program can run the executor
+    (EXECUTOR_CALLER), the executor is collected with its callbacks: then they are called with the result, or with
+    CANCELLED.
 
     Collecting never waits. A thread of the module closes what may have to wait: runtimes, groups of peers, graphs,
     templates, buckets, executors with waiting callbacks, and everything that is collected inside a callback.

@@ -345,6 +345,11 @@ typedef struct gpo_api {
     gpo_status (*batcher_get_info)(gpo_batcher_t batcher, gpo_batcher_info *info);
     gpo_status (*batcher_get_key_info)(gpo_batcher_t batcher, uint32_t key, gpo_batcher_info *info);
     gpo_status (*batcher_get_flow_info)(gpo_batcher_t batcher, uint64_t flow, gpo_batcher_flow_info *info);
+    gpo_status (*executor_post)(gpo_executor_t executor, gpo_completion_fn callback, void *user);
+    gpo_status (*executor_post_at)(gpo_executor_t executor, uint64_t time_ns, gpo_completion_fn callback, void *user,
+                                   uint64_t *ticket);
+    gpo_status (*executor_cancel)(gpo_executor_t executor, uint64_t ticket);
+    gpo_status (*executor_get_time)(gpo_executor_t executor, uint64_t *time_ns);
 } gpo_api;
 
 #ifdef __cplusplus

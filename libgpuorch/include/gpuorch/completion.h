@@ -63,6 +63,7 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 #define GPO_ORIGIN_QUEUE 5 /* an answer to a task of a host ring: queue.h */
 #define GPO_ORIGIN_ADMISSION 6 /* a request for a place: admission.h */
 #define GPO_ORIGIN_BATCHER 7   /* a request of a batcher: batcher.h */
+#define GPO_ORIGIN_EXECUTOR 8  /* a callback that was posted: executor.h */
 
 typedef struct gpo_completion {
     uint32_t struct_size;     /* set by the library */

@@ -1,10 +1,12 @@
-/* executor.h: callbacks when GPU work is done, and host functions in the order of a stream.
+/* executor.h: callbacks when GPU work is done, at a time or at once, and host functions in the order of a stream.
  *
  * An executor calls functions of the program: on threads of its own, or on threads of the program that run it.
- * Executors are the other form of completion.h: a call takes the place of an entry in a queue.
+ * Executors are the other form of completion.h: a call takes the place of an entry in a queue. The same threads may
+ * serve the program's own tasks. asio/executor.hpp makes an executor one of Asio's.
  *
  *     gpo_executor_create(runtime, NULL, &executor);
  *     gpo_stream_then(stream, executor, when_done, request);
+ *     gpo_executor_post(executor, next_task, task);
  *
  * Rules for every callback
  *
@@ -93,7 +95,7 @@ typedef struct gpo_executor_statistics {
     uint32_t threads;
     uint64_t accepted;  /* callbacks, host calls and log lines that were accepted */
     uint64_t called;    /* called, and returned */
-    uint64_t cancelled; /* called with GPO_CANCELLED because the executor was destroyed */
+    uint64_t cancelled; /* called with GPO_CANCELLED: the executor was destroyed, or gpo_executor_cancel */
     uint64_t threw;     /* left by a C++ exception */
     uint64_t refused;   /* refused for lack of room, with log lines */
     uint64_t pending;   /* accepted and not returned yet */
@@ -101,11 +103,40 @@ typedef struct gpo_executor_statistics {
 /* Reads the counts since the executor was created. Blocks on nothing. */
 GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_executor_statistics *statistics);
 
-/* --- callbacks when work is done --- */
-
 /* `completion->user_data` is `user` as a number. `error` has the details of a failure; it is NULL if there is none.
  * Both are valid during the call. */
 typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, const gpo_error *error);
+
+/* --- callbacks that wait for no work --- */
+
+/* Calls `callback` as soon as a thread runs the executor and is free, with GPO_SUCCESS and the origin
+ * GPO_ORIGIN_EXECUTOR. Never calls it inside this function. Callbacks begin in the order in which they were posted;
+ * several may run at the same time on different threads. Any thread may call this, also a callback, and a host node of
+ * a graph.
+ * GPO_WOULD_BLOCK: the executor has no room; the callback is never called
+ * GPO_SHUT_DOWN: the runtime is shutting down */
+GPO_API gpo_status gpo_executor_post(gpo_executor_t executor, gpo_completion_fn callback, void *user);
+
+/* Calls `callback` when it is `time_ns` of CLOCK_MONOTONIC (gpo_executor_get_time), at once if that has passed.
+ * UINT64_MAX: never; such a callback keeps gpo_executor_run inside until it is cancelled. `*ticket`, for
+ * gpo_executor_cancel, is written before the callback can run, and is never 0; `ticket` may be NULL. A callback may be
+ * late, because no thread is free or a thread wakes up late, but never early. With GPO_EXECUTOR_CALLER, times come
+ * inside the functions that run the executor.
+ * gpo_executor_destroy and gpo_runtime_shutdown don't wait for times: callbacks that still wait for one then get
+ * GPO_CANCELLED.
+ * GPO_WOULD_BLOCK, GPO_SHUT_DOWN: as in gpo_executor_post */
+GPO_API gpo_status gpo_executor_post_at(gpo_executor_t executor, uint64_t time_ns, gpo_completion_fn callback,
+                                        void *user, uint64_t *ticket);
+
+/* The time now, by the clock of gpo_executor_post_at: CLOCK_MONOTONIC, and in deterministic mode
+ * (gpo_runtime_options.schedule_seed) the virtual clock. */
+GPO_API gpo_status gpo_executor_get_time(gpo_executor_t executor, uint64_t *time_ns);
+
+/* Lets a callback that still waits for its time be called at once, with GPO_CANCELLED, as if it had been posted now.
+ * GPO_NOT_FOUND: no callback with this ticket waits for a time: its time has come, or it was cancelled */
+GPO_API gpo_status gpo_executor_cancel(gpo_executor_t executor, uint64_t ticket);
+
+/* --- callbacks when work is done --- */
 
 /* Calls `callback` when all work that is on the stream now is done: as gpo_stream_notify.
  * GPO_WOULD_BLOCK (here and in the next three functions): the executor has no room; the callback is never called */

@@ -261,6 +261,10 @@ constexpr gpo_api kApi = {
     gpo_batcher_get_info,
     gpo_batcher_get_key_info,
     gpo_batcher_get_flow_info,
+    gpo_executor_post,
+    gpo_executor_post_at,
+    gpo_executor_cancel,
+    gpo_executor_get_time,
 };
 
 }  // namespace

@@ -132,8 +132,8 @@ void note_refused(const char* function, const void* stream) noexcept {
 
 }  // namespace
 
-void Watched::begin(const char* function) noexcept {
-    refused_ = host::forked() || in_host_node();
+void Watched::begin(const char* function, InHostNode rule) noexcept {
+    refused_ = host::forked() || (rule == InHostNode::refused && in_host_node());
     if (!refused_) new (&scopes_) Scopes(function);
 }
 

@@ -84,10 +84,10 @@ gpo_status call(const char* function, const Given& given, Body&& body) noexcept 
 /// in force, or a trace is recorded. A single load shows whether any of them holds.
 class Watched {
 public:
-    explicit Watched(const char* function) noexcept
+    Watched(const char* function, InHostNode rule) noexcept
         : watched_(host::detail::unusual(~uint32_t{host::detail::kNoMembarrier})) {
         if (watched_) [[unlikely]]
-            begin(function);
+            begin(function, rule);
     }
     ~Watched() {
         if (watched_) [[unlikely]]
@@ -104,7 +104,7 @@ public:
     }
 
 private:
-    [[gnu::cold, gnu::noinline]] void begin(const char* function) noexcept;
+    [[gnu::cold, gnu::noinline]] void begin(const char* function, InHostNode rule) noexcept;
     [[gnu::cold, gnu::noinline]] void note(gpo_status status) noexcept;
     [[gnu::cold, gnu::noinline]] void end() noexcept;
     struct Scopes {
@@ -117,13 +117,13 @@ private:
     union { Scopes scopes_; };  // made if watched_ and not refused_
 };
 
-/// A cheaper `call` for functions that take a fraction of a microsecond: those that put work on a stream, and those
-/// that allocate from arenas or free there. It doesn't disable thread cancellation, which would cost 30 ns, as much as
-/// the rest. Most of these functions have no cancellation point. Functions that may have a cancellation point (a
-/// pageable copy, a new slab) disable cancellation themselves.
-template <class Body>
+/// A cheaper `call` for functions that take a fraction of a microsecond: those that put work on a stream, that allocate
+/// from arenas or free there, and that post to an executor. It doesn't disable thread cancellation, which would cost
+/// 30 ns, as much as the rest. Most of these functions have no cancellation point. Functions that may have a
+/// cancellation point (a pageable copy, a new slab) disable cancellation themselves.
+template <InHostNode rule = InHostNode::refused, class Body>
 gpo_status submit(const char* function, const Given& given, Body&& body) noexcept {
-    Watched watched(function);
+    Watched watched(function, rule);
     if (watched.refused()) [[unlikely]] return refuse(function, given);
     try {
         return watched.returns(body());

@@ -26,7 +26,7 @@ MAY_BE_NULL = {
     ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"), ("gpo_peers_create", "options"),
     ("gpo_peers_split", "options"), ("gpo_symmetric_allocate", "options"), ("gpo_admission_create", "options"),
     ("gpo_admission_enter", "request"), ("gpo_admission_enter_then", "request"),
-    ("gpo_batcher_submit", "wait_ns"), ("gpo_batcher_submit_then", "wait_ns"),
+    ("gpo_executor_post_at", "ticket"), ("gpo_batcher_submit", "wait_ns"), ("gpo_batcher_submit_then", "wait_ns"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
      ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
       "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
@@ -77,6 +77,9 @@ STAYS = {
     ("gpo_event_then", "callback"): "it has been called", ("gpo_event_then", "user"): "the callback has returned",
     ("gpo_timeline_then", "callback"): "it has been called", ("gpo_timeline_then", "user"): "the callback has returned",
     ("gpo_pipeline_then", "callback"): "it has been called", ("gpo_pipeline_then", "user"): "the callback has returned",
+    ("gpo_executor_post", "callback"): "it has been called", ("gpo_executor_post", "user"): "the callback has returned",
+    ("gpo_executor_post_at", "callback"): "it has been called",
+    ("gpo_executor_post_at", "user"): "the callback has returned",
     ("gpo_admission_enter_then", "callback"): "it has been called",
     ("gpo_admission_enter_then", "user"): "the callback has returned",
     ("gpo_batcher_submit_then", "callback"): "it has been called",
@@ -108,6 +111,7 @@ STAYS = {
 CALLED = {
     ("gpo_stream_then", "callback"): "once", ("gpo_event_then", "callback"): "once",
     ("gpo_timeline_then", "callback"): "once", ("gpo_pipeline_then", "callback"): "once",
+    ("gpo_executor_post", "callback"): "once", ("gpo_executor_post_at", "callback"): "once",
     ("gpo_admission_enter_then", "callback"): "once", ("gpo_batcher_submit_then", "callback"): "once",
     ("gpo_batcher_key_options", "work"): ["gpo_runtime_shutdown"],
     ("gpo_batcher_key_options", "release"): ["gpo_runtime_shutdown"],
@@ -123,6 +127,7 @@ CALLED = {
 # Functions that work inside a host node (gpo_host_node_fn): all that return a status and need no driver.
 IN_HOST_NODES = {
     "gpo_last_error", "gpo_object_get_error", "gpo_object_set_label", "gpo_object_get_label", "gpo_cq_drain", "gpo_cq_wake",
+    "gpo_executor_post", "gpo_executor_post_at", "gpo_executor_cancel", "gpo_executor_get_time",
     "gpo_cq_get_fd", "gpo_cq_get_error", "gpo_cq_get_statistics", "gpo_timeline_signal", "gpo_timeline_fail",
     "gpo_timeline_get_value", "gpo_host_call_finish",
 }

@@ -111,6 +111,44 @@ GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_exec
     });
 }
 
+// No lock of the executor's is held around a call of the driver.
+GPO_API gpo_status gpo_executor_post(gpo_executor_t executor, gpo_completion_fn callback, void* user) {
+    return abi::submit<abi::InHostNode::works>(__func__, {executor}, [&] {
+        required(callback, "callback");
+        Pin<Executor> pinned(executor);
+        return pinned->post(callback, user);
+    });
+}
+
+GPO_API gpo_status gpo_executor_post_at(gpo_executor_t executor, uint64_t time_ns, gpo_completion_fn callback,
+                                        void* user, uint64_t* ticket) {
+    return abi::submit<abi::InHostNode::works>(__func__, {executor}, [&] {
+        required(callback, "callback");
+        Pin<Executor> pinned(executor);
+        uint64_t unused;
+        return pinned->post_at(time_ns, callback, user, ticket ? ticket : &unused);
+    });
+}
+
+GPO_API gpo_status gpo_executor_get_time(gpo_executor_t executor, uint64_t* time_ns) {
+    return abi::submit<abi::InHostNode::works>(__func__, {executor}, [&] {
+        required(time_ns, "time_ns");
+        Pin<Executor> pinned(executor);
+        *time_ns = host::now();
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_executor_cancel(gpo_executor_t executor, uint64_t ticket) {
+    return abi::submit<abi::InHostNode::works>(__func__, {executor}, [&] {
+        Pin<Executor> pinned(executor);
+        if (!pinned->cancel(ticket))
+            fail(GPO_NOT_FOUND, pinned->describe(), " has no callback with the ticket ", ticket,
+                 " that waits for a time");
+        return GPO_SUCCESS;
+    });
+}
+
 GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback,
                                    void* user) {
     return then<Stream>(__func__, stream, executor, callback, user, GPO_ORIGIN_STREAM,

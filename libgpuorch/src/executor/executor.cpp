@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/host_call.h"
+#include "executor/posted.h"
 
 namespace gpo {
 
@@ -12,6 +13,13 @@ constexpr uint64_t kIdleSpinning = 1'000'000;               // ns after which a 
 constexpr unsigned kTurnsToYield = 16, kSpinsOfYield = 64;  // how often a spinner yields, and for how many spins
 constexpr size_t kLine = 64;
 
+/// Under the lock that guards changes of `count`. Returns the new value.
+uint32_t add(std::atomic<uint32_t>& count, int32_t change) noexcept {
+    const uint32_t changed = count.load(std::memory_order_relaxed) + static_cast<uint32_t>(change);
+    count.store(changed, std::memory_order_release);
+    return changed;
+}
+
 /// `at` may dangle.
 void fetch(const void* at, size_t bytes) noexcept {
     for (size_t line = 0; line < bytes; line += kLine) __builtin_prefetch(static_cast<const char*>(at) + line, 1);
@@ -19,25 +27,28 @@ void fetch(const void* at, size_t bytes) noexcept {
 
 }  // namespace
 
-Task::Task(Executor& executor) : executor_(&executor), awaited_(false) {}
-Task::Task(Executor& executor, Awaited) : executor_(&executor), awaited_(true) {}
+Task::Task(Executor& executor) : executor_(executor), held_(&executor), awaited_(false) {}
+Task::Task(Executor& executor, Awaited) : executor_(executor), held_(&executor), awaited_(true) {}
+Task::Task(Executor& executor, Kept) noexcept : executor_(executor), awaited_(false) {}
 Task::~Task() = default;
 
-void Task::on_completed(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
+void Task::on_completed(const Outcome& outcome) noexcept { executor_.due(*this, outcome); }
 
 void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);
     __builtin_prefetch(&outcome_, 1);
-    __builtin_prefetch(&*strand_, 1);  // not NULL: the task was accepted
-    __builtin_prefetch(strand_->posted, 1);
-    executor_->fetch_ahead();
+    __builtin_prefetch(strand_ ? static_cast<const void*>(strand_) : &own_, 1);
+    executor_.fetch_ahead();
 }
 
 Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label)
     : Object(runtime, Type::executor, label), thread_count_(threads), capacity_(capacity), spins_(spins),
-      cancelled_(make_error(GPO_CANCELLED, "the executor was destroyed")) {}
+      cancelled_(make_error(GPO_CANCELLED, "the executor was destroyed")),
+      withdrawn_(make_error(GPO_CANCELLED, "the callback was cancelled before its time")) {}
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+    while (free_) std::exchange(free_, free_->next_free_)->release();
+}
 
 void Executor::start() {
     if (thread_count_ == 0) return;
@@ -83,48 +94,139 @@ void Executor::thread() noexcept {
 
 // --- accepted tasks ---
 
-Ref<Strand> Executor::strand_of(const void* order) {
-    if (!order) return make<Strand>(*this);
+Strand* Executor::strand_of(const void* order) {
+    if (!order) return nullptr;
     if (strands_.size() >= sweep_at_) {
-        std::erase_if(strands_, [](const auto& known) { return known.second->tasks == 0; });
+        std::erase_if(strands_, [](const auto& known) { return known.second.tasks == 0; });
         sweep_at_ = std::max<size_t>(64, 2 * strands_.size());
     }
-    auto [found, fresh] = strands_.try_emplace(order);
-    if (fresh) {
-        try {
-            found->second = make<Strand>(*this);
-        } catch (...) {
-            strands_.erase(found);
-            throw;
-        }
-    }
-    return found->second;
+    return &strands_[order];
+}
+
+gpo_status Executor::admit(const Task* task) {
+    if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    const bool awaited = task && task->awaited_;
+    // To a user, a destroyed executor is a stale handle. For a library thread that waits, the task was cancelled.
+    if (closing_.load(std::memory_order_relaxed))
+        fail(awaited ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
+    if (pending_.load(std::memory_order_relaxed) < capacity_ || awaited) return GPO_SUCCESS;
+    count_refused();
+    return GPO_WOULD_BLOCK;
 }
 
 gpo_status Executor::accept(Task& task, const void* order) {
     bool wake;
     {
         std::lock_guard lock(lock_);
-        if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // To a user, a destroyed executor is a stale handle. For a library thread that waits, the task was cancelled.
-        if (closing_.load(std::memory_order_relaxed))
-            fail(task.awaited_ ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
-        if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
-            count_refused();
-            return GPO_WOULD_BLOCK;
-        }
+        if (const gpo_status refused = admit(&task)) return refused;
         task.strand_ = strand_of(order);
-        ++task.strand_->tasks;
+        if (task.strand_) ++task.strand_->tasks;
         task.state_ = Task::State::waiting;
         waiting_.add(task);
         task.retain();
         ++accepted_;
-        pending_.fetch_add(1, std::memory_order_seq_cst);
-        wake = spins_ && spinning_.load(std::memory_order_seq_cst) == 0;
+        add(pending_, 1);
+        wake = spins_ && wake_for(true);  // a thread should be spinning when the task becomes due
     }
-    if (wake) wake_one();  // a thread should be spinning when the task becomes due
+    if (wake) host::wake_one(signal_);
     return GPO_SUCCESS;
 }
+
+// --- posted callbacks ---
+
+gpo_status Executor::post(gpo_completion_fn callback, void* user) { return post(0, callback, user, nullptr); }
+
+gpo_status Executor::post_at(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket) {
+    return post(time_ns, callback, user, ticket);
+}
+
+// `ticket` NULL: due at once.
+gpo_status Executor::post(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket) {
+    Outcome outcome;
+    outcome.submitted_ns = outcome.completed_ns = host::now();
+    bool wake;
+    {
+        host::Lock lock(lock_);
+        gpo_status refused = admit(nullptr);
+        if (refused == GPO_SUCCESS && !free_) {
+            lock.unlock();
+            auto fresh = make<Posted>(*this);
+            lock.lock();
+            keep_free(*fresh.leak());
+            refused = admit(nullptr);
+        }
+        if (refused != GPO_SUCCESS) return refused;
+        Posted& task = *free_;
+        if (ticket) *ticket = timetable_.add(task, time_ns);  // throws before anything has changed
+        free_ = task.next_free_;
+        --free_count_;
+        task.callback_ = callback;
+        task.user_ = user;
+        task.state_ = Task::State::waiting;
+        waiting_.add(task);
+        ++accepted_;
+        add(pending_, 1);
+        if (ticket) {
+            task.outcome_ = outcome;
+            look_at_times();
+        } else {
+            become_due(task, outcome, false);
+        }
+        wake = wake_for_jobs();
+    }
+    if (wake) host::wake_one(signal_);
+    return GPO_SUCCESS;
+}
+
+void Executor::keep_free(Posted& task) noexcept {
+    task.next_free_ = std::exchange(free_, &task);
+    ++free_count_;
+}
+
+bool Executor::cancel(uint64_t ticket) noexcept {
+    bool wake;
+    {
+        std::lock_guard lock(lock_);
+        Task* const task = timetable_.take(ticket);
+        if (!task) return false;
+        look_at_times();
+        become_due(*task, cancelled_outcome(*task, withdrawn_), true);
+        wake = wake_for_jobs();
+    }
+    if (wake) host::wake_one(signal_);
+    return true;
+}
+
+Outcome Executor::cancelled_outcome(const Task& task, const ErrorPtr& why) const noexcept {
+    Outcome outcome;
+    outcome.error = why;
+    outcome.completed_ns = host::now();
+    outcome.submitted_ns = task.outcome_.submitted_ns ? task.outcome_.submitted_ns : outcome.completed_ns;
+    return outcome;
+}
+
+void Executor::look_at_times() noexcept {
+    next_time_.store(timetable_.next(), std::memory_order_relaxed);
+    timed_.store(static_cast<uint32_t>(timetable_.size()), std::memory_order_relaxed);
+}
+
+void Executor::ring(uint64_t now) noexcept {
+    if (timetable_.next() > now) return;
+    while (Task* const task = timetable_.take_due(now)) {
+        Outcome outcome;
+        outcome.submitted_ns = task->outcome_.submitted_ns;
+        outcome.completed_ns = now;
+        become_due(*task, outcome, false);
+    }
+    look_at_times();
+}
+
+void Executor::cancel_timed() noexcept {
+    while (Task* const task = timetable_.take_any()) become_due(*task, cancelled_outcome(*task, cancelled_), true);
+    look_at_times();
+}
+
+// --- the lists ---
 
 void Executor::List::add(Task& task) noexcept {
     task.before_ = last;
@@ -145,9 +247,9 @@ bool Executor::withdraw(Task& task) noexcept {
         if (task.state_ != Task::State::waiting) return false;
         waiting_.remove(task);
         task.state_ = Task::State::called;
-        --task.strand_->tasks;
+        if (task.strand_) --task.strand_->tasks;
         --accepted_;
-        last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+        last = add(pending_, -1) == 0;
     }
     if (last) wake_all();
     task.release();
@@ -155,89 +257,128 @@ bool Executor::withdraw(Task& task) noexcept {
 }
 
 void Executor::due(Task& task, const Outcome& outcome) noexcept {
-    bool ready, too_late;
+    bool wake, too_late;
     {
         std::lock_guard lock(lock_);
         if (task.state_ != Task::State::waiting) return;
-        ready = become_due(task, outcome, false);
+        become_due(task, outcome, false);
         too_late = task.awaited_ && stopped_ && thread_count_ == 0;
+        wake = wake_for_jobs();
     }
-    if (too_late) return abandon_awaited();  // stop() was called before the task became due
-    if (ready && spinning_.load(std::memory_order_seq_cst) == 0) wake_one();
+    if (wake) host::wake_one(signal_);
+    if (too_late) abandon_awaited();  // stop() was called before the task became due
 }
 
-bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept {
+void Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept {
     waiting_.remove(task);
     task.state_ = Task::State::due;
     task.outcome_ = outcome;
     task.cancelled_ = cancelled;
-    Strand& strand = *task.strand_;
-    (strand.last ? strand.last->after_ : strand.first) = &task;
-    strand.last = &task;
-    if (task.awaited_) due_awaited_.add(task);  // the only task of its strand
-    if (strand.scheduled) return false;
-    strand.scheduled = true;
-    make_ready(task.strand_);
-    return true;
+    Turn& turn = task.strand_ ? *task.strand_ : task.own_;
+    (turn.last ? turn.last->after_ : turn.first) = &task;
+    turn.last = &task;
+    if (task.awaited_) due_awaited_.add(task);  // it has a turn of its own
+    due_last_.store(&task, std::memory_order_relaxed);
+    if (turn.scheduled) return;
+    turn.scheduled = true;
+    make_ready(turn);
 }
 
-void Executor::make_ready(Ref<Strand> strand) noexcept {
-    due_last_.store(strand->first, std::memory_order_relaxed);
-    ready_last_.store(&*strand, std::memory_order_relaxed);
-    ready_.fetch_add(1, std::memory_order_seq_cst);
-    run_queue_.post(std::move(strand));
+void Executor::make_ready(Turn& turn) noexcept {
+    turn.before = ready_last_;
+    turn.after = nullptr;
+    (ready_last_ ? ready_last_->after : ready_first_) = &turn;
+    ready_last_ = &turn;
+    add(ready_, 1);
+}
+
+void Executor::take_out(Turn& turn) noexcept {
+    (turn.before ? turn.before->after : ready_first_) = turn.after;
+    (turn.after ? turn.after->before : ready_last_) = turn.before;
+    add(ready_, -1);
+}
+
+Task* Executor::take() noexcept {
+    if (!ready_first_) return nullptr;
+    Turn& turn = *ready_first_;
+    take_out(turn);
+    Task& task = *turn.first;
+    if (task.awaited_) due_awaited_.remove(task);
+    turn.first = task.after_;
+    if (!turn.first) turn.last = nullptr;
+    task.state_ = Task::State::called;
+    return &task;
+}
+
+// True if no task is pending any more.
+bool Executor::finish(Task& task) noexcept {
+    ++called_;
+    cancelled_count_ += task.cancelled_;
+    Turn& turn = task.strand_ ? *task.strand_ : task.own_;
+    if (task.strand_) --task.strand_->tasks;
+    if (turn.first)
+        make_ready(turn);  // behind the others that are ready
+    else
+        turn.scheduled = false;
+    return add(pending_, -1) == 0;
 }
 
 // --- running ---
 
-namespace {
-
-/// Whether this thread's last poll called a task. A poll may also find an empty strand, whose task was abandoned.
-thread_local bool called_one;
-
-}  // namespace
-
-bool Executor::run_one() noexcept {
-    called_one = false;
-    // This memory is probably in the cache of another core, whose thread made the strand ready.
-    fetch_ahead();
-    fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // with fields of the derived class
-    fetch(ready_last_.load(std::memory_order_relaxed), sizeof(Strand));
-    run_queue_.poll_one();
-    return called_one;
+// True if the caller must wake a sleeper once it has released the lock. A thread that spins looks by itself.
+bool Executor::wake_for(bool something) noexcept {
+    if (!something || spinning_.load(std::memory_order_seq_cst) != 0 || sleepers_ <= woken_) return false;
+    ++woken_;
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    return true;
 }
 
-void Executor::run(Ref<Strand> strand) noexcept {
-    ready_.fetch_sub(1, std::memory_order_seq_cst);
-    Task* task;
+// Jobs are the turns that are ready, and keeping the time.
+bool Executor::wake_for_jobs() noexcept {
+    const uint32_t jobs = ready_.load(std::memory_order_relaxed) + (timetable_.next() < kept_ ? 1 : 0);
+    return wake_for(jobs > woken_);
+}
+
+// Ends a task and takes the next turn, under one lock. NULL: no turn was ready, or none was wanted.
+Task* Executor::next(Task* finished, bool take_one) noexcept {
+    Task* task = nullptr;
+    bool wake, last = false;
     {
         std::lock_guard lock(lock_);
-        task = strand->first;
-        if (!task) return;
-        if (task->awaited_) due_awaited_.remove(*task);
-        strand->first = task->after_;
-        if (!strand->first) strand->last = nullptr;
-        task->state_ = Task::State::called;
+        if (finished) {
+            last = finish(*finished);
+            if (!finished->held_ && free_count_ < kMostFree) {
+                finished->outcome_.error = nullptr;
+                keep_free(static_cast<Posted&>(*std::exchange(finished, nullptr)));
+            }
+        }
+        if (take_one) {
+            if (timetable_.size() != 0) ring(host::now());
+            task = take();
+        }
+        wake = wake_for_jobs();
     }
-    call(*task, task->outcome_, task->cancelled_);
-    runtime().counters.callbacks.fetch_add(1, std::memory_order_relaxed);
-    bool last;
-    {
-        std::lock_guard lock(lock_);
-        ++called_;
-        cancelled_count_ += task->cancelled_;
-        --strand->tasks;
-        if (strand->first)
-            make_ready(std::move(strand));  // behind the others that are ready
-        else
-            strand->scheduled = false;
-        last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-    }
-    // The calling thread goes on with ready strands itself: no wake-up is needed for them.
+    if (wake) host::wake_one(signal_);
     if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst)))
         wake_all();
-    task->release();
-    called_one = true;
+    if (finished) finished->release();
+    return task;
+}
+
+uint64_t Executor::call_ready(uint64_t most, uint64_t deadline) noexcept {
+    constexpr uint64_t kReport = 64;
+    // This memory is probably in the cache of another core, whose thread made the task due.
+    fetch_ahead();
+    fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // with fields of the derived class
+    uint64_t served = 0;
+    auto& total = runtime().counters.callbacks;
+    for (Task* task = next(nullptr, true); task;) {
+        call(*task, task->outcome_, task->cancelled_);
+        if (++served % kReport == 0) total.fetch_add(kReport, std::memory_order_relaxed);
+        task = next(task, served < most && (deadline == host::kForever || host::now() < deadline));
+    }
+    total.fetch_add(served % kReport, std::memory_order_relaxed);
+    return served;
 }
 
 void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept {
@@ -266,6 +407,10 @@ void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept
 bool Executor::done(Until until) const noexcept {
     const bool closing = closing_.load(std::memory_order_seq_cst);   // read first: nothing is accepted after closing
     host::crossing();
+    return done(until, closing);
+}
+
+bool Executor::done(Until until, bool closing) const noexcept {
     const bool none = pending_.load(std::memory_order_seq_cst) == 0;
     switch (until) {
         case Until::none_waiting: return none || closing;
@@ -275,6 +420,17 @@ bool Executor::done(Until until) const noexcept {
     return true;
 }
 
+bool Executor::anything_to_do() const noexcept {
+    if (ready_.load(std::memory_order_acquire) != 0) return true;
+    const uint64_t next = next_time_.load(std::memory_order_relaxed);
+    return next != host::kForever && host::now() >= next;
+}
+
+// Tasks that will become due at any time, not at a time that is known.
+bool Executor::working() const noexcept {
+    return pending_.load(std::memory_order_relaxed) != timed_.load(std::memory_order_relaxed);
+}
+
 bool Executor::take_spinning() noexcept {
     uint32_t nobody = 0;
     return spins_ && spinning_.compare_exchange_strong(nobody, 1, std::memory_order_seq_cst);
@@ -282,57 +438,46 @@ bool Executor::take_spinning() noexcept {
 
 uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept {
     uint64_t served = 0, idle_since = 0;
-    bool spinning = false, woken = false;
+    bool spinning = false;
     const auto stop_spinning = [&] {
-        if (!spinning) return;
-        spinning = false;
-        spinning_.store(0, std::memory_order_seq_cst);
+        if (std::exchange(spinning, false)) spinning_.store(0, std::memory_order_seq_cst);
     };
     for (unsigned spins = 0; served < most;) {
-        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
-        if (ready_.load(std::memory_order_seq_cst) != 0) {
-            const bool first = spinning || woken;
+        if (anything_to_do()) {
             stop_spinning();
-            woken = false;
-            // No thread was woken for strands that became ready while a thread was spinning. Wake one thread, which
-            // wakes the next.
-            if (first && spins_ && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
-            if (run_one()) {
-                ++served;
+            const uint64_t called = call_ready(most - served, deadline);
+            served += called;
+            if (called != 0)
                 idle_since = 0;
-            } else {
-                host::step(0);  // another thread is about to post the strand, or took it first
-            }
+            else
+                host::step(0);  // another thread took it first
             if (deadline != host::kForever && host::now() >= deadline) break;
             continue;
         }
         if (done(until)) break;
         if (!spinning && take_spinning()) spinning = true;
-        if (spinning) {
-            // Now and then: is spinning still worthwhile?
-            if (++spins % 64 == 0 || idle_since == 0) {
-                const uint64_t now = host::now();
-                if (now >= deadline) break;
-                if (pending_.load(std::memory_order_seq_cst) != 0 || idle_since == 0) idle_since = now;
-                if (now - idle_since >= kIdleSpinning) {
-                    stop_spinning();
-                    // Accepting a task wakes no thread while one is spinning: check for tasks before sleeping.
-                    if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
-                    woken = true;
-                    idle_since = 0;
-                    continue;
-                }
-            }
+        if (!spinning) {
+            sleep(until, deadline, false);
+        } else if (++spins % 64 != 0 && idle_since != 0) {
             host::step(spins % kTurnsToYield == 0 ? kSpinsOfYield : 0);
             continue;
+        } else {
+            // Now and then: is spinning still worthwhile?
+            const uint64_t now = host::now();
+            if (now >= deadline) break;
+            if (working() || idle_since == 0) idle_since = now;
+            if (now - idle_since < kIdleSpinning) {
+                host::step(spins % kTurnsToYield == 0 ? kSpinsOfYield : 0);
+                continue;
+            }
+            stop_spinning();
+            sleep(until, deadline, true);
+            idle_since = 0;
         }
-        sleep(seen, until, deadline);
-        woken = true;
-        if (deadline != host::kForever && host::now() >= deadline && ready_.load(std::memory_order_seq_cst) == 0) break;
+        if (deadline != host::kForever && host::now() >= deadline && !anything_to_do()) break;
     }
     stop_spinning();
-    // This thread leaves, and may have received the wake-up for a ready task: wake another thread.
-    if (until != Until::none_ready && ready_.load(std::memory_order_seq_cst) != 0) wake_one();
+    if (until != Until::none_ready) next(nullptr, false);  // may have been woken for what it leaves: wakes another
     return served;
 }
 
@@ -346,15 +491,24 @@ uint64_t Executor::serve_as_caller(Until until, uint64_t deadline, uint64_t most
     return served;
 }
 
-void Executor::sleep(uint32_t seen, Until until, uint64_t deadline) noexcept {
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    if (ready_.load(std::memory_order_seq_cst) == 0 && !done(until)) host::wait(signal_, seen, deadline);
-    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-void Executor::wake_one() noexcept {
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) host::wake_one(signal_);
+// `unless_working`: not if a thread should be spinning.
+void Executor::sleep(Until until, uint64_t deadline, bool unless_working) noexcept {
+    uint64_t kept = host::kForever;
+    uint32_t seen;
+    {
+        std::lock_guard lock(lock_);
+        if (ready_.load(std::memory_order_relaxed) != 0) return;
+        if (done(until, closing_.load(std::memory_order_seq_cst))) return;
+        if (unless_working && working()) return;
+        if (timetable_.next() < kept_) kept_ = kept = timetable_.next();
+        ++sleepers_;
+        seen = signal_.load(std::memory_order_seq_cst);
+    }
+    host::wait(signal_, seen, std::min(deadline, kept));
+    std::lock_guard lock(lock_);
+    --sleepers_;
+    if (woken_ != 0) --woken_;
+    if (kept != host::kForever && kept_ == kept) kept_ = host::kForever;
 }
 
 void Executor::wake_all() noexcept {
@@ -422,10 +576,8 @@ gpo_executor_statistics Executor::statistics() noexcept {
 
 void Executor::cancel_waiting() noexcept {
     std::lock_guard lock(lock_);
-    Outcome outcome;
-    outcome.error = cancelled_;
-    outcome.submitted_ns = outcome.completed_ns = host::now();
-    while (waiting_.first) become_due(*waiting_.first, outcome, true);
+    cancel_timed();
+    while (waiting_.first) become_due(*waiting_.first, cancelled_outcome(*waiting_.first, cancelled_), true);
 }
 
 void Executor::cancel_calls() noexcept {
@@ -465,27 +617,31 @@ void Executor::close() noexcept {
 }
 
 void Executor::stop() noexcept {
+    bool wake;
     {
         std::lock_guard lock(lock_);
         stopped_ = true;
+        cancel_timed();
+        wake = wake_for_jobs();
     }
+    if (wake) host::wake_one(signal_);
     cancel_calls();
     if (thread_count_ == 0) abandon_awaited();
 }
 
 // Prevents a deadlock: the only thread that could run an awaited task may itself wait for the library thread that waits
-// for the task. The strands stay posted, but are empty.
+// for the task.
 void Executor::abandon_awaited() noexcept {
     Task* abandoned = nullptr;
     {
         std::lock_guard lock(lock_);
         while (Task* task = due_awaited_.first) {
             due_awaited_.remove(*task);
-            task->strand_->first = task->strand_->last = nullptr;
+            take_out(task->own_);
             task->state_ = Task::State::called;
             task->after_ = std::exchange(abandoned, task);
             --accepted_;
-            pending_.fetch_sub(1, std::memory_order_seq_cst);
+            add(pending_, -1);
         }
     }
     if (!abandoned) return;

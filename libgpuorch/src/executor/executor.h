@@ -1,28 +1,31 @@
 // An executor calls tasks that have become due. Its tasks run on threads of the library, or on threads of the program
 // that call gpo_executor_run or gpo_executor_poll. task.h defines the terms.
 //
-// Strands with a due task are posted to an Asio io_context (run_queue.h), which the threads that run the executor poll.
-// This class sleeps through the host seam: the deterministic mode sees every sleep.
-// (Measured: running strands through Asio costs 1,196 instructions for a gpo_executor_run of one callback, against 855
-// with the list that was there before; the time from gpo_timeline_signal to a callback and back did not change.)
+// Ready turns form a list under the executor's lock, which also guards the counts of ready turns, sleepers and woken
+// sleepers. A thread ends its task and takes the next turn under the lock at once. Threads sleep through the host seam,
+// until the next time in the timetable (timetable.h) at most. The deterministic mode thus sees every sleep, and times
+// are times of its clock.
+// (An io_context of Asio would be no replacement: its threads sleep inside Asio, by the machine's clock, and posting
+// costs more. tests/bench/RESULTS.md, "Asio", compares both. asio/executor.hpp gives an executor Asio's concepts.)
 //
-// Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one of them: a strand
-// becomes ready, the last task has been called, the executor ends. If the executor spins, one idle thread (`spinning_`)
-// checks `ready_` all the time instead, while tasks are pending and for a millisecond after. A thread that makes a
-// strand ready then wakes no other. Before the spinner runs a task, it gives up its role. If more strands are ready, it
-// wakes one other thread, which does the same before it runs a task.
+// Sleeping. Idle threads wait on `signal_`. A thread that makes a turn ready wakes one sleeper, unless as many sleepers
+// were woken already as turns are ready. The sleeper that *keeps the time* sleeps until the timetable's next time.
+// If the executor spins, one idle thread (`spinning_`) checks `ready_` all the time instead, while work is pending and
+// for a millisecond after. A thread that makes a turn ready then wakes no other. Before the spinner takes a task, it
+// gives up its role, and wakes another thread if more turns are ready.
 #pragma once
 
 #include <map>
 #include <vector>
 
 #include "core/runtime.h"
-#include "executor/run_queue.h"
+#include "executor/timetable.h"
 #include "gpuorch/executor.h"
 
 namespace gpo {
 
 class HostCall;
+class Posted;
 
 class Executor final : public Object {
 public:
@@ -43,6 +46,14 @@ public:
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
+    /// Accepts a task that calls `callback` as soon as a thread is free. Returns GPO_SUCCESS or GPO_WOULD_BLOCK, and
+    /// throws as accept().
+    gpo_status post(gpo_completion_fn callback, void* user);
+    /// Like post(), at a time of host::now(); kForever: never. Writes the ticket before the callback can run.
+    gpo_status post_at(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket);
+    /// Calls the callback with GPO_CANCELLED soon, if its time has not come. False: no such callback waits.
+    bool cancel(uint64_t ticket) noexcept;
+
     /// Registers a host call, and writes its number to `number` before another thread can take the call. Throws
     /// std::bad_alloc.
     void add_call(HostCall& call, uint64_t& number);
@@ -51,10 +62,7 @@ public:
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
     /// Prefetches the memory that due() will use.
-    void fetch_ahead() const noexcept {
-        __builtin_prefetch(&lock_, 1);
-        run_queue_.fetch_ahead();
-    }
+    void fetch_ahead() const noexcept { __builtin_prefetch(&lock_, 1); }
 
     /// True once the executor is being destroyed: it accepts no tasks any more.
     bool closing() const noexcept { return closing_.load(std::memory_order_acquire); }
@@ -67,11 +75,9 @@ public:
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
-    /// Calls the first task of a posted strand. Only RunQueue may call this.
-    void run(Ref<Strand> strand) noexcept;
-
 private:
     friend class Task;
+    static constexpr uint32_t kMostFree = 256;
     enum class Until : uint8_t { none_waiting, none_ready, ended };
     /// The threads, and the errand that joins them.
     struct Crew final : Errand {
@@ -87,19 +93,35 @@ private:
         void add(Task& task) noexcept;
         void remove(Task& task) noexcept;
     };
-    /// Under lock_. True if the task made its strand ready.
-    bool become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
+    // Under lock_:
+    gpo_status admit(const Task* task);
+    void keep_free(Posted& task) noexcept;
+    void look_at_times() noexcept;
+    void become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
+    void make_ready(Turn& turn) noexcept;
+    void take_out(Turn& turn) noexcept;
+    Strand* strand_of(const void* order);
+    Task* take() noexcept;
+    bool finish(Task& task) noexcept;
+    void ring(uint64_t now) noexcept;
+    void cancel_timed() noexcept;
+    bool wake_for(bool something) noexcept;
+    bool wake_for_jobs() noexcept;
+
     void due(Task& task, const Outcome& outcome) noexcept;
-    void make_ready(Ref<Strand> strand) noexcept;                                   // under lock_
-    Ref<Strand> strand_of(const void* order);                                       // under lock_
-    bool run_one() noexcept;
+    gpo_status post(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket);
+    Task* next(Task* finished, bool take_one) noexcept;
     void call(Task& task, const Outcome& outcome, bool cancelled) noexcept;
+    uint64_t call_ready(uint64_t most, uint64_t deadline) noexcept;
     uint64_t serve(Until until, uint64_t deadline, uint64_t most) noexcept;
     uint64_t serve_as_caller(Until until, uint64_t deadline, uint64_t most) noexcept;
+    Outcome cancelled_outcome(const Task& task, const ErrorPtr& why) const noexcept;
+    bool anything_to_do() const noexcept;
+    bool working() const noexcept;
     bool done(Until until) const noexcept;
+    bool done(Until until, bool closing) const noexcept;
     bool take_spinning() noexcept;
-    void sleep(uint32_t seen, Until until, uint64_t deadline) noexcept;
-    void wake_one() noexcept;
+    void sleep(Until until, uint64_t deadline, bool unless_working) noexcept;
     void wake_all() noexcept;
     void cancel_waiting() noexcept;
     void cancel_calls() noexcept;
@@ -108,28 +130,37 @@ private:
 
     const uint32_t thread_count_, capacity_;
     const bool spins_;
-    const ErrorPtr cancelled_;                       // made ahead: teardown must not need memory
+    const ErrorPtr cancelled_, withdrawn_;           // made ahead: teardown must not need memory
 
-    RunQueue run_queue_;                             // strands with a due task that no thread is calling
-    host::Mutex lock_;
-    List waiting_;                                      // lock_ guards this and all members up to the empty line
+    // lock_ guards all members up to the empty line. The atomics among them are read without the lock, too.
+    alignas(64) host::Mutex lock_;
+    std::atomic<uint32_t> signal_{0};                // wait word of idle threads
+    std::atomic<uint32_t> ready_{0};                 // turns in the list
+    uint32_t sleepers_ = 0, woken_ = 0;              // `woken_`: of the sleepers, were woken and are on their way
+    Turn* ready_first_ = nullptr;
+    Turn* ready_last_ = nullptr;
+    std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
+    std::atomic<uint32_t> timed_{0};                 // of them in the timetable
+    std::atomic<uint64_t> next_time_{host::kForever};// of the timetable
+    uint64_t kept_ = host::kForever;                 // until when the sleeper that keeps the time sleeps
+    uint64_t accepted_ = 0, called_ = 0, cancelled_count_ = 0, threw_ = 0;
+    Posted* free_ = nullptr;                         // at most kMostFree
+    uint32_t free_count_ = 0;
+    Timetable timetable_;
+    List waiting_;
     List due_awaited_;
-    std::map<const void*, Ref<Strand>> strands_;     // by `order`; idle strands are erased now and then
+    std::map<const void*, Strand> strands_;          // by `order`; idle strands are erased now and then
     size_t sweep_at_ = 64;
     std::map<uint64_t, Ref<HostCall>> calls_;
-    uint64_t last_call_ = 0, accepted_ = 0, called_ = 0, cancelled_count_ = 0, threw_ = 0;
+    uint64_t last_call_ = 0;
     bool stopped_ = false;
 
-    alignas(64) std::atomic<uint32_t> signal_{0};    // wait word
-    std::atomic<uint32_t> none_waiting_{0};             // wait word: changes when the last task was called
-    std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
-    std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
-    std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
+    alignas(64) std::atomic<uint32_t> none_waiting_{0};  // wait word: changes when the last task was called
+    std::atomic<uint32_t> spinning_{0}, watchers_{0}, runners_{0};
     std::atomic<uint32_t> serving_callers_{0};       // callers of run() and poll(): run what is left after destruction
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
-    std::atomic<const Task*> due_last_{nullptr};  // the task and the strand made ready last, only to prefetch:
-    std::atomic<const Strand*> ready_last_{nullptr}; // may dangle
+    std::atomic<const Task*> due_last_{nullptr};     // the task that became due last, only to prefetch: may dangle
 
     std::unique_ptr<Crew> crew_;                     // the last thread to leave posts it as an errand
     std::atomic<uint32_t> inside_{0};                // threads that have not left thread()

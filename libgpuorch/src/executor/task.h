@@ -1,32 +1,31 @@
 // A task: a function that an executor calls once, unless the task is withdrawn or abandoned.
 //
 // A task is *pending* from its acceptance until its function has returned. Accepted tasks are `waiting` until they
-// become *due*: when the awaited work is done, or the executor is destroyed. A thread that runs the executor *calls* a
-// due task. A *strand* is a list of tasks that must be called one at a time, in the order in which they became due. The
-// executor's lock guards these states and lists.
+// become *due*: when the awaited work is done, when their time has come, or when the executor is destroyed. A thread
+// that runs the executor *calls* a due task. A *strand* is a list of tasks that must be called one at a time, in the
+// order in which they became due. The executor's lock guards these states and lists.
 #pragma once
-
-#include <cstddef>
 
 #include "completion/mark.h"
 
 namespace gpo {
 
 class Executor;
+class Task;
+
+/// A thread takes a turn from the executor: it stands for one task, or for the tasks of a strand, of which the thread
+/// calls the first. Under the executor's lock.
+struct Turn {
+    Task* first = nullptr;   // due and not taken, in order
+    Task* last = nullptr;
+    bool scheduled = false;  // ready, or a thread is calling its task
+    Turn* before = nullptr;  // in the list of turns that are ready
+    Turn* after = nullptr;
+};
 
 /// Tasks that run one after the other. Under the executor's lock.
-class Strand final : public Counted {
-public:
-    explicit Strand(Executor& executor) noexcept : executor(executor) {}
-
-    Executor& executor;      // outlives the strand: every task holds the executor
-    uint64_t tasks = 0;      // accepted and not called
-    class Task* first = nullptr;
-    class Task* last = nullptr;
-    bool scheduled = false;  // posted, or being run by a thread
-
-    static constexpr size_t kPosted = 64;
-    alignas(std::max_align_t) std::byte posted[kPosted];  // Asio's record of the posting: run_queue.h
+struct Strand : Turn {
+    uint64_t tasks = 0;  // accepted and not called
 };
 
 class Task : public CompletionHandler {
@@ -44,11 +43,15 @@ public:
     void fetch_ahead() const noexcept final;
 
 protected:
+    /// Marks a task that belongs to its executor (posted.h), and so holds no reference to the executor.
+    struct Kept {};
+    Task(Executor& executor, Kept) noexcept;
     ~Task() override;
-    Executor& executor() const noexcept { return *executor_; }
+    Executor& executor() const noexcept { return executor_; }
 
 private:
     friend class Executor;
+    friend class Timetable;
     /// Called on a thread that runs the executor, under no lock; exceptions are caught there. `cancelled`: the executor
     /// was torn down before the awaited work was done.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
@@ -56,12 +59,15 @@ private:
     virtual void abandon() noexcept {}
 
     enum class State : uint8_t { made, waiting, due, called };
-    const Ref<Executor> executor_;
+    Executor& executor_;
+    const Ref<Executor> held_;  // NULL: Kept
     const bool awaited_;
     // Under the executor's lock:
-    Ref<Strand> strand_;
     State state_ = State::made;
     bool cancelled_ = false;
+    uint32_t timer_ = 0;        // its place in the timetable; 0: none
+    Strand* strand_ = nullptr;  // NULL: the task has a turn of its own
+    Turn own_;
     Task* before_ = nullptr;  // in waiting_; once due, only of an awaited task: in due_awaited_
     Task* after_ = nullptr;   // in the same list; of other due tasks: the next in the strand
     Outcome outcome_;

@@ -38,6 +38,112 @@ test("callbacks run where the executor is run, in order, each once, with what be
     same(table.concat(order), "12345")
 end)
 
+-- A time so many seconds from now, as the library takes it; and the time that never comes.
+local function ahead(seconds) return ("%.0f"):format((gpuorch.now() + seconds) * 1e9) end
+local NEVER = "18446744073709551615"
+
+test("posted functions run where the executor is run, in order, each once, and those that they post behind them", function()
+    local runtime = use()
+    local executor = assert(runtime:executor_create())
+    local order = {}
+    for i = 1, 4 do
+        same(executor:post(function(completion, problem)
+            same(completion.status, "GPO_SUCCESS")
+            same(completion.origin, "executor")
+            same(problem, nil)
+            order[#order + 1] = i
+            if i == 2 then assert(executor:post(function() order[#order + 1] = 5 end)) end
+        end), true)
+    end
+    same(#order, 0)
+    same(executor:run(), 5)
+    same(table.concat(order), "12345")
+    same(executor:run(), 0)
+    raises("function expected", executor.post, executor, 5)
+end)
+
+test("a function runs at its time, in the order of the times and never early", function()
+    local runtime = use()
+    local executor = assert(runtime:executor_create())
+    local order, start = {}, gpuorch.now()
+    for _, i in ipairs{3, 1, 2} do
+        local accepted, ticket = executor:post_at(ahead(i * 0.01), function(completion)
+            order[#order + 1] = completion.status == "GPO_SUCCESS" and gpuorch.now() - start >= i * 0.01 - 1e-6 and i
+        end)
+        same(accepted, true)
+        same(ticket ~= 0, true)
+    end
+    assert(executor:post_at(0, function() order[#order + 1] = "passed" end))
+    same(executor:poll(), 1)
+    same(executor:run(), 3)
+    same(order[1], "passed")
+    for i = 1, 3 do same(order[1 + i], i) end
+    raises("an integer expected", executor.post_at, executor, "soon", function() end)
+    raises("function expected", executor.post_at, executor, 0)
+    raises("#2", executor.post_at, executor, -1, function() end)
+end)
+
+test("a function that waits for its time is cancelled once, and keeps a run inside until then", function()
+    local runtime = use()
+    local executor, ended = assert(runtime:executor_create()), {}
+    local accepted, ticket = executor:post_at(NEVER, function(completion, problem)
+        ended[#ended + 1] = completion.status .. " " .. problem.status
+    end)
+    same(accepted, true)
+    same(executor:poll(), 0)
+    same(select(3, executor:run_for(0.01)), "GPO_TIMEOUT")
+    same(#ended, 0)
+    assert(executor:post(function() same(executor:cancel(ticket), true) end))
+    same(executor:run(), 2)
+    same(table.concat(ended), "GPO_CANCELLED GPO_CANCELLED")
+    fails("GPO_NOT_FOUND", executor.cancel, executor, ticket)
+    accepted, ticket = executor:post_at(0, function(completion) ended[2] = completion.status end)
+    same(accepted, true)
+    same(executor:run(), 1)
+    fails("GPO_NOT_FOUND", executor.cancel, executor, ticket)
+    same(ended[2], "GPO_SUCCESS")
+    same(executor:statistics().cancelled, 1)
+end)
+
+test("functions that wait for their time get GPO_CANCELLED from close() and shutdown(), which don't wait for it", function()
+    local runtime = use()
+    local closed, shut, ended = assert(runtime:executor_create()), assert(runtime:executor_create()), {}
+    local function note(completion) ended[#ended + 1] = completion.status end
+    assert(closed:post_at(ahead(3600), note))
+    assert(shut:post_at(NEVER, note))
+    closed:close()
+    same(table.concat(ended, " "), "GPO_CANCELLED")
+    assert(runtime:shutdown(10))
+    same(table.concat(ended, " "), "GPO_CANCELLED GPO_CANCELLED")
+    same((shut:post(note)), nil)
+    same((shut:post_at(0, note)), nil)
+    same((shut:cancel(1)), nil)
+end)
+
+test("an executor keeps no function that was refused, was called, or is collected with it", function()
+    local runtime = use()
+    local executor = assert(runtime:executor_create{capacity = 1})
+    local functions = setmetatable({}, {__mode = "v"})
+    local function made(i)
+        local called = 0
+        functions[i] = function() called = called + 1 end
+        return functions[i]
+    end
+    same(executor:post(made(1)), true)
+    same(select(3, executor:post(made(2))), "GPO_WOULD_BLOCK")
+    same(select(3, executor:post_at(NEVER, made(3))), "GPO_WOULD_BLOCK")
+    same(functions[1] ~= nil, true)
+    same(executor:run(), 1)
+    h.collect()
+    for i = 1, 3 do same(functions[i], nil, "function " .. i) end
+    same(executor:post_at(NEVER, made(4)), true)
+    h.collect()
+    same(functions[4] ~= nil, true)
+    executor = nil
+    h.collect()
+    same(functions[4], nil)
+end)
+
 test("a pipeline over two devices has a kernel and values for each, and chunks say where they were", function()
     local runtime, device = use()
     local devices, kernels, tables = {device, assert(runtime:device_open{ordinal = 1})}, {}, {}
@@ -187,6 +293,16 @@ function from.timeline_then(world, f)
     local executor, timeline = assert(world.runtime:executor_create()), assert(world.runtime:timeline_create())
     assert(timeline:then_(1, executor, f))
     assert(timeline:signal(1))
+    assert(executor:run())
+end
+function from.post(world, f)
+    local executor = assert(world.runtime:executor_create())
+    assert(executor:post(f))
+    assert(executor:run())
+end
+function from.post_at(world, f)
+    local executor = assert(world.runtime:executor_create())
+    assert(executor:post_at(ahead(0.001), f))
     assert(executor:run())
 end
 function from.host_call(world, f)

@@ -410,6 +410,14 @@ call("stream_host_call", function(w)
         return false
     end)
 end)
+call("executor_post", function(w) return w.executor:post(function() end) end)
+call("executor_post_at", function(w)
+    local accepted, ticket, name = w.executor:post_at("18446744073709551615", function() end)
+    w.timed = accepted and ticket or 0
+    return accepted, ticket, name
+end)
+call("executor_get_time", function(w) return w.executor:time() end)
+call("executor_cancel", function(w) return w.executor:cancel(w.timed or 0) end)
 call("executor_run_for", function(w)
     local count, message, name
     repeat count, message, name = w.executor:run_for(10) until w.host_call or not count

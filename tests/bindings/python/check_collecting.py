@@ -295,6 +295,20 @@ def a_pending_callback_keeps_its_executor():
         assert comes(lambda: w.objects() == before - 1), "the executor"
 
 
+def a_callback_that_waits_for_its_time_keeps_its_executor():
+    with World() as w:
+        got, called, before = [], threading.Event(), w.objects()
+        copy = copied(executor := gpo.executor_create(w.runtime))
+        ticket = gpo.executor_post_at(executor, 2**64 - 1,
+                                      lambda completion, _: (got.append(completion.status), called.set()))
+        del executor
+        gc.collect()
+        assert w.objects() == before + 1 and not called.is_set()
+        gpo.executor_cancel(copy, ticket)
+        assert called.wait(20) and got == [gpo.CANCELLED], got
+        assert comes(lambda: w.objects() == before), "the executor"
+
+
 def callbacks_of_an_executor_that_nobody_can_run_are_called_when_it_is_collected():
     with World() as w, gpo.timeline_create(w.runtime) as timeline:
         executor = gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER))

@@ -535,6 +535,27 @@ def callbacks_run_where_the_caller_runs_the_executor():
         assert gpo.executor_run(executor) == 3 and threads == [threading.main_thread()] * 3
 
 
+def a_posted_callback_is_called_at_once_or_at_its_time_or_is_cancelled():
+    with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor:
+        got, start, never, origin = [], time.monotonic_ns(), 2**64 - 1, gpo.ORIGIN_EXECUTOR
+
+        def note(name):
+            return lambda completion, error: got.append((name, completion.status, completion.origin, error and error.status))
+        tickets = [gpo.executor_post_at(executor, start + 10_000_000 * name, note(name)) for name in (3, 1, 2)]
+        cancelled = gpo.executor_post_at(executor, never, note("cancelled"))
+        assert len({*tickets, cancelled, 0}) == 5
+        assert gpo.executor_post(executor, note("posted")) is None and got == []
+        gpo.executor_cancel(executor, cancelled)
+        assert raises(gpuorch.Error, gpo.executor_cancel, executor, cancelled).status == gpo.NOT_FOUND
+        assert gpo.executor_run(executor) == 5 and time.monotonic_ns() >= start + 30_000_000
+        assert got == [("posted", gpo.SUCCESS, origin, None), ("cancelled", gpo.CANCELLED, origin, gpo.CANCELLED),
+                       *((name, gpo.SUCCESS, origin, None) for name in (1, 2, 3))], got
+        gpo.executor_post_at(executor, never, note("left"))
+        raises(gpuorch.Timeout, gpo.executor_run_for, executor, 1_000_000)
+        executor.close()
+        assert got[5:] == [("left", gpo.CANCELLED, origin, gpo.CANCELLED)], got
+
+
 def callbacks_stay_until_they_were_called_and_no_longer():
     with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER, capacity=100)) as executor:
         class Given:
@@ -714,6 +735,9 @@ def every_callback_stays_as_long_as_abi_json_says():
             ("gpo_event_then", "callback"): (lambda given: gpo.event_then(event, executor, given), called),
             ("gpo_timeline_then", "callback"): (lambda given: gpo.timeline_then(timeline, 0, executor, given), called),
             ("gpo_pipeline_then", "callback"): (lambda given: gpo.pipeline_then(ended, executor, given), called),
+            ("gpo_executor_post", "callback"): (lambda given: gpo.executor_post(executor, given), called),
+            ("gpo_executor_post_at", "callback"): (
+                lambda given: gpo.executor_post_at(executor, time.monotonic_ns() + 1_000_000, given), called),
             ("gpo_admission_enter_then", "callback"): (
                 lambda given: gpo.admission_enter_then(admission, None, executor, given), called),
             ("gpo_batcher_submit_then", "callback"): (

@@ -1,5 +1,6 @@
-// consumer.c with Asio: waits for a stream in an io_context.
+// consumer.c with Asio: waits for a stream in an io_context, and prints on an executor of the library.
 #include <gpuorch/asio.hpp>
+#include <gpuorch/asio/executor.hpp>
 
 #include <iostream>
 
@@ -14,10 +15,14 @@ int main() {
     const auto device = runtime.open_device();
     const auto stream = device.create_stream();
     gpuorch::net::io_context context;
+    gpuorch::executor_context pool(runtime, 0);
     gpuorch::completion_port port(context.get_executor(), runtime);
-    port.async_wait(stream, [](gpuorch::error_code error, const gpuorch::completion&) {
-        const uint32_t version = gpo_version();
-        if (!error) std::cout << version / 10000 << '.' << version / 100 % 100 << '.' << version % 100 << '\n';
+    port.async_wait(stream, [&](gpuorch::error_code error, const gpuorch::completion&) {
+        if (error) return;
+        gpuorch::net::post(pool, [version = gpo_version()] {
+            std::cout << version / 10000 << '.' << version / 100 % 100 << '.' << version % 100 << '\n';
+        });
     });
     context.run();
+    pool.run();
 }

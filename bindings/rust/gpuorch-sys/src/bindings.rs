@@ -67,6 +67,7 @@ pub const GPO_ORIGIN_TIMELINE: u32 = 4;
 pub const GPO_ORIGIN_QUEUE: u32 = 5;
 pub const GPO_ORIGIN_ADMISSION: u32 = 6;
 pub const GPO_ORIGIN_BATCHER: u32 = 7;
+pub const GPO_ORIGIN_EXECUTOR: u32 = 8;
 pub const GPO_EXECUTOR_CALLER: u32 = 1;
 pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
@@ -3224,5 +3225,27 @@ pub struct gpo_api {
             flow: u64,
             info: *mut gpo_batcher_flow_info,
         ) -> gpo_status,
+    >,
+    pub executor_post: ::core::option::Option<
+        unsafe extern "C" fn(
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub executor_post_at: ::core::option::Option<
+        unsafe extern "C" fn(
+            executor: gpo_executor_t,
+            time_ns: u64,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+            ticket: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub executor_cancel: ::core::option::Option<
+        unsafe extern "C" fn(executor: gpo_executor_t, ticket: u64) -> gpo_status,
+    >,
+    pub executor_get_time: ::core::option::Option<
+        unsafe extern "C" fn(executor: gpo_executor_t, time_ns: *mut u64) -> gpo_status,
     >,
 }

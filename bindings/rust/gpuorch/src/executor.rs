@@ -1,11 +1,12 @@
-//! Executors: closures that are called when work is done.
+//! Executors: closures that are called when work is done, at a time or at once.
 
 use crate::builder::builder;
+use crate::call::call;
 use crate::callback::contained;
 use crate::done::{Awaited, Completion};
 use crate::error::{Result, completion_failure};
 use crate::event::Event;
-use crate::handle::Owned;
+use crate::handle::{Owned, clock_time};
 use crate::runtime::Runtime;
 use crate::stream::Stream;
 use crate::timeline::Timeline;
@@ -13,8 +14,10 @@ use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-/// Calls closures, on threads of its own or on the threads that run the executor. Clones are the same executor.
+/// Calls closures when work is done, at a time or at once: on threads of its own or on the threads that run the
+/// executor. Clones are the same executor.
 ///
 /// An accepted closure is called exactly once, on success, failure or cancellation of the work. Closures of one stream
 /// run one at a time, in order. Closures may block and call anything; a call that would wait for the closure itself
@@ -76,9 +79,78 @@ impl Executor {
         Arc::clone(&self.panics)
     }
 
+    /// Calls a closure as soon as a thread runs the executor and is free. The closure is never called inside this
+    /// function. Closures begin in the order in which they were posted; several may run at the same time on different
+    /// threads.
+    ///
+    /// Host nodes of graphs ([`Template::add_host_call`](crate::Template::add_host_call)) may call this, too.
+    ///
+    /// - [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock): the executor has no room. The closure is dropped.
+    /// - [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown): the runtime is shutting down. The closure is dropped.
+    ///
+    /// ```
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// let executor = runtime.executor_builder().run_by_caller().build()?;
+    /// let own = executor.clone();
+    /// executor.post(move |_| own.post(|_| println!("second")).unwrap())?;
+    /// assert_eq!(executor.run()?, 2);
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
+    pub fn post(&self, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
+        self.give("gpo_executor_post", closure, |callback, user| call!(executor_post(self.as_raw(), callback, user)))
+    }
+
+    /// Calls a closure at a time, or at once if that has passed. The closure may be called late, but never early. With
+    /// `None` the time never comes, and the closure keeps [`run`](Self::run) inside until the closure is cancelled.
+    ///
+    /// Returns the closure's ticket, for [`cancel`](Self::cancel). Neither the end of the executor nor
+    /// [`Runtime::shutdown`] waits for times: closures that still wait for one then get
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    ///
+    /// - [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock), [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown):
+    ///   as in [`post`](Self::post).
+    ///
+    /// ```
+    /// # use std::time::{Duration, Instant};
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// let executor = runtime.executor()?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let told = sender.clone();
+    /// executor.post_at(Instant::now() + Duration::from_millis(5), move |_| told.send("the time has come").unwrap())?;
+    /// let limit = executor.post_at(Instant::now() + Duration::from_secs(60), move |ended| {
+    ///     sender.send(if ended.is_ok() { "too late" } else { "in time" }).unwrap();
+    /// })?;
+    /// assert_eq!(receiver.recv(), Ok("the time has come"));
+    /// executor.cancel(limit)?;
+    /// assert_eq!(receiver.recv(), Ok("in time"));
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
+    pub fn post_at(
+        &self,
+        time: impl Into<Option<Instant>>,
+        closure: impl FnOnce(Result<Completion>) + Send + 'static,
+    ) -> Result<u64> {
+        let time_ns = time.into().map_or(NEVER, clock_time);
+        let mut ticket = 0;
+        self.give("gpo_executor_post_at", closure, |callback, user| {
+            call!(executor_post_at(self.as_raw(), time_ns, callback, user, &mut ticket))
+        })?;
+        Ok(ticket)
+    }
+
     fn call_when(&self, what: &Awaited, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
-        let (callback, user) = into_callback(self, what.function(), closure);
-        let asked = what.then(self.as_raw(), callback.function, user);
+        self.give(what.function(), closure, |callback, user| what.then(self.as_raw(), callback, user))
+    }
+
+    /// Gives a closure to the library by `submit`, which calls `function`. A closure that is refused is dropped here.
+    fn give(
+        &self,
+        function: &'static str,
+        closure: impl FnOnce(Result<Completion>) + Send + 'static,
+        submit: impl FnOnce(sys::gpo_completion_fn, *mut c_void) -> Result<()>,
+    ) -> Result<()> {
+        let (callback, user) = into_callback(self, function, closure);
+        let asked = submit(callback.function, user);
         if asked.is_err() {
             // SAFETY: `user` is still this function's: the call was refused.
             unsafe { (callback.refused)(user) };
@@ -86,6 +158,9 @@ impl Executor {
         asked
     }
 }
+
+/// The time that never comes.
+const NEVER: u64 = u64::MAX;
 
 /// A closure, for one call.
 struct Callback<F> {

@@ -535,7 +535,8 @@ figures! {
     /// - `threads`.
     /// - `accepted`: callbacks, host calls and log lines that were accepted.
     /// - `called`: called, and returned.
-    /// - `cancelled`: called with [`ErrorKind::Cancelled`] because the executor was destroyed.
+    /// - `cancelled`: called with [`ErrorKind::Cancelled`]: the executor was destroyed, or
+    ///   [`Executor::cancel`](crate::Executor::cancel).
     /// - `threw`: left by a C++ exception.
     /// - `refused`: refused for lack of room, with log lines.
     /// - `pending`: accepted and not returned yet.
@@ -1691,6 +1692,24 @@ impl crate::Executor {
         let mut statistics = ExecutorStatistics::empty();
         call!(executor_get_statistics(self.as_raw(), &mut statistics.0))?;
         Ok(statistics)
+    }
+
+    /// Lets a callback that still waits for its time be called at once, with [`ErrorKind::Cancelled`], as if it had
+    /// been posted now.
+    ///
+    /// - [`ErrorKind::NotFound`]: no callback with this ticket waits for a time: its time has come, or it was
+    ///   cancelled.
+    pub fn cancel(&self, ticket: u64) -> Result<()> {
+        call!(executor_cancel(self.as_raw(), ticket))
+    }
+
+    /// The time now, by the clock of [`Executor::post_at`](crate::Executor::post_at): CLOCK_MONOTONIC, and in
+    /// deterministic mode ([`sys::gpo_runtime_options`](crate::sys::gpo_runtime_options).schedule_seed) the virtual
+    /// clock.
+    pub fn time(&self) -> Result<u64> {
+        let mut time_ns = 0;
+        call!(executor_get_time(self.as_raw(), &mut time_ns))?;
+        Ok(time_ns)
     }
 }
 

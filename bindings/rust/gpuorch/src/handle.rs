@@ -204,4 +204,11 @@ pub(crate) fn monotonic_ns() -> u64 {
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
+/// A time as a number of the library's clock; the greatest number for a time that the clock can't reach.
+pub(crate) fn clock_time(time: std::time::Instant) -> u64 {
+    // The clock is read last, so that the sum may be late, but is never early.
+    let ahead = time.saturating_duration_since(std::time::Instant::now());
+    monotonic_ns().saturating_add(nanoseconds_from(ahead))
+}
+
 pub(crate) const FOR_EVER: i64 = -1;

@@ -4,7 +4,7 @@ mod world;
 
 use gpuorch::{ErrorKind, Result};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use world::world;
 
 #[test]
@@ -85,6 +85,137 @@ fn a_full_executor_refuses_and_gives_the_closure_up() -> Result<()> {
     executor.run()?;
     assert_eq!(std::sync::Arc::strong_count(&held), 1);
     Ok(())
+}
+
+#[test]
+fn posted_closures_run_in_order_and_where_the_executor_is_run() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().capacity(5).build()?;
+    let here = std::thread::current().id();
+    let (sender, receiver) = mpsc::channel();
+    for number in 0..4 {
+        let sender = sender.clone();
+        executor.post(move |done| sender.send((number, told(done), std::thread::current().id())).expect("heard"))?;
+    }
+    // A closure that posts another.
+    let own = executor.clone();
+    executor.post(move |_| {
+        let posted = own.post(move |done| sender.send((4, told(done), std::thread::current().id())).expect("heard"));
+        posted.expect("there is room");
+    })?;
+    // There is no room, and the closure is dropped.
+    let (held, refused) = (std::sync::Arc::new(()), std::sync::Arc::new(()));
+    let (first, second) = (held.clone(), refused.clone());
+    assert_eq!(executor.post(move |_| drop(first)).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(executor.post_at(None, move |_| drop(second)).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!((std::sync::Arc::strong_count(&held), std::sync::Arc::strong_count(&refused)), (1, 1));
+    assert!(receiver.try_recv().is_err());
+    assert_eq!(executor.run()?, 6);
+    assert!(receiver.iter().eq((0..5).map(|number| (number, Ok(gpuorch::sys::GPO_ORIGIN_EXECUTOR), here))));
+    assert_eq!(executor.statistics()?.accepted, 6);
+    Ok(())
+}
+
+/// The origin of a completion, or how the closure ended.
+fn told(done: Result<gpuorch::Completion>) -> std::result::Result<u32, ErrorKind> {
+    done.map(|completion| completion.origin).map_err(|error| error.kind())
+}
+
+#[test]
+fn closures_are_called_in_the_order_of_their_times_and_never_early() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().build()?;
+    let (sender, receiver) = mpsc::channel();
+    let start = Instant::now();
+    for wait_ms in [30, 10, 20, 0] {
+        let (sender, time) = (sender.clone(), start + Duration::from_millis(wait_ms));
+        executor.post_at(time, move |done| {
+            sender.send((wait_ms, told(done), Instant::now() >= time)).expect("somebody listens");
+        })?;
+    }
+    drop(sender);
+    assert_eq!(executor.run()?, 4);
+    let origin = gpuorch::sys::GPO_ORIGIN_EXECUTOR;
+    assert!(receiver.iter().eq([0, 10, 20, 30].map(|wait_ms| (wait_ms, Ok(origin), true))));
+    Ok(())
+}
+
+#[test]
+fn a_closure_that_waits_for_its_time_can_be_cancelled_once() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().build()?;
+    let (sender, receiver) = mpsc::channel();
+    let late = sender.clone();
+    let ticket = executor.post_at(Instant::now() + Duration::from_secs(3600), move |done| {
+        sender.send(done.map(drop)).expect("somebody listens");
+    })?;
+    assert_ne!(ticket, 0);
+    assert_eq!(executor.poll()?, 0);
+    assert_eq!(executor.run_for(Duration::from_millis(1)).unwrap_err().kind(), ErrorKind::Timeout);
+    executor.cancel(ticket)?;
+    assert_eq!(executor.cancel(ticket).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(executor.run()?, 1);
+    let error = receiver.recv().expect("it was called").unwrap_err();
+    assert_eq!((error.kind(), error.function()), (ErrorKind::Cancelled, "gpo_executor_post_at"));
+    // A time that has come can't be cancelled any more.
+    let ticket = executor.post_at(Instant::now(), move |done| late.send(done.map(drop)).expect("heard"))?;
+    assert_eq!(executor.run()?, 1);
+    assert_eq!(executor.cancel(ticket).unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(receiver.recv().expect("it was called").is_ok());
+    assert_eq!(executor.statistics()?.cancelled, 1);
+    Ok(())
+}
+
+#[test]
+fn a_time_that_never_comes_keeps_a_run_inside_until_it_is_cancelled() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().build()?;
+    let ticket = executor.post_at(None, |_| {})?;
+    let (sender, receiver) = mpsc::channel();
+    let own = executor.clone();
+    let runs = std::thread::spawn(move || sender.send(own.run()).expect("somebody listens"));
+    assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err(), "the run has ended");
+    executor.cancel(ticket)?;
+    assert_eq!(receiver.recv().expect("the run ends")?, 1);
+    runs.join().expect("no panic");
+    Ok(())
+}
+
+#[test]
+fn neither_a_shutdown_nor_a_drop_waits_for_times() -> Result<()> {
+    let w = world();
+    let (executor, dropped) = (w.runtime.executor()?, w.runtime.executor()?);
+    let (sender, receiver) = mpsc::channel();
+    let hour = Instant::now() + Duration::from_secs(3600);
+    for (name, executor, time) in [("shut down", &executor, None), ("dropped", &dropped, Some(hour))] {
+        let sender = sender.clone();
+        executor.post_at(time, move |done| sender.send((name, told(done))).expect("somebody listens"))?;
+    }
+    drop(dropped);
+    assert_eq!(receiver.recv(), Ok(("dropped", Err(ErrorKind::Cancelled))));
+    w.runtime.shutdown(Duration::from_secs(10))?;
+    assert_eq!(receiver.recv(), Ok(("shut down", Err(ErrorKind::Cancelled))));
+    assert!(executor.post(|_| {}).is_err() && executor.post_at(None, |_| {}).is_err() && executor.cancel(1).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_host_node_of_a_graph_may_post() -> Result<()> {
+    let w = world();
+    let (executor, template) = (w.runtime.executor()?, w.device.template()?);
+    let (sender, receiver) = mpsc::channel();
+    let own = executor.clone();
+    template.add_host_call(&[], move || {
+        let sender = sender.clone();
+        let posted = own.post(move |done| sender.send(told(done)).expect("somebody listens"));
+        let cancelled = own.post_at(None, |_| {}).and_then(|ticket| own.cancel(ticket));
+        posted.and(cancelled).expect("both are accepted");
+    })?;
+    template.graph()?.launch(&w.stream)?;
+    w.stream.wait()?;
+    assert_eq!(receiver.recv(), Ok(Ok(gpuorch::sys::GPO_ORIGIN_EXECUTOR)));
+    // The runtime keeps the closure, which has an executor of the runtime.
+    w.runtime.shutdown(Duration::from_secs(10))
 }
 
 #[test]

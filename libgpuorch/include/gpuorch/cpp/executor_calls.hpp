@@ -27,6 +27,14 @@ struct executor_calls : ref<gpo_executor_t> {
     void finish_host_call(std::uint64_t call, gpo_status status, const char* message = nullptr) const {
         check(gpo_host_call_finish(get(), call, status, message));
     }
+
+    /// Lets a callback that still waits for its time be called at once, with GPO_CANCELLED, as if it had been posted
+    /// now.
+    void cancel(std::uint64_t ticket) const { check(gpo_executor_cancel(get(), ticket)); }
+
+    /// The time now, by the clock of gpo_executor_post_at: CLOCK_MONOTONIC, and in deterministic mode
+    /// (gpo_runtime_options.schedule_seed) the virtual clock.
+    std::uint64_t time() const { return detail::got<std::uint64_t>(gpo_executor_get_time, get()); }
 };
 
 }  // namespace gpuorch

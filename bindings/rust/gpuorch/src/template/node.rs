@@ -208,9 +208,10 @@ impl Template {
     }
 
     /// Adds a call of a closure, on a thread of the driver. The closure must not block, and must not call CUDA. The
-    /// closure may signal and fail timelines and finish host calls. Calls of this crate that need the driver are
-    /// refused with [`ErrorKind::WouldDeadlock`], and objects dropped in the closure are leaked. Several launches may
-    /// call the closure at the same time. A panic ends the call and is not reported.
+    /// closure may signal and fail timelines, finish host calls and post closures to executors
+    /// ([`Executor::post`](crate::Executor::post)). Calls of this crate that need the driver are refused with
+    /// [`ErrorKind::WouldDeadlock`], and objects dropped in the closure are leaked. Several launches may call the
+    /// closure at the same time. A panic ends the call and is not reported.
     ///
     /// The runtime keeps the closure until its shutdown, since the last call by a graph can't be known. The launch of a
     /// graph with host calls may block until the graph's earlier launch is done.

@@ -13,7 +13,7 @@ use gpuorch::{
     Event, Executor, Failed, Graph, Launch, Module, Object, Pipeline, Pool, Request, Result, Runtime, Slice, Stream,
     StreamPool, Template, Timeline,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub struct Calls {
     runtime: Runtime,
@@ -310,6 +310,10 @@ impl Calls {
             stream_host_call: stream.host_call(executor, || Ok::<(), &str>(()));
             event_then: event.then(executor, |_| {});
             timeline_then: timeline.then(1, executor, |_| {});
+            executor_post: executor.post(|_| {});
+            executor_post_at: executor.post_at(Instant::now(), |_| {});
+            executor_cancel: executor.post_at(None, |_| {}).and_then(|ticket| executor.cancel(ticket));
+            executor_get_time: executor.time();
             executor_run_for: executor.run_for(later);
             executor_run: executor.run();
             executor_poll: executor.poll();
