@@ -115,10 +115,10 @@ TEST_CASE("times come in their order, whatever the order of the posts, and never
     const uint64_t first = now() + kMillisecond;
     for (size_t i = 0; i < told.size(); ++i) {
         told[i].order = &order;
-        told[i].number = static_cast<int>(i * 37 % 60 / 2);  // two of each time, in the order of the posts
+        const size_t time = i * 37 % 60 / 6;  // six of each time, in the order of the posts
+        told[i].number = static_cast<int>(time * 100 + i);
         uint64_t ticket = 0;
-        REQUIRE_OK(gpo_executor_post_at(executor, first + static_cast<uint64_t>(told[i].number) * 100'000,
-                                        Told::callback, &told[i], &ticket));
+        REQUIRE_OK(gpo_executor_post_at(executor, first + time * kMillisecond / 2, Told::callback, &told[i], &ticket));
         CHECK(ticket != 0);
     }
     uint64_t count = 0;
@@ -127,8 +127,9 @@ TEST_CASE("times come in their order, whatever the order of the posts, and never
     CHECK(std::is_sorted(order.begin(), order.end()));
     for (const Told& one : told) {
         CHECK(one.came == 1);
-        CHECK(one.at >= first + static_cast<uint64_t>(one.number) * 100'000);
-        CHECK(one.completion.completed_ns >= first + static_cast<uint64_t>(one.number) * 100'000);
+        const uint64_t time = first + static_cast<uint64_t>(one.number) / 100 * kMillisecond / 2;
+        CHECK(one.at >= time);
+        CHECK(one.completion.completed_ns >= time);
         CHECK(one.completion.status == GPO_SUCCESS);
     }
 }

@@ -13,13 +13,6 @@ constexpr uint64_t kIdleSpinning = 1'000'000;               // ns after which a 
 constexpr unsigned kTurnsToYield = 16, kSpinsOfYield = 64;  // how often a spinner yields, and for how many spins
 constexpr size_t kLine = 64;
 
-/// Under the lock that guards changes of `count`. Returns the new value.
-uint32_t add(std::atomic<uint32_t>& count, int32_t change) noexcept {
-    const uint32_t changed = count.load(std::memory_order_relaxed) + static_cast<uint32_t>(change);
-    count.store(changed, std::memory_order_release);
-    return changed;
-}
-
 /// `at` may dangle.
 void fetch(const void* at, size_t bytes) noexcept {
     for (size_t line = 0; line < bytes; line += kLine) __builtin_prefetch(static_cast<const char*>(at) + line, 1);
@@ -27,18 +20,18 @@ void fetch(const void* at, size_t bytes) noexcept {
 
 }  // namespace
 
-Task::Task(Executor& executor) : executor_(executor), held_(&executor), awaited_(false) {}
-Task::Task(Executor& executor, Awaited) : executor_(executor), held_(&executor), awaited_(true) {}
-Task::Task(Executor& executor, Kept) noexcept : executor_(executor), awaited_(false) {}
+Task::Task(Executor& executor) : awaited_(false), executor_(&executor), held_(&executor) {}
+Task::Task(Executor& executor, Awaited) : awaited_(true), executor_(&executor), held_(&executor) {}
+Task::Task() noexcept : awaited_(false), executor_(nullptr) {}
 Task::~Task() = default;
 
-void Task::on_completed(const Outcome& outcome) noexcept { executor_.due(*this, outcome); }
+void Task::on_completed(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
 
 void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);
     __builtin_prefetch(&outcome_, 1);
     __builtin_prefetch(strand_ ? static_cast<const void*>(strand_) : &own_, 1);
-    executor_.fetch_ahead();
+    executor_->fetch_ahead();
 }
 
 Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label)
@@ -46,9 +39,7 @@ Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool s
       cancelled_(make_error(GPO_CANCELLED, "the executor was destroyed")),
       withdrawn_(make_error(GPO_CANCELLED, "the callback was cancelled before its time")) {}
 
-Executor::~Executor() {
-    while (free_) std::exchange(free_, free_->next_free_)->release();
-}
+Executor::~Executor() = default;
 
 void Executor::start() {
     if (thread_count_ == 0) return;
@@ -103,29 +94,42 @@ Strand* Executor::strand_of(const void* order) {
     return &strands_[order];
 }
 
-gpo_status Executor::admit(const Task* task) {
-    if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-    const bool awaited = task && task->awaited_;
+// Counts a task as pending, or refuses it. The count comes first: who ends the executor sees either the count, or is
+// seen here.
+gpo_status Executor::admit(bool awaited) {
+    const bool full = pending_.fetch_add(1, std::memory_order_seq_cst) >= capacity_ && !awaited;
+    const bool stopped = stopped_.load(std::memory_order_seq_cst), closing = closing_.load(std::memory_order_seq_cst);
+    if (!full && !stopped && !closing) [[likely]]
+        return GPO_SUCCESS;
+    leave();
+    if (stopped) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     // To a user, a destroyed executor is a stale handle. For a library thread that waits, the task was cancelled.
-    if (closing_.load(std::memory_order_relaxed))
-        fail(awaited ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
-    if (pending_.load(std::memory_order_relaxed) < capacity_ || awaited) return GPO_SUCCESS;
+    if (closing) fail(awaited ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
     count_refused();
     return GPO_WOULD_BLOCK;
+}
+
+// A task is pending no more that was never accepted. Also under lock_.
+void Executor::leave() noexcept {
+    if (pending_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_all();
 }
 
 gpo_status Executor::accept(Task& task, const void* order) {
     bool wake;
     {
         std::lock_guard lock(lock_);
-        if (const gpo_status refused = admit(&task)) return refused;
-        task.strand_ = strand_of(order);
+        if (const gpo_status refused = admit(task.awaited_)) return refused;
+        try {
+            task.strand_ = strand_of(order);
+        } catch (...) {
+            leave();
+            throw;
+        }
         if (task.strand_) ++task.strand_->tasks;
         task.state_ = Task::State::waiting;
         waiting_.add(task);
         task.retain();
         ++accepted_;
-        add(pending_, 1);
         wake = spins_ && wake_for(true);  // a thread should be spinning when the task becomes due
     }
     if (wake) host::wake_one(signal_);
@@ -134,53 +138,105 @@ gpo_status Executor::accept(Task& task, const void* order) {
 
 // --- posted callbacks ---
 
-gpo_status Executor::post(gpo_completion_fn callback, void* user) { return post(0, callback, user, nullptr); }
-
-gpo_status Executor::post_at(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket) {
-    return post(time_ns, callback, user, ticket);
+FreePosted& FreePosted::of_this_thread() noexcept {
+    static thread_local FreePosted mine;
+    return mine;
 }
 
-// `ticket` NULL: due at once.
-gpo_status Executor::post(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket) {
-    Outcome outcome;
-    outcome.submitted_ns = outcome.completed_ns = host::now();
+FreePosted::~FreePosted() {
+    most_ = 0;  // for objects of this thread that are destroyed later
+    while (first_) std::exchange(first_, first_->next_free_)->release();
+}
+
+Ref<Posted> FreePosted::take() {
+    if (!first_) return make<Posted>();
+    --count_;
+    return Ref<Posted>::adopt(std::exchange(first_, first_->next_free_));
+}
+
+void FreePosted::give(Ref<Posted> task) noexcept {
+    if (count_ >= most_) return;
+    task->outcome_.error = nullptr;
+    ++count_;
+    task->next_free_ = first_;
+    first_ = task.leak();
+}
+
+gpo_status Executor::post(gpo_completion_fn callback, void* user) {
+    Ref<Posted> task = FreePosted::of_this_thread().take();
+    if (const gpo_status refused = admit(false)) {
+        FreePosted::of_this_thread().give(std::move(task));
+        return refused;
+    }
+    host::crossing();  // the executor may be destroyed
+    task->executor_ = this;
+    task->callback_ = callback;
+    task->user_ = user;
+    task->cancelled_ = false;
+    task->state_ = Task::State::due;
+    task->outcome_.submitted_ns = task->outcome_.completed_ns = host::now();
+    Turn& turn = task->own_;
+    turn.first = turn.last = task.leak();
+    turn.scheduled = true;
+    Turn* newest = inbox_.load(std::memory_order_relaxed);
+    do {
+        turn.after = newest;
+    } while (!inbox_.compare_exchange_weak(newest, &turn, std::memory_order_seq_cst, std::memory_order_relaxed));
+    host::crossing();
+    // A thread that goes to sleep is counted before it looks into the inbox.
+    if (sleepers_.load(std::memory_order_seq_cst) == 0 || spinning_.load(std::memory_order_seq_cst) != 0)
+        return GPO_SUCCESS;
     bool wake;
     {
-        host::Lock lock(lock_);
-        gpo_status refused = admit(nullptr);
-        if (refused == GPO_SUCCESS && !free_) {
-            lock.unlock();
-            auto fresh = make<Posted>(*this);
-            lock.lock();
-            keep_free(*fresh.leak());
-            refused = admit(nullptr);
-        }
-        if (refused != GPO_SUCCESS) return refused;
-        Posted& task = *free_;
-        if (ticket) *ticket = timetable_.add(task, time_ns);  // throws before anything has changed
-        free_ = task.next_free_;
-        --free_count_;
-        task.callback_ = callback;
-        task.user_ = user;
-        task.state_ = Task::State::waiting;
-        waiting_.add(task);
-        ++accepted_;
-        add(pending_, 1);
-        if (ticket) {
-            task.outcome_ = outcome;
-            look_at_times();
-        } else {
-            become_due(task, outcome, false);
-        }
+        std::lock_guard lock(lock_);
+        empty_inbox();
         wake = wake_for_jobs();
     }
     if (wake) host::wake_one(signal_);
     return GPO_SUCCESS;
 }
 
-void Executor::keep_free(Posted& task) noexcept {
-    task.next_free_ = std::exchange(free_, &task);
-    ++free_count_;
+gpo_status Executor::post_at(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket) {
+    Ref<Posted> task = FreePosted::of_this_thread().take();
+    task->executor_ = this;
+    task->callback_ = callback;
+    task->user_ = user;
+    task->state_ = Task::State::waiting;
+    task->outcome_.submitted_ns = host::now();
+    bool wake;
+    {
+        std::lock_guard lock(lock_);
+        if (const gpo_status refused = admit(false)) return refused;
+        try {
+            *ticket = timetable_.add(*task, time_ns);
+        } catch (...) {
+            leave();
+            throw;
+        }
+        waiting_.add(*task.leak());
+        ++accepted_;
+        look_at_times();
+        wake = wake_for_jobs();
+    }
+    if (wake) host::wake_one(signal_);
+    return GPO_SUCCESS;
+}
+
+// In the order of the posts.
+void Executor::empty_inbox() noexcept {
+    if (!inbox_.load(std::memory_order_seq_cst)) return;
+    Turn* const newest = inbox_.exchange(nullptr, std::memory_order_acquire);
+    Turn* oldest = nullptr;
+    uint32_t count = 0;
+    for (Turn* turn = newest; turn; ++count) {
+        Turn* const older = turn->after;
+        turn->after = oldest;
+        oldest = std::exchange(turn, older);
+    }
+    (ready_last_ ? ready_last_->after : ready_first_) = oldest;
+    ready_last_ = newest;
+    accepted_ += count;
+    ready_.store(ready_.load(std::memory_order_relaxed) + count, std::memory_order_release);
 }
 
 bool Executor::cancel(uint64_t ticket) noexcept {
@@ -249,7 +305,7 @@ bool Executor::withdraw(Task& task) noexcept {
         task.state_ = Task::State::called;
         if (task.strand_) --task.strand_->tasks;
         --accepted_;
-        last = add(pending_, -1) == 0;
+        last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
     }
     if (last) wake_all();
     task.release();
@@ -262,7 +318,7 @@ void Executor::due(Task& task, const Outcome& outcome) noexcept {
         std::lock_guard lock(lock_);
         if (task.state_ != Task::State::waiting) return;
         become_due(task, outcome, false);
-        too_late = task.awaited_ && stopped_ && thread_count_ == 0;
+        too_late = task.awaited_ && stopped_.load(std::memory_order_relaxed) && thread_count_ == 0;
         wake = wake_for_jobs();
     }
     if (wake) host::wake_one(signal_);
@@ -285,20 +341,22 @@ void Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) no
 }
 
 void Executor::make_ready(Turn& turn) noexcept {
-    turn.before = ready_last_;
     turn.after = nullptr;
     (ready_last_ ? ready_last_->after : ready_first_) = &turn;
     ready_last_ = &turn;
-    add(ready_, 1);
+    ready_.store(ready_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-void Executor::take_out(Turn& turn) noexcept {
-    (turn.before ? turn.before->after : ready_first_) = turn.after;
-    (turn.after ? turn.after->before : ready_last_) = turn.before;
-    add(ready_, -1);
+void Executor::take_out(const Turn& turn) noexcept {
+    Turn* before = nullptr;
+    for (Turn* at = ready_first_; at != &turn; at = at->after) before = at;
+    (before ? before->after : ready_first_) = turn.after;
+    if (ready_last_ == &turn) ready_last_ = before;
+    ready_.store(ready_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 Task* Executor::take() noexcept {
+    empty_inbox();
     if (!ready_first_) return nullptr;
     Turn& turn = *ready_first_;
     take_out(turn);
@@ -320,14 +378,15 @@ bool Executor::finish(Task& task) noexcept {
         make_ready(turn);  // behind the others that are ready
     else
         turn.scheduled = false;
-    return add(pending_, -1) == 0;
+    return pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
 }
 
 // --- running ---
 
 // True if the caller must wake a sleeper once it has released the lock. A thread that spins looks by itself.
 bool Executor::wake_for(bool something) noexcept {
-    if (!something || spinning_.load(std::memory_order_seq_cst) != 0 || sleepers_ <= woken_) return false;
+    if (!something || spinning_.load(std::memory_order_seq_cst) != 0) return false;
+    if (sleepers_.load(std::memory_order_relaxed) <= woken_) return false;
     ++woken_;
     signal_.fetch_add(1, std::memory_order_seq_cst);
     return true;
@@ -345,13 +404,7 @@ Task* Executor::next(Task* finished, bool take_one) noexcept {
     bool wake, last = false;
     {
         std::lock_guard lock(lock_);
-        if (finished) {
-            last = finish(*finished);
-            if (!finished->held_ && free_count_ < kMostFree) {
-                finished->outcome_.error = nullptr;
-                keep_free(static_cast<Posted&>(*std::exchange(finished, nullptr)));
-            }
-        }
+        if (finished) last = finish(*finished);
         if (take_one) {
             if (timetable_.size() != 0) ring(host::now());
             task = take();
@@ -361,7 +414,10 @@ Task* Executor::next(Task* finished, bool take_one) noexcept {
     if (wake) host::wake_one(signal_);
     if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst)))
         wake_all();
-    if (finished) finished->release();
+    if (finished && finished->held_)
+        finished->release();
+    else if (finished)
+        FreePosted::of_this_thread().give(Ref<Posted>::adopt(static_cast<Posted*>(finished)));
     return task;
 }
 
@@ -421,7 +477,7 @@ bool Executor::done(Until until, bool closing) const noexcept {
 }
 
 bool Executor::anything_to_do() const noexcept {
-    if (ready_.load(std::memory_order_acquire) != 0) return true;
+    if (ready_.load(std::memory_order_acquire) != 0 || inbox_.load(std::memory_order_acquire)) return true;
     const uint64_t next = next_time_.load(std::memory_order_relaxed);
     return next != host::kForever && host::now() >= next;
 }
@@ -497,16 +553,18 @@ void Executor::sleep(Until until, uint64_t deadline, bool unless_working) noexce
     uint32_t seen;
     {
         std::lock_guard lock(lock_);
-        if (ready_.load(std::memory_order_relaxed) != 0) return;
-        if (done(until, closing_.load(std::memory_order_seq_cst))) return;
-        if (unless_working && working()) return;
-        if (timetable_.next() < kept_) kept_ = kept = timetable_.next();
-        ++sleepers_;
         seen = signal_.load(std::memory_order_seq_cst);
+        if (done(until, closing_.load(std::memory_order_seq_cst)) || (unless_working && working())) return;
+        sleepers_.fetch_add(1, std::memory_order_seq_cst);
+        if (ready_.load(std::memory_order_relaxed) != 0 || inbox_.load(std::memory_order_seq_cst)) {
+            sleepers_.fetch_sub(1, std::memory_order_relaxed);
+            return;
+        }
+        if (timetable_.next() < kept_) kept_ = kept = timetable_.next();
     }
     host::wait(signal_, seen, std::min(deadline, kept));
     std::lock_guard lock(lock_);
-    --sleepers_;
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
     if (woken_ != 0) --woken_;
     if (kept != host::kForever && kept_ == kept) kept_ = host::kForever;
 }
@@ -561,6 +619,7 @@ Ref<HostCall> Executor::take_call(uint64_t number) noexcept {
 
 gpo_executor_statistics Executor::statistics() noexcept {
     std::lock_guard lock(lock_);
+    empty_inbox();
     gpo_executor_statistics out{};
     out.threads = thread_count_;
     out.accepted = accepted_;
@@ -620,7 +679,7 @@ void Executor::stop() noexcept {
     bool wake;
     {
         std::lock_guard lock(lock_);
-        stopped_ = true;
+        stopped_.store(true, std::memory_order_seq_cst);
         cancel_timed();
         wake = wake_for_jobs();
     }
@@ -641,7 +700,7 @@ void Executor::abandon_awaited() noexcept {
             task->state_ = Task::State::called;
             task->after_ = std::exchange(abandoned, task);
             --accepted_;
-            add(pending_, -1);
+            pending_.fetch_sub(1, std::memory_order_seq_cst);
         }
     }
     if (!abandoned) return;

@@ -1,8 +1,9 @@
 // An executor calls tasks that have become due. Its tasks run on threads of the library, or on threads of the program
 // that call gpo_executor_run or gpo_executor_poll. task.h defines the terms.
 //
-// Ready turns form a list under the executor's lock, which also guards the counts of ready turns, sleepers and woken
-// sleepers. A thread ends its task and takes the next turn under the lock at once. Threads sleep through the host seam,
+// Ready turns form a list under the executor's lock. A thread ends its task and takes the next turn under the lock at
+// once. Posted callbacks come through an inbox, a stack that needs no lock, whose turns the next thread that has the
+// lock moves to the list, in their order. Threads sleep through the host seam,
 // until the next time in the timetable (timetable.h) at most. The deterministic mode thus sees every sleep, and times
 // are times of its clock.
 // (An io_context of Asio would be no replacement: its threads sleep inside Asio, by the machine's clock, and posting
@@ -46,8 +47,7 @@ public:
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
-    /// Accepts a task that calls `callback` as soon as a thread is free. Returns GPO_SUCCESS or GPO_WOULD_BLOCK, and
-    /// throws as accept().
+    /// Calls `callback` as soon as a thread is free. Returns GPO_SUCCESS or GPO_WOULD_BLOCK, and throws as accept().
     gpo_status post(gpo_completion_fn callback, void* user);
     /// Like post(), at a time of host::now(); kForever: never. Writes the ticket before the callback can run.
     gpo_status post_at(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket);
@@ -77,7 +77,6 @@ public:
 
 private:
     friend class Task;
-    static constexpr uint32_t kMostFree = 256;
     enum class Until : uint8_t { none_waiting, none_ready, ended };
     /// The threads, and the errand that joins them.
     struct Crew final : Errand {
@@ -93,13 +92,14 @@ private:
         void add(Task& task) noexcept;
         void remove(Task& task) noexcept;
     };
+    gpo_status admit(bool awaited);
+    void leave() noexcept;
     // Under lock_:
-    gpo_status admit(const Task* task);
-    void keep_free(Posted& task) noexcept;
     void look_at_times() noexcept;
     void become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
     void make_ready(Turn& turn) noexcept;
-    void take_out(Turn& turn) noexcept;
+    void empty_inbox() noexcept;
+    void take_out(const Turn& turn) noexcept;
     Strand* strand_of(const void* order);
     Task* take() noexcept;
     bool finish(Task& task) noexcept;
@@ -109,7 +109,6 @@ private:
     bool wake_for_jobs() noexcept;
 
     void due(Task& task, const Outcome& outcome) noexcept;
-    gpo_status post(uint64_t time_ns, gpo_completion_fn callback, void* user, uint64_t* ticket);
     Task* next(Task* finished, bool take_one) noexcept;
     void call(Task& task, const Outcome& outcome, bool cancelled) noexcept;
     uint64_t call_ready(uint64_t most, uint64_t deadline) noexcept;
@@ -132,20 +131,25 @@ private:
     const bool spins_;
     const ErrorPtr cancelled_, withdrawn_;           // made ahead: teardown must not need memory
 
+    // A thread that posts needs this cache line alone.
+    alignas(64) std::atomic<Turn*> inbox_{nullptr};  // the newest one; turns of posted tasks
+    std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
+    std::atomic<uint32_t> sleepers_{0};              // changes under lock_
+    std::atomic<uint32_t> spinning_{0};
+    std::atomic<bool> closing_{false}, stopped_{false};  // change under lock_
+
     // lock_ guards all members up to the empty line. The atomics among them are read without the lock, too.
     alignas(64) host::Mutex lock_;
     std::atomic<uint32_t> signal_{0};                // wait word of idle threads
-    std::atomic<uint32_t> ready_{0};                 // turns in the list
-    uint32_t sleepers_ = 0, woken_ = 0;              // `woken_`: of the sleepers, were woken and are on their way
+    std::atomic<uint32_t> ready_{0};                 // turns in the list; near lock_, which its readers take next
+    uint32_t woken_ = 0;                             // of the sleepers, were woken and are on their way
     Turn* ready_first_ = nullptr;
     Turn* ready_last_ = nullptr;
-    std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
-    std::atomic<uint32_t> timed_{0};                 // of them in the timetable
+    uint64_t called_ = 0;
     std::atomic<uint64_t> next_time_{host::kForever};// of the timetable
+    std::atomic<uint32_t> timed_{0};                 // tasks in the timetable
     uint64_t kept_ = host::kForever;                 // until when the sleeper that keeps the time sleeps
-    uint64_t accepted_ = 0, called_ = 0, cancelled_count_ = 0, threw_ = 0;
-    Posted* free_ = nullptr;                         // at most kMostFree
-    uint32_t free_count_ = 0;
+    uint64_t accepted_ = 0, cancelled_count_ = 0, threw_ = 0;
     Timetable timetable_;
     List waiting_;
     List due_awaited_;
@@ -153,12 +157,10 @@ private:
     size_t sweep_at_ = 64;
     std::map<uint64_t, Ref<HostCall>> calls_;
     uint64_t last_call_ = 0;
-    bool stopped_ = false;
 
     alignas(64) std::atomic<uint32_t> none_waiting_{0};  // wait word: changes when the last task was called
-    std::atomic<uint32_t> spinning_{0}, watchers_{0}, runners_{0};
+    std::atomic<uint32_t> watchers_{0}, runners_{0};
     std::atomic<uint32_t> serving_callers_{0};       // callers of run() and poll(): run what is left after destruction
-    std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
     std::atomic<const Task*> due_last_{nullptr};     // the task that became due last, only to prefetch: may dangle
 

@@ -5,13 +5,13 @@
 
 namespace gpo {
 
-/// Its executor uses it again and again.
 class Posted final : public Task {
 public:
-    explicit Posted(Executor& executor) noexcept : Task(executor, Kept()) {}
+    Posted() noexcept = default;
 
 private:
     friend class Executor;
+    friend class FreePosted;
     void call(const Outcome& outcome, bool) override {
         call_completion(executor().runtime(), callback_, user_, GPO_ORIGIN_EXECUTOR, outcome);
     }
@@ -19,6 +19,25 @@ private:
     gpo_completion_fn callback_ = nullptr;
     void* user_ = nullptr;
     Posted* next_free_ = nullptr;
+};
+
+/// The tasks that a thread has called, to be posted again. Each thread has its own.
+class FreePosted {
+public:
+    static FreePosted& of_this_thread() noexcept;
+    FreePosted() noexcept = default;
+    ~FreePosted();
+    FreePosted(const FreePosted&) = delete;
+    FreePosted& operator=(const FreePosted&) = delete;
+
+    /// Throws std::bad_alloc.
+    Ref<Posted> take();
+    void give(Ref<Posted> task) noexcept;
+
+private:
+    static constexpr uint32_t kMost = 64;
+    Posted* first_ = nullptr;
+    uint32_t count_ = 0, most_ = kMost;
 };
 
 }  // namespace gpo

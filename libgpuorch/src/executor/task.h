@@ -16,11 +16,10 @@ class Task;
 /// A thread takes a turn from the executor: it stands for one task, or for the tasks of a strand, of which the thread
 /// calls the first. Under the executor's lock.
 struct Turn {
+    Turn* after = nullptr;   // in the list of turns that are ready, or in the inbox
     Task* first = nullptr;   // due and not taken, in order
     Task* last = nullptr;
     bool scheduled = false;  // ready, or a thread is calling its task
-    Turn* before = nullptr;  // in the list of turns that are ready
-    Turn* after = nullptr;
 };
 
 /// Tasks that run one after the other. Under the executor's lock.
@@ -43,15 +42,14 @@ public:
     void fetch_ahead() const noexcept final;
 
 protected:
-    /// Marks a task that belongs to its executor (posted.h), and so holds no reference to the executor.
-    struct Kept {};
-    Task(Executor& executor, Kept) noexcept;
+    /// Of a task that is used again and again (posted.h): it holds no reference to an executor.
+    Task() noexcept;
     ~Task() override;
-    Executor& executor() const noexcept { return executor_; }
+    Executor& executor() const noexcept { return *executor_; }
 
 private:
     friend class Executor;
-    friend class Timetable;
+    friend class FreePosted;
     /// Called on a thread that runs the executor, under no lock; exceptions are caught there. `cancelled`: the executor
     /// was torn down before the awaited work was done.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
@@ -59,17 +57,16 @@ private:
     virtual void abandon() noexcept {}
 
     enum class State : uint8_t { made, waiting, due, called };
-    Executor& executor_;
-    const Ref<Executor> held_;  // NULL: Kept
+    // Under the executor's lock. What a thread reads to take the task is on one cache line.
+    alignas(64) Turn own_;
+    Strand* strand_ = nullptr;  // NULL: the task has a turn of its own
+    Task* after_ = nullptr;     // in the list of before_; of other due tasks: the next in the strand
     const bool awaited_;
-    // Under the executor's lock:
     State state_ = State::made;
     bool cancelled_ = false;
-    uint32_t timer_ = 0;        // its place in the timetable; 0: none
-    Strand* strand_ = nullptr;  // NULL: the task has a turn of its own
-    Turn own_;
     Task* before_ = nullptr;  // in waiting_; once due, only of an awaited task: in due_awaited_
-    Task* after_ = nullptr;   // in the same list; of other due tasks: the next in the strand
+    Executor* executor_;
+    const Ref<Executor> held_;  // NULL: Posted
     Outcome outcome_;
 };
 

@@ -19,7 +19,6 @@ uint64_t Timetable::add(Task& task, uint64_t time_ns) {
     Place& place = places_[index];
     free_ = std::exchange(place.at, 0);
     place.task = &task;
-    task.timer_ = index;
     up(heap_.size() - 1, {time_ns, ++added_, index});
     return place.generation << kPlaceBits | index;
 }
@@ -49,7 +48,6 @@ Task* Timetable::remove(size_t at) noexcept {
     }
     Place& place = places_[index];
     Task* const task = std::exchange(place.task, nullptr);
-    task->timer_ = 0;
     ++place.generation;
     place.at = std::exchange(free_, index);
     return task;
