@@ -86,6 +86,11 @@ TEST_CASE("a posted callback is called once, on a thread of the executor's, in t
 TEST_CASE("a caller's executor calls posts and due times on the thread that runs it, and polls them") {
     Gpu gpu;
     Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    const uint64_t begin = now();
+    uint64_t time = 0;
+    REQUIRE_OK(gpo_executor_get_time(executor, &time));
+    CHECK(time >= begin);
+    CHECK(time <= now());
     Told post, past, soon;
     REQUIRE_OK(gpo_executor_post(executor, Told::callback, &post));
     REQUIRE_OK(gpo_executor_post_at(executor, now() - kMillisecond, Told::callback, &past, nullptr));

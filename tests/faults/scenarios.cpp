@@ -399,6 +399,17 @@ struct Owed {
     std::atomic<uint64_t> under_way{0};
 };
 
+/// Callbacks at once, at a time, and one that is cancelled before its time.
+void post(Attempt& a, gpo_executor_t executor, Owed& owed) {
+    owed.accepted += STEP(a, gpo_executor_post(executor, Owed::completion, &owed));
+    uint64_t time = 0, ticket = 0;
+    STEP(a, gpo_executor_get_time(executor, &time));
+    owed.accepted += STEP(a, gpo_executor_post_at(executor, time + 1'000'000, Owed::completion, &owed, nullptr));
+    if (!STEP(a, gpo_executor_post_at(executor, UINT64_MAX, Owed::completion, &owed, &ticket))) return;
+    ++owed.accepted;
+    STEP(a, gpo_executor_cancel(executor, ticket));
+}
+
 void executors(Attempt& a) {
     Owed owed;
     if (!a.open()) return;
@@ -427,6 +438,8 @@ void executors(Attempt& a) {
         }
         const uint64_t mark = a.next_mark();
         if (STEP(a, gpo_timeline_notify(timeline, 2, a.queue, mark))) a.accepted(mark);
+        post(a, threads, owed);
+        post(a, caller, owed);
         uint64_t count = 0;
         STEP(a, gpo_executor_poll(caller, &count));
         STEP(a, gpo_timeline_signal(timeline, 1));

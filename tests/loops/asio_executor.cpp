@@ -313,8 +313,13 @@ void timers_that_change() {
         }
         LOOP_REQUIRE(!pool.context.run_for(1ms) && aborted == 3);
         LOOP_REQUIRE(moved.cancel() == 1);
-        timer = executor_timer(pool.context);
+        executor_timer other(pool.context);
+        timer = std::move(other);  // cancels what it had, though `other` lives on
         pool.run();
+        LOOP_REQUIRE(aborted == 5 && expired == 1);
+        std::make_unique<executor_timer>(pool.context, 1h)->async_wait(wait);
+        pool.run();
+        LOOP_REQUIRE(aborted-- == 6);
         LOOP_REQUIRE(aborted == 5 && expired == 1);
         timer.expires_after(0ns);
         for (int i = 0; i < 1000; ++i) timer.async_wait(wait);
@@ -587,6 +592,26 @@ void a_context_that_ends() {
     LOOP_REQUIRE(status == GPO_CANCELLED);
 }
 
+void a_wait_of_a_context_that_ends() {
+    loop::Gpu gpu;
+    std::atomic<int> refused{0}, lost{0};
+    std::atomic<bool> entered{false};
+    auto context = std::make_unique<executor_context>(gpu.runtime, 1);
+    net::post(*context, [&, context = context.get()] {
+        entered = true;
+        while (refused == 0) {  // until the context ends
+            net::post(*context, [token = Token(refused)] {});
+            std::this_thread::sleep_for(100us);
+        }
+        executor_timer timer(*context, 0ns);
+        timer.async_wait([token = Token(lost)](error_code) {});
+        LOOP_REQUIRE(lost == 1);
+    });
+    while (!entered) std::this_thread::yield();
+    context.reset();
+    LOOP_REQUIRE(lost == 1);
+}
+
 void a_runtime_that_ends_first() {
     std::atomic<int> lost{0}, called{0};
     auto gpu = std::make_unique<loop::Gpu>();
@@ -703,6 +728,7 @@ int main(int count, char** words) {
     a_function_that_throws();
     a_full_executor();
     a_context_that_ends();
+    a_wait_of_a_context_that_ends();
     a_runtime_that_ends_first();
     memory();
 #if GPUORCH_ASIO_VERSION >= 102000

@@ -516,10 +516,7 @@ public:
         expires_after(after);
     }
     executor_timer(executor_context& context, duration after) : executor_timer(context) { expires_after(after); }
-    executor_timer(executor_timer&& other) noexcept
-        : executor_(other.executor_), state_(other.state_), expiry_(other.expiry_), waits_(std::move(other.waits_)) {
-        other.waits_.clear();
-    }
+    executor_timer(executor_timer&& other) noexcept = default;
     executor_timer& operator=(executor_timer&& other) noexcept {
         cancel();
         executor_ = other.executor_;
