@@ -176,6 +176,24 @@ TEST_CASE("a time that never comes keeps run inside until it is cancelled, once"
     }
 }
 
+TEST_CASE("a callback that is cancelled comes as if it had been posted then") {
+    Gpu gpu;
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    std::vector<int> order;
+    Told told[3];
+    for (int i = 0; i < 3; ++i) {
+        told[i].order = &order;
+        told[i].number = i;
+    }
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_executor_post_at(executor, kNever, Told::callback, &told[1], &ticket));
+    REQUIRE_OK(gpo_executor_post(executor, Told::callback, &told[0]));
+    REQUIRE_OK(gpo_executor_cancel(executor, ticket));
+    REQUIRE_OK(gpo_executor_post(executor, Told::callback, &told[2]));
+    REQUIRE_OK(gpo_executor_run(executor, nullptr));
+    CHECK(order == std::vector<int>{0, 1, 2});
+}
+
 TEST_CASE("an earlier time behind a later one comes while all threads sleep, and spinning stops for a far one") {
     Gpu gpu;
     for (uint32_t flags : {unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_SLEEP}}) {

@@ -341,6 +341,7 @@ void Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) no
 }
 
 void Executor::make_ready(Turn& turn) noexcept {
+    empty_inbox();  // what was posted before comes before
     turn.after = nullptr;
     (ready_last_ ? ready_last_->after : ready_first_) = &turn;
     ready_last_ = &turn;
