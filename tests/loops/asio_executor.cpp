@@ -354,6 +354,33 @@ void timers_that_change() {
     LOOP_REQUIRE(refused);
 }
 
+/// A handler may end its timer while the call that started the wait has not returned, and its context.
+void handlers_that_end_things() {
+    Pool pool(2);
+    std::atomic<int> came{0};
+    for (int i = 0; i < 2000; ++i) {
+        auto timer = std::make_shared<executor_timer>(pool.context, 0ns);
+        executor_timer& of = *timer;
+        of.async_wait([timer = std::move(timer), &came](error_code) { ++came; });
+    }
+    pool.run();
+    LOOP_REQUIRE(came == 2000);
+    for (const bool wrapped : {false, true}) {
+        auto context = std::make_unique<executor_context>(pool.gpu.runtime, 1);
+        auto strand = net::make_strand(*context);
+        auto timer =
+            wrapped ? std::make_unique<executor_timer>(strand, 0ns) : std::make_unique<executor_timer>(*context, 0ns);
+        std::promise<void> done;
+        timer->async_wait([&](error_code error) {
+            timer.reset();
+            if (!wrapped) context.reset();
+            LOOP_REQUIRE(!error);
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+}
+
 #if GPUORCH_ASIO_VERSION >= 102000
 void cancelled_timers() {
     Pool pool(2);
@@ -720,6 +747,7 @@ int main(int count, char** words) {
     strands();
     timers();
     timers_that_change();
+    handlers_that_end_things();
     io_objects_of_asio();
 #if defined(HAS_CO_AWAIT)
     coroutines();

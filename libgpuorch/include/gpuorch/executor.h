@@ -110,7 +110,8 @@ typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, 
 /* --- callbacks that wait for no work --- */
 
 /* Calls `callback` as soon as a thread runs the executor and is free, with GPO_SUCCESS and the origin
- * GPO_ORIGIN_EXECUTOR. Never calls it inside this function. Callbacks begin in the order in which they were posted;
+ * GPO_ORIGIN_EXECUTOR. Never calls it inside this function, unless the executor is destroyed meanwhile and has no
+ * threads (gpo_executor_destroy). Callbacks begin in the order in which they were posted;
  * several may run at the same time on different threads. Any thread may call this, also a callback, and a host node of
  * a graph.
  * GPO_WOULD_BLOCK: the executor has no room; the callback is never called

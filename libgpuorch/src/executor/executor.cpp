@@ -94,19 +94,32 @@ Strand* Executor::strand_of(const void* order) {
     return &strands_[order];
 }
 
-// Counts a task as pending, or refuses it. The count comes first: who ends the executor sees either the count, or is
-// seen here.
-gpo_status Executor::admit(bool awaited) {
-    const bool full = pending_.fetch_add(1, std::memory_order_seq_cst) >= capacity_ && !awaited;
-    const bool stopped = stopped_.load(std::memory_order_seq_cst), closing = closing_.load(std::memory_order_seq_cst);
-    if (!full && !stopped && !closing) [[likely]]
-        return GPO_SUCCESS;
-    leave();
-    if (stopped) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+void Executor::refuse_ended(bool awaited) const {
+    if (stopped_.load(std::memory_order_seq_cst)) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     // To a user, a destroyed executor is a stale handle. For a library thread that waits, the task was cancelled.
-    if (closing) fail(awaited ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
-    count_refused();
-    return GPO_WOULD_BLOCK;
+    if (closing_.load(std::memory_order_seq_cst))
+        fail(awaited ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
+}
+
+// Counts a task as pending, or refuses it. The count comes before the look at the executor's end: who ends the executor
+// sees the count, or its end is seen here.
+gpo_status Executor::admit(bool awaited) {
+    uint32_t pending = pending_.load(std::memory_order_relaxed);
+    for (;;) {
+        if (pending >= capacity_ && !awaited) {
+            refuse_ended(awaited);
+            count_refused();
+            return GPO_WOULD_BLOCK;
+        }
+        if (pending_.compare_exchange_weak(pending, pending + 1, std::memory_order_seq_cst)) break;
+    }
+    try {
+        refuse_ended(awaited);
+    } catch (...) {
+        leave();
+        throw;
+    }
+    return GPO_SUCCESS;
 }
 
 // A task is pending no more that was never accepted. Also under lock_.
@@ -189,7 +202,6 @@ gpo_status Executor::post(gpo_completion_fn callback, void* user) {
     bool wake;
     {
         std::lock_guard lock(lock_);
-        empty_inbox();
         wake = wake_for_jobs();
     }
     if (wake) host::wake_one(signal_);
@@ -240,17 +252,20 @@ void Executor::empty_inbox() noexcept {
 }
 
 bool Executor::cancel(uint64_t ticket) noexcept {
-    bool wake;
+    bool wake, cancelled;
     {
         std::lock_guard lock(lock_);
+        ring(host::now());
         Task* const task = timetable_.take(ticket);
-        if (!task) return false;
-        look_at_times();
-        become_due(*task, cancelled_outcome(*task, withdrawn_), true);
+        cancelled = task != nullptr;
+        if (task) {
+            look_at_times();
+            become_due(*task, cancelled_outcome(*task, withdrawn_), true);
+        }
         wake = wake_for_jobs();
     }
     if (wake) host::wake_one(signal_);
-    return true;
+    return cancelled;
 }
 
 Outcome Executor::cancelled_outcome(const Task& task, const ErrorPtr& why) const noexcept {
@@ -395,6 +410,7 @@ bool Executor::wake_for(bool something) noexcept {
 
 // Jobs are the turns that are ready, and keeping the time.
 bool Executor::wake_for_jobs() noexcept {
+    empty_inbox();  // a thread that stops spinning may leave a turn there
     const uint32_t jobs = ready_.load(std::memory_order_relaxed) + (timetable_.next() < kept_ ? 1 : 0);
     return wake_for(jobs > woken_);
 }
@@ -669,6 +685,7 @@ void Executor::destroyed() noexcept {
 }
 
 void Executor::close() noexcept {
+    const host::NoCancel no_cancel;  // callbacks may run in a call that doesn't turn cancellation off
     destroyed();
     if (thread_count_ != 0)
         wake_all();

@@ -92,6 +92,7 @@ private:
         void add(Task& task) noexcept;
         void remove(Task& task) noexcept;
     };
+    void refuse_ended(bool awaited) const;
     gpo_status admit(bool awaited);
     void leave() noexcept;
     // Under lock_:

@@ -133,6 +133,34 @@ TEST_CASE("an earlier time is not slept through, whoever keeps the time, under e
     });
 }
 
+TEST_CASE("a post is called though the thread that spins is leaving, under every schedule") {
+    gpo::test::each_seed(1500, [](uint64_t seed) {
+        const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
+        auto options = gpo::test::sized<gpo_executor_options>();
+        options.flags = GPO_EXECUTOR_SPIN;
+        options.threads = 1;
+        gpo_executor_t executor = nullptr;
+        REQUIRE(gpo_executor_create(runtime, &options, &executor) == GPO_SUCCESS);
+        std::array<One, 8> all;
+        gpo::host::Thread runs("runs", [&] {
+            for (int i = 0; i < 8; ++i) {
+                gpo_executor_run_for(executor, static_cast<int64_t>(seed % 3) * 1000, nullptr);
+                gpo::host::crossing();
+            }
+        });
+        for (One& one : all) {
+            one.posted = true;
+            REQUIRE(gpo_executor_post(executor, One::callback, &one) == GPO_SUCCESS);
+            gpo::host::step(0);
+            if (seed % 2) gpo::host::sleep_until(gpo::host::now() + 500);
+        }
+        runs.join();
+        gpo::host::sleep_until(gpo::host::now() + 10 * kSecond);  // nobody but the executor's thread is there
+        for (const One& one : all) CHECK(one.came == 1);
+        REQUIRE(gpo_runtime_shutdown(runtime, 10 * static_cast<int64_t>(kSecond)) == GPO_SUCCESS);
+    });
+}
+
 TEST_CASE("strands and timers of Asio run on an executor in virtual time, under every schedule") {
     namespace asio = boost::asio;
     gpo::test::each_seed(600, [](uint64_t seed) {

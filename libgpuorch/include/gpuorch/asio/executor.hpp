@@ -18,7 +18,8 @@
 // - executor_timer waits on these threads, by the library's clock. Asio's own steady_timer, and its sockets and
 //   descriptors, work on the context, too: Asio starts a thread of its own for them, as for every context that isn't
 //   one of Asio's, and their handlers run here.
-// - A full executor refuses: post() throws system_error with GPO_WOULD_BLOCK. Once the runtime is shut down or the
+// - A full executor refuses: post() throws system_error with GPO_WOULD_BLOCK. Outstanding work takes one place. Once
+// the runtime is shut down or the
 //   context ends, functions are destroyed without a call, as by an io_context that is stopped.
 // - The context's end waits for the functions that run, and destroys the others without a call. Meanwhile it may run
 //   other callbacks of the executor. Like every context of Asio it must outlive its executors and timers. After fork()
@@ -124,10 +125,10 @@ private:
     part parts_[kParts];
 };
 
-/// A wait of an executor_timer. Under the context's mutex, but the ticket, which the thread that starts the wait sets.
+/// A wait of an executor_timer. Under the context's mutex, but the ticket, which is there before the wait can end.
 struct timer_entry {
     std::uint64_t ticket = 0;
-    bool linked = false, done = false, asked = false;
+    bool linked = false, done = false;
     timer_entry* before = nullptr;
     timer_entry* after = nullptr;
 };
@@ -182,7 +183,7 @@ public:
             if (work_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) return;
         std::uint64_t guard = 0;
         const auto never = [](void*, const gpo_completion*, const gpo_error*) {};
-        // Refused: the runtime is shutting down, and run() returns in any case.
+        // Refused: the runtime is shutting down, and run() returns in any case; or the executor is full.
         static_cast<void>(gpo_executor_post_at(executor, UINT64_MAX, never, nullptr, &guard));
         {
             std::lock_guard<std::mutex> lock(mutex_);
@@ -202,9 +203,8 @@ public:
     }
 
     /// The wait has been started: the context's end will cancel it.
-    void add(timer_entry& one, std::uint64_t ticket) noexcept {
+    void add(timer_entry& one) noexcept {
         std::lock_guard<std::mutex> lock(mutex_);
-        one.ticket = ticket;
         if (one.done) return;
         one.linked = true;
         one.after = timers_;
@@ -219,9 +219,7 @@ public:
     void remove(timer_entry& one) noexcept {
         std::lock_guard<std::mutex> lock(mutex_);
         one.done = true;
-        if (!one.linked) return;
-        (one.before != nullptr ? one.before->after : timers_) = one.after;
-        if (one.after != nullptr) one.after->before = one.before;
+        if (one.linked) unlink(one);
     }
 
     /// The context's end, first part: nothing begins any more.
@@ -240,6 +238,7 @@ public:
             std::uint64_t called = 0;
             gpo_status status = gpo_executor_run_for(executor, 1'000'000, &called);
             if (status == GPO_WOULD_DEADLOCK) status = gpo_executor_poll(executor, &called);  // inside a callback
+            if (status == GPO_FORKED) break;  // the threads stayed in the parent
             if (called == 0 && status != GPO_TIMEOUT) std::this_thread::yield();
         }
         std::uint64_t guard = 0;
@@ -254,15 +253,20 @@ private:
     void drop(std::uint64_t guard) noexcept {
         if (guard != 0) static_cast<void>(gpo_executor_cancel(executor, guard));
     }
+    void unlink(timer_entry& one) noexcept {
+        one.linked = false;
+        (one.before != nullptr ? one.before->after : timers_) = one.after;
+        if (one.after != nullptr) one.after->before = one.before;
+    }
     void cancel_timers() noexcept {
         for (;;) {
             std::uint64_t ticket = 0;
             {
                 std::lock_guard<std::mutex> lock(mutex_);
-                for (timer_entry* one = timers_; one != nullptr && ticket == 0; one = one->after)
-                    if (!std::exchange(one->asked, true)) ticket = one->ticket;
+                if (timers_ == nullptr) return;
+                ticket = timers_->ticket;
+                unlink(*timers_);
             }
-            if (ticket == 0) return;
             static_cast<void>(gpo_executor_cancel(executor, ticket));
         }
     }
@@ -404,7 +408,6 @@ public:
     basic_context_executor require(blocking::possibly_t) const { return {state_, allocator_, false}; }
     basic_context_executor require(blocking::never_t) const { return {state_, allocator_, true}; }
     basic_context_executor require(relationship::fork_t) const { return *this; }
-    basic_context_executor require(relationship::continuation_t) const { return *this; }
     basic_context_executor<Allocator, true> require(outstanding_work::tracked_t) const {
         return {state_, allocator_, never_};
     }
@@ -426,7 +429,8 @@ private:
 
     basic_context_executor(asio_detail::context_state* state, const Allocator& allocator, bool never) noexcept
         : state_(state), allocator_(allocator), never_(never) {
-        if constexpr (Tracked) state_->work_started();
+        if constexpr (Tracked)
+            if (state_ != nullptr) state_->work_started();
     }
 
     asio_detail::context_state* state_;
@@ -551,7 +555,7 @@ public:
     }
 
     /// Completes at the expiry, at once if that has passed. Signature: void(error_code). Cancellation of any type:
-    /// error::operation_aborted. A full executor: the error is GPO_WOULD_BLOCK.
+    /// error::operation_aborted. Throws system_error with GPO_WOULD_BLOCK if the executor is full.
     template <class Token>
     auto async_wait(Token&& token) {
         return net::async_initiate<Token, void(error_code)>(initiation{this, executor_}, token);
@@ -591,17 +595,32 @@ private:
             asio_detail::context_state& state = one->state_;
             const asio_detail::context_state::frame inside(state);
             state.remove(*one->entry_);
-            if (state.closing()) return static_cast<void>(one->take());
+            if (state.closing()) return static_cast<void>(one->take_handler());
             one->complete(completion->status == GPO_SUCCESS ? error_code() : net::error::operation_aborted, false);
         }
         void complete(error_code error, bool posts) {
             auto work = std::move(work_);
             const net::any_io_executor io = io_;
-            const bool here = !posts && is_own(work.get_executor());
-            bound call{take(), error};
-            if (here) return call();  // dispatch would do the same, with an allocation
-            asio_detail::deliver(posts ? asio_detail::how::post : asio_detail::how::dispatch, io, std::move(work),
-                                 std::move(call));
+            net::execution_context& context = state_.context;
+            const auto target = work.get_executor();
+            bound call{take_handler(), error};
+            if (posts || !is_of(target, context)) {
+                const auto how = posts ? asio_detail::how::post : asio_detail::how::dispatch;
+                return asio_detail::deliver(how, io, std::move(work), std::move(call));
+            }
+            // This callback is work enough, and the handler may end the context.
+            work.reset();
+            if (is_own(target, context)) return call();  // dispatch would do the same, with an allocation
+            net::dispatch(target, std::move(call));
+        }
+
+        /// The memory is given back before the handler runs.
+        Handler take_handler() {
+            Handler handler(std::move(handler_));
+            auto allocator = allocator_of(handler);
+            this->~wait();
+            allocator.deallocate(this, 1);
+            return handler;
         }
 
     private:
@@ -612,22 +631,22 @@ private:
             allocator_type get_allocator() const noexcept { return net::get_associated_allocator(handler); }
             void operator()() { std::move(handler)(error); }
         };
-        /// Whether a handler's executor is the context's own, behind Asio's wrapper.
-        bool is_own(const net::any_io_executor& executor) const noexcept {
-            const auto* const wrapped = executor.target<executor_context::executor_type>();
-            return wrapped != nullptr && *wrapped == static_cast<executor_context&>(state_.context).get_executor();
+        /// Whether a handler's executor leads to the context.
+        template <class Target>
+        static bool is_of(const Target& target, net::execution_context& context) noexcept {
+            if constexpr (net::can_query<Target, net::execution::context_t>::value)
+                return &net::query(target, net::execution::context) == &context;
+            else
+                return false;
         }
-        template <class Other>
-        bool is_own(const Other&) const noexcept {
+        /// Whether it is the context's own, behind Asio's wrapper.
+        static bool is_own(const net::any_io_executor& target, net::execution_context& context) noexcept {
+            const auto* const wrapped = target.target<executor_context::executor_type>();
+            return wrapped != nullptr && *wrapped == static_cast<executor_context&>(context).get_executor();
+        }
+        template <class Target>
+        static bool is_own(const Target&, net::execution_context&) noexcept {
             return false;
-        }
-        /// The memory is given back before the handler runs.
-        Handler take() {
-            Handler handler(std::move(handler_));
-            auto allocator = allocator_of(handler);
-            this->~wait();
-            allocator.deallocate(this, 1);
-            return handler;
         }
 
         asio_detail::context_state& state_;
@@ -659,28 +678,33 @@ private:
 #endif
         own* const one = own::make(state, executor_, std::move(handler));
         const std::shared_ptr<asio_detail::timer_entry> entry = one->entry();
-        if (!state.begin()) return one->complete(net::error::operation_aborted, true);
 #if defined(GPUORCH_ASIO_HAS_CANCELLATION_SLOTS)
-        // Before the wait is started: after that the slot may be gone with the handler.
-        if (slot.is_connected()) {
-            slot.assign([executor = state.executor, entry](net::cancellation_type type) {
-                if (type != net::cancellation_type::none)
-                    static_cast<void>(gpo_executor_cancel(executor, entry->ticket));
-            });
+        try {
+            if (slot.is_connected())
+                slot.assign([executor = state.executor, entry](net::cancellation_type type) {
+                    if (type != net::cancellation_type::none)
+                        static_cast<void>(gpo_executor_cancel(executor, entry->ticket));
+                });
+        } catch (...) {
+            static_cast<void>(one->take_handler());
+            throw;
         }
 #endif
+        if (!state.begin()) return one->complete(net::error::operation_aborted, true);
         const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(expiry_.time_since_epoch()).count();
         const bool never = expiry_ == time_point::max();
         const std::uint64_t time_ns = never ? UINT64_MAX : since < 0 ? 0 : static_cast<std::uint64_t>(since);
-        std::uint64_t ticket = 0;
-        const gpo_status status = gpo_executor_post_at(state.executor, time_ns, &own::called, one, &ticket);
-        if (status == GPO_SUCCESS) {
-            state.add(*entry, ticket);
-            waits_.push_back(entry);
-        } else {
-            state.end();
-            one->complete(make_status(status), true);
-        }
+        // Once the wait has been started, its handler may end, and with it the slot and this timer.
+        waits_.push_back(entry);
+        const gpo_status status = gpo_executor_post_at(state.executor, time_ns, &own::called, one, &entry->ticket);
+        if (status == GPO_SUCCESS) return state.add(*entry);
+        waits_.pop_back();
+        state.end();
+        const bool full = status == GPO_WOULD_BLOCK;
+        if (!full && status != GPO_OUT_OF_MEMORY) return one->complete(make_status(status), true);
+        static_cast<void>(one->take_handler());
+        if (full) throw system_error(make_status(status), "gpuorch::executor_timer");
+        throw std::bad_alloc();
     }
 
     /// Makes room for one wait more.
