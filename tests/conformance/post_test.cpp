@@ -194,6 +194,18 @@ TEST_CASE("a callback that is cancelled comes as if it had been posted then") {
     CHECK(order == std::vector<int>{0, 1, 2});
 }
 
+TEST_CASE("a time that has come can't be cancelled, though no thread has seen it yet") {
+    Gpu gpu;
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    Told told;
+    uint64_t ticket = 0;
+    REQUIRE_OK(gpo_executor_post_at(executor, now() + kMillisecond, Told::callback, &told, &ticket));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_executor_cancel(executor, ticket));
+    REQUIRE_OK(gpo_executor_run(executor, nullptr));
+    CHECK(told.completion.status == GPO_SUCCESS);
+}
+
 TEST_CASE("an earlier time behind a later one comes while all threads sleep, and spinning stops for a far one") {
     Gpu gpu;
     for (uint32_t flags : {unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_SLEEP}}) {
