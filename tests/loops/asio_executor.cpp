@@ -367,9 +367,8 @@ void handlers_that_end_things() {
     LOOP_REQUIRE(came == 2000);
     for (const bool wrapped : {false, true}) {
         auto context = std::make_unique<executor_context>(pool.gpu.runtime, 1);
-        auto strand = net::make_strand(*context);
-        auto timer =
-            wrapped ? std::make_unique<executor_timer>(strand, 0ns) : std::make_unique<executor_timer>(*context, 0ns);
+        auto timer = wrapped ? std::make_unique<executor_timer>(net::make_strand(*context), 0ns)
+                             : std::make_unique<executor_timer>(*context, 0ns);
         std::promise<void> done;
         timer->async_wait([&](error_code error) {
             timer.reset();

@@ -153,6 +153,14 @@ public:
         return false;
     }
     void end() noexcept { under_way_.add(-1); }
+    /// Beside a function that has begun: for the call that hands it over.
+    struct call_scope {
+        explicit call_scope(context_state& state) noexcept : state(state) { state.under_way_.add(1); }
+        ~call_scope() { state.end(); }
+        call_scope(const call_scope&) = delete;
+        call_scope& operator=(const call_scope&) = delete;
+        context_state& state;
+    };
 
     /// A function of the context that this thread is inside of.
     class frame {
@@ -691,6 +699,7 @@ private:
         }
 #endif
         if (!state.begin()) return one->complete(net::error::operation_aborted, true);
+        const asio_detail::context_state::call_scope here(state);  // the handler may end the context
         const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(expiry_.time_since_epoch()).count();
         const bool never = expiry_ == time_point::max();
         const std::uint64_t time_ns = never ? UINT64_MAX : since < 0 ? 0 : static_cast<std::uint64_t>(since);
