@@ -399,7 +399,7 @@ struct Owed {
     std::atomic<uint64_t> under_way{0};
 };
 
-/// Callbacks at once, at a time, and one that is cancelled before its time.
+/// Posts a callback at once, another for a time, and a third that is cancelled.
 void post(Attempt& a, gpo_executor_t executor, Owed& owed) {
     owed.accepted += STEP(a, gpo_executor_post(executor, Owed::completion, &owed));
     uint64_t time = 0, ticket = 0;

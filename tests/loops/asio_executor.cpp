@@ -66,15 +66,12 @@ std::atomic<std::uint64_t> allocations{0};
 
 /// A runtime, and a pool with so many threads.
 struct Pool {
-    explicit Pool(std::uint32_t threads) : context(gpu.runtime, threads), threads_(threads) {}
+    explicit Pool(std::uint32_t threads) : context(gpu.runtime, threads) {}
     /// Waits until nothing is pending.
     void run() { context.run(); }
 
     loop::Gpu gpu;
     executor_context context;
-
-private:
-    const std::uint32_t threads_;
 };
 
 using Executor = executor_context::executor_type;
@@ -289,7 +286,7 @@ void timers() {
 void timers_that_change() {
     for (const std::uint32_t threads : {0u, 2u}) {
         Pool pool(threads);
-        // Cancelled, set anew, moved, destroyed; one that never expires; one whose time has passed.
+        // Timers are cancelled, set anew, moved and destroyed. Some never expire, some times have passed.
         std::atomic<int> aborted{0}, expired{0};
         const auto wait = [&](error_code error) { ++(error == net::error::operation_aborted ? aborted : expired); };
         executor_timer timer(pool.context.get_executor());

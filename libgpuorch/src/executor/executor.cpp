@@ -122,7 +122,7 @@ gpo_status Executor::admit(bool awaited) {
     return GPO_SUCCESS;
 }
 
-// A task is pending no more that was never accepted. Also under lock_.
+// Takes back the count of a task that was never accepted. Also under lock_.
 void Executor::leave() noexcept {
     if (pending_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_all();
 }
@@ -252,10 +252,11 @@ void Executor::empty_inbox() noexcept {
 }
 
 bool Executor::cancel(uint64_t ticket) noexcept {
+    const uint64_t now = host::now();
     bool wake, cancelled;
     {
         std::lock_guard lock(lock_);
-        ring(host::now());
+        ring(now);
         Task* const task = timetable_.take(ticket);
         cancelled = task != nullptr;
         if (task) {
@@ -419,11 +420,13 @@ bool Executor::wake_for_jobs() noexcept {
 Task* Executor::next(Task* finished, bool take_one) noexcept {
     Task* task = nullptr;
     bool wake, last = false;
+    const bool timed = take_one && next_time_.load(std::memory_order_relaxed) != host::kForever;
+    const uint64_t now = timed ? host::now() : 0;
     {
         std::lock_guard lock(lock_);
         if (finished) last = finish(*finished);
         if (take_one) {
-            if (timetable_.size() != 0) ring(host::now());
+            ring(now);
             task = take();
         }
         wake = wake_for_jobs();

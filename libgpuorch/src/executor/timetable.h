@@ -14,9 +14,8 @@ namespace gpo {
 /// Under the executor's lock.
 class Timetable {
 public:
-    static constexpr uint32_t kMost = 1u << 24;
-
-    /// Returns the task's ticket, never 0. Throws std::bad_alloc; the table is then as it was. At most kMost tasks.
+    /// Returns the task's ticket, never 0. Throws std::bad_alloc; the table is then as it was. At most 2^24
+    /// tasks.
     uint64_t add(Task& task, uint64_t time_ns);
     /// Takes a task out. NULL: no task with this ticket is here.
     Task* take(uint64_t ticket) noexcept;

@@ -103,8 +103,8 @@ impl Executor {
     /// Calls a closure at a time, or at once if that has passed. The closure may be called late, but never early. With
     /// `None` the time never comes, and the closure keeps [`run`](Self::run) inside until the closure is cancelled.
     ///
-    /// Returns the closure's ticket, for [`cancel`](Self::cancel). Neither the end of the executor nor
-    /// [`Runtime::shutdown`] waits for times: closures that still wait for one then get
+    /// Returns the closure's ticket, for [`cancel`](Self::cancel). The end of the executor and
+    /// [`Runtime::shutdown`] don't wait for times: a closure whose time has not come then gets
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
     ///
     /// - [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock), [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown):
