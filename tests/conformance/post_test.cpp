@@ -199,8 +199,9 @@ TEST_CASE("a time that has come can't be cancelled, though no thread has seen it
     Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
     Told told;
     uint64_t ticket = 0;
-    REQUIRE_OK(gpo_executor_post_at(executor, now() + kMillisecond, Told::callback, &told, &ticket));
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    told.at = now() + kMillisecond;
+    REQUIRE_OK(gpo_executor_post_at(executor, told.at, Told::callback, &told, &ticket));
+    while (now() <= told.at) std::this_thread::yield();
     CHECK_STATUS(GPO_NOT_FOUND, gpo_executor_cancel(executor, ticket));
     REQUIRE_OK(gpo_executor_run(executor, nullptr));
     CHECK(told.completion.status == GPO_SUCCESS);
@@ -214,7 +215,7 @@ TEST_CASE("an earlier time behind a later one comes while all threads sleep, and
         uint64_t ticket = 0;
         REQUIRE_OK(gpo_executor_post_at(executor, now() + kHour, Told::callback, &late, &ticket));
         const uint64_t before = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // in which a thread that spins would take 200 ms
         CHECK(clock_of(CLOCK_PROCESS_CPUTIME_ID) - before < 100 * kMillisecond);
         REQUIRE_OK(gpo_executor_post_at(executor, now() + 10 * kMillisecond, Told::callback, &early, nullptr));
         CHECK(early.came.reach(1));

@@ -14,14 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "loop.hpp"
+#include "asio_program.hpp"
 
 // clang-format off
-#if defined(GPUORCH_ASIO_STANDALONE)
-#define NET_HEADER(name) <asio/name>
-#else
-#define NET_HEADER(name) <boost/asio/name>
-#endif
 #include NET_HEADER(co_spawn.hpp)
 #include NET_HEADER(detached.hpp)
 #include NET_HEADER(io_context.hpp)
@@ -44,19 +39,15 @@
 #include NET_HEADER(experimental/channel.hpp)
 #include NET_HEADER(experimental/parallel_group.hpp)
 #endif
-#if (defined(ASIO_HAS_CO_AWAIT) || defined(BOOST_ASIO_HAS_CO_AWAIT)) && GPUORCH_ASIO_VERSION >= 102400
-#define HAS_CO_AWAIT
+#if defined(HAS_CO_AWAIT)
 #include NET_HEADER(experimental/awaitable_operators.hpp)
 #endif
 // clang-format on
 
-namespace net = gpuorch::net;
 using gpuorch::completion;
 using gpuorch::error_code;
 
 namespace {
-
-std::atomic<std::uint64_t> allocations{0};
 
 const char* const kAdd = R"(
 extern "C" __global__ void add(unsigned* to, const unsigned* from, unsigned long long count, unsigned what) {
@@ -1005,14 +996,6 @@ void without_allocations() {
 }
 
 }  // namespace
-
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* const memory = std::malloc(bytes)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 int main(int count, char** words) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
