@@ -17,8 +17,8 @@
 // | async_enter,async_submit| an admission has a place; a batcher's output is there           | asio/serving.hpp |
 // | async_post              | a kernel has answered a task of a host ring                     | asio/serving.hpp |
 //
-// Runtimes, streams and other objects are those of gpuorch.hpp, or C handles. The other way round, asio/executor.hpp lets
-// Asio's functions, coroutines and timers run on the threads of a gpo_executor_t.
+// Runtimes, streams and other objects are those of gpuorch.hpp, or C handles. The other way round, asio/executor.hpp
+// lets Asio's functions, coroutines and timers run on the threads of a gpo_executor_t.
 //
 // Header-only, C++17 or newer, Boost.Asio (1.74 or newer) or standalone Asio (1.18 or newer; define
 // GPUORCH_ASIO_STANDALONE or ASIO_STANDALONE). A port is a completion queue (completion.h) whose descriptor the

@@ -18,8 +18,8 @@
 // - executor_timer waits on these threads, by the library's clock. Asio's own steady_timer, and its sockets and
 //   descriptors, work on the context, too: Asio starts a thread of its own for them, as for every context that isn't
 //   one of Asio's, and their handlers run here.
-// - A full executor refuses: post() throws system_error with GPO_WOULD_BLOCK. Outstanding work takes one place. Once the
-//   runtime is shut down or the context ends, functions are destroyed without a call, as by a stopped io_context.
+// - A full executor refuses: post() throws system_error with GPO_WOULD_BLOCK. Outstanding work takes one place. Once
+//   the runtime is shut down or the context ends, functions are destroyed without a call, as by a stopped io_context.
 // - The context's end waits for the functions that run, and destroys the others without a call. Meanwhile it may run
 //   other callbacks of the executor. Like every context of Asio it must outlive its executors and timers. After fork()
 //   the child must not use it.
