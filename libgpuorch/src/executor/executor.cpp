@@ -151,30 +151,6 @@ gpo_status Executor::accept(Task& task, const void* order) {
 
 // --- posted callbacks ---
 
-FreePosted& FreePosted::of_this_thread() noexcept {
-    static thread_local FreePosted mine;
-    return mine;
-}
-
-FreePosted::~FreePosted() {
-    most_ = 0;  // for objects of this thread that are destroyed later
-    while (first_) std::exchange(first_, first_->next_free_)->release();
-}
-
-Ref<Posted> FreePosted::take() {
-    if (!first_) return make<Posted>();
-    --count_;
-    return Ref<Posted>::adopt(std::exchange(first_, first_->next_free_));
-}
-
-void FreePosted::give(Ref<Posted> task) noexcept {
-    if (count_ >= most_) return;
-    task->outcome_.error = nullptr;
-    ++count_;
-    task->next_free_ = first_;
-    first_ = task.leak();
-}
-
 gpo_status Executor::post(gpo_completion_fn callback, void* user) {
     Ref<Posted> task = FreePosted::of_this_thread().take();
     if (const gpo_status refused = admit(false)) {

@@ -3,6 +3,8 @@
 
 #include "executor/continuation.h"
 
+#include <utility>
+
 namespace gpo {
 
 class Posted final : public Task {
@@ -24,20 +26,33 @@ private:
 /// The tasks that a thread has called, to be posted again. Each thread has its own.
 class FreePosted {
 public:
-    static FreePosted& of_this_thread() noexcept;
-    FreePosted() noexcept = default;
-    ~FreePosted();
-    FreePosted(const FreePosted&) = delete;
-    FreePosted& operator=(const FreePosted&) = delete;
+    static FreePosted& of_this_thread() noexcept {
+        static constinit thread_local FreePosted mine;
+        return mine;
+    }
 
     /// Throws std::bad_alloc.
-    Ref<Posted> take();
-    void give(Ref<Posted> task) noexcept;
+    Ref<Posted> take() {
+        if (!first_) return make<Posted>();
+        --count_;
+        return Ref<Posted>::adopt(std::exchange(first_, first_->next_free_));
+    }
+    void give(Ref<Posted> task) noexcept {
+        if (count_ >= kMost || (end_ != End::noted && !note_end())) return;
+        task->outcome_.error = nullptr;
+        ++count_;
+        task->next_free_ = first_;
+        first_ = task.leak();
+    }
 
 private:
+    bool note_end() noexcept;
+    static void free_all(void* mine) noexcept;
+
     static constexpr uint32_t kMost = 64;
     Posted* first_ = nullptr;
-    uint32_t count_ = 0, most_ = kMost;
+    uint32_t count_ = 0;
+    enum class End : uint8_t { unknown, noted, come } end_ = End::unknown;  // of the thread
 };
 
 }  // namespace gpo
