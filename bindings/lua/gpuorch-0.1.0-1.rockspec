@@ -8,7 +8,7 @@ description = {
    summary = "GPU work that overlaps, awaited by coroutines: libgpuorch for Lua",
    detailed = [[
 Devices, streams, kernels from CUDA C++ in the script, typed arrays, pipelines over files, completions for event loops.
-Needs libgpuorch.so.0 at run time, no CUDA: without a GPU it runs on the library's software GPU.]],
+Needs libgpuorch.so.0.1 at run time, no CUDA: without a GPU it runs on the library's software GPU.]],
    license = "Apache-2.0",
 }
 supported_platforms = {"linux"}

@@ -27,7 +27,7 @@ static const gpo_api *load(const char *path) {
 
 int main(void) {
     const char *path = secure_getenv("GPUORCH_LIBRARY"); /* nothing in a set-uid program */
-    const gpo_api *gpo = load(path && *path ? path : "libgpuorch.so.0");
+    const gpo_api *gpo = load(path && *path ? path : GPO_SONAME);
     if (!gpo) return 1;
 
     gpo_runtime_t runtime;

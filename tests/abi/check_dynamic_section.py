@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What the shared library asks of the machine it is loaded on: nothing of NVIDIA's, nothing of Boost's, no code of ours
 before it is called."""
+import json
 import os
 import pathlib
 import re
 import subprocess
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "libgpuorch" / "libgpuorch.so"
 ALLOWED = re.compile(r"libstdc\+\+\.so\.6|libgcc_s\.so\.1|libc\.so\.6|libm\.so\.6|ld-linux[-a-z0-9_]*\.so\.\d")
 
@@ -21,7 +23,9 @@ def main():
     dynamic = read("readelf", "-dW")
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     check("it needs the C++ runtime and libc alone", [name for name in needed if not ALLOWED.fullmatch(name)])
-    check("its name is libgpuorch.so.0", "" if "soname: [libgpuorch.so.0]" in dynamic else "it has no such SONAME")
+    soname = re.findall(r"soname: \[(.*)\]", dynamic)
+    named = json.loads((ROOT / "libgpuorch/abi.json").read_text())["library"]
+    check("its SONAME is the name that abi.json and types.h have", "" if soname == [named] else f"it is {soname}, not {named}")
     check("it is never unloaded", "" if "NODELETE" in dynamic else "NODELETE is not set")
     check("its symbols are bound at load", "" if "NOW" in dynamic else "BIND_NOW is not set")
     check("its code is position independent", "TEXTREL" if "TEXTREL" in dynamic else "")

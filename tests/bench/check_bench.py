@@ -31,7 +31,7 @@ DIFFERENCES = {"bench_submit soft_barrier", "bench_memory arena_8_threads", "ben
 
 
 def main():
-    environment = {**os.environ, "GPUORCH_DEVICE": "soft", "GPUORCH_LIBRARY": f"{PROGRAMS.parent}/libgpuorch/libgpuorch.so.0",
+    environment = {**os.environ, "GPUORCH_DEVICE": "soft", "GPUORCH_LIBRARY": f"{PROGRAMS.parent}/libgpuorch/libgpuorch.so.0.1",
                    "GPUORCH_BENCH_PYTHON": f"{sys.executable} {SAMPLES}/python/stream_files.py"}
     programs = sorted(path for path in PROGRAMS.glob("gpuorch_bench_*") if path.is_file() and path.suffix != ".so")
     if not programs:

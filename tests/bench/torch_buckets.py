@@ -35,7 +35,7 @@ try:
 except ImportError:
     torch = None
 
-LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{ROOT}/build/bench/libgpuorch/libgpuorch.so.0"
+LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{ROOT}/build/bench/libgpuorch/libgpuorch.so.0.1"
 SHAPES = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST, WIDTH, LAYERS = SHAPES[-1], 64, 5
 ROW_BYTES = 4 * WIDTH

@@ -63,7 +63,7 @@ class Folder:
         self.device = f"device: {built.device_name()}"
         self.command = prepare(self.path)
         self.environment = {**os.environ, "LD_LIBRARY_PATH": built.library_path(self.path),
-                            "GPUORCH_LIBRARY": str(self.path / "libgpuorch.so.0")}
+                            "GPUORCH_LIBRARY": str(self.path / "libgpuorch.so.0.1")}
         numbers = random.Random(5)
         self.files = {}
         for name, data in {

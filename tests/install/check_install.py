@@ -117,6 +117,34 @@ def without_soft(folder, full):
         wanted.append(r"a runtime with no options has no device: CUDA can't be used: ")
     lacking = [words for words in wanted if not re.search(words, told)]
     print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
+    static(folder, build)
+
+
+def static(folder, build):
+    """The archive of a build with GPUORCH_STATIC, in a program in C that needs no shared library of ours."""
+    name = "programs in C link libgpuorch.a by pkg-config and by CMake, and run where the shared library isn't"
+    prefix = folder / "static"
+    run(name, "cmake", "--install", build, "--prefix", prefix)
+    package = next(prefix.rglob("gpuorch.pc")).parent
+    flags = shlex.split(run(name, "pkg-config", "--static", "--cflags", "--libs", "gpuorch", env={**os.environ, "PKG_CONFIG_PATH": str(package)}))
+    flags = ["-l:libgpuorch.a" if flag == "-lgpuorch" else flag for flag in flags]
+    run(name, "cc", "-std=c11", HERE / "consumer/consumer.c", "-o", folder / "by_pkg_config", *flags)
+    project = folder / "static project"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(gpuorch REQUIRED)
+add_executable(by_cmake "{HERE}/consumer/consumer.c")
+target_link_libraries(by_cmake PRIVATE gpuorch::gpuorch_static)
+""")
+    run(name, "cmake", "-S", project, "-B", project / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(name, "cmake", "--build", project / "build")
+    for library in prefix.rglob("libgpuorch.so*"):
+        library.unlink()
+    said = [(run(name, program).strip(), "libgpuorch" in run(name, "ldd", program))
+            for program in (folder / "by_pkg_config", project / "build/by_cmake")]
+    version = run(name, ROOT / "libgpuorch/release/version").strip()
+    print(f"PASS {name}" if said == 2 * [(version, False)] else f"FAIL {name}: {said}")
 
 
 def benchmarks(folder, prefix, environment):
@@ -137,8 +165,32 @@ def benchmarks(folder, prefix, environment):
     print(f"PASS {name}" if programs and not silent else f"FAIL {name}: not those of {silent}")
 
 
+def another_minor_version(folder, program, library, version):
+    """`program` is linked with `library`."""
+    name = "a program does not start with a library of another minor version"
+    symbols = run(name, "readelf", "-dW", "--version-info", library)
+    soname = re.search(r"soname: \[(.*?)\]", symbols).group(1)
+    node = re.search(r"Name: (GPUORCH_\S+)", symbols).group(1)
+    major, minor, _ = version.split(".")
+    wanted = (f"libgpuorch.so.{major}.{minor}", f"GPUORCH_{major}.{minor}") if major == "0" else (f"libgpuorch.so.{major}", f"GPUORCH_{major}")
+    other, next_node = (text.replace(f"{major}.{minor}", f"{major}.{int(minor) + 1}") for text in wanted)
+    functions = (ROOT / "libgpuorch/src/abi/functions.txt").read_text().split()
+    (folder / "next.c").write_text("".join(f"int {function}(void) {{ return 0; }}\n" for function in [*functions, "gpo_get_api"]))
+    (folder / "next.map").write_text(f"{next_node} {{ global: gpo_*; local: *; }};\n")
+    (folder / "next").mkdir()
+    (folder / "renamed").mkdir()
+    run(name, "cc", "-shared", "-fPIC", "-fno-builtin", "-w", f"-Wl,-soname,{other},--version-script,{folder / 'next.map'}",
+        "-o", folder / "next" / other, folder / "next.c")
+    shutil.copy(folder / "next" / other, folder / "renamed" / soname)
+    said = [subprocess.run([program], env={**os.environ, "LD_LIBRARY_PATH": str(folder / place)}, capture_output=True, text=True)
+            for place in ("next", "renamed")]
+    right = ((soname, node) == wanted and all(one.returncode for one in said) and f"{soname}: cannot open" in said[0].stderr and
+             f"version `{node}' not found" in said[1].stderr)
+    print(f"PASS {name}" if right else f"FAIL {name}: {soname}, {node}, {said}")
+
+
 def main():
-    version = re.search(r"project\(gpuorch VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    version = run("there is a version", ROOT / "libgpuorch/release/version").strip()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         name = "the library installs"
@@ -169,7 +221,7 @@ def main():
 
         name = "the installed Python module finds the installed ABI and library"
         told = run(name, sys.executable, "-I", "-c", f"import sys; sys.path.append({str(prefix / 'share/gpuorch/python')!r}); import gpuorch; "
-                   "gpo = gpuorch.Library(); print(gpo.find_abi('libgpuorch.so.0'), gpo.version())",
+                   "gpo = gpuorch.Library(); print(gpo.find_abi('libgpuorch.so.0.1'), gpo.version())",
                    env={**os.environ, "LD_LIBRARY_PATH": str(libraries[0])}, cwd=folder).split()
         right = [str((prefix / "share/gpuorch/abi.json").resolve()), "100"]
         print(f"PASS {name}" if told == right else f"FAIL {name}: it says {told}")
@@ -268,6 +320,7 @@ def main():
         modversion = run(name, "pkg-config", "--modversion", "gpuorch", env=environment).strip()
         said = (out.strip(), modversion)
         print(f"PASS {name}" if said == (version, version) else f"FAIL {name}: it says {said}")
+        another_minor_version(folder, folder / "consumer", libraries[0] / "libgpuorch.so", version)
 
         name = "find_package(gpuorch) finds it, and C and C++ programs run"
         run(name, "cmake", "-S", HERE / "consumer", "-B", folder / "build", "-G", "Ninja",

@@ -54,7 +54,7 @@ class Job:
 
 def begun(*arguments, trace=None, limit=None, **settings):
     """traced_program.py, which runs. `limit`: bytes that fit into a file."""
-    environment = {**os.environ, "GPUORCH_LIBRARY": str(built.LIBRARIES / "libgpuorch.so.0"), "PYTHONDONTWRITEBYTECODE": "1",
+    environment = {**os.environ, "GPUORCH_LIBRARY": str(built.LIBRARIES / "libgpuorch.so.0.1"), "PYTHONDONTWRITEBYTECODE": "1",
                    "GPUORCH_LOG": "info", "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
     if trace:
         environment["GPUORCH_TRACE"] = str(trace)

@@ -47,5 +47,5 @@ def device_name():
     if os.environ.get("GPUORCH_DEVICE") == "soft":
         return "gpuorch software GPU"
     ask = "import gpuorch; gpo = gpuorch.Library(); print(gpo.device_get_properties(gpo.device_open(gpo.runtime_create())).name.decode())"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bindings/python/ctypes"), "GPUORCH_LIBRARY": str(LIBRARIES / "libgpuorch.so.0")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bindings/python/ctypes"), "GPUORCH_LIBRARY": str(LIBRARIES / "libgpuorch.so.0.1")}
     return subprocess.run([sys.executable, "-c", ask], env=environment, check=True, capture_output=True, text=True).stdout.strip()

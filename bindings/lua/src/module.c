@@ -6,13 +6,12 @@
 
 #include "calls.h"
 
-#define LIBRARY "libgpuorch.so.0"
 #define EXPORT __attribute__((visibility("default")))
 
 /* The table of the library's functions. Raises if there is no library, or only an incompatible version. */
 static const gpo_api *open_library(lua_State *L) {
     const char *given = secure_getenv("GPUORCH_LIBRARY");
-    const char *path = given && *given ? given : LIBRARY;
+    const char *path = given && *given ? given : GPO_SONAME;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         luaL_error(L,

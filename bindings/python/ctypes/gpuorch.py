@@ -23,7 +23,8 @@ copy_to_host until the stream has done the copy.
 
 A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build each time.
 
-The library is the one that the environment variable GPUORCH_LIBRARY names, else libgpuorch.so.0.
+The library is the one that the environment variable GPUORCH_LIBRARY names, else the one beside this file, else
+libgpuorch.so.0.1.
 """
 import asyncio
 import atexit
@@ -45,6 +46,7 @@ import time
 import warnings
 import weakref
 
+SONAME = "libgpuorch.so.0.1"
 SLICE_NS = 50_000_000  # a wait on the main thread looks for signals this often
 SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no callback meets an interpreter that is gone
 CLOSING_NS = 10_000_000  # one try of the closing thread at a runtime's shutdown
@@ -638,7 +640,7 @@ class Forever(Function):
 class Library:
     __doc__ = Documented("""libgpuorch, loaded with dlopen, as the table of gpo_get_api gives it.
 
-    path: the library's file; None: the file that GPUORCH_LIBRARY names, else libgpuorch.so.0
+    path: the library's file; None: the file that GPUORCH_LIBRARY names, else libgpuorch.so.0.1, which a wheel carries
     abi: the file abi.json; None: the module looks beside itself, in the source tree, and where the library is installed
 
     The library's functions, structs, handles and constants are attributes, with C's names without their prefix.
@@ -649,7 +651,8 @@ class Library:
 
     def __init__(self, path=None, abi=None):
         trusted = os.getuid() == os.geteuid() and os.getgid() == os.getegid()
-        path = path or trusted and os.environ.get("GPUORCH_LIBRARY") or "libgpuorch.so.0"
+        beside = pathlib.Path(__file__).resolve().with_name(SONAME)  # in a wheel
+        path = path or trusted and os.environ.get("GPUORCH_LIBRARY") or (beside if beside.exists() else SONAME)
         try:
             library = ctypes.CDLL(str(path))
         except OSError as error:

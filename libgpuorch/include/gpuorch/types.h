@@ -80,12 +80,15 @@ extern "C" {
 #define GPO_API
 #endif
 
-/* Version of the ABI: major, minor, patch. Before 1.0 a minor version may break the ABI, and gpo_get_api serves only
- * its own minor version. The SONAME is libgpuorch.so.0 until the first release. */
+/* Version of the library and of its ABI: major, minor, patch. Before 1.0 a minor version may break the ABI. Therefore
+ * gpo_get_api serves only its own minor version, and each minor version has a SONAME and a version of its symbols
+ * (GPUORCH_0.1) of its own: a program starts only with a library of the minor version that it was linked with. */
 #define GPO_VERSION_MAJOR 0
 #define GPO_VERSION_MINOR 1
 #define GPO_VERSION_PATCH 0
 #define GPO_VERSION 100 /* major * 10000 + minor * 100 + patch */
+/* The name for dlopen. */
+#define GPO_SONAME "libgpuorch.so.0.1"
 
 /* In a field, or an argument, whose comment names GPO_AUTO: the library chooses, or takes the default given there. */
 #define GPO_AUTO 0

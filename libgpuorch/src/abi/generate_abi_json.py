@@ -118,7 +118,7 @@ def described():
         return [parameter(name, kind, word, structs, handles, callbacks) for kind, word in functions[name][1]]
 
     return {
-        "version": headers.version(), "library": "libgpuorch.so.0", "get_api": "gpo_get_api", "pointer_bytes": POINTER,
+        "version": headers.version(), "library": headers.soname(), "get_api": "gpo_get_api", "pointer_bytes": POINTER,
         "statuses": [{"name": name, "value": value, "meaning": meaning} for name, (value, meaning) in statuses.items()],
         "constants": [{"name": name, "value": value} | ({"says": said[name]} if name in said else {})
                       for name, value in constants.items() if name not in statuses],

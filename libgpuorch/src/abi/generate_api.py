@@ -141,7 +141,7 @@ def main():
     entries = "\n".join(f"    {n}," for n in order)
     api = f"""/* api.h: every function of the library as a member of one table, for those who load it with dlopen:
  *
- *     const gpo_api *(*get)(uint32_t) = dlsym(dlopen("libgpuorch.so.0", RTLD_NOW | RTLD_LOCAL), "gpo_get_api");
+ *     const gpo_api *(*get)(uint32_t) = dlsym(dlopen(GPO_SONAME, RTLD_NOW | RTLD_LOCAL), "gpo_get_api");
  *     const gpo_api *gpo = get(GPO_VERSION);
  *
  * Members are only ever appended: `struct_size` tells how many this library has. Made from the other headers by

@@ -116,6 +116,10 @@ def version():
     return constants()["GPO_VERSION"]
 
 
+def soname():
+    return re.search(r'^#define GPO_SONAME "(.*)"$', (INCLUDE / "types.h").read_text(), flags=re.M).group(1)
+
+
 def declared(kind, word):
     return f"{kind}{'' if kind.endswith('*') else ' '}{word}"
 

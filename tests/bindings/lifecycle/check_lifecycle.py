@@ -44,7 +44,7 @@ def rust(_):
     if not shutil.which(workspace.PROGRAM):
         raise NotHere("there is no cargo (.ci/setup rust installs it)")
     code, output = workspace.cargo("build", "--locked", "-p", "gpuorch-samples", "--bin", "lifecycle",
-                                   "--features", "dynamic-loading")
+                                   "--features", "load")
     if code != 0:
         raise RuntimeError(output)
     return [workspace.TARGET / "debug/lifecycle"]
@@ -75,7 +75,7 @@ def lines(text):
 
 def transcript(command, text):
     result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120,
-                            env={**os.environ, "GPUORCH_LIBRARY": str(BUILD / "libgpuorch/libgpuorch.so.0")})
+                            env={**os.environ, "GPUORCH_LIBRARY": str(BUILD / "libgpuorch/libgpuorch.so.0.1")})
     return result.returncode, lines(result.stdout), result.stderr
 
 

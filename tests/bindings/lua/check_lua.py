@@ -21,7 +21,7 @@ sys.path.append(str(ROOT / "tests/support"))
 import machine
 
 BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build/tests")).resolve()
-LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1"
 COUNTING = BUILD / "tests/libgpuorch_counting.so"
 MODULES = ROOT / "build/lua"
 FULL = "--full" in sys.argv

@@ -14,7 +14,7 @@ SOURCE = ROOT / "bindings/lua"
 sys.path.append(str(ROOT / "tests/support"))
 import machine
 
-LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]).resolve() / "libgpuorch/libgpuorch.so.0"
+LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]).resolve() / "libgpuorch/libgpuorch.so.0.1"
 RADIUS = 6
 
 

@@ -20,7 +20,7 @@ import weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
-LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1"
 DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
 sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch

@@ -22,7 +22,7 @@ import weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", "/none"))  # a bundle has none
-LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0" if BUILD.exists() else pathlib.Path(os.environ["GPUORCH_LIBRARY"])
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1" if BUILD.exists() else pathlib.Path(os.environ["GPUORCH_LIBRARY"])
 DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
 DRIVER = DEVICE.partition(":")[0]
 sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))

@@ -13,7 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
-LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1"
 FULL = "--full" in sys.argv
 START = f"""
 import asyncio, ctypes, os, sys, threading, time

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
-LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{os.environ['GPUORCH_BUILD']}/libgpuorch/libgpuorch.so.0"
+LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{os.environ['GPUORCH_BUILD']}/libgpuorch/libgpuorch.so.0.1"
 NAME = "PyTorch"
 N = 1 << 20
 LONG = 100_000_000  # GPU cycles, some 50 ms: what is ordered wrongly comes before they have passed
