@@ -40,7 +40,7 @@ def take_rust(bundle):
     sys.path.insert(0, str(HERE / "rust"))
     import workspace
     folder = bundle / "rust"
-    code, output = workspace.cargo("test", "--locked", "--no-run", "--features", "dynamic-loading", "--message-format=json",
+    code, output = workspace.cargo("test", "--locked", "--no-run", "--features", "load", "--message-format=json",
                                    "-p", "gpuorch", "-p", "gpuorch-sys")
     if code != 0:
         sys.exit(f"{output}\nthe tests of the crates can't be built")

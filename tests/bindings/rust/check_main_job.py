@@ -20,7 +20,7 @@ def program():
         unsafe = [line for line in text.splitlines() if "unsafe " in line]
         main_job.report(f"Rust: {source.stem} is unsafe in nothing but binding a kernel",
                         ([line for line in unsafe if "bind::<" not in line], []))
-    workspace.built("--release", "-p", "gpuorch-samples", "--features", "dynamic-loading")
+    workspace.built("--release", "-p", "gpuorch-samples", "--features", "load")
     return workspace.TARGET / "release/stream_files"
 
 
@@ -28,7 +28,7 @@ def first(folder, program):
     """The first program, beside the other; the folder has the library."""
     for device, right in ((os.environ.get("GPUORCH_DEVICE", "soft"), (0, "x[1000] is 500\n", "")), ("nonsense", (1, "", "nonsense"))):
         done = subprocess.run([program], capture_output=True, text=True, timeout=120, env={
-            **os.environ, "GPUORCH_DEVICE": device, "GPUORCH_LIBRARY": str(folder / "libgpuorch.so.0"),
+            **os.environ, "GPUORCH_DEVICE": device, "GPUORCH_LIBRARY": str(folder / "libgpuorch.so.0.1"),
             "LD_LIBRARY_PATH": built.library_path(folder)})
         said = right[2] if right[2] and right[2] in done.stderr else done.stderr
         main_job.report(f"Rust: first ends as it should on device {device}", ((done.returncode, done.stdout, said), right))

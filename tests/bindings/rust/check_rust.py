@@ -5,6 +5,7 @@ tools say of them, and the bindings made anew. Cargo's own tests are in the crat
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/rust/check_rust.py [--full] [PART]...
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -13,12 +14,16 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import machine
-from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, WORKSPACE, built, cargo, version
+from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, WORKSPACE, built, cargo, environment, version
 
 LIBRARY_SOURCE = ROOT / "libgpuorch"
+VERSION = subprocess.run([LIBRARY_SOURCE / "release/version"], capture_output=True, text=True, check=True).stdout.strip()
+MAJOR, MINOR, PATCH = map(int, VERSION.split("."))
+PC_FILE = "Name: gpuorch\nDescription: no library\nVersion: {version}\nLibs: -L{folder} -lgpuorch\n"
 # The files of the packages, beside those that every package has.
 PACKAGED = {"gpuorch": r"src/.*\.rs",
-            "gpuorch-sys": r"(build|src)/\w+\.rs|tests/table\.rs|vendor/(CMakeLists\.txt|(libgpuorch|pkgconfig)/(?!.*(\.(md|py)$|/\.)).*)"}
+            "gpuorch-sys": r"(build|src)/\w+\.rs|tests/table\.rs|vendor/(CMakeLists\.txt|pkgconfig/\w[^/]*\.in|"
+                           r"libgpuorch/(\w+\.(txt|json|cmake|map\.in)|(include|src|tools)/(?!.*(\.(md|pyc?)$|/\.)).*))"}
 
 
 def say(name, good, text=""):
@@ -52,14 +57,15 @@ def tests(label, *arguments, command=("test",), runner=None, **more):
 
 
 def counted():
-    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
+    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/load")
     mpirun = machine.mpirun(4)
     mpi = {"GPUORCH_TEST_MPIRUN": " ".join(mpirun), **machine.MPIRUN_ENVIRONMENT} if mpirun else {}
-    tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2", **mpi)
+    tests("load", "--features", "load", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2", **mpi)
 
 
 def linked():
-    tests("linked", "-p", "gpuorch", "--test", "streams", "--test", "fake_table", GPUORCH_LIB_DIR=str(LIBRARY), LD_LIBRARY_PATH=str(LIBRARY))
+    tests("linked", "-p", "gpuorch", "--test", "streams", "--test", "fake_table", GPUORCH_DIR=str(LIBRARY),
+          LD_LIBRARY_PATH=str(LIBRARY))
 
 
 def bindings():
@@ -99,9 +105,9 @@ def clippy():
     if code != 0:
         print("SKIP clippy: it isn't installed")
         return
-    for features in ((), ("--features", "dynamic-loading"), ("--all-features",)):
+    for features in ((), ("--features", "load"), ("--all-features",)):
         code, output = cargo("clippy", "--locked", "--workspace", "--all-targets", *features, "--", "-D", "warnings",
-                             GPUORCH_LIB_DIR=str(LIBRARY))
+                             GPUORCH_DIR=str(LIBRARY))
         say(f"clippy: {features[-1].removeprefix('--') if features else 'no features'}", code == 0, output)
 
 
@@ -113,7 +119,7 @@ def oldest():
         return
     for features in ((), ("--all-features",)):
         code, output = cargo("check", "--locked", "--workspace", "--all-targets", *features, program=OLDEST,
-                             GPUORCH_LIB_DIR=str(LIBRARY), CARGO_TARGET_DIR=str(TARGET / "oldest"))
+                             GPUORCH_DIR=str(LIBRARY), CARGO_TARGET_DIR=str(TARGET / "oldest"))
         say(f"builds with Rust 1.85: {'all' if features else 'no'} features", code == 0, output)
 
 
@@ -135,12 +141,26 @@ def manifests():
 
 
 def package():
-    name = "packages hold all they need"
+    """libgpuorch/release/crates, with the machine's cargo and the library, and with the oldest cargo and no library."""
+    script, made = LIBRARY_SOURCE / "release/crates", TARGET / "crates"
+    runs = [(PROGRAM, made, [LIBRARY])]
+    if version(OLDEST)[:2] == (1, 85):
+        runs.append((OLDEST, TARGET / "crates-oldest", []))
+    for program, out, library in runs:
+        shutil.rmtree(out, ignore_errors=True)
+        path = os.environ["PATH"] if program == "cargo" else f"{OLDEST.parent}:{os.environ['PATH']}"
+        outcome = subprocess.run([script, out, *library], env=environment(PATH=path), text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        name = "the packages are built and used away from the checkout"
+        say(f"{name}{', linked and opened' if library else ', by Rust 1.85'}",
+            outcome.returncode == 0 and len(list(out.glob("gpuorch*.crate"))) == 2, outcome.stdout)
+    name = "the packages are those that cargo publishes"
     if version(PROGRAM) < (1, 90):
-        print(f"SKIP {name}: cargo before 1.90 can't package a workspace")
-    else:
-        code, output = cargo("package", "--workspace", "--locked", "--allow-dirty", GPUORCH_LIB_DIR=str(LIBRARY))
-        say(name, code == 0, output)
+        return print(f"SKIP {name}: cargo before 1.90 can't package a crate before the crates that it needs are published")
+    code, output = cargo("package", "-p", "gpuorch-sys", "-p", "gpuorch", "--locked", "--allow-dirty", "--no-verify")
+    differ = [path.name for path in made.glob("*.crate")
+              if code != 0 or path.read_bytes() != (TARGET / "package" / path.name).read_bytes()]
+    say(name, code == 0 and not differ, output + " ".join(differ))
 
 
 def unpacked():
@@ -162,7 +182,7 @@ def vendored():
         return print(f"SKIP {name}: it builds the library, with --full only")
     target = TARGET / "vendored"
     shutil.rmtree(target, ignore_errors=True)
-    for features in ("vendored", "vendored,dynamic-loading"):
+    for features in ("vendored", "vendored,load"):
         tests(features, "--manifest-path", str(unpacked() / "Cargo.toml"), "--features", features, GPUORCH_DEPS=str(DEPS),
               CARGO_TARGET_DIR=str(target))
     for library in target.rglob("libgpuorch.a"):
@@ -190,10 +210,22 @@ def messages():
     def check(what, words, *features, never=None, **settings):
         code, output = cargo("check", "--locked", "-p", "gpuorch-sys", *features, program=shutil.which(PROGRAM),
                              **{"CARGO_TARGET_DIR": str(TARGET / "messages"), "PATH": str(folder), **settings})
-        say(f"the build script names what is missing: {what}", code != 0 and all(word in output for word in words) and not (never and never in output), output)
+        good = code != 0 and all(word in output for word in words) and not (never and never in output)
+        say(f"the build script names what is missing: {what}", good, output)
 
-    check("GPUORCH_LIB_DIR names no library's folder", ["there is no libgpuorch.so in /nowhere"], GPUORCH_LIB_DIR="/nowhere")
-    check("pkg-config knows no libgpuorch", ["libgpuorch was not found"], PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
+    check("GPUORCH_DIR names no library's folder", [
+        "GPUORCH_DIR is /nowhere, and there is no libgpuorch.so in it",
+        f"/nowhere/lib or /nowhere/lib64 or /nowhere/lib/{os.uname().machine}-linux-gnu", "libgpuorch-dev"],
+        GPUORCH_DIR="/nowhere")
+    check("GPUORCH_DIR is relative", ["GPUORCH_DIR is build/dev, and has to be an absolute path"], GPUORCH_DIR="build/dev")
+    not_found = [f"libgpuorch {VERSION} was not found", "libgpuorch-dev", "GPUORCH_DIR", "PKG_CONFIG_PATH", "`load`",
+                 "`vendored`"]
+    check("there is no pkg-config", [*not_found, "pkg-config command could not be found"])
+    (folder / "pkg-config").symlink_to(shutil.which("pkg-config"))
+    check("pkg-config knows no libgpuorch", not_found, PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
+    for other in ("0.0.1", f"0.{MINOR + 1}.0" if MAJOR == 0 else f"{MAJOR + 1}.0.0"):
+        (folder / "gpuorch.pc").write_text(PC_FILE.format(version=other, folder=folder))
+        check(f"pkg-config knows libgpuorch {other}", [*not_found, other], PKG_CONFIG_PATH=str(folder))
     vendored = ("--features", "vendored")
     for tool, package in (("cmake", "cmake"), ("c++", "g++"), ("ld", "binutils"), ("objcopy", "binutils")):
         kept = (folder / tool).rename(folder / "not here")
@@ -204,7 +236,8 @@ def messages():
     for what, past, deps, words in (
             ("Boost", "CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local", headers, ["Boost 1.81 or newer was not found"]),
             ("zlib", "CMAKE_IGNORE_PATH /usr/include /usr/local/include", DEPS, ["Could NOT find ZLIB"]),
-            ("cuda.h", "CMAKE_IGNORE_PREFIX_PATH /usr/local/cuda", "/nowhere", ["cuda.h of CUDA 13.0 or newer was not found", "CUDA_HOME", "GPUORCH_DEPS"])):
+            ("cuda.h", "CMAKE_IGNORE_PREFIX_PATH /usr/local/cuda", "/nowhere",
+             ["cuda.h of CUDA 13.0 or newer was not found", "CUDA_HOME", "GPUORCH_DEPS"])):
         target = TARGET / "without"
         shutil.rmtree(target, ignore_errors=True)
         toolchain.write_text(f"set({past})\n")
@@ -213,10 +246,60 @@ def messages():
         shutil.rmtree(target, ignore_errors=True)  # where cargo itself has failed there is none
 
 
+def places():
+    """Which library the build script links, and from where: `(folders, libraries)` as cargo understands it."""
+    top = TARGET / "places"
+    shutil.rmtree(top, ignore_errors=True)
+    found_by_pkg_config = top / "pkg-config"
+    found_by_pkg_config.mkdir(parents=True)
+    newer = f"{MAJOR}.{MINOR}.{PATCH + 7}"
+    (found_by_pkg_config / "gpuorch.pc").write_text(PC_FILE.format(version=newer, folder=found_by_pkg_config))
+
+    def check(what, right, *features, **settings):
+        code, output = cargo("check", "--locked", "-p", "gpuorch-sys", "--message-format=json", *features, **{
+            "CARGO_TARGET_DIR": str(TARGET / "messages"), "PKG_CONFIG_PATH": str(found_by_pkg_config), **settings})
+        lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"reason":"build-script-executed"')]
+        linked = [(line["linked_paths"], [library.removeprefix("dylib=") for library in line["linked_libs"]])
+                  for line in lines if "gpuorch-sys" in line["package_id"]]
+        right = ([f"native={right}"], ["gpuorch"]) if right else ([], [])
+        say(f"the build script finds the library: {what}", code == 0 and linked == [right],
+            f"{output}\n{linked} in place of {right}")
+
+    for below in ("", "lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
+        prefix = top / (below.replace("/", "-") or "itself")
+        (prefix / below).mkdir(parents=True)
+        (prefix / below / "libgpuorch.so").symlink_to(LIBRARY / "libgpuorch.so")
+        check(f"{below or 'the folder'} of GPUORCH_DIR, before pkg-config's", prefix / below if below else prefix,
+              GPUORCH_DIR=str(prefix))
+    check("pkg-config's", found_by_pkg_config)
+    check("pkg-config's, if GPUORCH_DIR is empty", found_by_pkg_config, GPUORCH_DIR="")
+    check("none with the feature load", None, "--features", "load", GPUORCH_DIR="/nowhere")
+    tests("linked by a prefix", "-p", "gpuorch-sys", "--test", "table", GPUORCH_DIR=str(top / "lib64"),
+          LD_LIBRARY_PATH=str(LIBRARY))
+
+
+def load():
+    """The feature builds and runs where there is a linker for Rust, and no C++ compiler, CMake or pkg-config."""
+    folder = TARGET / "linker"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for tool in ("rustc", "rustdoc", "cc", "as", "ld"):
+        if found := shutil.which(tool):
+            (folder / tool).symlink_to(found)
+    tests("load without a C++ compiler", "-p", "gpuorch-sys", "--features", "load", "--test", "table",
+          program=shutil.which(PROGRAM), PATH=str(folder), CARGO_TARGET_DIR=str(TARGET / "messages"),
+          GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0.1"))
+    code, output = cargo("tree", "--locked", "-p", "gpuorch", "--features", "load", "--edges", "normal,build",
+                         "--prefix", "none")
+    needed = {line.split()[0] for line in output.splitlines() if line}
+    say("load compiles no crate that builds C++",
+        code == 0 and needed == {"gpuorch", "gpuorch-sys", "bytemuck", "futures-core", "libc", "pkg-config"}, output)
+
+
 def miri():
     code, _ = cargo("miri", "--version")
     if code == 0:
-        tests("miri", "-p", "gpuorch", "--test", "fake_table", command=("miri", "test"), GPUORCH_LIB_DIR=str(LIBRARY),
+        tests("miri", "-p", "gpuorch", "--test", "fake_table", command=("miri", "test"), GPUORCH_DIR=str(LIBRARY),
               MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance", CARGO_TARGET_DIR=str(TARGET / "miri"))
     else:
         print("SKIP miri: the bindings over a fake table: Miri isn't installed")
@@ -228,9 +311,9 @@ def asan():
     # ASan is loaded first, and with the C++ runtime, for ASan to see exceptions.
     first = " ".join(subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
                      for name in ("libasan.so", "libstdc++.so.6"))
-    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
-    tests("asan", "-p", "gpuorch", "--tests", "--features", "dynamic-loading", runner=["env", f"LD_PRELOAD={first}"],
-          GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0"), GPUORCH_SOFT_DEVICES="2",
+    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/load")
+    tests("asan", "-p", "gpuorch", "--tests", "--features", "load", runner=["env", f"LD_PRELOAD={first}"],
+          GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0.1"), GPUORCH_SOFT_DEVICES="2",
           ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1",
           UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1")
 
@@ -239,7 +322,7 @@ def documentation():
     """Where there is no library: all crates, and as docs.rs makes those that are published."""
     code, output = cargo("doc", "--locked", "--no-deps", DOCS_RS="1", RUSTDOCFLAGS="-D warnings")
     say("rustdoc, without the library", code == 0, output)
-    code, output = cargo("doc", "--locked", "--no-deps", "-p", "gpuorch", "-p", "gpuorch-sys", "--features", "dynamic-loading",
+    code, output = cargo("doc", "--locked", "--no-deps", "-p", "gpuorch", "-p", "gpuorch-sys", "--features", "load",
                          DOCS_RS="1", RUSTDOCFLAGS="-D warnings")
     say("rustdoc, with docs.rs's features", code == 0, output)
     code, output = cargo("doc", "--locked", "--no-deps", "-p", "gpuorch", "-p", "gpuorch-sys", "--all-features",
@@ -247,10 +330,10 @@ def documentation():
     say("rustdoc, with all features", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, layouts, manifests, clippy, oldest, documentation, messages,
-                                          package, vendored, miri, asan)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, layouts, manifests, places, clippy, oldest,
+                                          documentation, messages, load, package, vendored, miri, asan)}
 
-ALWAYS = ("counted", "bindings", "layouts", "manifests")    # the others are slow: they build the crates in other ways
+ALWAYS = ("counted", "bindings", "layouts", "manifests", "places")  # the others build the crates in other ways, for minutes
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]

@@ -15,7 +15,7 @@ import time
 
 from workspace import LIBRARY, OLDEST, ROOT, TARGET, cargo, environment, version
 
-CRATE = ("--locked", "--manifest-path", str(ROOT / "samples/rust/serve/Cargo.toml"), "--features", "dynamic-loading")
+CRATE = ("--locked", "--manifest-path", str(ROOT / "samples/rust/serve/Cargo.toml"), "--features", "load")
 PROGRAMS = TARGET / "release"
 REQUESTS = next((int(word) for word in sys.argv[1:] if word.isdigit()), 100_000)
 SECONDS = 1200  # for any program
@@ -51,7 +51,7 @@ class Server:
     """The service, on a port of its own."""
 
     def __init__(self, *options):
-        settings = environment(GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0"), GPUORCH_DEVICE=os.environ.get("GPUORCH_DEVICE", "soft"))
+        settings = environment(GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0.1"), GPUORCH_DEVICE=os.environ.get("GPUORCH_DEVICE", "soft"))
         self.process = subprocess.Popen([PROGRAMS / "serve", "--listen", "127.0.0.1:0", *options], env=settings, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         line = self.process.stdout.readline()

@@ -22,12 +22,12 @@ def environment(**more):
     it as an older or a newer one."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_", "RUST"))
             or name in ("CARGO_HOME", "RUSTUP_HOME") or name.startswith(NETWORK)}
-    for name in ("GPUORCH_LIBRARY", "GPUORCH_LIB_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
+    for name in ("GPUORCH_LIBRARY", "GPUORCH_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
         kept.pop(name, None)
     odd = BUILD / "tests" / "libgpuorch_odd.so"
     if odd.exists():
         kept["GPUORCH_TEST_ODD"] = str(odd)
-    kept.setdefault("GPUORCH_COUNTED_LIBRARY", str(LIBRARY / "libgpuorch.so.0"))
+    kept.setdefault("GPUORCH_COUNTED_LIBRARY", str(LIBRARY / "libgpuorch.so.0.1"))
     return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0",
             # A fifth of the time to compile went into debug information. Messages of panics name their lines without.
             "CARGO_PROFILE_DEV_DEBUG": "0", **more}

@@ -27,6 +27,7 @@ pub fn build_and_link() {
         .define("GPUORCH_TESTS", "OFF")
         .define("GPUORCH_BENCH", "OFF")
         .define("GPUORCH_STATIC", "ON")
+        .define("GPUORCH_UNITY", "ON")
         .profile("Release")
         .no_default_flags(true);
     if let Some(folder) = std::env::var_os("GPUORCH_DEPS") {

@@ -4,6 +4,7 @@ pub const GPO_VERSION_MAJOR: u32 = 0;
 pub const GPO_VERSION_MINOR: u32 = 1;
 pub const GPO_VERSION_PATCH: u32 = 0;
 pub const GPO_VERSION: u32 = 100;
+pub const GPO_SONAME: &[u8; 18] = b"libgpuorch.so.0.1\0";
 pub const GPO_AUTO: u32 = 0;
 pub const GPO_SUCCESS: i32 = 0;
 pub const GPO_NOT_READY: i32 = 1;

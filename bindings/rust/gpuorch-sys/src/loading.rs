@@ -1,5 +1,7 @@
 //! Finds the table of functions, or says why there is none.
 
+#[cfg(all(feature = "load", not(feature = "vendored")))]
+use crate::bindings::GPO_SONAME;
 use crate::bindings::{GPO_VERSION, GPO_VERSION_MAJOR, GPO_VERSION_MINOR, GPO_VERSION_PATCH, gpo_api};
 use std::fmt;
 use std::mem::{offset_of, size_of};
@@ -30,7 +32,12 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { file, reason } => write!(f, "libgpuorch can't be opened as {file}: {reason}"),
+            Self::NotFound { file, reason } => {
+                write!(
+                    f,
+                    "libgpuorch can't be opened as {file}: {reason} (GPUORCH_LIBRARY can name the library's file)"
+                )
+            }
             Self::NotGpuorch { file } => write!(f, "{file} is not libgpuorch: it has no gpo_get_api"),
             Self::WrongVersion => write!(
                 f,
@@ -80,7 +87,7 @@ fn copy_of(table: *const gpo_api, bytes: usize) -> gpo_api {
     known
 }
 
-#[cfg(any(not(feature = "dynamic-loading"), feature = "vendored"))]
+#[cfg(any(not(feature = "load"), feature = "vendored"))]
 fn linked() -> GetApi {
     unsafe extern "C" {
         fn gpo_get_api(version: u32) -> *const gpo_api;
@@ -88,12 +95,12 @@ fn linked() -> GetApi {
     gpo_get_api
 }
 
-#[cfg(not(feature = "dynamic-loading"))]
+#[cfg(not(feature = "load"))]
 fn find() -> Result<GetApi, LoadError> {
     Ok(linked())
 }
 
-#[cfg(feature = "dynamic-loading")]
+#[cfg(feature = "load")]
 fn find() -> Result<GetApi, LoadError> {
     // SAFETY: getauxval only reads what the kernel gave the program.
     let set_uid = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
@@ -102,11 +109,11 @@ fn find() -> Result<GetApi, LoadError> {
         #[cfg(feature = "vendored")]
         None => Ok(linked()),
         #[cfg(not(feature = "vendored"))]
-        None => open(b"libgpuorch.so.0"),
+        None => open(&GPO_SONAME[..GPO_SONAME.len() - 1]), // without its NUL
     }
 }
 
-#[cfg(feature = "dynamic-loading")]
+#[cfg(feature = "load")]
 fn open(file: &[u8]) -> Result<GetApi, LoadError> {
     use std::ffi::{CStr, CString};
     let name = String::from_utf8_lossy(file).into_owned();

@@ -1,31 +1,4 @@
-//! Keeps every engine of a GPU busy: streams, kernels, copies and pipelines, which can be awaited under any async
-//! runtime.
-//!
-//! The library runs on NVIDIA GPUs, and on machines without one on a software GPU of its own. `GPUORCH_DEVICE` or
-//! [`RuntimeBuilder::device`] chooses.
-//!
-//! ```
-//! use gpuorch::{Launch, Runtime, Slice};
-//!
-//! let runtime = Runtime::new()?;
-//! let device = runtime.open_device()?;
-//! let stream = device.stream()?;
-//! let module = device.compile(
-//!     r#"extern "C" __global__ void halve(float *x, unsigned long long n) {
-//!            unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
-//!            if (i < n) x[i] *= 0.5f;
-//!        }"#,
-//! )?;
-//! // SAFETY: its parameters are an address and a count, and it stays below the count.
-//! let halve = unsafe { module.kernel("halve")?.bind::<(Slice<f32>,)>()? };
-//!
-//! let x = device.buffer::<f32>(1000)?;
-//! stream.write(&[1.0; 1000], &x)?;
-//! halve.launch(&stream, &Launch::new(4, 256), (&x,))?;
-//! let host = stream.copy_to_host(&x, vec![0.0; 1000])?.wait()?;
-//! assert!(host.iter().all(|&x| x == 0.5));
-//! # Ok::<(), gpuorch::Error>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Rules
 //!
@@ -52,11 +25,9 @@
 //!
 //! # Where the library comes from
 //!
-//! By default the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it. With the
-//! feature `dynamic-loading` the library is opened at its first use: the file in `GPUORCH_LIBRARY`, else
-//! `libgpuorch.so.0`. On a machine without the library, calls return [`ErrorKind::NoLibrary`]. With the feature
-//! `vendored` the library is built from sources in the package `gpuorch-sys` and linked statically. If the library is
-//! older than this crate and lacks a function, a call of that function returns [`ErrorKind::NotSupported`].
+//! The feature chooses, as above; [gpuorch-sys](sys) has the details. If no library is found at run time, calls return
+//! [`ErrorKind::NoLibrary`]. If the library is older than this crate and lacks a function, a call of that function returns
+//! [`ErrorKind::NotSupported`].
 
 #![deny(missing_debug_implementations)]
 

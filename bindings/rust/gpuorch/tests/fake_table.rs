@@ -1,5 +1,5 @@
 //! The bindings over a table that is no library's: what runs here runs under Miri, too.
-#![cfg(not(feature = "dynamic-loading"))]
+#![cfg(not(feature = "load"))]
 
 #[allow(missing_docs)]
 #[path = "../../fake/src/lib.rs"]

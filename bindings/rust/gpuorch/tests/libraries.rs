@@ -1,5 +1,5 @@
 //! Libraries that are missing, foreign, older, newer or broken: a message, never a crash.
-#![cfg(feature = "dynamic-loading")]
+#![cfg(feature = "load")]
 
 use gpuorch::Runtime;
 use std::path::PathBuf;
@@ -40,8 +40,8 @@ fn fake() -> Option<String> {
 
 #[test]
 fn no_library_is_a_message() {
-    let text = said("/nowhere/libgpuorch.so.0", &[]);
-    assert!(text.starts_with("NoLibrary: ") && text.contains("/nowhere/libgpuorch.so.0"), "{text}");
+    let text = said("/nowhere/libgpuorch.so.0.1", &[]);
+    assert!(text.starts_with("NoLibrary: ") && text.contains("/nowhere/libgpuorch.so.0.1"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The library is closed while it works, and opened again; and a second copy runs beside it.
-#![cfg(feature = "dynamic-loading")]
+#![cfg(feature = "load")]
 
 mod world;
 
@@ -13,7 +13,7 @@ use world::world;
 /// The path of the library itself. A library in front of it would really be unloaded by a close, under its callers.
 fn library() -> String {
     let named = std::env::var("GPUORCH_COUNTED_LIBRARY").or_else(|_| std::env::var("GPUORCH_LIBRARY"));
-    named.unwrap_or_else(|_| "libgpuorch.so.0".into())
+    named.unwrap_or_else(|_| "libgpuorch.so.0.1".into())
 }
 
 fn open(path: &str) -> *mut c_void {
