@@ -6,16 +6,16 @@
 //     port.async_wait(stream, [](gpuorch::error_code error, gpuorch::completion done) { ... });
 //     std::future<gpuorch::completion> done = port.async_wait(stream, use_future);
 //
-// | Operation               | ends when                                                       | header           |
-// |-------------------------|-----------------------------------------------------------------|------------------|
-// | async_wait              | a stream, event, timeline or pipeline has got there             | asio/wait.hpp    |
-// | async_copy              | bytes are on the device, or in Asio's buffers                   | asio/copy.hpp    |
-// | async_launch            | a kernel, graph, template, bucket, or any work of a stream ran  | asio/launch.hpp  |
-// | async_run               | a pipeline has run, also between sockets                        | asio/pipeline.hpp|
-// | async_compile           | a module is compiled                                            | asio/module.hpp  |
-// | async_join,async_submit | a group is joined; a collective is done                         | asio/peers.hpp   |
-// | async_enter,async_submit| an admission has a place; a batcher's output is there           | asio/serving.hpp |
-// | async_post              | a kernel has answered a task of a host ring                     | asio/serving.hpp |
+// | Operation                 | ends when                                                      | header            |
+// |---------------------------|----------------------------------------------------------------|-------------------|
+// | async_wait                | a stream, event, timeline or pipeline has got there            | asio/wait.hpp     |
+// | async_copy                | bytes are on the device, or in Asio's buffers                  | asio/copy.hpp     |
+// | async_launch              | a kernel, graph, template, bucket, or any work of a stream ran | asio/launch.hpp   |
+// | async_run                 | a pipeline has run, also between sockets                       | asio/pipeline.hpp |
+// | async_compile             | a module is compiled                                           | asio/module.hpp   |
+// | async_join, async_submit  | a group is joined; a collective is done                        | asio/peers.hpp    |
+// | async_enter, async_submit | an admission has a place; a batcher's output is there          | asio/serving.hpp  |
+// | async_post                | a kernel has answered a task of a host ring                    | asio/serving.hpp  |
 //
 // Runtimes, streams and other objects are those of gpuorch.hpp, or C handles. The other way round, asio/executor.hpp
 // lets Asio's functions, coroutines and timers run on the threads of a gpo_executor_t.

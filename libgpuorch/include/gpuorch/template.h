@@ -188,8 +188,8 @@ GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, co
 
 /* Called for a host node, on a thread of the driver. The function must not block, must not throw, and must not call
  * CUDA. A host node may call the functions of this library that need no driver: the functions of status.h;
- * gpo_timeline_signal, gpo_timeline_fail and gpo_timeline_get_value; gpo_host_call_finish; gpo_cq_drain, gpo_cq_wake,
- * gpo_cq_get_fd, gpo_cq_get_error and gpo_cq_get_statistics. Streams that such a call releases go on from another
+ * gpo_timeline_signal, _fail and _get_value; gpo_host_call_finish; gpo_executor_post, _post_at, _cancel and _get_time;
+ * gpo_cq_drain, _wake, _get_fd, _get_error and _get_statistics. Streams that such a call releases go on from another
  * thread, soon after the call. Every other function returns GPO_WOULD_DEADLOCK, and has no effect.
  * The functions of host nodes that the library didn't make (gpo_template_import, other libraries' calls in a recording)
  * are unknown to the library. Their calls return GPO_WOULD_DEADLOCK where the driver refuses them, which CUDA doesn't
