@@ -17,6 +17,7 @@ built.
   ubsan driver fibers clang   the doctest programs with UndefinedBehaviorSanitizer; conformance with the functions of the oldest
                 CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang
   mutation      mistakes that are made on purpose, one at a time, to see that the tests notice (tests/mutation/run --help)
+  docs          the reference in HTML (libgpuorch/docs/build): it is made, and its links are followed; builds nothing else
 
 --full runs all sections, every row of them, and what is random or repeated thousands of times. Only --full runs the benchmarks
 once (bench/bench) and sends 100,000 requests to the sample of an HTTP service (rust/serve).
@@ -137,11 +138,11 @@ def run_part(part, full, times):
 
 def run_all(plan, everything, times):
     """Each build, then its parts: the longest first, two at a time."""
-    for name in BUILD_OPTIONS:
+    for name in (*BUILD_OPTIONS, parts.NO_BUILD):
         wanted = [part for part in plan.parts if part.build == name]
         tally = tallies.Tally()
         targets = [target for part in wanted for target in part.targets]
-        built = wanted and build(name, targets, plan.full, plan.environment, tally, times)
+        built = wanted and (name == parts.NO_BUILD or build(name, targets, plan.full, plan.environment, tally, times))
         tallies.show(*tally.output) if tally.output else None
         everything.add(tally)
         if not built:

@@ -12,14 +12,16 @@ BUILD = ROOT / "build"
 SUITES = ("unit", "abi", "conformance", "faults", "foreign")
 PLAIN = ("canary", *SUITES, "process", "checks", "runtimes", "rust", "lua")
 SANITIZE = ("asan", "tsan")
-FULL = ("ubsan", "driver", "fibers", "clang", "mutation")
+FULL = ("ubsan", "driver", "fibers", "clang", "mutation", "docs")
 SECTIONS = (*PLAIN, *SANITIZE, *FULL)
+NO_BUILD = ""    # of parts that need nothing built
 
 # Seconds of processor time for a part on this project's test machine (2 cores), with room for a slower machine. A part
 # that takes half as much again is reported, so that slow tests are found early. Wall time isn't used, because other
 # programs may use the processors. Parts without an entry take less than LEAST.
 LEAST = 20
 BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust": 200, "lua": 70, "process/main_job": 30,
+           "docs": 160,
            "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
            "tsan conformance": 400, "tsan faults": 380, "tsan unit": 320}
 
@@ -29,7 +31,7 @@ COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
                              "gpuorch_fake_nvtx", "process_joined"],
                   "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
-ONLY_FULL = ("check_bench.py", "check_serve.py")    # they build and measure what no other test needs
+ONLY_FULL = ("check_bench.py", "check_release.py", "check_serve.py")    # they build and measure what no other test needs
 SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
@@ -158,6 +160,10 @@ class Plan:
         self.add("mutation", "tests", ["gpuorch"], lambda tally: programs.run_script(
             TESTS / "mutation/run", [], "mutation", tally, self.environment, 10 * SCRIPT_SECONDS))
 
+    def docs(self):
+        """The reference in HTML, which takes nothing that is built."""
+        self.script("docs", TESTS / "docs/check_docs.py", [], [], NO_BUILD)
+
     # Programs of their own.
 
     def processes(self):
@@ -181,7 +187,7 @@ class Plan:
     def found(self, section):
         bindings = TESTS / "bindings"
         if section == "checks":
-            return sorted(set(TESTS.glob("*/check_*.py")) - set(bindings.glob("*")))
+            return sorted(set(TESTS.glob("*/check_*.py")) - set(bindings.glob("*")) - set((TESTS / "docs").glob("*")))
         if section == "runtimes":
             return sorted(path for path in bindings.glob("*/check_*.py") if path.parent.name not in ("rust", "lua"))
         return sorted((bindings / section).glob("check_*.py"))
@@ -198,7 +204,7 @@ class Plan:
         counts = BUILD / "tests" / f"calls_from_{section}"
         counts.unlink(missing_ok=True)
         changes = {"GPUORCH_COUNTS": str(counts),
-                   "GPUORCH_COUNTED_LIBRARY": str(BUILD / "tests/libgpuorch/libgpuorch.so.0")}
+                   "GPUORCH_COUNTED_LIBRARY": str(BUILD / "tests/libgpuorch/libgpuorch.so.0.1")}
         first = len(self.parts)
         for script in self.found(section):
             if script.name in ONLY_FULL and not self.full:
