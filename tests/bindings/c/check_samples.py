@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """C's samples beside the main job: the first program, built as its first lines say, the graph templates, and the one that loads the library
-with dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, and
-samples/run's choice of a language."""
+with dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, the lines of
+samples that the guides show, and samples/run's choice of a language."""
 import os
 import pathlib
 import re
@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tests/support"))
 import machine
 
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
-LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1"
 ODD = BUILD / "tests/libgpuorch_odd.so"
 
 
@@ -34,12 +34,22 @@ def run(program, *words, **settings):
     return subprocess.run([program, *words], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120)
 
 
+def shows_lines(guide, heading, sample, languages=("c",), lines=None):
+    """The blocks of code below a heading of a guide have only lines of a sample."""
+    text = (ROOT / "libgpuorch/docs/guides" / guide).read_text()
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0], flags=re.S)
+    lines = lines or {line.strip() for line in (ROOT / "samples/c" / sample).read_text().splitlines()}
+    missing = [line for _, block in blocks for line in block.splitlines() if line.strip() not in lines]
+    report(f"{guide} shows lines of {sample}", (tuple(language for language, _ in blocks), missing), (languages, []))
+
+
 def first(folder):
-    program = build("first", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
-    result = run(program)
-    report("first.c computes", (result.returncode, result.stdout, result.stderr), (0, "42: GPO_SUCCESS, x[1000] is 500\n", ""))
-    result = run(program, GPUORCH_DEVICE="nonsense")
-    report("first.c says what failed", (result.returncode, "gpo_runtime_create: " in result.stderr), (1, True), result.stderr)
+    for name, right in (("first", "x[1000] is 500\n"), ("completion", "42: GPO_SUCCESS, x[1000] is 500\n")):
+        program = build(name, folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+        result = run(program)
+        report(f"{name}.c computes", (result.returncode, result.stdout, result.stderr), (0, right, ""))
+        result = run(program, GPUORCH_DEVICE="nonsense")
+        report(f"{name}.c says what failed", (result.returncode, "gpo_runtime_create: " in result.stderr), (1, True), result.stderr)
 
 
 def recorded(folder):
@@ -47,11 +57,7 @@ def recorded(folder):
     result = run(program)
     report("graph_template.c computes", (result.returncode, result.stdout, result.stderr),
            (0, "times 2: x[100] is 200\ntimes 3: x[100] is 600\ntimes 4: x[100] is 2400\n", ""))
-    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/graph_template.c").read_text()
-    shown = re.search(r"## Graphs\n.*?```c\n(.*?)```", text, flags=re.S)
-    lines = {line.strip() for line in sample.splitlines()}
-    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
-    report("README.md shows lines of graph_template.c", missing, [])
+    shows_lines("which_object.md", "A graph that is recorded once", "graph_template.c")
 
 
 def decided(folder):
@@ -92,12 +98,10 @@ def handed_out(folder):
     lines = [re.sub(r"\d+\.\d\d ms", "T ms", line) for line in result.stdout.splitlines()]
     report("uneven_work.c draws the same three ways", (result.returncode, lines, result.stderr),
            (0, ["as many rows to each warp: T ms", "a row at a time: T ms", "the longest rows first: T ms"], ""))
-    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/uneven_work.c").read_text()
-    shown = re.search(r"## Queues on the GPU\n.*?```c\n(.*?)```\n\n```cuda\n(.*?)```", text, flags=re.S)
+    sample = (ROOT / "samples/c/uneven_work.c").read_text()
     lines = {line.strip() for line in sample.replace('\\n"', "").replace('\\"', '"').replace('    "', "").splitlines()}
     lines.add("#include <gpuorch/device/queue.cuh>")
-    missing = [line for part in shown.groups() for line in part.splitlines() if line.strip() not in lines] if shown else ["the section"]
-    report("README.md shows lines of uneven_work.c", missing, [])
+    shows_lines("which_object.md", "A range that a kernel works on", "uneven_work.c", ("c", "cuda"), lines)
 
 
 def summed(folder):
@@ -106,11 +110,7 @@ def summed(folder):
     said = re.sub(r"\d+\.\d\d ms", "T ms", result.stdout)
     report("bucketed_allreduce.c sums the gradients of four devices", (result.returncode, said, result.stderr),
            (0, "4 devices, 8 buckets of 32768 gradients: T ms a step, T ms with sums beside the next bucket, 0 wrong\n", ""))
-    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/bucketed_allreduce.c").read_text()
-    shown = re.search(r"## Several GPUs\n.*?```c\n(.*?)```", text, flags=re.S)
-    lines = {line.strip() for line in sample.splitlines()}
-    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
-    report("README.md shows lines of bucketed_allreduce.c", missing, [])
+    shows_lines("several_gpus.md", "A collective", "bucketed_allreduce.c")
 
 
 def trained(folder):
@@ -137,11 +137,7 @@ def served(folder):
     requests, refused, in_time, wrong = map(int, found.groups()) if found else (0, 0, 0, 1)
     report("serve.c answers its clients as the CPU does", (result.returncode, result.stderr, requests, refused + in_time <= requests, wrong),
            (0, "", 104, True, 0), result.stdout)
-    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/serve.c").read_text()
-    shown = re.search(r"## Serving\n.*?\n```c\n(gpo_batcher.*?)```", text, flags=re.S)
-    lines = {line.strip() for line in sample.splitlines()}
-    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
-    report("README.md shows lines of serve.c", missing, [])
+    shows_lines("serving.md", "A batcher", "serve.c")
 
 
 def joined(folder):
@@ -182,16 +178,23 @@ def loaded(folder):
     report("dlopen.c works with a newer library", (result.returncode, "is 42" in result.stdout), (0, True), result.stderr)
 
 
+# What a first program may have before the part that README.md shows: comments; in Python the way to the module in this tree.
+LEFT_OUT = {"c": r"(/\*((?!\*/)[\s\S])*\*/\n)+", "cpp": r"(//.*\n)+", "rust": r"(//!.*\n)+", "lua": r"(--.*\n)+",
+            "python": r'"""[^"]*"""\nimport pathlib\nimport sys\n\nsys\.path\.append\(.*\n\n'}
+
+
 def readme():
-    """What is shown is the file's end, from where its code begins."""
+    """README.md is short, and shows each first program as it is, whole and in at most 25 lines."""
     text = (ROOT / "README.md").read_text()
+    report("README.md has at most 1,600 words", len(text.split()) <= 1600, True, f"it has {len(text.split())}")
     shown = text[text.index("## A first program"):]
-    shown = dict(re.findall(r"```(c|cpp|rust|lua)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
-    for language, suffix in (("c", "c"), ("cpp", "cpp"), ("rust", "rs"), ("lua", "lua")):
+    shown = dict(re.findall(r"```(c|cpp|rust|lua|python)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
+    for language, suffix in (("c", "c"), ("cpp", "cpp"), ("rust", "rs"), ("lua", "lua"), ("python", "py")):
         program = ROOT / f"samples/{language}/first.{suffix}"
-        block = shown.get(language, "")
-        report(f"README.md shows {program.name} as it is",
-               (program.read_text().endswith(block), block.count("\n") > 15), (True, True))
+        block, whole = shown.get(language, ""), program.read_text()
+        left_out = re.fullmatch(LEFT_OUT[language], whole[:len(whole) - len(block)])
+        report(f"README.md shows {program.name} as it is, and all of it",
+               (whole.endswith(block), 15 < block.count("\n") <= 25, left_out is not None), (True, True, True))
 
 
 def languages():
