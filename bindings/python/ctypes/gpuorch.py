@@ -406,7 +406,18 @@ class Struct(ctypes.Structure, metaclass=StructKind):
             if name == "arguments" and isinstance(value, (list, tuple)):
                 value = self._library.arguments_of(self, value)
             value = self._hold(name, array(kind, value, f"{type(self).__name__}.{name}"))
+        elif kind and issubclass(kind, ctypes.Array) and isinstance(value, (list, tuple)):
+            if len(value) > kind._length_:
+                raise TypeError(f"{type(self).__name__}.{name} has {kind._length_} elements, not {len(value)}")
+            value = kind(*(checked(kind._type_, one) if kind._type_ in INTEGER_KINDS else one for one in value))
         super().__setattr__(name, value)
+
+    def __repr__(self):
+        """The fields that aren't 0."""
+        values = {name: getattr(self, name) for name in self.kinds if name != "struct_size"}
+        values = {name: list(value) if isinstance(value, ctypes.Array) else value for name, value in values.items()}
+        shown = ", ".join(f"{name}={value!r}" for name, value in values.items() if (any(value) if isinstance(value, list) else value))
+        return f"{type(self).__name__}({shown})"
 
     def _stage_value(self, value):
         """Of a stage's argument, if it is no address: a number, whose size the kernel says later, or any ctypes object, be it a

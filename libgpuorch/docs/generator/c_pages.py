@@ -110,7 +110,7 @@ def facts(entry, member=False):
     if "length" in entry:
         found.append(f"``{entry['length']}`` {entry['unit']}")
     if direction == "out":
-        found.append("written by the call")
+        found.append("written by the call" if not entry.get("stays_until") else "written by the operation")
     if direction == "inout":
         found.append("written by the call; set its ``struct_size`` before")
     if entry.get("handle") == "any":
@@ -302,11 +302,14 @@ def named_by(writer):
     """Where each status is named: an index of functions by status."""
     users = {name: [] for name in STATUSES}
     for function, entry in FUNCTIONS.items():
-        for name in dict.fromkeys(re.findall(r"GPO_\w+", " ".join(entry.get("says", [])))):
+        said = re.sub(r'\("[^"]*"\)|"[^"]*"', "", " ".join(entry.get("says", [])))  # what is quoted is an example
+        for name in dict.fromkeys(re.findall(r"GPO_\w+", said)):
             if name in users:
                 users[name].append(function)
     lines = [*writer.heading("Functions that name a status"),
-             "What their comments say. Statuses that any function may return are at the top of this page.", "",
+             "What their comments say. Beside these, any function that makes or grows something may return "
+             + inline("GPO_OUT_OF_MEMORY") + ": nothing has changed then, and the same call succeeds when there is memory. "
+             "Statuses that any function may return are at the top of this page.", "",
              ".. rst-class:: terms", ""]
     for name, functions in users.items():
         if functions and name != "GPO_SUCCESS":

@@ -252,6 +252,16 @@ def structs_know_how_long_their_arrays_are():
         assert host[0] == 42
 
 
+def a_struct_takes_lists_for_its_arrays_and_shows_what_is_set():
+    launch = gpo.Launch(grid=[4], block=(256, 2), label="blur")
+    assert (list(launch.grid), list(launch.block)) == ([4, 0, 0], [256, 2, 0])
+    assert repr(launch) == "Launch(grid=[4, 0, 0], block=[256, 2, 0], label=b'blur')", repr(launch)
+    refused(TypeError, "Launch.grid has 3 elements, not 4", gpo.Launch, grid=[1, 1, 1, 1])
+    raises(TypeError, gpo.Launch, grid=[1.5])
+    raises(OverflowError, gpo.Launch, grid=[-1])
+    assert repr(gpo.StreamOptions()) == "StreamOptions()" and "value=" in repr(gpo.StageArgument(value=7))
+
+
 def what_a_queue_answers_is_written_to_memory():
     with World() as w, gpo.stream_create(w.device, gpo.StreamOptions(flags=gpo.STREAM_RESIDENT)) as resident:
         options = gpo.QueueOptions(kind=gpo.QUEUE_HOST_RING, task_size=16, answer_size=4, stream=resident)
