@@ -194,6 +194,13 @@ def rock():
                                                       (f"{name}.tar.gz", (WORK / f"{name}.tar.gz").read_bytes())])
 
 
+def reference():
+    """The pages in HTML, with the guides: docs/index.html."""
+    name, pages = f"libgpuorch-{VERSION}-docs", WORK / "docs"
+    run(ROOT / "libgpuorch/docs/build", pages, env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)})
+    write_tar(DIST / f"{name}.tar.gz", [(f"{name}/{path.relative_to(pages)}", path) for path in pages.rglob("*") if path.is_file()])
+
+
 def crates(prefix):
     run(HERE / "crates", DIST, env={**os.environ, "GPUORCH_DIR": str(prefix)})
 
@@ -207,13 +214,14 @@ def main():
     source_tarball()
     say("Debian's packages: the library is built, in some minutes")
     folder = debian_packages()
-    say("the binary tarball, the wheel, the rock and the crates")
+    say("the binary tarball, the wheel, the rock, the crates and the reference")
     prefix = installed(folder)
     check_floors(prefix)
     binary_tarball(prefix)
     wheel(prefix)
     rock()
     crates(prefix)
+    reference()
     files = sorted(DIST.iterdir())
     (DIST / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files))
     for path in files:

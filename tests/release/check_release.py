@@ -23,7 +23,7 @@ def main():
     first = made(name)
     if not first:
         return
-    kinds = ("linux-x86_64.tar.gz", ".deb", ".whl", ".src.rock", ".crate")
+    kinds = ("docs.tar.gz", "linux-x86_64.tar.gz", ".deb", ".whl", ".src.rock", ".crate")
     missing = [kind for kind in kinds if kind not in first]
     print(f"FAIL {name}: there is no {', '.join(missing)} in\n{first}" if missing else f"PASS {name}")
 
