@@ -5,10 +5,12 @@ import importlib.machinery
 import importlib.util
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -33,6 +35,18 @@ def copy_of_tree(folder):
     return folder
 
 
+def named_by_packages(tree, version):
+    """The manifests, locks and texts that give this version to a package of ours."""
+    texts = [path for pattern in ("bindings/*/*.rockspec", "README.md", "libgpuorch/docs/guides/*.md", "bindings/rust/*/Cargo.toml",
+                                  "samples/rust/*/Cargo.toml", "bindings/rust/Cargo.toml") for path in tree.glob(pattern)]
+    found = [f"{path.relative_to(tree)}: {line.strip()}" for path in texts for line in path.read_text().splitlines()
+             if version in line and ("gpuorch" in line or re.match(r'version = "', line))]
+    for path in [*tree.glob("bindings/rust/Cargo.lock"), *tree.glob("samples/rust/*/Cargo.lock")]:
+        found += [f"{path.name}: {one['name']}" for one in tomllib.loads(path.read_text())["package"]
+                  if one["name"].startswith("gpuorch") and version in one["version"]]
+    return found
+
+
 def gate():
     """What libgpuorch/release/abi_changes says of changes of an ABI."""
     loader = importlib.machinery.SourceFileLoader("abi_changes", str(ROOT / "libgpuorch/release/abi_changes"))
@@ -41,13 +55,14 @@ def gate():
     abi = json.loads((ROOT / "libgpuorch/abi.json").read_text())
     before = module.lines(abi)
     end = abi["functions"][-1]["offset"]
-    added, gone, shorter, longer, another = (copy.deepcopy(abi) for _ in range(5))
+    added, gone, shorter, longer, inserted, another = (copy.deepcopy(abi) for _ in range(6))
     added["functions"].append({**abi["functions"][-1], "name": "gpo_made_up", "offset": end + 8})
     del gone["functions"][7]
     struct = next(i for i, one in enumerate(abi["structs"]) if one["name"] == "gpo_launch")
     fields = abi["structs"][struct]["fields"]
     shorter["structs"][struct]["fields"] = [*fields[:-1], {**fields[-1], "name": "made_up"}]
     longer["structs"][struct]["fields"] = [*fields, {**fields[-1], "name": "made_up", "offset": fields[-1]["offset"] + 8}]
+    inserted["structs"][struct]["fields"] = [*fields[:2], {**fields[1], "name": "made_up", "offset": fields[1]["offset"] + 1}, *fields[2:]]
     another["functions"][3]["parameters"][0]["type"] = "int"
     word = another["functions"][3]["name"]
     heading = "\n\n## 0.1.0\n"
@@ -58,6 +73,7 @@ def gate():
              ("a new function, told of the release", added, "0.1.1", heading + "- ABI: gpo_made_up is new", False),
              ("another new function, told", added, "0.1.1", "ABI: gpo_made_ups is new" + heading, False),
              ("a field behind the last, told", longer, "0.1.1", "ABI: `gpo_launch.made_up`." + heading, True),
+             ("a field between others, told", inserted, "0.1.1", "ABI: `gpo_launch.made_up`." + heading, False),
              ("a field with another name, told", shorter, "0.1.1", "ABI: gpo_launch" + heading, False),
              ("a field with another name, told, in a new minor version", shorter, "0.2.0", "ABI: gpo_launch" + heading, True),
              ("a function that is gone, told", gone, "0.1.9", f"ABI: {abi['functions'][7]['name']}" + heading, False),
@@ -86,6 +102,7 @@ def main():
         told = version(tree, "--check")
         left = [str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file() and path.name not in ("CHANGELOG.md", "abi.json")
                 and f"libgpuorch.so.{major}.{minor}".encode() in path.read_bytes() and "release/abi" not in str(path)]
+        left += named_by_packages(tree, here)
         check("another version is written everywhere", written.stderr or told.stderr or left or
               ("" if version(tree).stdout.strip() == other and (tree / f"bindings/lua/gpuorch-{other}-1.rockspec").exists() else "it isn't there"))
         for name, before, after in (("bindings/rust/gpuorch/Cargo.toml", other, here), ("bindings/lua/README.md", f".so.{major}.", ".so.7."),
