@@ -23,6 +23,7 @@ ABI = re.search(r'GPO_SONAME "libgpuorch\.so\.(.*)"', (ROOT / "libgpuorch/includ
 # The oldest C and C++ runtimes that the binaries may need: what PEP 600 calls manylinux_2_34.
 FLOORS = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}
 PLATFORM = "manylinux_2_34_x86_64"
+HAS_GIT = bool((ROOT / ".git").exists() and shutil.which("git"))  # a source tarball and a bare system haven't
 
 
 def say(text):
@@ -41,8 +42,9 @@ def date():
     """Of all files, in seconds."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         return int(given)
-    committed = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True)
-    return int(committed.stdout) if committed.returncode == 0 else int((ROOT / "README.md").stat().st_mtime)
+    if HAS_GIT:
+        return int(run("git", "log", "-1", "--format=%ct", cwd=ROOT))
+    return int((ROOT / "README.md").stat().st_mtime)
 
 
 EPOCH = date()
@@ -50,7 +52,7 @@ EPOCH = date()
 
 def sources():
     """The files of the source tree: those that git tracks, or where there is no git all but what was built."""
-    if (ROOT / ".git").exists():
+    if HAS_GIT:
         return sorted(run("git", "ls-files", cwd=ROOT).splitlines())
     found = []
     for folder, folders, files in os.walk(ROOT):

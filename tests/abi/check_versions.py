@@ -4,6 +4,7 @@ import copy
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -25,13 +26,14 @@ def version(root, *arguments):
 
 def copy_of_tree(folder):
     """The files that can name a version."""
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    names = listed.stdout.splitlines() or [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if "build" not in path.parts]
-    for name in names:
-        source, target = ROOT / name, folder / name
-        if source.is_file() and not source.is_symlink() and source.stat().st_size < 1 << 20:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
+    for place, folders, files in os.walk(ROOT):
+        left_out = {".git", "__pycache__", "target"} | ({"build"} if pathlib.Path(place) == ROOT else set())
+        folders[:] = [name for name in folders if name not in left_out]
+        for source in (pathlib.Path(place, name) for name in files):
+            if not source.is_symlink() and source.stat().st_size < 1 << 20:
+                target = folder / source.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
     return folder
 
 
