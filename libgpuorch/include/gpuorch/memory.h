@@ -105,7 +105,9 @@ GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void *memory);
 /* --- device memory --- */
 
 /* Allocates device memory: `bytes` (1 or more), aligned to 256 or more. `label` may be NULL. Serialises the device:
- * meant for memory that lives long. */
+ * meant for memory that lives long.
+ * GPO_OUT_OF_MEMORY: nothing has changed, and work goes on. The call succeeds when there is memory again: after
+ *     gpo_memory_free, or gpo_pool_trim, which gives back what pools keep */
 GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, const char *label, uint64_t *address);
 
 /* Frees memory of gpo_memory_allocate. Returns at once. The memory is freed when all work is done that is now on the

@@ -188,9 +188,9 @@ typedef struct gpo_launch {
 
 /* Puts a kernel on a stream. Kernel and stream must be of the same device (context).
  *
- * `arguments[i]` points to the value of parameter i. The values are copied before the call returns. `sizes[i]` is the
- * size of that value in bytes; `sizes` may be NULL. `count` is the number of arguments. `count` and `sizes` are checked
- * against the kernel's parameters if the driver knows them (CUDA 12.4).
+ * `arguments[i]` points to the value of parameter i: a number, an address, a struct. The values are copied before the
+ * call returns. `sizes[i]` is the size of that value in bytes; `sizes` may be NULL. `count` is the number of arguments.
+ * `count` and `sizes` are checked against the kernel's parameters if the driver knows them (CUDA 12.4).
  *
  * GPO_INVALID_ARGUMENT: count or a size is wrong (the message names the parameter), or the device or the kernel can't
  *     have this grid, block or cluster

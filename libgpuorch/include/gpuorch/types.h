@@ -36,9 +36,10 @@
  *
  * Structs
  *   Every struct begins with `struct_size`: set it to sizeof the struct. All other fields may be zero, which selects
- *   the defaults. A smaller struct, from an older header, is accepted. A larger struct, from a newer header, is
- *   accepted if the fields that this library doesn't know are zero, and refused otherwise. A size that ends inside a
- *   field is refused with GPO_INVALID_ARGUMENT. Flags that this library doesn't know are refused.
+ *   the defaults. Only an array that is given needs its count and its stride, which is sizeof one element.
+ *   A smaller struct, from an older header, is accepted. A larger struct, from a newer header, is accepted if the
+ *   fields that this library doesn't know are zero, and refused otherwise. A size that ends inside a field is refused
+ *   with GPO_INVALID_ARGUMENT. Flags that this library doesn't know are refused.
  *   An array of structs comes with its stride, the number of bytes from the start of an element to the start of the
  *   next: set the stride to sizeof the struct.
  *
@@ -81,8 +82,8 @@ extern "C" {
 #endif
 
 /* Version of the library and of its ABI: major, minor, patch. Before 1.0 a minor version may break the ABI. Therefore
- * gpo_get_api serves only its own minor version, and each minor version has a SONAME and a version of its symbols
- * (GPUORCH_0.1) of its own: a program starts only with a library of the minor version that it was linked with. */
+ * gpo_get_api serves only its own minor version. Each minor version has its own SONAME, and its own version of the
+ * symbols (GPUORCH_0.1): a program starts only with a library of the minor version that it was linked with. */
 #define GPO_VERSION_MAJOR 0
 #define GPO_VERSION_MINOR 1
 #define GPO_VERSION_PATCH 0
