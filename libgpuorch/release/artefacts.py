@@ -32,7 +32,8 @@ def say(text):
 
 def run(*command, **settings):
     """Its output is shown only if it fails."""
-    said = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **settings)
+    said = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **settings)
     if said.returncode:
         sys.exit(f"{said.stdout[-6000:]}\nrelease: {' '.join(map(str, command[:3]))} ended with {said.returncode}")
     return said.stdout
@@ -105,8 +106,8 @@ def debian_packages():
     with tarfile.open(DIST / f"libgpuorch-{VERSION}.tar.gz") as archive:
         archive.extractall(WORK, filter="tar") if hasattr(tarfile, "data_filter") else archive.extractall(WORK)
     moment = datetime.datetime.fromtimestamp(EPOCH, datetime.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S +0000")
-    words = {"@VERSION@": VERSION, "@ABI@": ABI, "@DATE@": moment,
-             "@MAINTAINER@": os.environ.get("DEBFULLNAME", "libgpuorch") + f" <{os.environ.get('DEBEMAIL', 'maintainer@libgpuorch.invalid')}>"}
+    name, address = (os.environ.get("DEBFULLNAME", "libgpuorch"), os.environ.get("DEBEMAIL", "maintainer@libgpuorch.invalid"))
+    words = {"@VERSION@": VERSION, "@ABI@": ABI, "@DATE@": moment, "@MAINTAINER@": f"{name} <{address}>"}
     shutil.copytree(HERE / "debian", folder / "debian")
     for path in (folder / "debian").glob("*.in"):
         text = path.read_text()

@@ -416,8 +416,8 @@ class Struct(ctypes.Structure, metaclass=StructKind):
         """The fields that aren't 0."""
         values = {name: getattr(self, name) for name in self.kinds if name != "struct_size"}
         values = {name: list(value) if isinstance(value, ctypes.Array) else value for name, value in values.items()}
-        shown = ", ".join(f"{name}={value!r}" for name, value in values.items() if (any(value) if isinstance(value, list) else value))
-        return f"{type(self).__name__}({shown})"
+        values = {name: value for name, value in values.items() if (any(value) if isinstance(value, list) else value)}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
     def _stage_value(self, value):
         """Of a stage's argument, if it is no address: a number, whose size the kernel says later, or any ctypes object, be it a

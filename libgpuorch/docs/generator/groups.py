@@ -18,8 +18,8 @@ GROUPS = [
 # The page of a header that explains several handles or is called otherwise.
 PAGE_OF_HEADER = {"completion.h": "cq"}
 
-# Headers with several pages. A header begins on its own page. An item that begins with one of these words (a rule's title, a
-# paragraph, a name) goes to the page behind the word, and so do the items after it.
+# Headers with several pages. A header begins on its own page. At an item that begins with one of these words (the title of
+# a rule, a paragraph, a name) the page changes to the given one.
 TURNS = {
     "stream.h": {"pools: ": "stream_pool", "Resident streams": "stream"},
     "memory.h": {"pinned arenas": "arena", "pinning memory": "memory", "GPO_POOL_KEEP_NOTHING": "pool",
@@ -28,7 +28,7 @@ TURNS = {
     "template.h": {"graphs: ": "graph"},
 }
 
-# What a page is about, for pages whose header doesn't say so in a few words.
+# The subjects of pages whose headers have no short description.
 SUMMARIES = {
     "stream_pool": "a number of streams that users share",
     "arena": "pinned host memory, handed out in pieces of a few large slabs",

@@ -108,7 +108,8 @@ def pages(folder):
     lines = ["Samples", "=======", "",
              "``samples/run`` sets up, builds and runs the main job, ``stream_files``, in each language:", ""]
     lines += [*described("samples/run"),
-              ":doc:`Short programs for Node, Go and Java <other_runtimes>` await a completion by the queue's descriptor.", ""]
+              ":doc:`Short programs for Node, Go and Java <other_runtimes>` await a completion by the descriptor of a",
+              "queue.", ""]
     members = {}
     for path in sources():
         members.setdefault(group(path), []).append(path)

@@ -1,4 +1,4 @@
-/* api.h: every function of the library as a member of one table, for those who load it with dlopen:
+/* api.h: every function of the library as a member of one table, for programs that load it with dlopen:
  *
  *     const gpo_api *(*get)(uint32_t) = dlsym(dlopen(GPO_SONAME, RTLD_NOW | RTLD_LOCAL), "gpo_get_api");
  *     const gpo_api *gpo = get(GPO_VERSION);

@@ -139,7 +139,7 @@ def main():
     order += [name for name in found if name not in order and name not in NOT_IN_TABLE]
     members = "\n".join(wrapped(found[n][0], n.removeprefix("gpo_"), found[n][1]) for n in order)
     entries = "\n".join(f"    {n}," for n in order)
-    api = f"""/* api.h: every function of the library as a member of one table, for those who load it with dlopen:
+    api = f"""/* api.h: every function of the library as a member of one table, for programs that load it with dlopen:
  *
  *     const gpo_api *(*get)(uint32_t) = dlsym(dlopen(GPO_SONAME, RTLD_NOW | RTLD_LOCAL), "gpo_get_api");
  *     const gpo_api *gpo = get(GPO_VERSION);
