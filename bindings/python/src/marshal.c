@@ -1,0 +1,147 @@
+/* marshal.c: any function of the library, by the tables.
+ *
+ * A call has six steps. Python's arguments are assigned to parameters. Each argument becomes a word for C, and makes
+ * the words of its length, stride, sizes and `user`. C's output gets room. C is called. Objects that work or other
+ * objects need are kept. The results become objects of Python's. */
+#include "call.h"
+
+enum { MOST_TRIES = 8 }; /* how often is asked again, while what is asked for grows */
+
+static gpo_status call_once(call *c) {
+    if (c->entry->flags & FUNCTION_KEEPS_GIL) return c->entry->call(c->api, c->words);
+    PyThreadState *state = PyEval_SaveThread();
+    const gpo_status status = c->entry->call(c->api, c->words);
+    PyEval_RestoreThread(state);
+    return status;
+}
+
+/* The status; -1: an exception. */
+static int make_call(call *c, gpo_status *status) {
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        *status = call_once(c);
+        if (*status == GPO_SUCCESS || *status == GPO_BUFFER_TOO_SMALL) {
+            const int again = grow(c, *status);
+            if (again < 0) return -1;
+            if (again) continue;
+        }
+        break;
+    }
+    return 0;
+}
+
+/* A function that destroys an object: as its close() does. */
+static PyObject *destroy(call *c) {
+    const int released = is(c, FUNCTION_STREAM_POOL_RELEASE);
+    const parameter_entry *parameter = &c->entry->parameters[released];
+    PyObject *value = c->given[released];
+    int64_t timeout_ns = -1;
+    if (is_left_out(c, released)) Py_RETURN_NONE; /* as C's NULL */
+    handle_object *pool = released ? check_handle(c->given[0], CLASS_STREAM_POOL, "pool") : NULL;
+    handle_object *object = released && !pool ? NULL : check_handle(value, parameter->id, parameter->name);
+    if (!object || (is(c, FUNCTION_RUNTIME_SHUTDOWN) && read_timeout(c->given[1], &timeout_ns))) return NULL;
+    if (pool && object->parent != (PyObject *)pool) { /* the library says what is wrong */
+        c->words[0].p = pool->handle;
+        c->words[1].p = object->handle;
+        const gpo_status status = call_once(c);
+        if (status) return raise_status(status);
+    }
+    if (close_handle(object, timeout_ns)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* A refused request: in how much time it would have been done. */
+static void note_wait(call *c) {
+    const int wait = find(c, "wait_ns");
+    if (wait < 0) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *number = PyLong_FromUnsignedLongLong(c->written[wait]);
+    if (!number || !value || PyObject_SetAttrString(value, "wait_ns", number)) PyErr_Clear();
+    Py_XDECREF(number);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The library has refused the functions: it never calls them. */
+static void release_functions(call *c) {
+    if (c->once) callback_release(c->once);
+    if (c->reading.work) callback_release(c->reading.work);
+}
+
+static PyObject *fail(call *c, gpo_status status) {
+    raise_status(status);
+    note_wait(c);
+    release_functions(c);
+    return NULL;
+}
+
+static PyObject *finish(call *c, gpo_status status) {
+    if ((c->entry->flags & FUNCTION_QUERY) && (status == GPO_SUCCESS || status == GPO_NOT_READY))
+        return PyBool_FromLong(status == GPO_SUCCESS);
+    if (status != GPO_SUCCESS) return fail(c, status);
+    PyObject *type, *value, *traceback; /* of a function that the call ran */
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *all = results(c);
+    if (!type) PyErr_Fetch(&type, &value, &traceback);
+    if (keep_things(c)) Py_CLEAR(all);
+    if (!type) return all;
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    Py_XDECREF(all);
+    return NULL;
+}
+
+static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    call c = {.entry = PyCapsule_GetPointer(self, NULL)};
+    c.api = library();
+    if (!c.api) return NULL;
+    callbacks_collect();
+    if (c.entry->least > c.api->struct_size) {
+        PyErr_Format(PyExc_NotImplementedError, "this library is too old for %s()", c.entry->name);
+        return NULL;
+    }
+    if (assign(&c, args, count, names)) return NULL;
+    if (c.entry->flags & FUNCTION_DESTROYS) return destroy(&c);
+    c.reading.kept = PyList_New(0);
+    PyObject *all = NULL;
+    gpo_status status;
+    if (c.reading.kept && !read_inputs(&c) && !make_room(&c) && !make_call(&c, &status))
+        all = finish(&c, status);
+    else
+        release_functions(&c);
+    Py_XDECREF(c.reading.kept);
+    return all;
+}
+
+/* record_type(name): the type of the records of a struct; KeyError: there is no such struct. */
+static PyObject *find_record_type(PyObject *module, PyObject *name) {
+    (void)module;
+    for (int i = 0; PyUnicode_Check(name) && i < STRUCT_COUNT; i++)
+        if (!PyUnicode_CompareWithASCIIString(name, struct_entries[i].type_name))
+            return Py_XNewRef((PyObject *)record_type(&struct_entries[i]));
+    PyErr_SetObject(PyExc_KeyError, name);
+    return NULL;
+}
+
+static PyMethodDef more_methods[] = {{"record_type", find_record_type, METH_O,
+                                      "record_type(name)\n--\n\nThe type of the records of a struct: \"StreamInfo\"."},
+                                     {NULL, NULL, 0, NULL}};
+
+static PyMethodDef methods[FUNCTION_COUNT];
+
+int add_functions(PyObject *module) {
+    PyObject *name = PyObject_GetAttrString(module, "__name__");
+    int failed = !name || add_callbacks() || PyModule_AddFunctions(module, more_methods);
+    for (int i = 0; !failed && i < FUNCTION_COUNT; i++) {
+        const function_entry *entry = &function_entries[i];
+        methods[i] =
+            (PyMethodDef){entry->name, (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, entry->doc};
+        PyObject *which = PyCapsule_New((void *)entry, NULL, NULL);
+        PyObject *function = which ? PyCFunction_NewEx(&methods[i], which, name) : NULL;
+        Py_XDECREF(which);
+        failed = !function || PyModule_AddObjectRef(module, entry->name, function);
+        Py_XDECREF(function);
+    }
+    Py_XDECREF(name);
+    return failed ? -1 : 0;
+}
