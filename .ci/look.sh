@@ -19,3 +19,17 @@ find_lua() {
     done
     return 1
 }
+
+# python_will_do INTERPRETER: true if the interpreter is Python 3.11 or newer, and its headers are here.
+python_will_do() {
+    "$1" -c 'import os, sys, sysconfig
+os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))
+sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+# Prints a Python that modules can be built for. False if none is suitable.
+find_python() {
+    for python in python3 /usr/bin/python3; do
+        ! python_will_do "$python" || { echo "$python"; return; }
+    done
+    return 1
+}

@@ -1,5 +1,4 @@
 """Makes the files of a release: see make, which sets up what this needs."""
-import base64
 import datetime
 import gzip
 import hashlib
@@ -158,27 +157,12 @@ def binary_tarball(prefix):
                                         if path.is_symlink() or path.is_file()])
 
 
-def wheel(prefix):
-    about = f"""Metadata-Version: 2.1
-Name: gpuorch
-Version: {VERSION}
-Summary: Keeps every engine of a GPU busy: streams, kernels, pipelines, and completions for asyncio
-License: Apache-2.0
-Requires-Python: >=3.9
-Description-Content-Type: text/markdown
-
-""" + re.sub(r"\]\((?!https?:)[^)]*\)", "]", (ROOT / "bindings/python/ctypes/README.md").read_text())
-    label = f"Wheel-Version: 1.0\nGenerator: libgpuorch\nRoot-Is-Purelib: false\nTag: py3-none-{PLATFORM}\n"
-    files = [("gpuorch/__init__.py", (ROOT / "bindings/python/ctypes/gpuorch.py").read_bytes()),
-             ("gpuorch/abi.json", (ROOT / "libgpuorch/abi.json").read_bytes()),
-             (f"gpuorch/libgpuorch.so.{ABI}", (prefix / f"lib/libgpuorch.so.{ABI}").read_bytes())]
-    folder = f"gpuorch-{VERSION}.dist-info"
-    files += [(f"{folder}/METADATA", about.encode()), (f"{folder}/WHEEL", label.encode()),
-              (f"{folder}/LICENSE", (ROOT / "LICENSE").read_bytes())]
-    record = "".join(f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=').decode()},{len(content)}\n"
-                     for name, content in files)
-    files.append((f"{folder}/RECORD", f"{record}{folder}/RECORD,,\n".encode()))
-    write_zip(DIST / f"gpuorch-{VERSION}-py3-none-{PLATFORM}.whl", files)
+def python_package(prefix):
+    """The wheel and the sdist. The module is built for a Python whose headers are here."""
+    found = subprocess.run(["sh", "-c", ". .ci/look.sh && find_python"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    if not found:
+        sys.exit("release: there is no Python 3.11 or newer with its headers: .ci/setup python installs them")
+    run(sys.executable, HERE / "wheels.py", "--python", found, "--sdist", prefix, DIST)
 
 
 def rock():
@@ -217,11 +201,11 @@ def main():
     source_tarball()
     say("Debian's packages: the library is built, in some minutes")
     folder = debian_packages()
-    say("the binary tarball, the wheel, the rock, the crates and the reference")
+    say("the binary tarball, the Python package, the rock, the crates and the reference")
     prefix = installed(folder)
     check_floors(prefix)
     binary_tarball(prefix)
-    wheel(prefix)
+    python_package(prefix)
     rock()
     crates(prefix)
     reference()

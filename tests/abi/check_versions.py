@@ -39,8 +39,9 @@ def copy_of_tree(folder):
 
 def named_by_packages(tree, version):
     """The manifests, locks and texts that give this version to a package of ours."""
-    texts = [path for pattern in ("bindings/*/*.rockspec", "README.md", "libgpuorch/docs/guides/*.md", "bindings/rust/*/Cargo.toml",
-                                  "samples/rust/*/Cargo.toml", "bindings/rust/Cargo.toml") for path in tree.glob(pattern)]
+    texts = [path for pattern in ("bindings/*/*.rockspec", "README.md", "libgpuorch/docs/guides/*.md", "bindings/*/README.md",
+                                  "bindings/rust/*/Cargo.toml", "samples/rust/*/Cargo.toml", "bindings/rust/Cargo.toml",
+                                  "bindings/python/pyproject.toml") for path in tree.glob(pattern)]
     found = [f"{path.relative_to(tree)}: {line.strip()}" for path in texts for line in path.read_text().splitlines()
              if version in line and ("gpuorch" in line or re.match(r'version = "', line))]
     for path in [*tree.glob("bindings/rust/Cargo.lock"), *tree.glob("samples/rust/*/Cargo.lock")]:

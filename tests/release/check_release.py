@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The files of a release: made twice they are the same, and each installs into bare systems. See libgpuorch/release."""
+import fnmatch
 import os
 import pathlib
 import subprocess
@@ -23,8 +24,8 @@ def main():
     first = made(name)
     if not first:
         return
-    kinds = ("docs.tar.gz", "linux-x86_64.tar.gz", ".deb", ".whl", ".src.rock", ".crate")
-    missing = [kind for kind in kinds if kind not in first]
+    kinds = ("docs.tar.gz", "linux-x86_64.tar.gz", ".deb", "-cp311-abi3-manylinux_*.whl", " gpuorch-*.tar.gz", ".src.rock", ".crate")
+    missing = [kind for kind in kinds if not any(fnmatch.fnmatch(line, f"*{kind}") for line in first.splitlines())]
     print(f"FAIL {name}: there is no {', '.join(missing)} in\n{first}" if missing else f"PASS {name}")
 
     name = "made again, they are the same, bit for bit"

@@ -178,9 +178,9 @@ def loaded(folder):
     report("dlopen.c works with a newer library", (result.returncode, "is 42" in result.stdout), (0, True), result.stderr)
 
 
-# What a first program may have before the part that README.md shows: comments; in Python the way to the module in this tree.
+# What a first program may have before the part that README.md shows: comments.
 LEFT_OUT = {"c": r"(/\*((?!\*/)[\s\S])*\*/\n)+", "cpp": r"(//.*\n)+", "rust": r"(//!.*\n)+", "lua": r"(--.*\n)+",
-            "python": r'"""[^"]*"""\nimport pathlib\nimport sys\n\nsys\.path\.append\(.*\n\n'}
+            "python": r'"""[^"]*"""\n'}
 
 
 def readme():
@@ -189,8 +189,8 @@ def readme():
     report("README.md has at most 1,600 words", len(text.split()) <= 1600, True, f"it has {len(text.split())}")
     shown = text[text.index("## A first program"):]
     shown = dict(re.findall(r"```(c|cpp|rust|lua|python)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
-    for language, suffix in (("c", "c"), ("cpp", "cpp"), ("rust", "rs"), ("lua", "lua"), ("python", "py")):
-        program = ROOT / f"samples/{language}/first.{suffix}"
+    for folder, suffix in (("c", "c"), ("cpp", "cpp"), ("rust", "rs"), ("lua", "lua"), ("python/package", "py")):
+        program, language = ROOT / f"samples/{folder}/first.{suffix}", folder.partition("/")[0]
         block, whole = shown.get(language, ""), program.read_text()
         left_out = re.fullmatch(LEFT_OUT[language], whole[:len(whole) - len(block)])
         report(f"README.md shows {program.name} as it is, and all of it",
