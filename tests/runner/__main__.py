@@ -5,14 +5,16 @@
 Without a filter: everything once, plainly built. A filter names a section, or is a part of test names; only what it needs is
 built.
 
-  plain         what runs without a filter: the sections from canary to lua
+  plain         what runs without a filter: the sections from canary to
+                python
   sanitize      asan and tsan
   canary        tests that go wrong on purpose, to see that it is noticed
   unit abi conformance faults foreign   doctest programs, tests/<name>/*.cpp
   process       tests/process/*: programs by themselves
   checks        tests/*/check_*.py: scripts that print lines `PASS name`, `FAIL name: text`, `SKIP name: reason`
-  runtimes rust lua   the same of bindings: tests/bindings/rust/check_*.py, tests/bindings/lua/check_*.py, and those of all
-                other folders there; what Rust's and Lua's have called is counted (tests/bindings/README.md)
+  runtimes rust lua python   the same of bindings: tests/bindings/rust/check_*.py, tests/bindings/lua/check_*.py, the package's
+                (tests/bindings/python/package), and those of all other folders there; what Rust's, Lua's and the package's
+                have called is counted (tests/bindings/README.md)
   asan tsan     the doctest programs again, built with AddressSanitizer, and with ThreadSanitizer
   ubsan driver fibers clang   the doctest programs with UndefinedBehaviorSanitizer; conformance with the functions of the oldest
                 CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang

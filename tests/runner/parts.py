@@ -10,7 +10,7 @@ from programs import ROOT, TESTS
 
 BUILD = ROOT / "build"
 SUITES = ("unit", "abi", "conformance", "faults", "foreign")
-PLAIN = ("canary", *SUITES, "process", "checks", "runtimes", "rust", "lua")
+PLAIN = ("canary", *SUITES, "process", "checks", "runtimes", "rust", "lua", "python")
 SANITIZE = ("asan", "tsan")
 FULL = ("ubsan", "driver", "fibers", "clang", "mutation", "docs")
 SECTIONS = (*PLAIN, *SANITIZE, *FULL)
@@ -22,7 +22,7 @@ NO_BUILD = ""    # of parts that need nothing built
 LEAST = 20
 BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust": 200, "lua": 70, "process/main_job": 30,
            "docs": 160,
-           "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
+           "lifecycle/lifecycle": 30, "python/main_job": 40, "package/run": 120, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
            "tsan conformance": 400, "tsan faults": 380, "tsan unit": 320}
 
 # Targets that the scripts of a section need.
@@ -30,7 +30,7 @@ LIBRARY = ["gpuorch"]
 COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
                              "gpuorch_fake_nvtx", "process_joined"],
-                  "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
+                  "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED, "python": COUNTED}
 ONLY_FULL = ("check_bench.py", "check_release.py", "check_serve.py")    # they build and measure what no other test needs
 SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
@@ -85,7 +85,7 @@ class Plan:
                 self.suite(suite)
         if "process" in self.sections:
             self.processes()
-        for section in ("checks", "runtimes", "rust", "lua"):
+        for section in ("checks", "runtimes", "rust", "lua", "python"):
             if section in self.sections:
                 self.scripts(section)
         # A part of a test's name is looked for in the plain build, unless a section names another one.
@@ -190,6 +190,8 @@ class Plan:
             return sorted(set(TESTS.glob("*/check_*.py")) - set(bindings.glob("*")) - set((TESTS / "docs").glob("*")))
         if section == "runtimes":
             return sorted(path for path in bindings.glob("*/check_*.py") if path.parent.name not in ("rust", "lua"))
+        if section == "python":  # the package; the module of ctypes is one of the runtimes
+            return [bindings / "python/package/run.py"]
         return sorted((bindings / section).glob("check_*.py"))
 
     def script(self, label, script, arguments, targets, build="tests", changes=None, again=""):

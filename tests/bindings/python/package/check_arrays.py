@@ -1,0 +1,999 @@
+#!/usr/bin/env python3
+"""Arrays of the Python package: elements, slices, buffers, numpy, DLPack; what is freed when; memory of others in calls; bad
+input. On the device of GPUORCH_DEVICE; tests that need numpy are skipped where it is missing."""
+import array
+import ctypes
+import gc
+import math
+import mmap
+import os
+import struct
+import sys
+import threading
+import weakref
+
+from harness import case, report, run, skip
+
+import gpuorch
+from gpuorch import _gpuorch
+
+DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
+SOFT = DEVICE.startswith("soft")
+try:
+    import numpy
+except ImportError:
+    numpy = None
+SPIN = """
+extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned *out) { while (!*flag) {} *out = *flag; }
+extern "C" __global__ void add(unsigned *y, unsigned n) { for (unsigned i = 0; i < n; ++i) ++y[i]; }
+"""
+
+
+def raises(kind, words, call, /, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        assert type(error) is kind or kind is gpuorch.Error, error
+        assert words in str(error), error
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def outcome(call, *arguments):
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return error
+
+
+def needs_numpy(test):
+    if numpy:
+        return case(test)
+    skip(test.__name__.replace("_", " "), "numpy is missing")
+    return test
+
+
+class World:
+    def __init__(self):
+        self.runtime = gpuorch.Runtime(device=DEVICE)
+        self.device = self.runtime.device_open()
+        self.stream = self.device.stream_create(label="upload")
+        self.arena = self.device.arena_create(label="pinned")
+        self.pool = self.device.pool_create()
+        self.made = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in (self.stream, self.arena, self.pool, self.device, self.runtime):
+            one.close()
+
+    def kernels(self):
+        if not self.made:
+            module = self.device.module_compile(SPIN)
+            self.made = module.kernel("wait_for"), module.kernel("add")
+        return self.made
+
+    def in_use(self):
+        return self.arena.statistics().in_use
+
+
+# --- elements and slices ---
+
+
+@case
+def elements_of_every_type_are_kept_exactly():
+    limits = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 32767), "u32": (0, 2**32 - 1),
+              "i32": (-2**31, 2**31 - 1), "u64": (0, 2**64 - 1), "i64": (-2**63, 2**63 - 1)}
+    with World() as w:
+        for name, (least, most) in limits.items():
+            a = w.arena.allocate(name, 3)
+            a[0], a[1], a[-1] = least, most, 5
+            assert a.tolist() == [least, most, 5] and a.dtype == name, a.tolist()
+            assert bytes(a) == struct.pack("3" + a.format, least, most, 5)
+            for wrong in (least - 1, most + 1, 2**70, -2**70):
+                raises(OverflowError, f"out of range for {name}", a.__setitem__, 0, wrong)
+            raises(TypeError, "an int expected", a.__setitem__, 0, 1.5)
+            assert a[0] == least
+        for name, letter in (("f64", "d"), ("f32", "f"), ("f16", "e")):
+            a = w.arena.allocate(letter, 4)
+            values = [0.1, -math.inf, 3, -0.0]
+            a[:] = values
+            assert bytes(a) == struct.pack("4" + letter, *values) and (a.dtype, a.format) == (name, letter), a.tolist()
+            a[0] = math.nan
+            assert math.isnan(a[0])
+            raises(TypeError, "a number expected", a.__setitem__, 0, "1")
+        raises(OverflowError, "f32", w.arena.allocate("f32", 1).__setitem__, 0, 1e39)
+        flags = w.arena.allocate("bool", 2)
+        flags[:] = [True, 0]
+        assert flags.tolist() == [True, False] and flags[0] is True
+        raises(OverflowError, "bool", flags.__setitem__, 0, 2)
+
+
+@case
+def halves_are_rounded_as_struct_does():
+    with World() as w:
+        a = w.arena.allocate("f16", 1)
+        values = [0.0, 1.0, 65504.0, 65519.9, 2.0**-24, 2.0**-25, 2.0**-25 * 1.01, 2.0**-14, 2.0**-14 - 2.0**-26,
+                  1 + 2.0**-11, 1 + 3 * 2.0**-11, 1e-30, 0.333251953125, 1023.75]
+        for value in values + [-value for value in values]:
+            a[0] = value
+            assert bytes(a) == struct.pack("e", value) and a[0] == struct.unpack("e", bytes(a))[0], value
+        for value in (65520.0, -65520.0, 1e300):
+            raises(OverflowError, "f16", a.__setitem__, 0, value)
+
+
+@case
+def slices_share_the_memory_of_their_array():
+    with World() as w:
+        a = w.arena.allocate("i32", 10)
+        a[:] = range(10)
+        part = a[2:7]
+        assert part.tolist() == [2, 3, 4, 5, 6] and len(part) == 5 and part.base is a and part.address == a.address + 8
+        part[0] = 99
+        again = part[1:3]
+        assert a[2] == 99 and again.tolist() == [3, 4] and again.base is a and list(a[8:]) == [8, 9] and len(a[5:2]) == 0
+        a[0:3] = [7, 8, 9]
+        a[-2:] = 1
+        assert a.tolist() == [7, 8, 9, 3, 4, 5, 6, 7, 1, 1]
+        a[1:5] = a[0:4]  # overlapping
+        assert a.tolist() == [7, 7, 8, 9, 3, 5, 6, 7, 1, 1]
+        raises(ValueError, "step 1", lambda: a[::2])
+        raises(ValueError, "2 elements", a.__setitem__, slice(0, 2), [1])
+        raises(IndexError, "no such element", lambda: a[10])
+        raises(IndexError, "no such element", lambda: a[-11])
+        raises(TypeError, "an index or a slice", lambda: a["0"])
+        raises(TypeError, "can't be deleted", a.__delitem__, 0)
+        raises(ValueError, "a slice can't be freed", part.free)
+        a.free()
+        for call in (lambda: part[0], part.tolist, lambda: part.address, lambda: memoryview(part), lambda: a[1:2]):
+            raises(ValueError, "the array is freed", call)
+
+
+@case
+def buffers_are_copied_into_slices():
+    with World() as w:
+        a = w.arena.allocate("f32", 4)
+        a[:] = array.array("f", [1, 2, 3, 4])
+        a[1:3] = memoryview(array.array("f", [9, 8, 7, 6]))[::2]
+        assert a.tolist() == [1, 9, 7, 4]
+        a[:2] = struct.pack("2f", 5, 6)  # plain bytes
+        assert a.tolist() == [5, 6, 7, 4]
+        raises(TypeError, "the buffer f64", a.__setitem__, slice(None), array.array("d", [1, 2, 3, 4]))
+        raises(ValueError, "has 16 bytes, the buffer 12", a.__setitem__, slice(None), array.array("f", [1, 2, 3]))
+        view = memoryview(a)
+        assert (view.format, view.shape, view.strides, view.readonly, view.nbytes) == ("f", (4,), (4,), False, 16)
+        view[3] = 2.5
+        assert a[3] == 2.5
+        view.release()
+        longs = w.arena.allocate("i64", 2)
+        longs[:] = array.array("l", [-1, 2])
+        assert longs.tolist() == [-1, 2]
+
+
+@case
+def an_array_may_be_freed_while_a_value_for_it_is_converted():
+    class Freeing(list):
+        def __index__(self):
+            a.free()
+            return 1
+
+        def __float__(self):
+            a.free()
+            return 1.0
+
+        def __iter__(self):
+            a.free()
+            return iter([1.0] * 8)
+
+    with World() as w:
+        for key, value in ((0, Freeing()), (Freeing(), 1.0), (slice(None), Freeing()), (slice(Freeing(), None), 1.0),
+                           (slice(Freeing(), None), array.array("f", [1] * 7))):
+            a = w.arena.allocate("f32", 8)
+            raises(ValueError, "freed", a.__setitem__, key, value)
+            assert a.freed and w.in_use() == 0
+
+
+@case
+def device_memory_has_an_address_and_slices_and_no_elements():
+    with World() as w:
+        for a in (w.device.memory_allocate("f32", 100, label="weights"), w.pool.allocate(w.stream, "f32", 100)):
+            assert a.on_device and a.address and a.bytes == 400 and a.count == len(a) == 100 and a.dtype == "f32"
+            assert a[10:20].address == a.address + 40 and a[10:20].count == 10 and "on the device" in repr(a)
+            for call in (lambda: a[0], lambda: a.__setitem__(0, 1), a.tolist, a.numpy, lambda: list(a)):
+                raises(TypeError, "copy it", call)
+            raises(BufferError, "copy it", memoryview, a)
+
+
+@case
+def types_counts_and_classes_are_checked():
+    with World() as w:
+        raises(ValueError, "'f33' is no type of elements", w.arena.allocate, "f33", 1)
+        raises(TypeError, "the type of elements is a name", w.arena.allocate, 4, 1)
+        raises(ValueError, "count", w.arena.allocate, "f32", 0)
+        raises(ValueError, "count", w.arena.allocate, "f32", -1)
+        raises(OverflowError, "count", w.arena.allocate, "f64", 2**61)
+        raises(TypeError, "integer", w.arena.allocate, "f32", 1.5)
+        raises(TypeError, "arrays are made by", gpuorch.Array)
+        raises(TypeError, "stream", w.pool.allocate, w.device, "f32", 1)
+        raises(gpuorch.OutOfMemory, "", w.device.memory_allocate, "u8", 2**60)
+        assert w.arena.allocate("u8", 1, alignment=4096).address % 4096 == 0
+        small = w.device.arena_create(max_bytes=1 << 20)
+        raises(gpuorch.LimitExceeded, "", small.allocate, "u8", 1 << 21)
+        small.close()
+        raises(ValueError, "closed", small.allocate, "u8", 1)
+
+
+# --- freeing ---
+
+
+@case
+def arrays_are_freed_by_free_by_with_and_by_collection():
+    with World() as w:
+        a = w.arena.allocate("u8", 1000)
+        assert w.in_use() >= 1000
+        a.free()
+        a.free()
+        assert w.in_use() == 0 and a.freed and "freed" in repr(a)
+        with w.arena.allocate("u8", 1000) as a:
+            assert not a.freed
+        assert a.freed and w.in_use() == 0
+        a = w.arena.allocate("u8", 1000)
+        a.me = a  # a cycle
+        gone = weakref.ref(a)
+        del a
+        gc.collect()
+        assert gone() is None and w.in_use() == 0
+        part = w.arena.allocate("u8", 1000)[10:20]
+        assert w.in_use() >= 1000, "the slice keeps the array"
+        del part
+        assert w.in_use() == 0
+        for make in (lambda: w.device.memory_allocate("u8", 1 << 20), lambda: w.pool.allocate(w.stream, "u8", 1 << 20)):
+            make().free()
+            make()
+        w.stream.wait()
+        assert w.pool.statistics().in_use == 0
+        a = w.arena.allocate("u8", 10)
+        w.arena.free(a)
+        b = w.pool.allocate(w.stream, "u8", 10)
+        w.pool.free(w.stream, b)
+        c = w.device.memory_allocate("u8", 10)
+        w.device.memory_free(c)
+        assert a.freed and b.freed and c.freed
+
+
+@case
+def memory_is_never_freed_while_a_buffer_exists():
+    with World() as w:
+        a = w.arena.allocate("u8", 1000)
+        view = memoryview(a[5:10])
+        raises(BufferError, "1 buffer of it still exists", a.free)
+        assert not a.freed
+        view.release()
+        a.free()
+        with w.arena.allocate("u8", 1000) as a:
+            view = memoryview(a)
+        raises(ValueError, "freed", lambda: a[0])
+        assert w.in_use() >= 1000
+        view[0] = 7  # still there
+        view.release()
+        assert w.in_use() == 0
+        view = memoryview(w.arena.allocate("u8", 1000))
+        gc.collect()
+        assert w.in_use() >= 1000
+        del view
+        assert w.in_use() == 0
+
+
+@case
+def a_runtime_stays_open_while_others_use_its_memory():
+    w = World()
+    a = w.arena.allocate("u8", 1000)
+    views = [memoryview(a), memoryview(a[2:4])] + ([a.__dlpack__()] if SOFT else [])
+    w.arena.close()
+    w.device.close()  # neither frees memory
+    while views:
+        raises(BufferError, "the runtime can't be closed", w.runtime.close)
+        raises(BufferError, "use its memory", w.runtime.shutdown, 1)
+        if isinstance(views[0], memoryview):
+            views[0][0] = 5
+        del views[0]
+    assert a[0] == a[2] == 5
+    part = a[2:4]
+    w.runtime.close()
+    assert a.freed
+    for call in (lambda: a[0], lambda: a[1:2], lambda: a.__setitem__(0, 1), lambda: part[0], a.tolist, lambda: memoryview(a),
+                 lambda: a.address, part.__enter__):
+        raises(ValueError, "the array is freed", call)
+    a.free()
+    if numpy:
+        with gpuorch.Runtime(device=DEVICE) as runtime:
+            n = runtime.device_open().arena_create().allocate("f32", 10).numpy()
+            raises(BufferError, "the runtime can't be closed", runtime.close)
+            n[:] = 1
+            del n
+
+
+@case
+def a_template_stays_open_while_others_use_its_memory():
+    with World() as w:
+        template = w.device.template()
+        a = template.allocate_host("u32", 10)
+        view = memoryview(a)
+        raises(BufferError, "the template can't be closed", template.close)
+        view[0] = 5
+        del view
+        template.close()
+        raises(ValueError, "the array is freed", lambda: a[0])
+
+
+@case
+def views_that_are_collected_with_their_arena_count_no_more():
+    with World() as w:
+        arena = w.device.arena_create()
+        arena.views = [memoryview(arena.allocate("u8", 100)), arena]
+        gone = weakref.ref(arena)
+        del arena
+        raises(BufferError, "the runtime can't be closed", w.runtime.close)
+        gc.collect()
+        assert gone() is None
+
+
+def occupied(w, flag):
+    """A stream whose kernel waits for the flag, and the array that the kernel writes to."""
+    wait_for, _ = w.kernels()
+    stream, out = w.device.stream_create(), w.arena.allocate("u32", 250)
+    flag[0] = 0
+    wait_for[1, 1, stream](flag, out)
+    return stream, out
+
+
+@case
+def memory_is_freed_behind_the_kernels_that_use_it():
+    with World() as w:
+        flag = w.arena.allocate("u32", 1)
+        base = w.in_use()
+        for ending in ("collected", "freed", "left"):
+            stream, out = occupied(w, flag)
+            if ending == "freed":
+                out.free()
+            elif ending == "left":
+                with out:
+                    pass
+            del out
+            gc.collect()
+            assert w.arena.statistics().waiting >= 1000, ending
+            flag[0] = 1
+            stream.wait()
+            w.arena.allocate("u8", 1).free()
+            assert w.in_use() == base, (ending, w.in_use(), base)
+            stream.close()
+
+
+@case
+def memory_that_two_busy_streams_use_is_freed_behind_both():
+    with World() as w:
+        _, add = w.kernels()
+        go = w.runtime.timeline_create()
+        base = w.in_use()
+        out, streams = w.arena.allocate("u32", 250), [w.device.stream_create() for _ in range(3)]
+        for value, stream in enumerate(streams, 1):
+            stream.wait_timeline(go, value)
+            add[1, 1, stream](out, 250)
+        del out
+        gc.collect()
+        for value, stream in enumerate(streams, 1):
+            assert w.in_use() > base, value
+            go.signal(value)
+            stream.wait()
+        w.device.wait()
+        assert w.in_use() == base, (w.in_use(), base)
+
+
+@case
+def memory_of_a_closed_stream_that_works_is_freed_when_the_device_is_idle():
+    with World() as w:
+        flag = w.arena.allocate("u32", 1)
+        base = w.in_use()
+        stream, out = occupied(w, flag)
+        stream.close()
+        del out
+        gc.collect()
+        assert w.in_use() > base
+        w.arena.allocate("u8", 1).free()
+        assert w.in_use() > base, "the kernel still runs"
+        flag[0] = 1
+        w.device.wait()
+        w.arena.allocate("u8", 1).free()
+        assert w.in_use() == base, (w.in_use(), base)
+
+
+@case
+def pools_free_in_the_order_of_the_stream():
+    with World() as w:
+        flag = w.arena.allocate("u32", 1)
+        _, add = w.kernels()  # loading waits for kernels that run
+        stream, out = occupied(w, flag)
+        a = w.pool.allocate(w.stream, "u32", 100)
+        w.stream.fill(a, 0, 4, 100)
+        stream.wait_stream(w.stream)
+        add[1, 1, stream](a, 100)
+        raises(TypeError, "stream", a.free, w.device)
+        a.free()
+        b = w.pool.allocate(w.stream, "u32", 100)  # of another stream: not the memory that is waited for
+        flag[0] = 1
+        b.free(stream)
+        stream.wait()
+        w.device.wait()
+        w.pool.allocate(w.stream, "u8", 1).free()
+        assert w.pool.statistics().in_use == 0
+
+
+@case
+def copies_keep_their_memory_until_they_are_done():
+    with World() as w:
+        flag = w.arena.allocate("u32", 1)
+        stream, _ = occupied(w, flag)
+        source, target = w.arena.allocate("u32", 100), w.device.memory_allocate("u32", 100)
+        back = w.arena.allocate("u32", 100)
+        source[:] = range(100)
+        stream.copy_to_device(target, source)
+        stream.copy_to_host(back, target)
+        source.free()
+        raises(ValueError, "freed", lambda: source[0])
+        fresh = w.arena.allocate("u32", 100)  # mustn't be the memory that the copy still reads
+        fresh[:] = 7
+        del target
+        gc.collect()
+        flag[0] = 1
+        stream.wait()
+        assert back.tolist() == list(range(100)), back.tolist()[:5]
+
+
+@case
+def memory_of_copies_is_freed_in_the_order_of_the_stream():
+    with World() as w:
+        flag = w.arena.allocate("u32", 1)
+        stream, _ = occupied(w, flag)
+        source, target = w.arena.allocate("u8", 5000), w.pool.allocate(stream, "u8", 5000)
+        waiting = w.arena.statistics().waiting
+        stream.copy_to_device(target, source)
+        del source, target
+        assert w.arena.statistics().waiting >= waiting + 5000  # no later call is needed: the stream frees it
+        assert w.pool.statistics().in_use == 0, w.pool.statistics()
+        flag[0] = 1
+        stream.wait()
+
+
+@case
+def what_calls_keep_does_not_keep_the_runtime_open():
+    with World() as w:
+        a, target = w.arena.allocate("u8", 1000), w.device.memory_allocate("u8", 1000)
+        a[:] = 3
+        template = w.device.template()
+        template.begin(w.stream)
+        w.stream.copy_to_device(target, memoryview(a)[10:20])
+        template.end()
+        flag = w.arena.allocate("u32", 1)
+        stream, _ = occupied(w, flag)
+        stream.copy_to_device(target, memoryview(a)[100:200])
+        if numpy:
+            stream.copy_to_device(target, a.numpy()[100:200])
+            stream.copy_to_device(target, a[100:200].numpy()[10:][:20].reshape(4, 5))
+        raises(ValueError, "isn't contiguous", stream.copy_to_device, target, memoryview(a)[::2])
+        address = a.address
+        a.free()  # behind the copies
+        assert w.arena.allocate("u8", 1000).address != address
+        flag[0] = 1
+
+
+@case
+def recorded_copies_keep_their_memory_as_long_as_the_template():
+    with World() as w:
+        template, target = w.device.template(), w.device.memory_allocate("u32", 100)
+        source = w.arena.allocate("u32", 100)
+        source[:] = range(100)
+        template.begin(w.stream)
+        w.stream.copy_to_device(target, source)
+        template.end()
+        del source
+        gc.collect()
+        fresh, back = w.arena.allocate("u32", 100), w.arena.allocate("u32", 100)
+        fresh[:] = 7
+        template.graph().launch(w.stream)
+        w.stream.copy_to_host(back, target)
+        w.stream.wait()
+        assert back.tolist() == list(range(100)), back.tolist()[:5]
+
+
+@case
+def memory_that_copies_have_used_is_free_once_the_device_is_idle():
+    with World() as w:
+        host = w.arena.allocate("u8", 1000)
+        for make in (lambda: w.device.memory_allocate("u8", 1000), lambda: w.pool.allocate(w.stream, "u8", 1000)):
+            device = make()
+            w.stream.copy_to_device(device, host)
+            w.stream.wait()
+            device.free()
+        host.free()
+        assert w.in_use() == 0 and w.pool.statistics().in_use == 0
+
+
+@case
+def arrays_and_their_owners_may_be_closed_and_collected_in_any_order():
+    for round_ in range(6):
+        w = World()
+        made = [w.arena.allocate("f32", 10), w.device.memory_allocate("f32", 10), w.pool.allocate(w.stream, "f32", 10)]
+        parts = [a[2:4] for a in made]
+        if round_ % 3 == 0:
+            w.arena.close()
+            w.pool.close()
+            assert made[0][2] == parts[0][0]
+            made[0].free()
+        elif round_ % 3 == 1:
+            view = memoryview(made[0])
+            w.stream.close()
+            w.device.close()
+            del view
+        if round_ % 2:
+            made[1].free()
+        w.stream.close()
+        del w, made
+        gc.collect()
+        del parts
+        gc.collect()
+
+
+@case
+def a_closed_runtime_has_freed_its_arrays():
+    w = World()
+    a, b = w.arena.allocate("f32", 10), w.device.memory_allocate("f32", 10)
+    w.runtime.close()
+    assert a.freed and b.freed
+    for call in (lambda: a[0], lambda: memoryview(a), lambda: a.address, lambda: b.address, lambda: a[1:3]):
+        raises(ValueError, "its runtime is closed", call)
+    a.free()
+    b.free()
+
+
+@case
+def memory_of_a_template_lives_as_long_as_the_template():
+    with World() as w:
+        template = w.device.template()
+        host, device = template.allocate_host("u32", 10), template.allocate("u32", 10)
+        host[:] = 5
+        raises(ValueError, "the template's", host.free)
+        del template
+        gc.collect()
+        assert host.tolist() == [5] * 10 and device.address
+        w.stream.fill(device, 3, 4, 10)
+        w.stream.copy_to_host(host, device)
+        w.stream.wait()
+        assert host.tolist() == [3] * 10
+        del host, device
+
+
+@case
+def threads_may_share_arrays():
+    with World() as w:
+        a, wrong = w.arena.allocate("u32", 64), []
+
+        def work(number):
+            try:
+                for i in range(200):
+                    part = a[number * 8:number * 8 + 8]
+                    part[:] = i
+                    assert part.tolist() == [i] * 8
+                    with w.arena.allocate("u32", 100) as own:
+                        own[:] = number
+                        assert own[99] == number
+            except Exception as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong, wrong
+
+
+# --- memory of others ---
+
+
+@case
+def memory_is_registered_and_kept_meanwhile():
+    with World() as w:
+        memory = bytearray(8192)
+        with w.device.host_register(memory) as registration:
+            assert not registration.closed
+            raises(BufferError, "", memory.extend, b"x")  # it is kept
+            raises(gpuorch.InvalidState, "", w.device.host_register, memory)
+            target = w.device.memory_allocate("u8", 8192)
+            w.stream.fill(target, 9, 1, 8192)
+            w.stream.copy_to_host(memory, target)
+            w.stream.wait()
+        registration.close()
+        memory.extend(b"x")
+        assert registration.closed and memory[:3] == b"\t\t\t"
+        raises(BufferError, "read-only", w.device.host_register, bytes(4096))
+        w.device.host_register(bytes(4096), gpuorch.REGISTER_READ_ONLY).close()
+        raises(TypeError, "", w.device.host_register, 5)
+        with mmap.mmap(-1, 65536) as pages:
+            w.device.host_register(pages)  # collected at once
+            gc.collect()
+        left = w.device.host_register(bytearray(4096))
+    assert not left.closed
+    left.close()
+
+
+@case
+def threads_may_close_a_registration_at_the_same_time():
+    with World() as w:
+        references = sys.getrefcount(w.device)
+        for _ in range(100):
+            memory, start, wrong = bytearray(65536), threading.Barrier(4), []
+            registration = w.device.host_register(memory)
+
+            def close():
+                start.wait()
+                wrong.append(outcome(registration.close))
+
+            threads = [threading.Thread(target=close) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert wrong == [None] * 4 and registration.closed, wrong
+            memory.append(1)
+        assert sys.getrefcount(w.device) == references
+
+
+@case
+def flags_of_a_registration_are_32_bits():
+    with World() as w:
+        for flags in (-1, 2**32, 2**32 + gpuorch.REGISTER_READ_ONLY):
+            raises(OverflowError, "flags", w.device.host_register, bytearray(4096), flags)
+        raises(TypeError, "flags", w.device.host_register, bytearray(4096), "read")
+
+
+@case
+def calls_refuse_memory_that_is_not_contiguous_writable_or_memory():
+    with World() as w:
+        target, host = w.device.memory_allocate("u8", 100), w.arena.allocate("u8", 100)
+        raises(ValueError, "isn't contiguous", w.stream.copy_to_device, target, memoryview(bytearray(200))[::2])
+        raises(BufferError, "read-only", w.stream.copy_to_host, bytes(100), target)
+        raises(TypeError, "memory of the host", w.stream.copy_to_host, target, target)
+        raises(TypeError, "source", w.stream.copy_to_device, target, 12345)
+        raises(TypeError, "device memory", w.stream.copy_to_host, host, object())
+        raises(OverflowError, "", w.stream.copy_to_host, host, -1)
+        raises(TypeError, "", w.stream.copy_to_host, host, 1.5)
+        target.free()
+        raises(ValueError, "the array is freed", w.stream.copy_to_host, host, target)
+
+
+@case
+def dlpack_lends_host_memory_and_takes_it_back_from_any_thread():
+    if not SOFT:
+        return
+    with World() as w:
+        a = w.arena.allocate("i16", 6)
+        a[:] = range(6)
+        assert a.__dlpack_device__() == (1, 0) and not hasattr(a, "__cuda_array_interface__")
+        for named, name in (({}, b"dltensor"), ({"max_version": (0, 8)}, b"dltensor"),
+                            ({"max_version": (1, 3)}, b"dltensor_versioned")):
+            capsule = a[2:].__dlpack__(**named)
+            assert ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), name), name
+            raises(BufferError, "still exists", a.free)
+            del capsule
+        b = gpuorch.from_dlpack(a)
+        assert b.tolist() == a.tolist() and b.address == a.address and b.dtype == "i16"
+        b[0] = 77
+        assert a[0] == 77
+        raises(BufferError, "still exists", a.free)
+        thread = threading.Thread(target=b.free)
+        thread.start()
+        thread.join()
+        a.free()
+        assert b.freed and a.freed
+        raises(ValueError, "freed", a.__dlpack__)
+
+
+@case
+def a_borrower_ends_a_loan_without_the_interpreters_lock():
+    if not SOFT:
+        return
+    with World() as w:
+        a = w.arena.allocate("f32", 6)
+        capsule = a.__dlpack__(max_version=(1, 0))
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        address = pointer(capsule, b"dltensor_versioned")
+        rename = ctypes.pythonapi.PyCapsule_SetName
+        rename.argtypes = ctypes.py_object, ctypes.c_char_p
+        used = ctypes.create_string_buffer(b"used_dltensor_versioned")
+        rename(capsule, ctypes.cast(used, ctypes.c_char_p))
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(address + 16).value)
+        raises(BufferError, "still exists", a.free)
+        thread = threading.Thread(target=release, args=(address,))  # ctypes gives the lock up
+        raises(BufferError, "the runtime can't be closed", w.runtime.close)
+        thread.start()
+        thread.join()
+        w.runtime.close()  # which sees that the loan has ended
+        assert a.freed
+        del capsule
+
+
+@case
+def a_tensor_is_given_back_when_memory_is_short():
+    try:
+        import _testcapi
+    except ImportError:
+        return
+    with World() as w:
+        a = w.arena.allocate("f32", 6)
+        references = sys.getrefcount(a)
+        failures = 0
+        for number in range(40):
+            b = None
+            _testcapi.set_nomemory(number, number + 1)
+            try:
+                b = gpuorch.from_dlpack(a)
+            except MemoryError:
+                failures += 1
+            finally:
+                _testcapi.remove_mem_hooks()
+        b = None
+        w.arena.allocate("f32", 6)  # takes the ended loans back
+        assert failures and sys.getrefcount(a) == references, (failures, sys.getrefcount(a), references)
+        a.free()
+
+
+@case
+def dlpack_refuses_what_it_cannot_do():
+    if not SOFT:
+        return
+    with World() as w:
+        a, b = w.arena.allocate("f32", 6), w.device.memory_allocate("f32", 6)
+        raises(BufferError, "stream", a.__dlpack__, stream=1)
+        raises(BufferError, "copies", a.__dlpack__, copy=True)
+        raises(BufferError, "dl_device", a.__dlpack__, dl_device=(2, 0))
+        for wrong in ([1, 0], 5, "cpu", (1,)):
+            raises(TypeError, "dl_device", a.__dlpack__, dl_device=wrong)
+        a.__dlpack__(stream=-1, copy=False, dl_device=(1, 0))
+        for name in ("__dlpack__", "__dlpack_device__", "__cuda_array_interface__"):
+            assert not hasattr(b, name), name
+        assert not hasattr(w.stream, "__cuda_stream__")
+        raises(TypeError, "__dlpack__", gpuorch.from_dlpack, 5)
+        raises(TypeError, "native", w.device.stream_wrap, "stream")
+
+        class Cuda:
+            def __dlpack_device__(self):
+                return (2, 0)
+
+        raises(TypeError, "stream", gpuorch.from_dlpack, Cuda())
+
+        class List:
+            def __dlpack_device__(self):
+                return [1, 0]
+
+        raises(TypeError, "__dlpack_device__", w.stream.copy_to_device, b, List())
+
+        class Nothing:
+            def __dlpack_device__(self):
+                return (1, 0)
+
+            def __dlpack__(self, **_):
+                return 5
+
+        raises(BufferError, "gave no tensor", gpuorch.from_dlpack, Nothing())
+
+
+class Interface:
+    """An object of another library's."""
+
+    def __init__(self, address, shape, strides=None, kind="<f4"):
+        self.__cuda_array_interface__ = {"shape": shape, "strides": strides, "typestr": kind, "data": (address, False),
+                                         "version": 3}
+
+
+@case
+def objects_with_the_cuda_array_interface_are_device_memory():
+    with World() as w:
+        a, host = w.device.memory_allocate("f32", 12), w.arena.allocate("f32", 12)
+        w.stream.copy_to_device(a, array.array("f", range(12)))
+        w.stream.copy_to_host(host, Interface(a.address, (3, 4)))
+        w.stream.wait()
+        assert host.tolist() == list(range(12))
+        w.stream.copy_to_host(host, Interface(a.address, (3, 4), (16, 4)))
+        w.stream.copy_to_host(host, Interface(a.address, (1, 12), (999, 4)))
+        for shape, strides in (((4, 3), (4, 16)), ((3, 2), (16, 4)), ((4,), (8,))):
+            wrong = Interface(a.address, shape, strides)
+            raises(ValueError, "isn't contiguous", w.stream.copy_to_host, host, wrong)
+        for broken in ({}, {"shape": (1,)}, {"shape": (1,), "typestr": "<f4"},
+                       {"shape": 5, "typestr": "<f4", "data": (1, 0)}):
+            one = Interface(1, (1,))
+            one.__cuda_array_interface__ = broken
+            assert isinstance(outcome(w.stream.copy_to_host, host, one), (KeyError, TypeError)), broken
+
+
+# --- numpy ---
+
+
+@needs_numpy
+def numpy_shares_the_memory_and_keeps_it():
+    with World() as w:
+        for name in ("uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64 bool").split():
+            for kind in (name, numpy.dtype(name), getattr(numpy, name, None) or numpy.bool_):
+                a = w.arena.allocate(kind, 5)
+                n = a.numpy()
+                assert n.dtype == numpy.dtype(name) and n.shape == (5,) and n.ctypes.data == a.address, (name, kind)
+        a = w.arena.allocate("f32", 5)
+        n = numpy.asarray(a)
+        n[:] = [1, 2, 3, 4, 5]
+        assert a.tolist() == [1, 2, 3, 4, 5] and numpy.asarray(a[1:3]).tolist() == [2, 3]
+        assert not n.flags.owndata and n.flags.writeable
+        a[:] = n * 2
+        a[0:2] = n[::-2][:2]
+        assert a.tolist() == [10, 6, 6, 8, 10], a.tolist()
+        a[1] = numpy.float64(0.5)
+        a[2] = numpy.int64(3)
+        assert a.tolist()[1:3] == [0.5, 3]
+        raises(TypeError, "the buffer f64", a.__setitem__, slice(None), numpy.zeros(5))
+        raises(BufferError, "still exist", a.free)
+        del a
+        gc.collect()
+        n[4] = 9  # the memory is there as long as numpy's array
+        assert n[4] == 9 and w.in_use() >= 20
+        del n
+        gc.collect()
+        raises(TypeError, "copy it", numpy.asarray, w.device.memory_allocate("f32", 5))
+        freed = w.arena.allocate("f32", 5)
+        freed.free()
+        raises(ValueError, "freed", numpy.asarray, freed)
+        raises(ValueError, "byte order", w.arena.allocate, numpy.dtype(">f4"), 1)
+
+
+@needs_numpy
+def numpy_and_dlpack():
+    if not SOFT:
+        return
+    with World() as w:
+        a = w.arena.allocate("f32", 6)
+        a[:] = range(6)
+        n = numpy.from_dlpack(a)
+        assert n.tolist() == a.tolist() and n.ctypes.data == a.address and n.flags.writeable
+        raises(BufferError, "still exists", a.free)
+        del n
+        gc.collect()
+        a.free()
+        x = numpy.arange(12, dtype="i4").reshape(3, 4)
+        b = gpuorch.from_dlpack(x)
+        assert b.tolist() == list(range(12)) and b.dtype == "i32"
+        b[5] = 99
+        assert x[1, 1] == 99
+        count = sys.getrefcount(x)
+        b.free()
+        assert sys.getrefcount(x) < count
+        raises(ValueError, "isn't contiguous", gpuorch.from_dlpack, x.T)
+        x.flags.writeable = False
+        raises(BufferError, "read", gpuorch.from_dlpack, x)
+        raises(BufferError, "type", gpuorch.from_dlpack, numpy.zeros(2, dtype="c8"))
+
+
+@needs_numpy
+def numpy_arrays_are_memory_of_calls():
+    with World() as w:
+        target, back = w.device.memory_allocate("f32", 12), numpy.zeros((3, 4), dtype="f4")
+        source = numpy.arange(12, dtype="f4").reshape(3, 4)
+        w.stream.copy_to_device(target, source)
+        w.stream.copy_to_host(back, target)
+        w.stream.wait()
+        assert (back == source).all()
+        raises(ValueError, "isn't contiguous in C's order", w.stream.copy_to_device, target, source.T)
+        raises(ValueError, "ascontiguousarray", w.stream.copy_to_host, back[:, ::2], target)
+        back.flags.writeable = False
+        raises(BufferError, "read-only", w.stream.copy_to_host, back, target)
+        raises(TypeError, "", w.stream.copy_to_host, numpy.zeros(12, dtype="f4"), numpy.int64(5))
+
+
+# --- the ends of programs ---
+
+
+ENDING = """
+import gpuorch, sys
+r = gpuorch.Runtime(device="soft")
+d = r.device_open()
+s = d.stream_create()
+a = d.arena_create().allocate("f32", 10)
+b = d.memory_allocate("f32", 10)
+p = d.pool_create().allocate(s, "f32", 10)
+k = d.arena_create()
+k.me = k.allocate("f32", 10)
+part = a[1:3]
+"""
+
+
+AT_EXIT = """
+import atexit
+def late():
+    for use in (host.tolist, lambda: host[0], lambda: memoryview(host), lambda: device.address):
+        try:
+            use()
+        except ValueError as error:
+            print(error, flush=True)
+atexit.register(late)
+import gpuorch
+runtime = gpuorch.Runtime(device="soft")
+opened = runtime.device_open()
+host, device = opened.arena_create().allocate("u8", 4), opened.memory_allocate("u8", 4)
+"""
+
+
+@case
+def arrays_are_refused_after_the_runtimes_have_ended_with_the_program():
+    ended = run(AT_EXIT)
+    assert ended.returncode == 0 and ended.stdout.count("its runtime is being closed") == 4, ended
+
+
+@case
+def threads_may_read_an_array_whose_runtime_is_being_closed():
+    for _ in range(100):
+        w = World()
+        a, start = w.arena.allocate("u8", 4096), threading.Barrier(3)
+
+        def read():
+            start.wait()
+            while True:
+                try:
+                    a.tolist()
+                except ValueError:
+                    return
+
+        threads = [threading.Thread(target=read) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        start.wait()
+        w.runtime.close()
+        for thread in threads:
+            thread.join()
+
+
+@case
+def programs_end_well_with_arrays_left():
+    forks = "import os, gc\nif os.fork() == 0:\n    del a, b, p\n    gc.collect()\nelse:\n    assert os.wait()[1] == 0\n"
+    endings = {"plainly": "", "with a buffer": "v = memoryview(a)\n", "with a loan": "c = a.__dlpack__()\n",
+               "in a cycle": "a.me = [a, s, part]\nb.me = [b, d]\n", "after the runtime": "r.close()\n",
+               "with a registration": "m = d.host_register(bytearray(4096))\n", "forked": forks,
+               "with a keeper": "h = k.allocate('f32', 10)\ns.copy_to_device(b, h)\n"}
+    for name, more in endings.items():
+        ended = run(ENDING + more + "print('done')\n")
+        assert ended.returncode == 0 and "done" in ended.stdout and (not ended.stderr or name == "forked"), (name, ended)
+
+
+LATE = """
+import gpuorch
+class Late:
+    # Objects left at the very end, after all calls that Python makes at exit.
+    def __init__(self, view):
+        self.view = view
+    def __del__(self):
+        self.view[0] = 7
+        print("late", self.view[0], flush=True)
+runtime = gpuorch.Runtime(device="soft")
+array = runtime.device_open().arena_create(label="left").allocate("u8", 100)
+late = Late(memoryview(array))
+late.me = late
+import sys
+sys.modules["late"] = late
+"""
+
+
+@case
+def memory_that_others_use_is_there_until_the_interpreter_has_ended():
+    for more in ("", "runtime = array = None\n", "sys.exit(3)\n"):
+        ended = run(LATE + more, GPUORCH_LOG="info")
+        assert ended.returncode == (3 if "exit" in more else 0) and ended.stdout == "late 7\n", (more, ended)
+        # The runtime is shut down all the same, after the interpreter: it reports what is left.
+        assert "left" in ended.stderr, (more, ended)

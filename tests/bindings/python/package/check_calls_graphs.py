@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+"""Functions of the library succeed from Python, as in check_calls.py. Here: graphs, buckets, queues and schedulers of the
+GPU, groups of GPUs, admissions, batchers, and what destroys objects."""
+import ctypes
+import struct
+
+from calls_world import CALLER, World
+from harness import case
+
+import gpuorch
+from gpuorch import _gpuorch as raw
+
+HANDLER = """struct node { unsigned handler, left, right, n; };
+__device__ int visit(gpo::task_context &at, const node &task) { return task.n == 7 ? 55 : 0; }"""
+SERVE = """#include <gpuorch/device/queue.cuh>
+struct sum { unsigned a, b, unused[2]; };
+extern "C" __global__ void serve(gpo::host_ring requests) {
+    __shared__ gpo::dispatch_memory memory;
+    const gpo::bound patience = gpo::nanoseconds(60000000000ull);
+    if (blockIdx.x == 0) {
+        gpo::dispatch(requests, memory, patience);
+        return;
+    }
+    gpo::host_task<sum> next;
+    while (gpo::warp_pop(requests.tasks, next, patience) == gpo::queue_success)
+        gpo::warp_answer(requests, next.ticket, 0, next.task.a + next.task.b);
+}"""
+
+
+# --- graphs ---
+
+
+@case
+def templates_are_built_node_by_node():
+    with World() as w:
+        w.compile()
+        t = w.device.template(label="built")
+        node = t.add_kernel(w.kernel, [w.array, 16], grid=1, block=32, label="adds")
+        copy = t.add_copy([node], destination=w.second, source=w.array, bytes=64)
+        filled = t.add_fill(w.array, 5, copy, count=4)
+        event = w.device.event_create()
+        t.add_event_record(event, filled)
+        before = w.device.event_create()
+        before.record(w.stream)
+        t.add_event_wait(before)
+        t.add_empty([filled])
+        child = w.device.template()
+        inner = child.add_fill(w.array[8:], 1, count=1)
+        child.add_parameter("value", inner, gpuorch.PARAMETER_VALUE, 0)
+        t.add_child(child, filled, "child.")
+        t.add_parameter("n", node, gpuorch.PARAMETER_ARGUMENT, 1)
+        number, size = t.parameter("n")
+        assert size == 4 and t.find_node("adds") == node and t.parameter("child.value")[0] != number
+        assert t.statistics().nodes >= 7 and t.statistics().parameters == 2
+        w.put(1)
+        t.launch(w.stream, {"n": 2, "child.value": 3})
+        assert w.get(w.second)[:2] == (3, 2) and w.get()[:9] == (5, 5, 5, 5, 2, 2, 2, 2, 3)
+        event.wait(10)
+        assert t.picture(gpuorch.PICTURE_DOT).startswith("digraph") and "<svg" in t.picture()
+        t.prepare(2, w.stream)
+        assert t.statistics().instances >= 2
+        imported = w.device.template_import(t.native(), label="imported")
+        assert imported.statistics().nodes >= 7
+        imported.clear()
+        assert imported.statistics().nodes == 0
+
+
+@case
+def templates_have_memory_and_call_c_on_the_host():
+    with World() as w:
+        t = w.device.template()
+        array, host = t.allocate("u32", 4), t.allocate_host("u32", 4)
+        node = t.add_fill(array, 6)
+        node = t.add_copy(node, destination=host, source=array, bytes=16)
+        free = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
+        t.add_host_call((free, 0), node)
+        address, allocated = t.add_allocation(256)
+        filled = t.add_fill(address, 1, allocated, count=64)
+        t.add_free(address, filled)
+        t.launch(w.stream)
+        w.stream.wait(10)
+        assert host.tolist() == [6] * 4
+
+
+@case
+def templates_are_recorded_from_streams():
+    with World() as w:
+        w.compile()
+        t = w.device.template()
+        launch = w.kernel[1, 32, w.stream]
+        t.begin(w.stream)
+        launch(w.array, 1)
+        node = t.last_node(w.stream)
+        joined = t.add_empty(node)
+        t.set_last_node(w.stream, joined)
+        assert t.last_node(w.stream) == joined
+        t.end()
+        w.put()
+        for _ in range(3):
+            t.launch(w.stream)
+        assert w.get() == (3,) * 16
+        t.clear()
+        t.begin(w.stream)
+        t.cancel()
+        assert t.statistics().nodes == 0
+
+
+@case
+def graphs_take_values_and_follow_their_template():
+    with World() as w:
+        w.compile()
+        t = w.device.template()
+        node = t.add_kernel(w.kernel, [w.array, 1], grid=1, block=32)
+        t.add_parameter("n", node, gpuorch.PARAMETER_ARGUMENT, 1)
+        g = t.graph(label="g")
+        g.set("n", 3)
+        assert g.get("n") == struct.pack("I", 3)
+        g.set_parameter(t.parameter("n")[0], ("u32", 4))
+        assert g.get("n") == struct.pack("I", 4)
+        g.set_all({"n": 5})
+        w.put()
+        g.upload(w.stream)
+        g.launch(w.stream)
+        assert w.get() == (5,) * 16
+        assert g.update().rebuilt == 0 and g.native() != t.native()
+        device_launched = t.graph(flags=gpuorch.GRAPH_DEVICE_LAUNCH)
+        native, status = device_launched.device_handle()
+        assert native and status and device_launched.device_status() == 0
+        g.close()
+
+
+@case
+def graphs_decide_and_loop():
+    with World() as w:
+        w.compile()
+        t = w.device.template()
+        body, other, node = t.add_if(None, True, word=w.array, comparison=gpuorch.COMPARE_EQUAL, constant=5)
+        body.add_fill(w.second, 1, count=1)
+        other.add_fill(w.second, 2, count=1)
+        body, loop = t.add_while(node, word=w.array, comparison=gpuorch.COMPARE_LESS, constant=9, max_iterations=30)
+        body.add_kernel(w.kernel, [w.array, 1], grid=1, block=32)
+        bodies, _ = t.add_switch(2, loop, word=w.array[1:], comparison=gpuorch.COMPARE_VALUE)
+        bodies[0].add_fill(w.second[1:], 3, count=1)
+        bodies[1].add_fill(w.second[1:], 4, count=1)
+        w.put(4, 2**32 - 4)
+        g = t.graph()
+        g.launch(w.stream)
+        assert w.get()[:2] == (9, 1) and w.get(w.second)[:2] == (2, 4)
+        assert g.loop(t, loop) == (5, False)
+        decided = w.device.template()
+        body, again = decided.add_while(None, initial=1)
+        inner = body.add_kernel(w.module.kernel("decide", "u64"), [0], grid=1, block=1)
+        body.bind_condition(inner, 0, decided, again)
+        assert body.statistics().nodes == 1
+
+
+@case
+def buckets_record_a_graph_for_each_shape():
+    with World() as w:
+        w.compile()
+        recorded, padded = [], []
+        kernel = w.kernel
+
+        def record(stream, work):
+            recorded.append(work.shape)
+            kernel[1, 32, stream](w.array, 1)
+            if work.graph_template:
+                work.graph_template.add_parameter("n", work.graph_template.last_node(stream), gpuorch.PARAMETER_ARGUMENT, 1)
+
+        buckets = w.device.buckets(shapes=[8, 16], record=record, pad=lambda stream, work: padded.append(work.size))
+        w.put()
+        buckets.prepare(w.stream)
+        assert buckets.launch(w.stream, 5, {"n": ("u32", 4)}) == 8
+        assert buckets.launch(w.stream, 16, {"n": ("u32", 6)}) == 16
+        assert set(recorded) == {8, 16} and 5 in padded
+        w.stream.fill(w.array, 0)
+        for size, n in ((8, 7), (9, 3)):
+            buckets.launch(w.stream, size, {"n": ("u32", n)})
+        assert set(w.get()) == {10}
+        statistics = buckets.statistics()
+        assert statistics.buckets == 2 and statistics.hits >= 2 and statistics.requested == 38
+        buckets.close()
+
+
+# --- queues of the GPU, schedulers ---
+
+
+@case
+def rings_and_ranges_take_tasks():
+    with World() as w:
+        ring = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16, capacity=64, label="ring")
+        ring.push(w.stream, bytes(32))
+        w.stream.wait(10)
+        assert ring.info().pushed == 2 == ring.info().depth
+        assert 0 < len(ring.device_handle()) <= gpuorch.QUEUE_HANDLE_BYTES
+        ring.close_ring()
+        assert ring.info().state == gpuorch.QUEUE_CLOSED
+        ring.reset(w.stream)
+        w.stream.wait(10)
+        assert ring.info().depth == 0 and ring.info().state == gpuorch.QUEUE_OPEN
+        ring.abort()
+        assert ring.info().state == gpuorch.QUEUE_ABORTED
+        costs = w.device.queue(kind=gpuorch.QUEUE_RANGE, count=4)
+        costs.set_costs(w.stream, [1, 2.5, 3, 4])
+        w.stream.wait(10)
+        assert costs.info().kind == gpuorch.QUEUE_RANGE
+
+
+@case
+def a_scheduler_runs_tasks_and_reports_errors():
+    with World() as w:
+        ring = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16, capacity=64)
+        scheduler = w.device.scheduler([{"name": "visit"}], queue=ring, form=gpuorch.SCHEDULER_RESIDENT, source=HANDLER,
+                                       threads=32, multiprocessors=1)
+        tasks = struct.pack("12I", *(0, 0, 0, 1), *(0, 0, 0, 7), *(0, 0, 0, 2))
+        ring.push(w.stream, tasks)
+        w.stream.wait(10)
+        scheduler.start()
+        scheduler.drain(20)
+        assert scheduler.handler(0).tasks == 3
+        error, = scheduler.errors()
+        assert (error.handler, error.status) == (0, 55) and scheduler.info().errors == 1
+        assert len(scheduler.blocks()) == scheduler.info().blocks and isinstance(scheduler.samples(), list)
+        ring.reset(w.stream)
+        w.stream.wait(10)
+        scheduler.start()
+        scheduler.stop(20)
+        scheduler.wait(20)
+        assert scheduler.info().runs == 2
+        scheduler.close()
+
+
+@case
+def a_host_ring_takes_tasks_and_gives_answers():
+    with World() as w:
+        resident = w.device.stream_create(flags=gpuorch.STREAM_RESIDENT)
+        ring = w.device.queue(kind=gpuorch.QUEUE_HOST_RING, task_size=16, answer_size=4, stream=resident, capacity=64)
+        ring.set_tenant(0, limit=8)
+        assert ring.take() == ([], b"")
+        w.device.module_compile(SERVE).kernel("serve", "host_ring")[2, 32, resident](ring)
+        assert ring.post(struct.pack("8I", 40, 2, 0, 0, 1, 2, 0, 0), user_data=5) == 2 and ring.info().posted == 2
+        entries, answers = [], b""
+        while len(entries) < 2:
+            assert ring.wait(timeout=20) is True
+            entries, answers = (before + new for before, new in zip((entries, answers), ring.take(), strict=True))
+        assert [(entry.status, entry.user_data) for entry in entries] == [(0, 5), (0, 6)]
+        assert struct.unpack("2I", answers) == (42, 3)
+        ring.close_ring()
+        assert ring.wait(timeout=20) is False
+        resident.wait(20)
+
+
+# --- groups of GPUs ---
+
+
+@case
+def a_group_of_gpus_adds_up_and_shares_memory():
+    with World() as w:
+        w.compile()
+        peers = w.runtime.peers([w.device], label="group")
+        assert peers.info().ranks == 1 and peers.link(0, 0).accessible == 1
+        assert peers.split([0]).info().ranks == 1
+        w.put(1, 2)
+        peers.submit([{"stream": w.stream, "send": w.array, "receive": w.second}], kind=gpuorch.COLLECTIVE_ALL_REDUCE,
+                     type=gpuorch.TYPE_UINT32, reduction=gpuorch.REDUCE_SUM, count=16)
+        assert w.get(w.second)[:3] == (1, 2, 0) and peers.info().collectives == 1
+        peers.launch([{"stream": w.stream, "kernel": w.kernel, "launch": {"grid": 1, "block": 32},
+                       "arguments": [w.array, 5]}])
+        assert w.get()[:3] == (6, 7, 5)
+        memory = peers.allocate(4096, alignment=512, label="shared")
+        assert memory.address(0) % 512 == 0 and memory.info().bytes == 4096 and memory.info().ranks == 1
+        assert len(memory.device_handle(0)) > 0
+        memory.reset(0, w.stream)
+        w.stream.wait(10)
+        memory.close()
+        joined = w.device.join(by=gpuorch.JOIN_ID, id=gpuorch.peers_make_id(), rank=0, ranks=1, engine=gpuorch.ENGINE_HOST)
+        assert joined.info().rank == 0
+        joined.abort()
+        joined.close()
+        peers.close()
+
+
+# --- admission, batches ---
+
+
+@case
+def an_admission_lets_in_as_many_as_it_may():
+    with World() as w:
+        a, got = w.runtime.admission_create(count=1), []
+        first = a.enter(cq=w.cq, user_data=3)
+        assert [entry.user_data for entry in w.entries()] == [3] and a.info().held_count == 1
+        second, third = a.enter(cq=w.cq, user_data=4), a.enter(cq=w.cq, user_data=5)
+        assert a.info().waiting == 2
+        a.cancel(third)
+        cancelled, = w.entries()
+        assert (cancelled.user_data, cancelled.status) == (5, gpuorch.CANCELLED)
+        a.set_flow(1, 2)
+        a.set_budget(2, 0)
+        assert a.info().count == 2 and [entry.user_data for entry in w.entries()] == [4]
+        a.leave(first)
+        a.leave_after(second, w.stream)
+        last = a.enter_then(w.executor, lambda entry, failure: got.append(failure), flow=1)
+        w.turn(w.executor, lambda: got)
+        assert got == [None] and a.info().admitted == 3
+        a.leave(last)
+
+
+@case
+def a_batcher_gathers_requests():
+    with World() as w:
+        got = []
+        batcher = w.runtime.batcher(devices=[w.device], executor=w.executor, label="batcher")
+
+        def work(stream, batch):
+            stream.copy_on_device(batch.output, batch.input, batch.elements * 16)
+
+        key = batcher.add_key(layout=gpuorch.BATCH_ROWS, input_bytes=16, output_bytes=16, work=work, max_batch=4,
+                              max_delay_ns=10**6, label="key")
+        slow = batcher.add_key(layout=gpuorch.BATCH_ROWS, input_bytes=16, output_bytes=16, work=work, max_batch=4,
+                               max_delay_ns=3600 * 10**9)
+        first, second = bytearray(16), bytearray(16)
+        batcher.set_flow(3, 2)
+        batcher.submit(key=key, flow=3, input=b"0123456789abcdef", output=first, cq=w.cq, user_data=8)
+        batcher.submit_then(w.executor, lambda entry, failure: got.append(failure), key=key, input=b"fedcba9876543210",
+                            output=second)
+        w.turn(w.executor, lambda: got)
+        assert got == [None] and [entry.user_data for entry in w.entries()] == [8]
+        assert bytes(first + second) == b"0123456789abcdeffedcba9876543210"
+        ticket, _ = batcher.submit(key=slow, input=bytes(16), output=bytearray(16), cq=w.cq, user_data=9)
+        batcher.cancel(ticket)
+        w.turn(w.executor, lambda: batcher.info().waiting == 0)
+        cancelled, = w.entries()
+        assert (cancelled.user_data, cancelled.status) == (9, gpuorch.CANCELLED)
+        assert batcher.info().succeeded == 2 and batcher.key_info(key).succeeded == 2
+        assert batcher.flow_info(3).weight == 2 and batcher.flow_info(3).succeeded == 1
+        batcher.close()
+
+
+@case
+def what_is_destroyed_by_c_names_is_closed():
+    with World() as w:
+        w.compile()
+        ring = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16, capacity=64)
+        group = w.runtime.peers([w.device])
+        template = w.device.template()
+        template.add_empty()
+        fill = w.device.module_load_builtin().kernel("gpo_fill_u32")
+        made = {"event": w.device.event_create(), "timeline": w.runtime.timeline_create(), "stream": w.other,
+                "stream_pool": w.device.stream_pool_create(), "arena": w.device.arena_create(), "queue": ring,
+                "pool": w.device.pool_create(), "kernel": w.kernel, "module": w.module, "graph": template.graph(),
+                "template": template, "symmetric": group.allocate(4096), "peers": group,
+                "buckets": w.device.buckets(shapes=[4], record=lambda *_: None),
+                "pipeline": w.device.pipeline_create(stages=[{"kind": gpuorch.STAGE_KERNEL, "kernel": fill,
+                                                             "arguments": [w.array, 1, 16]}]),
+                "admission": w.runtime.admission_create(), "batcher": w.runtime.batcher(devices=[w.device]),
+                "executor": w.runtime.executor_create(flags=CALLER), "cq": w.runtime.cq_create()}
+        for name, one in made.items():
+            assert not one.closed, name
+            assert getattr(raw, f"{name}_destroy")(one) is None, name
+            assert one.closed, name
+        raw.memory_free(w.device, raw.memory_allocate(w.device, 256))
+        extra = w.runtime.device_open()
+        raw.device_close(extra)
+        assert extra.closed
+        raw.runtime_shutdown(w.runtime, 10)
+        assert w.runtime.closed and w.device.closed
