@@ -222,7 +222,7 @@ def parameter_row(function, entry, constants):
     return row("GIVEN", entry.name, [], entry, wanted, places, value)
 
 
-def signature(function):
+def signature(function, constants):
     """Python's parameters of a builtin, as help() reads them."""
     parts = ["$module"]
     required = [i for i, entry in enumerate(function.visible()) if entry.default is None]
@@ -230,16 +230,16 @@ def signature(function):
     for i, entry in enumerate(function.visible()):
         default = entry.default
         if default is not None and i >= last:
-            default = default if default in ("None", "False") else str(default)
+            default = constants.get(f"GPO_{default}", default)
             parts.append(f"{entry.name}={default}")
         else:
             parts.append(entry.name)
     return f"({', '.join(parts)})"
 
 
-def function_rows(function):
+def function_rows(function, constants):
     rest = f'FUNCTION({function.name}, {flags("FUNCTION_", function.flags)}, '
-    text = quoted(signature(function))
+    text = quoted(signature(function, constants))
     if len(rest + text) <= 113:
         return [f"    {rest}{text}),"]
     return [f"    {rest.rstrip()}", *(f"             {part}" for part in strings(text)[:-1]),
@@ -275,7 +275,7 @@ def source(abi):
         lines += ["};", ""]
     lines.append("const function_entry function_entries[FUNCTION_COUNT] = {")
     for function in abi.functions:
-        lines += function_rows(function)
+        lines += function_rows(function, constants)
     lines += ["};", ""]
     for one in abi.classes:
         name = one.destroy.removeprefix("gpo_")

@@ -23,7 +23,7 @@
 /* Memory that a device has pinned. The buffer is kept until the memory is unpinned. */
 typedef struct registration {
     PyObject_HEAD Py_buffer view;
-    handle_object *device; /* NULL: unpinned */
+    handle_object *device; /* atomic; NULL: unpinned, or another thread is at it */
     struct registration *next, *previous;
 } registration;
 
@@ -62,7 +62,7 @@ static void unlink_registration(registration *r) {
 
 /* Raises nothing. If the driver refuses, the memory stays pinned, and the buffer is never released. */
 static gpo_status unregister(registration *r) {
-    handle_object *device = r->device;
+    handle_object *device = __atomic_exchange_n(&r->device, NULL, __ATOMIC_ACQ_REL); /* one thread gets it */
     const gpo_api *api = open_library();
     gpo_status status = GPO_SUCCESS;
     if (!device) return GPO_SUCCESS;
@@ -71,9 +71,11 @@ static gpo_status unregister(registration *r) {
         Py_BEGIN_ALLOW_THREADS status = api->host_unregister(handle, r->view.buf);
         Py_END_ALLOW_THREADS
     }
-    if (status == GPO_INVALID_STATE) return status;
+    if (status == GPO_INVALID_STATE) {
+        __atomic_store_n(&r->device, device, __ATOMIC_RELEASE);
+        return status;
+    }
     unlink_registration(r);
-    r->device = NULL;
     PyBuffer_Release(&r->view);
     Py_DECREF((PyObject *)device);
     return status;
@@ -181,10 +183,12 @@ static void take_buffer(PyObject *value, block *out) {
 /* _host_register(device, buffer, flags) */
 static PyObject *host_register(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *object, *buffer;
-    unsigned flags;
+    PyObject *object, *buffer, *number;
+    uint32_t flags;
     const gpo_api *api = library();
-    if (!api || !PyArg_ParseTuple(arguments, "OOI", &object, &buffer, &flags)) return NULL;
+    if (!api || !PyArg_ParseTuple(arguments, "OOO", &object, &buffer, &number)) return NULL;
+    const int problem = store_element('I', number, &flags);
+    if (problem) return raise_element(problem, 'I', number, "flags"), NULL;
     handle_object *device = check_handle(object, CLASS_DEVICE, "self");
     registration *r = device ? (registration *)PyType_GenericAlloc(registration_type, 0) : NULL;
     if (!r) return NULL;
@@ -228,9 +232,13 @@ static int read_host_tensor(PyObject *value, int writes, const char *parameter, 
     int kind, number, read_only;
     PyObject *device = PyObject_CallMethod(value, "__dlpack_device__", NULL);
     if (!device) return -1;
-    const int known = PyArg_ParseTuple(device, "ii", &kind, &number);
+    const int known = PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &kind, &number);
     Py_DECREF(device);
-    if (!known) return -1;
+    if (!known) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "%s: __dlpack_device__() has to give a tuple of two ints", parameter);
+        return -1;
+    }
     if (kind != TENSOR_CPU && kind != TENSOR_CUDA_HOST) return 1;
     PyObject *keeper = borrow_tensor(value, 0, &t, &read_only);
     if (!keeper) return -1;

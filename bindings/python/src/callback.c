@@ -100,6 +100,10 @@ int callbacks_visit(handle_object *executor, visitproc visit_one, void *arg) {
 
 /* --- lifetime --- */
 
+static _Thread_local int depth; /* of callbacks that run one inside another */
+
+int in_callback(void) { return depth > 0; }
+
 static int is_python_thread(void) { return !is_over() && PyGILState_GetThisThreadState() != NULL; }
 
 static void free_callback(struct callback *callback) {
@@ -313,14 +317,17 @@ static int end_view(PyObject *view, loan *lent) {
 
 /* --- the functions of C's --- */
 
-#define ENTER(callback, refused)                        \
-    if (!is_python_thread()) return refused;            \
-    const PyGILState_STATE state = PyGILState_Ensure(); \
-    PyObject *function = (callback)->functions[0];      \
-    raised before;                                      \
+#define ENTER(callback, refused)                                                          \
+    if (!is_python_thread()) return refused;                                              \
+    const PyGILState_STATE state = PyGILState_Ensure();                                   \
+    PyObject *function = Py_XNewRef((callback)->functions[0]); /* may end its callback */ \
+    raised before;                                                                        \
+    ++depth;                                                                              \
     PyErr_Fetch(&before.type, &before.value, &before.traceback)
 #define LEAVE()                         \
+    --depth;                            \
     leave_exception(&before, function); \
+    Py_XDECREF(function);               \
     PyGILState_Release(state)
 
 static void run_completion(struct callback *callback, const gpo_completion *completion, const gpo_error *error) {
@@ -378,7 +385,8 @@ static void on_batch_release(void *user) { callback_release(user); }
 static gpo_status run_bucket(struct callback *callback, int place, gpo_stream_t stream, const gpo_bucket_work *work) {
     ENTER(callback, GPO_CALLBACK_FAILED);
     const struct_entry *entry = &struct_entries[STRUCT_BUCKET_WORK];
-    function = callback->functions[place];
+    Py_XDECREF(function);
+    function = Py_XNewRef(callback->functions[place]);
     PyObject *record = struct_record(entry, work), *graph_template = NULL, *result = NULL;
     PyObject *parent = callback->owner ? callback->owner : callback->parent;
     PyObject *object = record ? borrowed_handle(CLASS_STREAM, stream, parent) : NULL;

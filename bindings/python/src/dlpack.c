@@ -103,15 +103,17 @@ static int device_for_others(memory_object *array, int32_t *kind, int32_t *numbe
     return 0;
 }
 
+/* How many streams the array's list has now: a thread may shorten the list during a wait of another one. */
+static Py_ssize_t other_streams(const memory_object *root) { return root->streams ? PyList_Size(root->streams) : 0; }
+
 /* Makes the borrower's stream wait for the work of ours that uses the array. `native` as the protocol says: 0 or 1 is
  * the legacy default stream, 2 the default stream of the thread. */
 static int order(const gpo_api *api, handle_object *device, memory_object *root, int64_t native) {
-    const Py_ssize_t others = root->streams ? PyList_Size(root->streams) : 0;
-    if (!device || (!root->stream && !others)) return 0;
+    if (!device || (!root->stream && !other_streams(root))) return 0;
     gpo_stream_t theirs = NULL;
     gpo_status status = GPO_SUCCESS;
     if (native != 2) status = api->stream_wrap(device->handle, (void *)(intptr_t)native, NULL, &theirs);
-    for (Py_ssize_t i = -1; i < others && status == GPO_SUCCESS; ++i) {
+    for (Py_ssize_t i = -1; i < other_streams(root) && status == GPO_SUCCESS; ++i) {
         const handle_object *stream = i < 0 ? root->stream : (handle_object *)PyList_GetItem(root->streams, i);
         if (!stream || !stream->handle) continue;
         if (theirs) {
@@ -179,6 +181,10 @@ static int knows_versions(PyObject *most) {
 static int check_other_device(PyObject *wanted, int32_t kind, int32_t number) {
     int other_kind, other_number;
     if (wanted == Py_None) return 0;
+    if (!PyTuple_Check(wanted)) {
+        PyErr_SetString(PyExc_TypeError, "dl_device: a tuple of two ints expected");
+        return -1;
+    }
     if (!PyArg_ParseTuple(wanted, "ii;dl_device: a tuple of two ints expected", &other_kind, &other_number)) return -1;
     if (other_kind == kind && other_number == number) return 0;
     /* Pinned memory is the host's, too. */
@@ -254,9 +260,8 @@ static PyObject *stream_for_others(memory_object *root) {
     void *native = NULL;
     if (!api) return NULL;
     if (!root->stream || !root->stream->handle) return Py_NewRef(Py_None);
-    const Py_ssize_t others = root->streams ? PyList_Size(root->streams) : 0;
     gpo_status status = api->stream_get_native(root->stream->handle, &native);
-    for (Py_ssize_t i = 0; i < others && status == GPO_SUCCESS; ++i) {
+    for (Py_ssize_t i = 0; i < other_streams(root) && status == GPO_SUCCESS; ++i) {
         gpo_stream_t other = ((handle_object *)PyList_GetItem(root->streams, i))->handle;
         if (!other) continue;
         Py_BEGIN_ALLOW_THREADS status = api->stream_wait(other, -1);

@@ -71,6 +71,7 @@ static PyObject *end(PyObject *module, PyObject *none) {
     }
     settle_loans();
     warn_of_open_handles();
+    mark_runtimes();
     Py_BEGIN_ALLOW_THREADS
     end_all(api);
     Py_END_ALLOW_THREADS

@@ -54,6 +54,7 @@ typedef struct handle_object {
     Py_ssize_t exports;    /* add_export() counts buffers and capsules of the object's memory, and of all objects made
                               from the object; meanwhile a close() that would free the memory is refused */
     struct callback *pending; /* of an executor: functions of Python's that it has to call */
+    int ending;            /* of a runtime, atomic: a shutdown is under way, which frees the memory at its end */
     void *runtime;         /* the handle of its runtime, or NULL: says whether two objects belong together */
     struct leftovers *leftovers; /* of a runtime: what the work of closed streams uses */
     struct handle_object *previous, *next; /* in the list of open handles */
@@ -92,6 +93,9 @@ void add_export(PyObject *owner, Py_ssize_t by);
 /* NULL, without an exception, while memory of an arena, a device, a pool or a template is there; else what was closed,
  * and freed it: "runtime", "template", "buckets". */
 const char *memory_ended_with(const handle_object *object);
+/* True if the object's runtime is being shut down, or was at the program's end. Callbacks that the shutdown waits for
+ * may use the memory. */
+int is_ending(handle_object *object);
 /* The handle of the object's runtime, device...: goes up the parents; borrowed. NULL without an exception: there is
  * none. */
 handle_object *ancestor(handle_object *object, enum class_id kind);
@@ -113,6 +117,7 @@ typedef struct memory_object {
     PyObject *base;        /* of a view (slice): the memory_object that owns it */
     handle_object *stream; /* of the last use by a call of ours, or NULL: memory is freed behind this stream */
     PyObject *streams;     /* a list of other streams that used it, or NULL */
+    int in_template;       /* the owner is a Template, whose close frees the memory while streams are open */
     int pageable;          /* memory of the host that GPUs don't reach: another library's tensor */
     int keepers;           /* blocks that work in flight keeps; a free meanwhile happens behind them */
     uint64_t ended;        /* the address, after a free that waits for exports and keepers; else 0 */
@@ -197,6 +202,8 @@ int raise_element(int problem, char format, PyObject *value, const char *where);
 
 /* --- marshal.c: any function of the library, by the tables ------------------------------------------------------- */
 
+/* Whether a call is putting work that uses memory on a stream: an idle device may be about to get the work. */
+int is_memory_in_calls(void);
 /* Adds every function of abi.json as a function of the module, by its name without gpo_. */
 int add_functions(PyObject *module);
 /* Fills a struct from a mapping or an object with attributes; `kept` (a list) gets what its pointers lead to. */
@@ -213,6 +220,8 @@ int read_timeout(PyObject *value, int64_t *timeout_ns);
  * (executor_run, a wait, a shutdown), the caller looks at PyErr_Occurred(), also if the call succeeded. A second
  * exception goes to sys.unraisablehook. */
 
+/* Whether this thread runs a callback. */
+int in_callback(void);
 /* The callbacks that an executor has to call: for its tp_traverse, and before the executor is deallocated. */
 int callbacks_visit(handle_object *executor, visitproc visit, void *arg);
 void callbacks_leave(handle_object *executor);

@@ -58,8 +58,21 @@ void each_open_handle(enum class_id kind, handle_visitor visit) {
     pthread_mutex_lock(&list_lock);
     for (const handle_object *one = first; one; one = one->next)
         if (one->kind == kind && one->handle && !one->borrowed)
-            visit(api, one->handle, kind == CLASS_RUNTIME && __atomic_load_n(&one->exports, __ATOMIC_ACQUIRE) > 0);
+            visit(api, one->handle, kind == CLASS_RUNTIME && !__atomic_load_n(&one->ending, __ATOMIC_ACQUIRE));
     pthread_mutex_unlock(&list_lock);
+}
+
+void mark_runtimes(void) {
+    pthread_mutex_lock(&list_lock);
+    for (handle_object *one = first; one; one = one->next)
+        if (one->kind == CLASS_RUNTIME && __atomic_load_n(&one->exports, __ATOMIC_ACQUIRE) <= 0)
+            __atomic_store_n(&one->ending, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&list_lock);
+}
+
+int is_ending(handle_object *object) {
+    const handle_object *runtime = ancestor(object, CLASS_RUNTIME);
+    return runtime && __atomic_load_n(&runtime->ending, __ATOMIC_ACQUIRE) && !in_callback();
 }
 
 size_t list_open_handles(open_handle *open, size_t room) {
@@ -286,9 +299,8 @@ static gpo_status shut_down_for(const gpo_api *api, void *handle, int64_t time_n
     return status;
 }
 
-static int close_runtime(handle_object *object, int64_t timeout_ns) {
-    void *handle = read_handle(object);
-    if (!handle) return 0;
+/* Without the GIL another thread could use memory that the shutdown has just freed: the runtime is marked. */
+static int end_runtime(handle_object *object, void *handle, int64_t timeout_ns) {
     if (check_exports(object) < 0) return -1;
     const gpo_api *api = open_library();
     Py_BEGIN_ALLOW_THREADS
@@ -310,6 +322,15 @@ static int close_runtime(handle_object *object, int64_t timeout_ns) {
     }
     runtime_is_gone(object, handle);
     return PyErr_Occurred() ? -1 : 0;
+}
+
+static int close_runtime(handle_object *object, int64_t timeout_ns) {
+    void *handle = read_handle(object);
+    if (!handle) return 0;
+    __atomic_add_fetch(&object->ending, 1, __ATOMIC_ACQ_REL);
+    const int result = end_runtime(object, handle, timeout_ns);
+    __atomic_sub_fetch(&object->ending, 1, __ATOMIC_ACQ_REL);
+    return result;
 }
 
 /* A pipeline during a run: cancels it. The library's status of the rest. */

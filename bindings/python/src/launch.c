@@ -297,7 +297,7 @@ static inline int store_fast(const plan_object *plan, char kind, PyObject *value
         if (!PyObject_TypeCheck(value, memory_type)) return 0;
         memory_object *array = (memory_object *)value;
         const memory_object *root = root_of(array);
-        if (!root->address || root->stream != plan->stream || root->pageable) return 0;
+        if (!root->address || root->stream != plan->stream || root->pageable || root->in_template) return 0;
         memcpy(at, &array->address, 8);
         return 1;
     }

@@ -7,11 +7,18 @@
 
 enum { MOST_TRIES = 8 }; /* how often is asked again, while what is asked for grows */
 
+static int calls_with_memory; /* atomic: under way, without the GIL */
+
+int is_memory_in_calls(void) { return __atomic_load_n(&calls_with_memory, __ATOMIC_ACQUIRE) != 0; }
+
 static gpo_status call_once(call *c) {
     if (c->entry->flags & FUNCTION_KEEPS_GIL) return c->entry->call(c->api, c->words);
+    const int has_memory = (c->entry->flags & FUNCTION_STREAM_KEEPS) != 0;
+    __atomic_add_fetch(&calls_with_memory, has_memory, __ATOMIC_ACQ_REL);
     PyThreadState *state = PyEval_SaveThread();
     const gpo_status status = c->entry->call(c->api, c->words);
     PyEval_RestoreThread(state);
+    __atomic_sub_fetch(&calls_with_memory, has_memory, __ATOMIC_ACQ_REL);
     return status;
 }
 

@@ -25,8 +25,13 @@ int check_alive(memory_object *array) {
     }
     if (!root->owner || !PyObject_TypeCheck(root->owner, handle_type)) return 1;
     const char *closed = memory_ended_with((handle_object *)root->owner);
-    if (closed) PyErr_Format(PyExc_ValueError, "the array is freed: its %s is closed", closed);
-    return !closed;
+    if (closed)
+        PyErr_Format(PyExc_ValueError, "the array is freed: its %s is closed", closed);
+    else if (is_ending((handle_object *)root->owner))
+        PyErr_SetString(PyExc_ValueError, "the array can't be used: its runtime is being closed");
+    else
+        return 1;
+    return 0;
 }
 
 static memory_object *make_array(Py_ssize_t count, uint64_t address, char format, int on_device) {
@@ -45,10 +50,16 @@ PyObject *new_memory(PyObject *owner, int on_device, uint64_t address, char form
     memory_object *array = make_array(count, address, format, on_device);
     if (array) {
         array->owner = Py_NewRef(owner);
+        array->in_template =
+            PyObject_TypeCheck(owner, handle_type) && ((handle_object *)owner)->kind == CLASS_TEMPLATE;
         return (PyObject *)array;
     }
-    memory_object lost = {.owner = owner, .address = address};
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    memory_object lost = {.owner = Py_NewRef(owner), .address = address};
     free_memory(&lost, 1);
+    Py_XDECREF(lost.owner);
+    PyErr_Restore(type, error, trace);
     return NULL;
 }
 
@@ -114,6 +125,7 @@ static int remember_stream(memory_object *root) {
     if (!root->streams && !(root->streams = PyList_New(0))) return -1;
     int closed = !root->stream->handle;
     for (Py_ssize_t i = PyList_Size(root->streams); i-- > 0;) {
+        if (i >= PyList_Size(root->streams)) continue; /* the end of a stream has let another thread shorten the list */
         const handle_object *old = (handle_object *)PyList_GetItem(root->streams, i);
         if (old == root->stream || (!old->handle && closed) || is_done(api, old)) {
             if (PyList_SetSlice(root->streams, i, i + 1, NULL) < 0) return -1;
@@ -226,9 +238,14 @@ static PyObject *memory_subscript(PyObject *self, PyObject *key) {
     return index == -1 && PyErr_Occurred() ? NULL : memory_item(self, index);
 }
 
+/* A value's own functions, which the conversion calls, may free the array. */
 static int store_value(memory_object *array, Py_ssize_t index, PyObject *value) {
-    const int problem = store_element(array->format[0], value, element_at(array, index));
-    return problem ? raise_element(problem, array->format[0], value, "an element of the array") : 0;
+    char element[8];
+    const int problem = store_element(array->format[0], value, element);
+    if (problem) return raise_element(problem, array->format[0], value, "an element of the array");
+    if (!check_alive(array)) return -1;
+    memcpy(element_at(array, index), element, array->element_bytes);
+    return 0;
 }
 
 /* The letter of a buffer's elements, 0: it has none that arrays have. */
@@ -288,10 +305,11 @@ static int store_slice(memory_object *array, PyObject *key, PyObject *value) {
         char element[8];
         const int problem = store_element(array->format[0], value, element);
         if (problem) return raise_element(problem, array->format[0], value, "an element of the array");
+        if (!check_alive(array)) return -1;
         for (Py_ssize_t i = 0; i < count; ++i) memcpy(element_at(array, start + i), element, array->element_bytes);
         return 0;
     }
-    const int result = store_buffer(array, start, count, &view);
+    const int result = check_alive(array) ? store_buffer(array, start, count, &view) : -1;
     PyBuffer_Release(&view);
     return result;
 }

@@ -31,6 +31,8 @@ void reap(void);
 typedef void (*handle_visitor)(const gpo_api *api, void *handle, int is_exported);
 void each_open_handle(enum class_id kind, handle_visitor visit);
 
+/* Marks the runtimes as ending whose memory no buffers or capsules use. */
+void mark_runtimes(void);
 void *read_handle(const handle_object *object);
 /* Takes an object out of the list of open handles. A second call does no harm. */
 void unlink_handle(handle_object *object);

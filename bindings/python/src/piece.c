@@ -191,7 +191,7 @@ static int free_deferred(const gpo_api *api, const deferred_piece *piece, int64_
     gpo_status status;
     if (!handle || (array && !__atomic_load_n(&array->ended, __ATOMIC_ACQUIRE)))
         return 1; /* freed with the runtime, or is */
-    if (array && __atomic_load_n(&array->exports, __ATOMIC_ACQUIRE)) return 0;
+    if (array && (__atomic_load_n(&array->exports, __ATOMIC_ACQUIRE) || is_memory_in_calls())) return 0;
     Py_BEGIN_ALLOW_THREADS status = api->device_wait(handle, timeout_ns);
     Py_END_ALLOW_THREADS if (status == GPO_TIMEOUT) return 0;
     if (array) {
@@ -256,7 +256,8 @@ void end_use(memory_object *root, int keeper) {
 /* Whether all work on the device is done. */
 static int is_idle(handle_object *device) {
     const gpo_api *api = open_library();
-    return api && device && device->handle && !is_over() && api->device_wait(device->handle, 0) == GPO_SUCCESS;
+    return api && device && device->handle && !is_over() && !is_memory_in_calls() &&
+           api->device_wait(device->handle, 0) == GPO_SUCCESS;
 }
 
 int free_memory(memory_object *root, int waits) {

@@ -335,7 +335,8 @@ static PyObject *stage_argument(PyObject *value, Py_ssize_t i, const char *name,
         api->kernel_get_parameter(reading->kernel->handle, (uint32_t)i, NULL, &bytes))
         bytes = 0;
     if (read_value(value, bytes, name, reading->kept, &memory, &size)) return NULL;
-    return Py_BuildValue("{sisy#}", "kind", GPO_ARGUMENT_VALUE, "value", (const char *)memory, (Py_ssize_t)size);
+    PyObject *content = PyBytes_FromStringAndSize(memory, (Py_ssize_t)size);
+    return content ? Py_BuildValue("{sisN}", "kind", GPO_ARGUMENT_VALUE, "value", content) : NULL;
 }
 
 int read_structs(const struct_entry *entry, PyObject *value, const char *parameter, reading *reading, void **out,

@@ -3229,7 +3229,7 @@ const function_entry function_entries[FUNCTION_COUNT] = {
     FUNCTION(buckets_launch, FUNCTION_STREAM_KEEPS, "($module, buckets, stream, size, settings=None)"),
     FUNCTION(buckets_get_statistics, FUNCTION_KEEPS_GIL, "($module, buckets)"),
     FUNCTION(template_import, 0, "($module, device, native, options=None)"),
-    FUNCTION(template_get_picture, 0, "($module, graph_template, format=PICTURE_SVG)"),
+    FUNCTION(template_get_picture, 0, "($module, graph_template, format=2)"),
     FUNCTION(template_allocate, 0, "($module, graph_template, bytes)"),
     FUNCTION(template_allocate_host, 0, "($module, graph_template, bytes)"),
     FUNCTION(template_add_allocation, 0, "($module, graph_template, after, bytes)"),

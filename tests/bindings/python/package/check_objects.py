@@ -122,6 +122,14 @@ def held(w, stream=None):
     return timeline, stream, weakref.ref(source)
 
 
+class Function:
+    """A function that a weak reference can lead to."""
+    calls = 0
+
+    def __call__(self, *_):
+        self.calls += 1
+
+
 class Bytes(bytearray):
     """Host memory that a weak reference can lead to."""
 
@@ -455,6 +463,50 @@ def the_closing_thread_ends_when_there_is_nothing_to_do():
         for _ in range(10):
             w.device.template()
         assert comes(lambda: threads() <= before), (threads(), before)
+
+
+def functions_are_dropped_once_they_have_run():
+    with World() as w, w.runtime.executor_create(flags=gpuorch.EXECUTOR_CALLER) as executor:
+        functions = [Function() for _ in range(3)]
+        left = [weakref.ref(function) for function in functions]
+        executor.post(functions[0])
+        w.stream.then(executor, functions[1])
+        w.stream.host_call(executor, functions[2])
+        assert comes(lambda: executor.poll() is not None and all(function.calls for function in functions))
+        functions.clear()
+        gc.collect()
+        assert not any(one() for one in left), left
+        w.stream.wait()
+
+
+def objects_that_are_made_by_half_are_destroyed():
+    try:
+        import _testcapi
+    except ImportError:
+        raise Skip("this Python has no _testcapi") from None
+    with World() as w:
+        before, failures = w.objects(), 0
+        for make in (lambda: w.runtime.executor_create(flags=gpuorch.EXECUTOR_CALLER), w.device.stream_create,
+                     lambda: w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16, capacity=64)):
+            for number in range(60):
+                made = None
+                _testcapi.set_nomemory(number, number + 1)
+                try:
+                    made = make()
+                except (MemoryError, gpuorch.Error):
+                    failures += 1
+                finally:
+                    _testcapi.remove_mem_hooks()
+        made = None
+        gc.collect()
+        assert failures and comes(lambda: w.objects() == before), (failures, w.objects(), before)
+
+
+def tasks_are_counted_by_their_bytes():
+    with World() as w, w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16, capacity=64) as queue:
+        for count in (3, 4, 2**60 + 2):
+            refused(ValueError, "fewer than count", queue.push, w.stream, bytes(32), count=count)
+        refused(ValueError, "multiple", queue.push, w.stream, bytes(33))
 
 
 def callbacks_of_an_executor_that_nobody_can_run_are_called_when_it_is_collected():
