@@ -40,11 +40,13 @@ class Runtime(_calls.RuntimeCalls, Handle):
     def shutdown(self, timeout=None):
         """Ends the runtime, as close() does. `timeout`: seconds; None: no limit.
 
-        1. No new work is accepted (ShutDown), and held work is cancelled.
-        2. Running work is waited for. Every pending completion is delivered, every pending callback is called.
-        3. Objects that were left open are closed; queues can still be drained.
+        1. Calls of other threads that use memory are waited for. New calls with memory raise ValueError.
+        2. No new work is accepted (ShutDown), and held work is cancelled.
+        3. Running work is waited for. Every pending completion is delivered, every pending callback is called.
+        4. Objects that were left open are closed; queues can still be drained.
 
-        Timeout: something still runs; the runtime accepts no work, and stays open: call again to go on waiting.
+        Timeout: something still runs, and the runtime stays open: call again to go on waiting. From step 2 on the runtime
+        accepts no work.
         WouldDeadlock: called inside a callback of this runtime. BufferError: buffers or arrays of others use memory of the
         runtime."""
         _gpuorch.shut_down(self, timeout)

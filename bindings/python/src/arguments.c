@@ -4,25 +4,63 @@
 #include "call.h"
 
 int has_flag(PyObject *object, const char *name) {
-    PyObject *value = object ? PyObject_GetAttrString(object, name) : NULL;
-    const int found = value == Py_True;
-    if (!value) PyErr_Clear();
+    PyObject *value = NULL;
+    if (object) find_attribute(object, name, &value);
     Py_XDECREF(value);
-    return found;
+    return value == Py_True;
 }
 
 int set_flag(PyObject *object, const char *name) { return PyObject_SetAttrString(object, name, Py_True); }
 
 /* --- arguments --- */
 
+/* Names of parameters, interned: the names in a program's calls are the same objects. */
+static PyObject *parameter_names[FUNCTION_COUNT][MOST];
+static places all_places[FUNCTION_COUNT];
+
+const places *places_of(const call *c) { return &all_places[c->entry - function_entries]; }
+
+static int8_t place_of(const function_entry *entry, const char *name) {
+    for (int i = 0; i < entry->count; i++)
+        if (!strcmp(entry->parameters[i].name, name)) return (int8_t)i;
+    return -1;
+}
+
+int add_names(void) {
+    for (int f = 0; f < FUNCTION_COUNT; f++) {
+        const function_entry *entry = &function_entries[f];
+        all_places[f] = (places){.bytes = place_of(entry, "bytes"),
+                                 .source = place_of(entry, "source"),
+                                 .destination = place_of(entry, "destination"),
+                                 .count = place_of(entry, "count"),
+                                 .element_bytes = place_of(entry, "element_bytes"),
+                                 .capacity = place_of(entry, "capacity"),
+                                 .wait_ns = place_of(entry, "wait_ns")};
+        for (int i = 0; i < entry->count; i++) {
+            PyObject **name = &parameter_names[f][i];
+            if (!*name && !(*name = PyUnicode_InternFromString(entry->parameters[i].name))) return -1;
+        }
+    }
+    return 0;
+}
+
+/* The place of the parameter that a keyword names; `count`: there is none. */
+static int find_keyword(const function_entry *entry, PyObject *keyword) {
+    PyObject *const *names = parameter_names[entry - function_entries];
+    for (int i = 0; i < entry->count; i++)
+        if (names[i] == keyword && !(entry->parameters[i].flags & ENTRY_HIDDEN)) return i;
+    for (int i = 0; i < entry->count; i++) /* a str that isn't interned */
+        if (!(entry->parameters[i].flags & ENTRY_HIDDEN) &&
+            !PyUnicode_CompareWithASCIIString(keyword, entry->parameters[i].name))
+            return i;
+    return entry->count;
+}
+
 static int assign_names(call *c, PyObject *const *args, PyObject *names) {
     const Py_ssize_t count = names ? PyTuple_Size(names) : 0;
     for (Py_ssize_t n = 0; n < count; n++) {
         PyObject *name = PyTuple_GetItem(names, n);
-        int i = 0;
-        while (i < c->entry->count && ((c->entry->parameters[i].flags & ENTRY_HIDDEN) ||
-                                       PyUnicode_CompareWithASCIIString(name, c->entry->parameters[i].name)))
-            i++;
+        const int i = find_keyword(c->entry, name);
         if (i == c->entry->count) {
             PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", c->entry->name, name);
             return -1;
@@ -73,6 +111,7 @@ static int read_handle(call *c, const parameter_entry *parameter, PyObject *valu
 }
 
 static int refuse_function(const char *name) {
+    if (PyErr_Occurred()) return -1; /* of has_flag() */
     PyErr_Format(
         PyExc_TypeError,
         "%s: a function of Python's needs an executor with the flag EXECUTOR_CALLER, whose callbacks a thread of the "
@@ -235,17 +274,12 @@ static int read_parameter(call *c, int i) {
     }
 }
 
-int find(const call *c, const char *name) {
-    for (int i = 0; i < c->entry->count; i++)
-        if (!strcmp(c->entry->parameters[i].name, name)) return i;
-    return -1;
-}
-
 int is_left_out(const call *c, int i) { return !c->given[i] || c->given[i] == Py_None; }
 
 /* How many bytes are copied, if that wasn't said, and whether both sides have as many. */
 static int check_copy(call *c) {
-    const int bytes = find(c, "bytes"), from = find(c, "source"), to = find(c, "destination");
+    const places *p = places_of(c);
+    const int bytes = p->bytes, from = p->source, to = p->destination;
     if (bytes < 0 || from < 0 || to < 0) return 0;
     word *count = &c->words[bytes];
     if (!(c->entry->parameters[bytes].flags & ENTRY_HIDDEN) && is_left_out(c, bytes)) {
@@ -265,7 +299,8 @@ static int check_copy(call *c) {
 
 /* How many elements are filled, if that wasn't said, and whether there are as many. */
 static int check_fill(call *c) {
-    const int count = find(c, "count"), to = find(c, "destination"), size = find(c, "element_bytes");
+    const places *p = places_of(c);
+    const int count = p->count, to = p->destination, size = p->element_bytes;
     if (count < 0 || to < 0 || size < 0) return 0;
     const uint64_t element = c->words[size].u ? c->words[size].u : 1;
     if (is_left_out(c, count)) {
@@ -288,17 +323,20 @@ static int check_functions(call *c) {
     PyObject *owner = r->executor ? (PyObject *)r->executor : (PyObject *)c->first;
     if (r->called && !has_flag(owner, "_caller")) return refuse_function(r->called);
     if (r->sink) {
-        PyObject *bytes = PyObject_GetAttrString((PyObject *)c->first, "_result_bytes");
+        PyObject *bytes; /* none: the pipeline has no results */
+        if (find_attribute((PyObject *)c->first, "_result_bytes", &bytes) < 0) return -1;
         if (bytes) callback_set_result(r->sink, PyLong_AsUnsignedLongLong(bytes));
         Py_XDECREF(bytes);
-        PyErr_Clear(); /* the pipeline has no results */
+        if (PyErr_Occurred()) return -1;
     }
     if (!is(c, FUNCTION_BATCHER_ADD_KEY) || has_flag((PyObject *)c->first, "_caller")) return 0;
+    if (PyErr_Occurred()) return -1;
     const Py_ssize_t kept = PyList_Size(r->kept); /* buckets that call Python */
     for (Py_ssize_t i = 0; i < kept; i++) {
         PyObject *item = PyList_GetItem(r->kept, i);
         for (Py_ssize_t n = 0; PyTuple_Check(item) && n < PyTuple_Size(item); n++)
-            if (has_flag(PyTuple_GetItem(item, n), "_calls_python")) return refuse_function("buckets");
+            if (has_flag(PyTuple_GetItem(item, n), "_calls_python") || PyErr_Occurred())
+                return refuse_function("buckets");
     }
     return 0;
 }

@@ -149,15 +149,14 @@ static int get_buffer(PyObject *value, int writes, const char *parameter, Py_buf
     return -1;
 }
 
-/* The array whose memory a buffer is: numpy's arrays and memoryviews lead to it. NULL without an exception: of none. */
+/* The array whose memory a buffer is: numpy's arrays and memoryviews lead to it. NULL: of none, or an exception. */
 static PyObject *array_behind(PyObject *value, const Py_buffer *view) {
     enum { MOST_STEPS = 8 };
     PyObject *one = Py_NewRef(value);
     for (int step = 0; step < MOST_STEPS && one && !PyObject_TypeCheck(one, memory_type); ++step) {
         PyObject *next = NULL;
         if (!PyBytes_Check(one) && !PyByteArray_Check(one))
-            next = PyObject_GetAttrString(one, PyMemoryView_Check(one) ? "obj" : "base");
-        PyErr_Clear();
+            find_attribute(one, PyMemoryView_Check(one) ? "obj" : "base", &next);
         Py_DECREF(one);
         one = next;
     }
@@ -170,14 +169,16 @@ static PyObject *array_behind(PyObject *value, const Py_buffer *view) {
 }
 
 /* Makes a block of a buffer. Of an array's memory the array is kept: an export would keep the runtime open. */
-static void take_buffer(PyObject *value, block *out) {
+static int take_buffer(PyObject *value, block *out) {
     out->address = (uintptr_t)out->view.buf;
     out->bytes = (uint64_t)out->view.len;
     PyObject *array = array_behind(value, &out->view);
-    out->object = array ? array : Py_NewRef(value);
-    if (!array) return;
+    const int failed = !array && PyErr_Occurred();
+    if (!failed) out->object = array ? array : Py_NewRef(value);
+    if (!array && !failed) return 0;
     PyBuffer_Release(&out->view);
     out->view.obj = NULL;
+    return failed ? -1 : 0;
 }
 
 /* _host_register(device, buffer, flags) */
@@ -219,11 +220,12 @@ static int refuse(PyObject *kind, const char *parameter, const char *words, PyOb
     return -1;
 }
 
+/* 1, 0, or -1 with an exception. */
 static int has_attribute(PyObject *value, const char *name) {
-    PyObject *found = PyObject_GetAttrString(value, name);
+    PyObject *found;
+    const int result = find_attribute(value, name, &found);
     Py_XDECREF(found);
-    if (!found) PyErr_Clear();
-    return found != NULL;
+    return result;
 }
 
 /* A tensor of the host, lent by DLPack. 1: the tensor isn't the host's. */
@@ -264,11 +266,11 @@ int read_host_block(PyObject *value, int writes, const char *parameter, block *o
         return 0;
     }
     if (PyObject_CheckBuffer(value)) {
-        if (get_buffer(value, writes, parameter, &out->view) < 0) return -1;
-        take_buffer(value, out);
-        return 0;
+        return get_buffer(value, writes, parameter, &out->view) < 0 ? -1 : take_buffer(value, out);
     }
-    if (has_attribute(value, "__dlpack_device__")) {
+    const int lends = has_attribute(value, "__dlpack_device__");
+    if (lends < 0) return -1;
+    if (lends) {
         const int result = read_host_tensor(value, writes, parameter, out);
         if (result <= 0) return result;
     }
@@ -310,10 +312,8 @@ static int read_buffer_as_device(PyObject *value, int software, const char *para
     out->bytes = (uint64_t)out->view.len;
     /* A number of numpy's is no memory, though it has a buffer. */
     const int number = out->view.ndim == 0 && out->view.readonly;
-    if (!number && (reaches_host(software) || is_registered(out->address, out->bytes))) {
-        take_buffer(value, out);
-        return 0;
-    }
+    if (!number && (reaches_host(software) || is_registered(out->address, out->bytes)))
+        return take_buffer(value, out);
     PyBuffer_Release(&out->view);
     out->view.obj = NULL;
     if (number) return refuse(PyExc_TypeError, parameter, words, value);
@@ -338,10 +338,7 @@ static int64_t interface_bytes(PyObject *interface, const char *parameter) {
     PyObject *type = shape ? PyMapping_GetItemString(interface, "typestr") : NULL;
     const char *text = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
     PyObject *strides = text ? PyMapping_GetItemString(interface, "strides") : NULL;
-    if (text && !strides) {
-        PyErr_Clear();
-        strides = Py_NewRef(Py_None);
-    }
+    if (text && !strides && forget_error(PyExc_KeyError) == 0) strides = Py_NewRef(Py_None);
     int64_t bytes = text && strlen(text) > 2 ? strtoll(text + 2, NULL, 10) : 0;
     const Py_ssize_t dimensions = strides ? PySequence_Size(shape) : -1;
     for (Py_ssize_t i = dimensions; i-- > 0 && !PyErr_Occurred();) {
@@ -349,9 +346,11 @@ static int64_t interface_bytes(PyObject *interface, const char *parameter) {
         if (strides != Py_None && !PyErr_Occurred() && length > 1 && item_number(strides, i) != bytes &&
             !PyErr_Occurred())
             PyErr_Format(PyExc_ValueError, "%s: the array isn't contiguous: give a contiguous copy of it", parameter);
-        bytes *= length;
+        if (!PyErr_Occurred() && (bytes < 0 || length < 0 || __builtin_mul_overflow(bytes, length, &bytes)))
+            PyErr_Format(PyExc_ValueError, "%s: the array's shape is no size of memory", parameter);
     }
-    if (!PyErr_Occurred() && bytes < 0) PyErr_Format(PyExc_ValueError, "%s: the array has no size", parameter);
+    if (!PyErr_Occurred() && bytes < 0)
+        PyErr_Format(PyExc_ValueError, "%s: the array's shape is no size of memory", parameter);
     Py_XDECREF(strides);
     Py_XDECREF(type);
     Py_XDECREF(shape);
@@ -421,15 +420,17 @@ static int read_device_block_on(PyObject *value, int software, const char *param
         out->bytes = UINT64_MAX;
         return read_integer(value, parameter, &out->address);
     }
-    PyObject *interface = PyObject_GetAttrString(value, "__cuda_array_interface__");
+    PyObject *interface;
+    if (find_attribute(value, "__cuda_array_interface__", &interface) < 0) return -1;
     if (interface) {
         const int result = read_interface(interface, value, parameter, out);
         Py_DECREF(interface);
         return result;
     }
-    PyErr_Clear();
     if (PyObject_CheckBuffer(value)) return read_buffer_as_device(value, software, parameter, out);
-    if (has_attribute(value, "__dlpack__")) return read_device_tensor(value, software, parameter, out);
+    const int lends = has_attribute(value, "__dlpack__");
+    if (lends < 0) return -1;
+    if (lends) return read_device_tensor(value, software, parameter, out);
     return refuse(PyExc_TypeError, parameter,
                   "takes device memory: an array, an address, or an object with __cuda_array_interface__ or __dlpack__",
                   value);
@@ -514,7 +515,7 @@ static const array_reader *find_reader(PyTypeObject *type) {
     return NULL;
 }
 
-/* True if a type or a base of the type has this name and module. */
+/* 1 if a type or a base of the type has this name and module, else 0; -1 with an exception. */
 static int is_of(PyTypeObject *type, const char *module, const char *name) {
     PyObject *order = PyObject_GetAttrString((PyObject *)type, "__mro__");
     const Py_ssize_t count = order ? PyTuple_Size(order) : 0;
@@ -527,22 +528,19 @@ static int is_of(PyTypeObject *type, const char *module, const char *name) {
                 PyUnicode_CompareWithASCIIString(called, name) == 0;
         Py_XDECREF(of);
         Py_XDECREF(called);
-        PyErr_Clear();
+        if (forget_error(PyExc_AttributeError) < 0) break;
     }
     Py_XDECREF(order);
-    PyErr_Clear();
-    return found;
+    return PyErr_Occurred() ? -1 : found;
 }
 
-/* Finds out how to read a type; NULL: only step by step. */
+/* Finds out how to read a type; NULL: only step by step, or with an exception. */
 static const array_reader *make_reader(PyTypeObject *type) {
     array_reader r = {.type = type, .table = exchange_table_of(type)};
-    if (!r.table && is_of(type, "torch", "Tensor")) {
-        r.pointer = PyObject_GetAttrString((PyObject *)type, "data_ptr");
-        r.contiguous = PyObject_GetAttrString((PyObject *)type, "is_contiguous");
-        PyErr_Clear();
-    }
-    r.has_data = !r.table && !r.pointer && is_of(type, "cupy", "ndarray");
+    if (!r.table && !PyErr_Occurred() && is_of(type, "torch", "Tensor") > 0 &&
+        find_attribute((PyObject *)type, "data_ptr", &r.pointer) > 0)
+        find_attribute((PyObject *)type, "is_contiguous", &r.contiguous);
+    if (!r.table && !r.pointer && !PyErr_Occurred()) r.has_data = is_of(type, "cupy", "ndarray") > 0;
     if (r.table || (r.pointer && r.contiguous) || r.has_data) {
         pthread_mutex_lock(&readers_lock);
         const int count = reader_count;
@@ -559,7 +557,7 @@ static const array_reader *make_reader(PyTypeObject *type) {
     return find_reader(type);
 }
 
-/* Memory of the host has the buffer protocol, and so have CuPy's arrays. */
+/* Memory of the host has the buffer protocol, and so have CuPy's arrays. -1: an exception. */
 static int may_have_reader(PyObject *value) {
     return PyObject_CheckBuffer(value) ? is_of(Py_TYPE(value), "cupy", "ndarray") : has_attribute(value, "__dlpack__");
 }
@@ -584,7 +582,7 @@ static PyObject *word_contiguous, *word_data, *word_ptr;
 static uint64_t read_cupy(PyObject *value, const char *parameter) {
     PyObject *contiguous = PyObject_GetAttr(value, word_contiguous);
     if (!contiguous) {
-        PyErr_Clear();
+        if (forget_error(PyExc_AttributeError) < 0) return 0;
         PyObject *flags = PyObject_GetAttrString(value, "flags");
         contiguous = flags ? PyObject_GetAttrString(flags, "c_contiguous") : NULL;
         Py_XDECREF(flags);
@@ -606,12 +604,14 @@ int find_address(PyObject *value, int software, uint64_t *address) {
     tensor t = {0};
     if (!r || !r->table) return 0;
     if (r->table->look(value, &t) != 0) {
-        PyErr_Clear();
+        PyErr_Clear(); /* argument_address_on() looks again, and raises */
         return 0;
     }
     int64_t count = 1;
-    for (int i = t.dimensions; i-- > 0; count *= t.shape[i])
-        if (t.strides && t.shape[i] > 1 && t.strides[i] != count) return 0;
+    for (int i = t.dimensions; i-- > 0;)
+        if ((t.strides && t.shape[i] > 1 && t.strides[i] != count) ||
+            __builtin_mul_overflow(count, t.shape[i], &count))
+            return 0;
     if (!tensor_is_on_device(&t) && t.device_kind != TENSOR_CUDA_HOST && software != 1) return 0;
     *address = tensor_address(&t);
     return 1;
@@ -626,7 +626,8 @@ uint64_t argument_address_on(PyObject *value, int software, const char *paramete
     }
     if (PyLong_Check(value)) return read_integer(value, parameter, &bytes) < 0 ? 0 : bytes;
     const array_reader *r = find_reader(Py_TYPE(value));
-    if (!r && may_have_reader(value)) r = make_reader(Py_TYPE(value));
+    if (!r && may_have_reader(value) > 0) r = make_reader(Py_TYPE(value));
+    if (!r && PyErr_Occurred()) return 0;
     if (r && r->table) {
         tensor t = {0};
         if (r->table->look(value, &t) != 0 || check_tensor(&t, software, parameter, &bytes) < 0) return 0;

@@ -28,10 +28,16 @@ static inline int is(const call *c, enum function_id id) { return c->entry == &f
 int assign(call *c, PyObject *const *args, Py_ssize_t positional, PyObject *names);
 /* Makes the words of all given arguments, and the words that follow from them. */
 int read_inputs(call *c);
-/* The place of a parameter by its name; -1: there is none. */
-int find(const call *c, const char *name);
+/* The places of parameters that functions of several kinds have, found once; -1: there is none. */
+typedef struct places {
+    int8_t bytes, source, destination, count, element_bytes, capacity, wait_ns;
+} places;
+const places *places_of(const call *c);
+/* Makes the names of parameters as objects, and finds the places, once. */
+int add_names(void);
 int is_left_out(const call *c, int i);
-/* Marks that objects carry for later calls: `_caller`: functions of Python's run on the program's threads. */
+/* Marks that objects carry for later calls: `_caller`: functions of Python's run on the program's threads. has_flag()
+ * may leave an exception: no memory. */
 int has_flag(PyObject *object, const char *name);
 int set_flag(PyObject *object, const char *name);
 /* Bytes of a queue's tasks and answers. The sizes are noted when a queue is made, because asking may enter the

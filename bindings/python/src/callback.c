@@ -15,6 +15,7 @@ struct callback {
     PyObject *owner;        /* buckets, not referenced: they keep the callback; or NULL */
     uint64_t result_bytes;  /* of a sink */
     int references;
+    const void *runtime;   /* the handle of the functions' runtime; NULL: unknown, of a runtime's log */
     struct callback *next; /* in the list of those that have to be freed */
     /* The executor that will call the functions, and shows them to the garbage collector: not referenced. Its list. */
     handle_object *executor;
@@ -100,9 +101,20 @@ int callbacks_visit(handle_object *executor, visitproc visit_one, void *arg) {
 
 /* --- lifetime --- */
 
-static _Thread_local int depth; /* of callbacks that run one inside another */
+/* Callbacks that run on this thread, one inside another. */
+struct frame {
+    const void *runtime;
+    const struct frame *outer;
+};
+static _Thread_local const struct frame *innermost;
 
-int in_callback(void) { return depth > 0; }
+int in_callback(void) { return innermost != NULL; }
+
+int in_callback_of(const void *runtime) {
+    for (const struct frame *one = innermost; one; one = one->outer)
+        if (!one->runtime || one->runtime == runtime) return 1;
+    return 0;
+}
 
 static int is_python_thread(void) { return !is_over() && PyGILState_GetThisThreadState() != NULL; }
 
@@ -152,6 +164,7 @@ struct callback *callback_once(PyObject *callable, PyObject *kept, handle_object
     struct callback *callback = callback_new(kept);
     if (!callback) return NULL;
     callback->functions[0] = Py_NewRef(callable);
+    callback->runtime = executor->runtime;
     add_pending(callback, executor);
     return callback;
 }
@@ -187,6 +200,8 @@ struct callback *callback_kept(PyObject *kept, PyObject *parent) {
     PyObject *object = PyType_GenericAlloc(holder_type, 0);
     struct callback *callback = object ? callback_new(parent) : NULL;
     if (object) ((holder *)object)->callback = callback;
+    if (callback && parent && PyObject_TypeCheck(parent, handle_type))
+        callback->runtime = ((handle_object *)parent)->runtime;
     const int failed = !callback || PyList_Append(kept, object);
     Py_XDECREF(object);
     return failed ? NULL : callback;
@@ -322,10 +337,11 @@ static int end_view(PyObject *view, loan *lent) {
     const PyGILState_STATE state = PyGILState_Ensure();                                   \
     PyObject *function = Py_XNewRef((callback)->functions[0]); /* may end its callback */ \
     raised before;                                                                        \
-    ++depth;                                                                              \
+    const struct frame here = {(callback)->runtime, innermost};                           \
+    innermost = &here;                                                                    \
     PyErr_Fetch(&before.type, &before.value, &before.traceback)
 #define LEAVE()                         \
-    --depth;                            \
+    innermost = here.outer;             \
     leave_exception(&before, function); \
     Py_XDECREF(function);               \
     PyGILState_Release(state)

@@ -231,7 +231,7 @@ static int is_for_others(PyObject *self, const char *name, int only_device) {
     handle_object *device = device_of(self);
     const int software = device && array->on_device ? is_software(device) : 0;
     if (software == 0 && array->on_device) return 1;
-    PyErr_Clear();
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return 0;
     PyErr_Format(PyExc_AttributeError, "'%s': %s", name,
                  array->on_device ? "memory of the software GPU is for this library only" : "the array is on the host");
     return 0;
@@ -367,25 +367,32 @@ PyObject *borrow_tensor(PyObject *object, int64_t stream, const tensor **out, in
 }
 
 int64_t tensor_bytes(const tensor *t, const char *parameter) {
-    int64_t count = 1;
+    int64_t count = 1, bits;
     for (int i = t->dimensions; i-- > 0;) {
         if (t->strides && t->shape[i] > 1 && t->strides[i] != count) {
             PyErr_Format(PyExc_ValueError, "%s: the tensor isn't contiguous: give a contiguous copy of it", parameter);
             return -1;
         }
-        count *= t->shape[i];
+        if (t->shape[i] < 0 || __builtin_mul_overflow(count, t->shape[i], &count)) {
+            PyErr_Format(PyExc_ValueError, "%s: the tensor's shape is no size of memory", parameter);
+            return -1;
+        }
     }
-    return (count * t->element_bits * t->lanes + 7) / 8;
+    if (__builtin_mul_overflow(count, (int64_t)t->element_bits * t->lanes, &bits) || bits > INT64_MAX - 7) {
+        PyErr_Format(PyExc_ValueError, "%s: the tensor's shape is no size of memory", parameter);
+        return -1;
+    }
+    return (bits + 7) / 8;
 }
 
 const exchange_table *exchange_table_of(PyTypeObject *type) {
-    PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
+    PyObject *capsule;
     const exchange_table *table = NULL;
+    if (find_attribute((PyObject *)type, "__dlpack_c_exchange_api__", &capsule) < 0) return NULL;
     if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     while (table && table->version.major > 1) table = table->previous;
     Py_XDECREF(capsule);
-    PyErr_Clear();
     return table && table->version.major == 1 && table->look ? table : NULL;
 }
 
@@ -423,7 +430,7 @@ static PyObject *from_dlpack(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_BufferError, "the tensor has no elements");
     } else {
         array = new_memory(keeper, tensor_is_on_device(t), tensor_address(t), letter,
-                           (Py_ssize_t)(bytes * 8 / t->element_bits));
+                           (Py_ssize_t)(bytes / (t->element_bits / 8)));
         if (array) ((memory_object *)array)->pageable = t->device_kind == TENSOR_CPU;
     }
     Py_DECREF(keeper);

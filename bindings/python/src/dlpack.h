@@ -50,14 +50,15 @@ typedef struct exchange_table {
     void (*current_stream)(void);
 } exchange_table;
 
-/* The table of a type, or NULL without an exception. */
+/* The table of a type. NULL, maybe with an exception: there is none. */
 const exchange_table *exchange_table_of(PyTypeObject *type);
 
 /* Borrows a tensor by object.__dlpack__(). `stream`: -1: the caller orders the work; 0: none is named; else as the
  * protocol says. Returns an object that keeps the tensor; *out lives as long. */
 PyObject *borrow_tensor(PyObject *object, int64_t stream, const tensor **out, int *read_only);
 
-/* Bytes of a contiguous tensor; BufferError names the parameter if it is not contiguous. -1: an exception. */
+/* Bytes of a contiguous tensor. -1: a ValueError, which names the parameter, if the tensor isn't contiguous, or has
+ * more bytes than an int64 counts. */
 int64_t tensor_bytes(const tensor *t, const char *parameter);
 static inline uint64_t tensor_address(const tensor *t) { return (uint64_t)(uintptr_t)t->data + t->offset; }
 static inline int tensor_is_on_device(const tensor *t) {

@@ -330,6 +330,7 @@ static mailbox *grasp(mailbox *m) {
 #endif
 }
 
+/* NULL without an exception: the loop has none. */
 static mailbox *find_mailbox(void *runtime, PyObject *loop) {
     mailbox *found = NULL;
     pthread_mutex_lock(&mailboxes_lock);
@@ -341,10 +342,9 @@ static mailbox *find_mailbox(void *runtime, PyObject *loop) {
     PyObject *same = PyObject_CallNoArgs(found->loop_reference);
     Py_XDECREF(same);
     if (same == loop) return found;
-    PyErr_Clear();
-    end_mailbox(found);
+    if (same) end_mailbox(found);
     Py_DECREF(found);
-    return find_mailbox(runtime, loop);
+    return !same ? NULL : find_mailbox(runtime, loop);
 }
 
 /* The mailbox of a loop for work of the object's runtime. */
@@ -355,7 +355,7 @@ static mailbox *mailbox_of(handle_object *object, PyObject *loop) {
         return NULL;
     }
     mailbox *m = find_mailbox(runtime->handle, loop);
-    if (m) return m;
+    if (m || PyErr_Occurred()) return m;
     m = new_mailbox(runtime, loop);
     if (!m || watch(m, loop) == 0) return m;
     Py_DECREF(m);

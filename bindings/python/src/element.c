@@ -49,18 +49,17 @@ uint32_t element_bytes(char format) {
 /* The name of an object that stands for a type: a str, a numpy.dtype or a class such as numpy.float32. */
 static PyObject *name_of(PyObject *object) {
     if (PyUnicode_Check(object)) return Py_NewRef(object);
-    PyObject *order = PyObject_GetAttrString(object, "byteorder");
+    PyObject *order, *name;
+    if (find_attribute(object, "byteorder", &order) < 0) return NULL;
     const int swapped = order && PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, ">") == 0;
     Py_XDECREF(order);
-    PyErr_Clear();
     if (swapped) {
         PyErr_SetString(PyExc_ValueError, "elements have the byte order of the machine: this type has the other");
         return NULL;
     }
-    PyObject *name = PyObject_GetAttrString(object, PyType_Check(object) ? "__name__" : "name");
+    if (find_attribute(object, PyType_Check(object) ? "__name__" : "name", &name) < 0) return NULL;
     if (name && PyUnicode_Check(name)) return name;
     Py_XDECREF(name);
-    PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "the type of elements is a name such as \"f32\", not %R", object);
     return NULL;
 }
@@ -153,8 +152,7 @@ static int read_integer(PyObject *value, uint64_t *bits, int *negative) {
     *bits = PyLong_AsUnsignedLongLong(value);
     *negative = 0;
     if (!PyErr_Occurred()) return 0;
-    PyErr_Clear();
-    return ELEMENT_OUT_OF_RANGE;
+    return forget_error(PyExc_OverflowError) < 0 ? -1 : ELEMENT_OUT_OF_RANGE;
 }
 
 static int fits(char format, uint64_t bits, int negative) {

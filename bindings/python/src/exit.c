@@ -53,6 +53,7 @@ static void end_all(const gpo_api *api) {
     const int64_t deadline = now_ns() + END_NS;
     each_open_handle(CLASS_PIPELINE, stop_pipeline);
     each_open_handle(CLASS_SCHEDULER, stop_scheduler);
+    wait_for_calls_at_end(deadline - END_NS / 2);
     end_closing(api, deadline);
     each_open_handle(CLASS_RUNTIME, note_runtime);
     for (size_t i = 0; i < runtimes.count; ++i) destroy_ending(runtimes.all[i]);

@@ -55,6 +55,7 @@ typedef struct handle_object {
                               from the object; meanwhile a close() that would free the memory is refused */
     struct callback *pending; /* of an executor: functions of Python's that it has to call */
     int ending;            /* of a runtime, atomic: a shutdown is under way, which frees the memory at its end */
+    int calls;             /* of a runtime, atomic: calls under way that use memory; see enter_runtime() */
     void *runtime;         /* the handle of its runtime, or NULL: says whether two objects belong together */
     struct leftovers *leftovers; /* of a runtime: what the work of closed streams uses */
     struct handle_object *previous, *next; /* in the list of open handles */
@@ -96,6 +97,17 @@ const char *memory_ended_with(const handle_object *object);
 /* True if the object's runtime is being shut down, or was at the program's end. Callbacks that the shutdown waits for
  * may use the memory. */
 int is_ending(handle_object *object);
+/* Around each call of the library that uses memory. The end of the runtime frees the memory, and waits for the calls.
+ * enter_runtime() returns -1, with a ValueError, while the runtime is being closed: except in callbacks, because the
+ * shutdown waits for callbacks. leave_runtime() needs no GIL. */
+int refuse_entry(handle_object *runtime);
+static inline int enter_runtime(handle_object *runtime) {
+    __atomic_add_fetch(&runtime->calls, 1, __ATOMIC_SEQ_CST); /* before `ending` is read: a close sees one of both */
+    const int is_open = !__atomic_load_n(&runtime->ending, __ATOMIC_SEQ_CST) &&
+                        __atomic_load_n(&runtime->handle, __ATOMIC_ACQUIRE);
+    return is_open ? 0 : refuse_entry(runtime);
+}
+static inline void leave_runtime(handle_object *runtime) { __atomic_sub_fetch(&runtime->calls, 1, __ATOMIC_RELEASE); }
 /* The handle of the object's runtime, device...: goes up the parents; borrowed. NULL without an exception: there is
  * none. */
 handle_object *ancestor(handle_object *object, enum class_id kind);
@@ -210,6 +222,10 @@ int add_functions(PyObject *module);
 int read_struct(const struct_entry *entry, PyObject *value, void *out, const char *parameter, PyObject *kept);
 /* A struct as a read-only record (a struct sequence) with the names of its fields; enumerations stay numbers. */
 PyObject *struct_record(const struct_entry *entry, const void *in);
+/* value.c: clears an exception of this kind. -1: another one is set, which stays: no memory, say. */
+int forget_error(PyObject *kind);
+/* value.c: an attribute that an object may lack: 1: *found is a new reference; 0: there is none; -1: an exception. */
+int find_attribute(PyObject *object, const char *name, PyObject **found);
 /* A time in seconds (float or int; None: no limit) as nanoseconds for C. */
 int read_timeout(PyObject *value, int64_t *timeout_ns);
 
@@ -220,8 +236,9 @@ int read_timeout(PyObject *value, int64_t *timeout_ns);
  * (executor_run, a wait, a shutdown), the caller looks at PyErr_Occurred(), also if the call succeeded. A second
  * exception goes to sys.unraisablehook. */
 
-/* Whether this thread runs a callback. */
+/* Whether this thread runs a callback; whether the callback belongs to this runtime, or may belong to it. */
 int in_callback(void);
+int in_callback_of(const void *runtime);
 /* The callbacks that an executor has to call: for its tp_traverse, and before the executor is deallocated. */
 int callbacks_visit(handle_object *executor, visitproc visit, void *arg);
 void callbacks_leave(handle_object *executor);

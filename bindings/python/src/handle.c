@@ -6,11 +6,15 @@
  * A pipeline during a run, an executor with callbacks, and objects that the program or the GPU may use unseen
  * (`exposed`) stay open for a while. */
 #include <pthread.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "objects.h"
 
 #define SLICE_NS (50 * 1000 * 1000)   /* a shutdown looks for signals this often */
 #define SETTLE_NS (100 * 1000 * 1000) /* a shutdown waits this long for jobs of the closing thread */
+#define PAUSE_NS_MIN (20 * 1000)      /* a shutdown that waits for calls looks this often, at first */
+#define PAUSE_NS_MAX (1000 * 1000)
 
 static PyTypeObject *classes[CLASS_COUNT]; /* that Python has registered */
 
@@ -66,8 +70,70 @@ void mark_runtimes(void) {
     pthread_mutex_lock(&list_lock);
     for (handle_object *one = first; one; one = one->next)
         if (one->kind == CLASS_RUNTIME && __atomic_load_n(&one->exports, __ATOMIC_ACQUIRE) <= 0)
-            __atomic_store_n(&one->ending, 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&one->ending, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&list_lock);
+}
+
+/* --- calls that use memory --- */
+
+int refuse_entry(handle_object *runtime) {
+    const int is_open = read_handle(runtime) != NULL;
+    if (is_open && in_callback()) return 0;
+    leave_runtime(runtime);
+    PyErr_Format(PyExc_ValueError, "the call was refused: its runtime is %s", is_open ? "being closed" : "closed");
+    return -1;
+}
+
+/* A pause between two looks at the calls: each is longer than the one before. */
+static void pause_for(int64_t *pause_ns, int64_t most_ns) {
+    const int64_t now = *pause_ns < most_ns ? *pause_ns : most_ns;
+    const struct timespec time = {.tv_nsec = now > 0 ? now : 0};
+    nanosleep(&time, NULL);
+    if (*pause_ns < PAUSE_NS_MAX) *pause_ns *= 2;
+}
+
+static int has_calls(const handle_object *runtime) {
+    return __atomic_load_n(&runtime->calls, __ATOMIC_SEQ_CST) > 0;
+}
+
+/* Waits until the runtime has no calls under way that use memory. The runtime is marked, so new calls are refused. A
+ * callback of the runtime doesn't wait: it may run inside such a call, and the library refuses the shutdown. */
+static int wait_for_calls(handle_object *runtime, const void *handle, int64_t timeout_ns) {
+    if (!has_calls(runtime) || in_callback_of(handle)) return 0;
+    const int64_t start = now_ns();
+    int64_t pause = PAUSE_NS_MIN;
+    while (has_calls(runtime)) {
+        const int64_t left = timeout_ns < 0 ? PAUSE_NS_MAX : timeout_ns - (now_ns() - start);
+        if (left <= 0) {
+            gpo_error details = {.struct_size = sizeof details, .status = GPO_TIMEOUT};
+            snprintf(details.function, sizeof details.function, "gpo_runtime_shutdown");
+            snprintf(details.object, sizeof details.object, "runtime");
+            snprintf(details.message, sizeof details.message, "calls of other threads still use the runtime's memory");
+            PyObject *error = make_error(GPO_TIMEOUT, &details);
+            if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+            Py_XDECREF(error);
+            return -1;
+        }
+        Py_BEGIN_ALLOW_THREADS
+        pause_for(&pause, left);
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0) return -1;
+    }
+    return 0;
+}
+
+static int has_ending_calls(void) {
+    int found = 0;
+    pthread_mutex_lock(&list_lock);
+    for (const handle_object *one = first; one && !found; one = one->next)
+        found = one->kind == CLASS_RUNTIME && __atomic_load_n(&one->ending, __ATOMIC_ACQUIRE) && has_calls(one);
+    pthread_mutex_unlock(&list_lock);
+    return found;
+}
+
+void wait_for_calls_at_end(int64_t deadline_ns) {
+    int64_t pause = PAUSE_NS_MIN;
+    while (has_ending_calls() && now_ns() < deadline_ns) pause_for(&pause, PAUSE_NS_MAX);
 }
 
 int is_ending(handle_object *object) {
@@ -299,15 +365,17 @@ static gpo_status shut_down_for(const gpo_api *api, void *handle, int64_t time_n
     return status;
 }
 
-/* Without the GIL another thread could use memory that the shutdown has just freed: the runtime is marked. */
+/* Without the GIL another thread could use memory that the shutdown has just freed: the runtime is marked, and calls
+ * that other threads have begun before are waited for. */
 static int end_runtime(handle_object *object, void *handle, int64_t timeout_ns) {
-    if (check_exports(object) < 0) return -1;
+    const int64_t start = now_ns();
+    if (check_exports(object) < 0 || wait_for_calls(object, handle, timeout_ns) < 0) return -1;
     const gpo_api *api = open_library();
+    const int64_t rest = timeout_ns < 0 ? SETTLE_NS : timeout_ns - (now_ns() - start);
     Py_BEGIN_ALLOW_THREADS
-    settle(timeout_ns >= 0 && timeout_ns < SETTLE_NS ? timeout_ns : SETTLE_NS);
+    settle(rest < 0 ? 0 : rest < SETTLE_NS ? rest : SETTLE_NS);
     Py_END_ALLOW_THREADS
     destroy_ending(handle);
-    const int64_t start = now_ns();
     for (;;) {
         const int64_t left = timeout_ns < 0 ? SLICE_NS : timeout_ns - (now_ns() - start);
         const int64_t slice = left < 0 ? 0 : left < SLICE_NS ? left : SLICE_NS;
@@ -327,7 +395,7 @@ static int end_runtime(handle_object *object, void *handle, int64_t timeout_ns) 
 static int close_runtime(handle_object *object, int64_t timeout_ns) {
     void *handle = read_handle(object);
     if (!handle) return 0;
-    __atomic_add_fetch(&object->ending, 1, __ATOMIC_ACQ_REL);
+    __atomic_add_fetch(&object->ending, 1, __ATOMIC_SEQ_CST);
     const int result = end_runtime(object, handle, timeout_ns);
     __atomic_sub_fetch(&object->ending, 1, __ATOMIC_ACQ_REL);
     return result;
@@ -342,7 +410,10 @@ static gpo_status close_now(const gpo_api *api, handle_object *object, void *han
     }
     if (object->kind == CLASS_BATCHER && object->kept) { /* batches go on */
         handle_object *runtime = ancestor(object, CLASS_RUNTIME);
-        if (runtime && keep(runtime, object->kept) < 0) PyErr_Clear();
+        if (runtime && keep(runtime, object->kept) < 0) {
+            Py_INCREF(object->kept); /* never released */
+            PyErr_Clear();
+        }
     }
     gpo_status status;
     Py_BEGIN_ALLOW_THREADS

@@ -15,10 +15,11 @@ static int is_development(void) {
     if (known >= 0) return known;
     PyObject *flags = PySys_GetObject("flags"); /* borrowed */
     PyObject *mode = flags ? PyObject_GetAttrString(flags, "dev_mode") : NULL;
-    known = mode && PyObject_IsTrue(mode) == 1;
+    const int found = mode ? PyObject_IsTrue(mode) : -1;
     Py_XDECREF(mode);
-    PyErr_Clear();
-    return known;
+    if (found < 0) PyErr_Clear(); /* no memory: asked again the next time */
+    known = found;
+    return found > 0;
 }
 
 /* Modules and kernels are made on the way to a launch: nothing is lost if they are left to the collector. */

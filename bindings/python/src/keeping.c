@@ -70,9 +70,8 @@ static int keep_for_streams(call *c, PyObject *things) {
 
 /* An attribute of an object that is a dict, made if there is none. */
 static PyObject *dict_of(PyObject *object, const char *name) {
-    PyObject *dict = PyObject_GetAttrString(object, name);
-    if (dict) return dict;
-    PyErr_Clear();
+    PyObject *dict;
+    if (find_attribute(object, name, &dict)) return dict;
     dict = PyDict_New();
     if (dict && PyObject_SetAttrString(object, name, dict)) Py_CLEAR(dict);
     return dict;
@@ -84,7 +83,7 @@ static int keep_by_name(call *c, const char *attribute, PyObject *name, PyObject
     int failed = !dict;
     if (!failed && things)
         failed = PyDict_SetItem(dict, name, things);
-    else if (!failed && PyDict_Contains(dict, name) > 0)
+    else if (!failed && (failed = PyDict_Contains(dict, name)) > 0)
         failed = PyDict_DelItem(dict, name);
     Py_XDECREF(dict);
     return failed ? -1 : 0;
@@ -92,11 +91,9 @@ static int keep_by_name(call *c, const char *attribute, PyObject *name, PyObject
 
 /* The values that a graph was given stay while its launch runs. */
 static int keep_values(call *c) {
-    PyObject *values = PyObject_GetAttrString((PyObject *)c->first, "_values");
-    if (!values) {
-        PyErr_Clear();
-        return 0;
-    }
+    PyObject *values;
+    const int found = find_attribute((PyObject *)c->first, "_values", &values);
+    if (found <= 0) return found;
     int failed = 0;
     if (PyDict_Size(values) > 0) {
         PyObject *copy = PyDict_Copy(values);

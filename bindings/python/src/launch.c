@@ -39,6 +39,7 @@ typedef struct signature_object {
 
 typedef struct plan_object {
     PyObject_HEAD handle_object *kernel, *stream;
+    handle_object *runtime; /* the stream's, or NULL */
     signature_object *signature;
     gpo_launch launch;
     char label[64];
@@ -193,7 +194,7 @@ static const char *where(const signature_object *s, uint32_t index, char text[WH
     PyObject *name = PyTuple_Check(s->names) ? PyTuple_GetItem(s->names, index) : NULL;
     const char *kernel = PyUnicode_AsUTF8AndSize(s->kernel_name, NULL);
     const char *called = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    PyErr_Clear();
+    PyErr_Clear(); /* names that there is no memory for are left out */
     snprintf(text, WHERE, "argument %u%s%.60s%s of kernel `%.80s`", index + 1, called ? " (" : "", called ? called : "",
              called ? ")" : "", kernel ? kernel : "?");
     return text;
@@ -248,6 +249,7 @@ static int store_slowly(const plan_object *plan, uint32_t index, PyObject *value
     if (value != Py_None && !find_address(value, plan->software, &address)) {
         address = argument_address_on(value, plan->software, "the argument");
         if (address == 0 && PyErr_Occurred()) { /* again, for words that say which argument it is */
+            if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
             PyErr_Clear();
             address = argument_address_on(value, plan->software, where(s, index, text));
             if (address == 0 && PyErr_Occurred()) return -1;
@@ -328,9 +330,12 @@ static PyObject *launch_with(const plan_object *plan, PyObject *const *given, ch
     gpo_stream_t stream = plan->stream->handle;
     gpo_kernel_t kernel = plan->kernel->handle;
     if (!stream || !kernel) return PyErr_Format(PyExc_ValueError, "%s is closed", stream ? "kernel" : "stream");
+    /* A shutdown closes arenas before it waits for calls of the stream: the kernel would run with freed memory. */
+    if (plan->runtime && enter_runtime(plan->runtime) < 0) return NULL;
     gpo_status status;
     Py_BEGIN_ALLOW_THREADS /* the driver blocks when its queue is full */
         status = api->stream_launch_kernel(stream, kernel, &plan->launch, pointers, s->sizes, s->count);
+    if (plan->runtime) leave_runtime(plan->runtime);
     Py_END_ALLOW_THREADS return status == GPO_SUCCESS ? Py_NewRef(Py_None) : raise_status(status);
 }
 
@@ -434,6 +439,7 @@ static PyObject *make_plan(PyObject *module, PyObject *arguments) {
     settle_memory();
     plan->kernel = (handle_object *)Py_NewRef(kernel_object);
     plan->stream = (handle_object *)Py_NewRef(stream_object);
+    plan->runtime = (handle_object *)Py_XNewRef((PyObject *)ancestor(stream, CLASS_RUNTIME));
     plan->signature = (signature_object *)Py_NewRef(signature);
     plan->software = device ? is_software(device) : 0;
     PyObject *bound =
@@ -447,6 +453,7 @@ static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT((PyObject *)Py_TYPE(self));
     Py_VISIT((PyObject *)plan->kernel);
     Py_VISIT((PyObject *)plan->stream);
+    Py_VISIT((PyObject *)plan->runtime);
     return 0;
 }
 
@@ -455,6 +462,7 @@ static int plan_clear(PyObject *self) {
     Py_CLEAR(plan->signature); /* says that the plan can't be used any more */
     Py_CLEAR(plan->kernel);
     Py_CLEAR(plan->stream);
+    Py_CLEAR(plan->runtime);
     return 0;
 }
 

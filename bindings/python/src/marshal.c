@@ -11,21 +11,45 @@ static int calls_with_memory; /* atomic: under way, without the GIL */
 
 int is_memory_in_calls(void) { return __atomic_load_n(&calls_with_memory, __ATOMIC_ACQUIRE) != 0; }
 
-static gpo_status call_once(call *c) {
-    if (c->entry->flags & FUNCTION_KEEPS_GIL) return c->entry->call(c->api, c->words);
+/* The runtime whose memory the call uses, borrowed; NULL: it uses none. */
+static handle_object *runtime_in_use(const call *c) {
+    int uses = (c->entry->flags & FUNCTION_STREAM_KEEPS) != 0;
+    const Py_ssize_t count = !uses && c->reading.kept ? PyList_Size(c->reading.kept) : 0;
+    for (Py_ssize_t i = 0; i < count && !uses; i++) {
+        const memory_object *array = array_of_keeper(PyList_GetItem(c->reading.kept, i));
+        uses = array && array->owner && PyObject_TypeCheck(array->owner, handle_type);
+    }
+    return uses && c->first ? ancestor(c->first, CLASS_RUNTIME) : NULL;
+}
+
+static gpo_status call_without_gil(call *c, handle_object *runtime) {
     const int has_memory = (c->entry->flags & FUNCTION_STREAM_KEEPS) != 0;
     __atomic_add_fetch(&calls_with_memory, has_memory, __ATOMIC_ACQ_REL);
     PyThreadState *state = PyEval_SaveThread();
     const gpo_status status = c->entry->call(c->api, c->words);
+    if (runtime) leave_runtime(runtime);
     PyEval_RestoreThread(state);
     __atomic_sub_fetch(&calls_with_memory, has_memory, __ATOMIC_ACQ_REL);
     return status;
 }
 
+/* -1: an exception, and nothing was called. */
+static int call_once(call *c, gpo_status *status) {
+    handle_object *runtime = runtime_in_use(c);
+    if (runtime && enter_runtime(runtime) < 0) return -1;
+    if (!(c->entry->flags & FUNCTION_KEEPS_GIL)) {
+        *status = call_without_gil(c, runtime);
+        return 0;
+    }
+    *status = c->entry->call(c->api, c->words);
+    if (runtime) leave_runtime(runtime);
+    return 0;
+}
+
 /* The status; -1: an exception. */
 static int make_call(call *c, gpo_status *status) {
     for (int tries = 0; tries < MOST_TRIES; tries++) {
-        *status = call_once(c);
+        if (call_once(c, status)) return -1;
         if (*status == GPO_SUCCESS || *status == GPO_BUFFER_TOO_SMALL) {
             const int again = grow(c, *status);
             if (again < 0) return -1;
@@ -49,7 +73,8 @@ static PyObject *destroy(call *c) {
     if (pool && object->parent != (PyObject *)pool) { /* the library says what is wrong */
         c->words[0].p = pool->handle;
         c->words[1].p = object->handle;
-        const gpo_status status = call_once(c);
+        gpo_status status;
+        if (call_once(c, &status)) return NULL;
         if (status) return raise_status(status);
     }
     if (close_handle(object, timeout_ns)) return NULL;
@@ -58,7 +83,7 @@ static PyObject *destroy(call *c) {
 
 /* A refused request: in how much time it would have been done. */
 static void note_wait(call *c) {
-    const int wait = find(c, "wait_ns");
+    const int wait = places_of(c)->wait_ns;
     if (wait < 0) return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -138,7 +163,8 @@ static PyMethodDef methods[FUNCTION_COUNT];
 
 int add_functions(PyObject *module) {
     PyObject *name = PyObject_GetAttrString(module, "__name__");
-    int failed = !name || add_callbacks() || PyModule_AddFunctions(module, more_methods);
+    int failed = !name || add_names() || add_struct_names() || add_callbacks() ||
+                 PyModule_AddFunctions(module, more_methods);
     for (int i = 0; !failed && i < FUNCTION_COUNT; i++) {
         const function_entry *entry = &function_entries[i];
         methods[i] =

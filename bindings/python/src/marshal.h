@@ -56,6 +56,8 @@ int wrong_type(const char *name, const char *what, PyObject *value);
 
 /* --- struct.c --- */
 
+/* Makes the names of fields as objects, once. */
+int add_struct_names(void);
 int read_struct_into(const struct_entry *entry, PyObject *value, void *out, const char *parameter, reading *reading);
 int read_structs(const struct_entry *entry, PyObject *value, const char *parameter, reading *reading, void **out,
                  uint64_t *count);

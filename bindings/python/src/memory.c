@@ -195,21 +195,28 @@ static char *element_at(memory_object *array, Py_ssize_t index) {
     return (char *)(uintptr_t)array->address + index * (Py_ssize_t)array->element_bytes;
 }
 
-/* An index from Python, counted from the front; -1 with an exception. */
-static Py_ssize_t read_index(memory_object *array, Py_ssize_t index) {
-    if (index < 0) index += array->count;
-    if (index >= 0 && index < array->count) return index;
+/* Whether there is an element at an index from the front; an exception else. */
+static int has_element(const memory_object *array, Py_ssize_t index) {
+    if (index >= 0 && index < array->count) return 1;
     PyErr_SetString(PyExc_IndexError, "the array has no such element");
-    return -1;
+    return 0;
 }
 
+/* An index of Python's, which may count from the end, as one from the front. -1, maybe with an exception: none. */
+static Py_ssize_t read_index(const memory_object *array, PyObject *key) {
+    const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (index >= 0) return index;
+    return (index == -1 && PyErr_Occurred()) || index < -array->count ? -1 : index + array->count;
+}
+
+/* sq_item: PySequence_GetItem has added the length to an index from the end. */
 static PyObject *memory_item(PyObject *self, Py_ssize_t index) {
     memory_object *array = self_of(self);
     if (array->on_device) {
         refuse_device_memory(PyExc_TypeError);
         return NULL;
     }
-    if (!check_alive(array) || (index = read_index(array, index)) < 0) return NULL;
+    if (!check_alive(array) || !has_element(array, index)) return NULL;
     return load_element(array->format[0], element_at(array, index));
 }
 
@@ -234,8 +241,8 @@ static PyObject *memory_subscript(PyObject *self, PyObject *key) {
     }
     if (!PyIndex_Check(key))
         return PyErr_Format(PyExc_TypeError, "an index or a slice expected, not %R", (PyObject *)Py_TYPE(key));
-    const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-    return index == -1 && PyErr_Occurred() ? NULL : memory_item(self, index);
+    const Py_ssize_t index = read_index(array, key);
+    return PyErr_Occurred() ? NULL : memory_item(self, index);
 }
 
 /* A value's own functions, which the conversion calls, may free the array. */
@@ -323,9 +330,8 @@ static int memory_set(PyObject *self, PyObject *key, PyObject *value) {
     if (array->on_device) return refuse_device_memory(PyExc_TypeError);
     if (!check_alive(array)) return -1;
     if (PySlice_Check(key)) return store_slice(array, key, value);
-    Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-    if (index == -1 && PyErr_Occurred()) return -1;
-    if ((index = read_index(array, index)) < 0) return -1;
+    const Py_ssize_t index = read_index(array, key);
+    if (PyErr_Occurred() || !has_element(array, index)) return -1;
     return store_value(array, index, value);
 }
 

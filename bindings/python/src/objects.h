@@ -33,6 +33,8 @@ void each_open_handle(enum class_id kind, handle_visitor visit);
 
 /* Marks the runtimes as ending whose memory no buffers or capsules use. */
 void mark_runtimes(void);
+/* Waits for calls of these runtimes that use memory; at most until then. Without the GIL. */
+void wait_for_calls_at_end(int64_t deadline_ns);
 void *read_handle(const handle_object *object);
 /* Takes an object out of the list of open handles. A second call does no harm. */
 void unlink_handle(handle_object *object);

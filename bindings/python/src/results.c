@@ -35,7 +35,7 @@ static int make_value(call *c, int i) {
 }
 
 static int make_answers(call *c, int i) {
-    const int capacity = find(c, "capacity");
+    const int capacity = places_of(c)->capacity;
     uint32_t task_size, answer_size;
     if (queue_sizes(c, &task_size, &answer_size)) return -1;
     if (is_left_out(c, capacity)) c->words[capacity].u = (uint64_t)c->entry->parameters[capacity].value;
@@ -131,6 +131,7 @@ static int note_options(call *c, PyObject *object) {
         caller = (((const gpo_executor_options *)c->words[1].p)->flags & GPO_EXECUTOR_CALLER) != 0;
     if (is(c, FUNCTION_PIPELINE_CREATE) || is(c, FUNCTION_BATCHER_CREATE))
         caller = has_flag((PyObject *)c->reading.executor, "_caller");
+    if (PyErr_Occurred()) return -1;
     if (caller && set_flag(object, "_caller")) return -1;
     if (is(c, FUNCTION_QUEUE_CREATE) && note_queue_sizes(object, c->words[1].p)) return -1;
     if (is(c, FUNCTION_PIPELINE_CREATE) && ((const gpo_pipeline_options *)c->words[1].p)->result_bytes) {
@@ -170,7 +171,7 @@ static PyObject *new_objects(call *c, const parameter_entry *parameter, void **h
 static PyObject *records(call *c, int i) {
     const parameter_entry *parameter = &c->entry->parameters[i];
     const struct_entry *entry = &struct_entries[parameter->id];
-    const uint64_t count = c->written[find(c, "count")];
+    const uint64_t count = c->written[places_of(c)->count];
     PyObject *list = PyList_New(0);
     for (uint64_t n = 0; list && n < count; n++) {
         PyObject *one = struct_record(entry, (const char *)c->words[i].p + n * entry->size);
@@ -202,7 +203,7 @@ static PyObject *result(call *c, int i) {
         case KIND_OUT_BYTES: return PyBytes_FromStringAndSize(p, (Py_ssize_t)c->written[parameter->length + 1]);
         case KIND_OUT_VALUE: return PyBytes_FromStringAndSize(p, (Py_ssize_t)c->words[parameter->length].u);
         case KIND_OUT_ANSWERS:
-            return PyBytes_FromStringAndSize(p, p ? (Py_ssize_t)(c->extents[i] * c->written[find(c, "count")]) : 0);
+            return PyBytes_FromStringAndSize(p, p ? (Py_ssize_t)(c->extents[i] * c->written[places_of(c)->count]) : 0);
         default: /* KIND_OUT_STATIC_TEXT */ return PyUnicode_FromString(p);
     }
 }

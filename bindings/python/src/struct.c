@@ -225,12 +225,35 @@ static int read_value_field(const struct_entry *entry, const field_entry *field,
     return set_length(entry, field, out, bytes, name);
 }
 
+/* Names of all fields, interned, in the order of the structs. */
+static PyObject **field_names[STRUCT_COUNT];
+
+int add_struct_names(void) {
+    for (int s = 0; s < STRUCT_COUNT; s++) {
+        const struct_entry *entry = &struct_entries[s];
+        if (!field_names[s]) field_names[s] = PyMem_Calloc(entry->count, sizeof *field_names[s]);
+        if (!field_names[s]) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        for (uint32_t i = 0; i < entry->count; i++) {
+            PyObject **name = &field_names[s][i];
+            if (!*name && !(*name = PyUnicode_InternFromString(entry->fields[i].name))) return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *name_of(const struct_entry *entry, uint32_t i) { return field_names[entry - struct_entries][i]; }
+
 static const field_entry *find_field(const struct_entry *entry, PyObject *key) {
     if (!PyUnicode_Check(key)) {
         wrong_type("the name of an option", "a str", key);
         return NULL;
     }
     for (uint32_t i = 0; i < entry->count; i++)
+        if (name_of(entry, i) == key && !(entry->fields[i].flags & ENTRY_HIDDEN)) return &entry->fields[i];
+    for (uint32_t i = 0; i < entry->count; i++) /* a str that isn't interned */
         if (!(entry->fields[i].flags & ENTRY_HIDDEN) &&
             PyUnicode_CompareWithASCIIString(key, entry->fields[i].name) == 0)
             return &entry->fields[i];
@@ -254,7 +277,8 @@ static int read_dict(const struct_entry *entry, PyObject *dict, void *out, const
         for (uint32_t i = 0; i < entry->count; i++) {
             const field_entry *field = &entry->fields[i];
             if ((field->flags & ENTRY_HIDDEN) || (pass == 1) != (field->kind == KIND_VALUE)) continue;
-            value = PyDict_GetItemString(dict, field->name);
+            value = PyDict_GetItemWithError(dict, name_of(entry, i));
+            if (!value && PyErr_Occurred()) return -1;
             if (!value || (value == Py_None && field->kind != KIND_VALUE)) continue;
             Py_INCREF(value);
             const int failed =
@@ -270,16 +294,15 @@ static int read_dict(const struct_entry *entry, PyObject *dict, void *out, const
 static PyObject *as_dict(const struct_entry *entry, PyObject *value, const char *parameter) {
     PyObject *dict = PyDict_New();
     if (!dict) return NULL;
-    int found = 0, failed = 0;
-    if (PyMapping_Check(value) && PyObject_HasAttrString(value, "keys")) {
-        found = 1;
-        failed = PyDict_Update(dict, value);
-    }
+    PyObject *attribute = NULL;
+    int found = PyMapping_Check(value) ? find_attribute(value, "keys", &attribute) : 0;
+    int failed = found < 0;
+    Py_XDECREF(attribute);
+    if (found > 0) failed = PyDict_Update(dict, value);
     for (uint32_t i = 0; !found && !failed && i < entry->count; i++) {
-        const field_entry *field = &entry->fields[i];
-        if ((field->flags & ENTRY_HIDDEN) || !PyObject_HasAttrString(value, field->name)) continue;
-        PyObject *attribute = PyObject_GetAttrString(value, field->name);
-        failed = !attribute || PyDict_SetItemString(dict, field->name, attribute);
+        if (entry->fields[i].flags & ENTRY_HIDDEN) continue;
+        failed = find_attribute(value, entry->fields[i].name, &attribute) < 0 ||
+                 (attribute && PyDict_SetItem(dict, name_of(entry, i), attribute));
         Py_XDECREF(attribute);
     }
     if (!failed && !PyDict_Size(dict) && !found) {
@@ -354,10 +377,7 @@ int read_structs(const struct_entry *entry, PyObject *value, const char *paramet
     }
     PyObject *given = PyDict_Check(value) ? NULL : PySequence_Tuple(value);
     Py_XDECREF(settings);
-    if (!given) {
-        PyErr_Clear();
-        return wrong_type(parameter, "a list of dicts", value);
-    }
+    if (!given) return forget_error(PyExc_TypeError) < 0 ? -1 : wrong_type(parameter, "a list of dicts", value);
     const Py_ssize_t length = PyTuple_Size(given);
     char *memory = kept_memory(reading->kept, (size_t)(length ? length : 1) * entry->size);
     int failed = memory ? 0 : -1;

@@ -12,6 +12,18 @@ int wrong_type(const char *name, const char *what, PyObject *value) {
     return -1;
 }
 
+int forget_error(PyObject *kind) {
+    if (!PyErr_Occurred()) return 0;
+    if (!PyErr_ExceptionMatches(kind)) return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+int find_attribute(PyObject *object, const char *name, PyObject **found) {
+    *found = PyObject_GetAttrString(object, name);
+    return *found ? 1 : forget_error(PyExc_AttributeError);
+}
+
 void *kept_memory(PyObject *kept, size_t bytes) {
     if (bytes > PY_SSIZE_T_MAX) {
         PyErr_NoMemory();
@@ -156,10 +168,11 @@ PyObject *number_of(enum value_kind kind, const void *in) {
 
 int read_text(PyObject *value, const char *name, PyObject *kept, const char **out) {
     PyObject *path = NULL;
-    if (!PyUnicode_Check(value) && PyObject_HasAttrString(value, "__fspath__")) {
-        path = PyOS_FSPath(value);
-        if (!path) return -1;
-        value = path;
+    if (!PyUnicode_Check(value)) {
+        const int is_path = find_attribute(value, "__fspath__", &path);
+        Py_CLEAR(path);
+        if (is_path < 0 || (is_path && !(path = PyOS_FSPath(value)))) return -1;
+        if (path) value = path;
     }
     int result = -1;
     char *text;

@@ -10,9 +10,10 @@ import os
 import struct
 import sys
 import threading
+import time
 import weakref
 
-from harness import case, report, run, skip
+from harness import FULL, case, report, run, skip
 
 import gpuorch
 from gpuorch import _gpuorch
@@ -109,6 +110,24 @@ def elements_of_every_type_are_kept_exactly():
         flags[:] = [True, 0]
         assert flags.tolist() == [True, False] and flags[0] is True
         raises(OverflowError, "bool", flags.__setitem__, 0, 2)
+
+
+@case
+def elements_are_counted_from_the_end_once():
+    # The type's sq_item, which gets indices that PySequence_GetItem has added the length to.
+    slot = ctypes.pythonapi.PyType_GetSlot
+    slot.restype, slot.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_int)
+    item = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_ssize_t)(slot(_gpuorch.Memory, 44))
+    with World() as w:
+        a = w.arena.allocate("u8", 6)
+        a[:] = range(6)
+        assert [item(a, index) for index in range(6)] == list(a) == list(range(6))
+        assert [a[index] for index in (0, 5, -1, -6)] == [0, 5, 5, 0]
+        for index in (-1, -6, 6, -sys.maxsize - 1):
+            raises(IndexError, "no such element", item, a, index)
+        for index in (6, -7, -12, sys.maxsize, -sys.maxsize - 1, 2**70, -2**70):
+            raises(IndexError, "", a.__getitem__, index)
+            raises(IndexError, "", a.__setitem__, index, 1)
 
 
 @case
@@ -818,6 +837,54 @@ def objects_with_the_cuda_array_interface_are_device_memory():
             assert isinstance(outcome(w.stream.copy_to_host, host, one), (KeyError, TypeError)), broken
 
 
+class Managed(ctypes.Structure):
+    """DLPack's DLManagedTensor."""
+    _fields_ = [("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("dimensions", ctypes.c_int32), ("element_kind", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+                ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("release", ctypes.c_void_p)]
+
+
+class Tensor:
+    """Floats on the host. Nobody is told when the borrower has done with them, so they stay."""
+    all = []
+
+    def __init__(self, address, shape):
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.managed = Managed(data=address, kind=1, dimensions=len(shape), element_kind=2, bits=32, lanes=1,
+                               shape=ctypes.addressof(self.shape))
+        self.all.append(self)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **_):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return make(ctypes.addressof(self.managed), ctypes.cast(NAME, ctypes.c_char_p), None)
+
+
+NAME = ctypes.create_string_buffer(b"dltensor")
+
+
+@case
+def shapes_that_are_no_size_of_memory_are_refused():
+    with World() as w:
+        a, memory = w.device.memory_allocate("f32", 12), ctypes.create_string_buffer(48)
+        for shape in ((3, 4), (12,), (2**62, 4), (2**32, 2**32), (2**61, 4), (-1,), (-3, -4), (2**63 - 1,)):
+            tensor, interface = (kind(ctypes.addressof(memory), shape) for kind in (Tensor, Interface))
+            if math.prod(shape) == 12 and min(shape) > 0:
+                w.stream.copy_to_device(a, tensor)
+                w.stream.copy_to_host(memory, Interface(a.address, shape))
+                continue
+            raises(ValueError, "no size of memory", w.stream.copy_to_device, a, tensor)
+            raises(ValueError, "no size of memory", gpuorch.from_dlpack, tensor)
+            raises(ValueError, "no size of memory", w.stream.copy_on_device, a, interface)
+        wide = Interface(ctypes.addressof(memory), (4,), kind="<f9223372036854775807")
+        raises(ValueError, "no size of memory", w.stream.copy_on_device, a, wide)
+        w.stream.wait()
+
+
 # --- numpy ---
 
 
@@ -958,6 +1025,88 @@ def threads_may_read_an_array_whose_runtime_is_being_closed():
         w.runtime.close()
         for thread in threads:
             thread.join()
+
+
+@case
+def a_runtime_is_closed_behind_calls_that_use_its_memory():
+    w = World()
+    wait_for, add = w.kernels()
+    launch = add[1, 1, w.stream]
+    flag, out, copied = w.arena.allocate("u32", 1), w.device.memory_allocate("u32", 1), bytearray(4)
+    address, go = out.address, ctypes.c_uint32.from_address(flag.address)
+    go.value = 0
+    wait_for[1, 1, w.stream](flag, out)
+    copying = threading.Thread(target=w.stream.copy_to_host, args=(copied, out))
+    closing = threading.Thread(target=w.runtime.close)
+    copying.start()
+    try:
+        time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+        start = time.monotonic()
+        error = raises(gpuorch.Timeout, "other threads still use", w.runtime.shutdown, 0.1)
+        assert error.status == gpuorch.TIMEOUT and 0.1 <= time.monotonic() - start < 10, error
+        raises(gpuorch.Timeout, "other threads still use", w.runtime.shutdown, 0)
+        assert copying.is_alive() and w.stream.query() is False
+        closing.start()
+        time.sleep(0.2)
+        raises(ValueError, "runtime is being closed", w.stream.copy_to_host, bytearray(4), address)
+        raises(ValueError, "runtime is being closed", w.stream.fill, out, 0)
+        raises(ValueError, "runtime is being closed", launch, address, 1)
+        assert closing.is_alive()
+    finally:
+        go.value = 5
+        copying.join()
+    closing.join()
+    assert w.runtime.closed and copied == struct.pack("I", 5), copied
+
+
+RACE = """
+import gpuorch, sys, threading, time
+sys.setswitchinterval(1e-5)
+stop, rounds = time.monotonic() + SECONDS, 0
+while time.monotonic() < stop or rounds < 3:
+    runtime = gpuorch.Runtime(device="DEVICE")
+    device = runtime.device_open()
+    arena, kernel = device.arena_create(), device.module_load_builtin().kernel("gpo_fill_u32", "ptr u32 u64")
+    host, memory = arena.allocate("u8", 4096), device.memory_allocate("u8", 4096)
+    def work(number):
+        try:
+            stream = device.stream_create()
+            launch = kernel[1, 64, stream]
+            calls = [lambda: stream.copy_to_device(memory, host), lambda: stream.copy_to_host(host, memory),
+                     lambda: stream.fill(memory, 1), lambda: launch(host, 7, 1024)]
+            while True:
+                calls[number]()
+        except (ValueError, gpuorch.Error):
+            pass
+    threads = [threading.Thread(target=work, args=(number,), daemon=AT_EXIT) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.002 * (rounds % 5 + 1))
+    rounds += 1
+    if AT_EXIT:
+        break
+    runtime.close()
+    for thread in threads:
+        thread.join()
+print("done", flush=True)
+"""
+
+
+def race(seconds, at_exit):
+    return RACE.replace("SECONDS", str(seconds)).replace("AT_EXIT", str(at_exit)).replace("DEVICE", DEVICE)
+
+
+@case
+def calls_of_other_threads_may_meet_the_end_of_their_runtime():
+    ended = run(race(20 if FULL else 3, False))
+    assert ended.returncode == 0 and ended.stdout == "done\n", ended
+
+
+@case
+def calls_of_other_threads_may_meet_the_end_of_the_program():
+    for _ in range(20 if FULL else 3):
+        ended = run(race(0, True))
+        assert ended.returncode == 0 and ended.stdout == "done\n", ended
 
 
 @case

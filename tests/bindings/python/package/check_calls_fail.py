@@ -9,8 +9,9 @@ import ctypes
 import inspect
 import os
 import struct
+import types
 
-from harness import case, run
+from harness import case, run, skip
 
 import gpuorch
 from gpuorch import _gpuorch as raw
@@ -378,6 +379,93 @@ def what_c_has_ended_is_stale_and_can_be_closed():
             all_fail(*((name, status, lambda name=name: getattr(raw, name)(**arguments_of(w, name)))
                        for name in builtins() if name.startswith("cq_") and name not in ("cq_create", "cq_destroy")))
         assert not one.closed and getattr(raw, name)(one) is None and one.closed, name
+
+
+# --- memory is short ---
+
+
+def with_short_memory(function):
+    """Tests a function that returns [(call, check of what the call returns)]: each allocation of a call fails once."""
+    name = function.__name__
+    try:
+        import _testcapi
+    except ImportError:
+        skip(name.replace("_", " "), "this Python has no _testcapi")
+        return
+
+    def test():
+        with World() as w:
+            for call, check in function(w):
+                assert check(call()), call
+                failures = 0
+                for number in range(80):
+                    made = None
+                    _testcapi.set_nomemory(number, number + 1)
+                    try:
+                        made = call()
+                    except MemoryError:
+                        failures += 1
+                    finally:
+                        _testcapi.remove_mem_hooks()
+                    assert made is None or check(made), (call, number)
+                assert failures, call
+
+    test.__name__ = name
+    case(test)
+
+
+@with_short_memory
+def options_are_whole_or_memory_is_short(w):
+    options = {"kind": gpuorch.QUEUE_RING, "task_size": 16, "capacity": 100}
+    names = types.SimpleNamespace(**options)
+    items = types.MappingProxyType(options)
+
+    def check(queue):
+        info = queue.info()
+        return (info.kind, info.capacity) == (gpuorch.QUEUE_RING, 128)
+
+    return [(lambda: w.device.queue(**options), check), (lambda: raw.queue_create(w.device, names), check),
+            (lambda: raw.queue_create(w.device, items), check)]
+
+
+@with_short_memory
+def memory_of_others_is_read_or_memory_is_short(w):
+    class Pinned:
+        def __init__(self, of):
+            self.__cuda_array_interface__ = {"shape": (64,), "typestr": "<u4", "data": (of.address, False), "version": 3}
+
+    element = types.SimpleNamespace(name="f32", byteorder="=")
+    host, other = w.arena.allocate("u32", 64), Pinned(w.array)
+    view = memoryview(host)
+
+    def copied(_):
+        w.stream.wait(10)
+        return True
+
+    return [(lambda: w.stream.copy_to_device(other, view) or True, copied),
+            (lambda: w.stream.copy_to_host(view, other) or True, copied),
+            (lambda: w.arena.allocate(element, 4), lambda array: array.dtype == "f32"),
+            (lambda: w.graph.set("value", 3) or True, copied)]
+
+
+@case
+def keywords_are_found_by_their_letters():
+    with World() as w:
+        number = "_".join(["element", "bytes"])  # made at run time: another object than the name in a program's calls
+        raw.fill(w.stream, **{"".join("destination"): w.array, "".join("value"): 3, number: 4})
+        out = bytearray(256)
+        w.stream.copy_to_host(out, w.array)
+        w.stream.wait(10)
+        assert set(struct.unpack("64I", out)) == {3}
+        size = "_".join(["task", "size"])
+        assert w.device.queue(**{"".join("kind"): gpuorch.QUEUE_RING, size: 16, "capacity": 200}).info().capacity == 256
+        for wrong in ("".join("valeu"), "count_"):
+            try:
+                raw.fill(w.stream, w.array, 3, **{wrong: 4})
+            except TypeError as error:
+                assert f"unexpected keyword argument '{wrong}'" in str(error), error
+            else:
+                raise AssertionError(wrong)
 
 
 # --- functions that need no object ---

@@ -182,6 +182,39 @@ def buckets_record_a_graph_for_each_shape():
         buckets.close()
 
 
+@case
+def a_function_that_a_call_runs_cannot_close_the_runtime_under_the_call():
+    with World() as w:
+        refused = []
+
+        def record(stream, work):
+            try:
+                w.runtime.close()
+            except gpuorch.WouldDeadlock as error:
+                refused.append(error.function)
+            stream.fill(w.array, 7)
+
+        buckets = w.device.buckets(shapes=[8], record=record)
+        buckets.launch(w.stream, 8)
+        assert refused and set(refused) == {"gpo_runtime_shutdown"} and set(w.get()) == {7}, (refused, w.get())
+        buckets.close()
+
+
+@case
+def a_function_that_a_call_runs_may_close_another_runtime():
+    with World() as w:
+        other = World()
+
+        def record(stream, work):
+            other.runtime.close()
+            stream.fill(w.array, 7)
+
+        buckets = w.device.buckets(shapes=[8], record=record)
+        buckets.launch(w.stream, 8)
+        assert other.runtime.closed and set(w.get()) == {7}
+        buckets.close()
+
+
 # --- queues of the GPU, schedulers ---
 
 

@@ -83,7 +83,7 @@ def run(python, label, script, environment):
 
 
 def check(python, name, parts):
-    """Builds the package for an interpreter, and runs the scripts with it."""
+    """Builds the package for an interpreter, in a folder for its version, and runs the scripts with it."""
     folder = BUILD / f"python/{name}"
     made = subprocess.run([sys.executable, ROOT / "bindings/python/build", "--python", python, folder], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -102,17 +102,15 @@ def check(python, name, parts):
 
 
 def wanted():
-    """{how an interpreter is called in the report: the interpreter}"""
+    """{how an interpreter is called in the report, by its version: the interpreter}"""
     named = [word for word in sys.argv[1:] if word.startswith("python") or "/" in word]
-    if named or not FULL:
-        return {pathlib.Path(word).name: shutil.which(word) or word for word in named} or {"python3": sys.executable}
-    # Each version once; the Python that runs this script comes first.
-    found = {tuple(about(sys.executable)): ("python3", sys.executable)}
-    for name in OTHERS:
-        path = shutil.which(name)
-        if path and (what := about(path)) and tuple(what) not in found and not lacks(path):
-            found[tuple(what)] = (name, path)
-    return dict(found.values())
+    paths = [shutil.which(word) or word for word in named] or [sys.executable]
+    if FULL and not named:
+        paths += [path for name in OTHERS if (path := shutil.which(name)) and not lacks(path)]
+    found = {}
+    for path in paths:  # each version once; the Python that runs this script comes first
+        found.setdefault(f"python{what[0]}" if (what := about(path)) else pathlib.Path(path).name, path)
+    return found
 
 
 def main():
