@@ -22,7 +22,7 @@ NO_BUILD = ""    # of parts that need nothing built
 LEAST = 20
 BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 75, "rust": 200, "lua": 70, "process/main_job": 30,
            "docs": 160,
-           "lifecycle/lifecycle": 30, "python/main_job": 40, "package/run": 120, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
+           "lifecycle/lifecycle": 30, "python/main_job": 40, "python": 90, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
            "tsan conformance": 400, "tsan faults": 380, "tsan unit": 320}
 
 # Targets that the scripts of a section need.
