@@ -159,7 +159,8 @@ def binary_tarball(prefix):
 
 def python_package(prefix):
     """The wheel and the sdist. The module is built for a Python whose headers are here."""
-    found = subprocess.run(["sh", "-c", ". .ci/look.sh && find_python"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    found = subprocess.run(["sh", "-c", ". .ci/look.sh && find_python"], cwd=ROOT, capture_output=True,
+                           text=True).stdout.strip()
     if not found:
         sys.exit("release: there is no Python 3.11 or newer with its headers: .ci/setup python installs them")
     run(sys.executable, HERE / "wheels.py", "--python", found, "--sdist", prefix, DIST)

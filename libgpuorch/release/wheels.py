@@ -9,8 +9,8 @@ Makes in OUT, by default build/dist:
 
 LIBRARY is a built libgpuorch.so, or the prefix that it was installed under. Without --python the module is built with the
 headers of the Python that runs this script. A second run makes the same files, bit for bit. Each wheel is looked at
-before it is put into OUT: which versions of the C and C++ runtimes its files need, what the module exports and links, that all of it is at
-most 10 MB, and, where they are installed, by abi3audit and auditwheel. With --here the wheels are for
+before it is put into OUT: which versions of the C and C++ runtimes its files need, what the module exports and links, that all
+of it is at most 10 MB, and, where they are installed, by abi3audit and auditwheel. With --here the wheels are for
 this machine and those like it: which versions they need isn't looked at, and their tag is linux_x86_64."""
 import argparse
 import base64

@@ -35,7 +35,8 @@ from ._objects import (
 
 __version__ = "0.1.0"
 __all__ = [
-    "Array", "Handle", "advise_trace", "from_dlpack", "last_compile_log", "last_error", "library", "peers_make_id", "records",
+    "Array", "Handle", "advise_trace", "from_dlpack", "last_compile_log", "last_error", "library",
+    "peers_make_id", "records",
     "status_name", "status_text", "version", *_errors.__all__, *_objects.__all__,
     *(name for name in vars(_constants) if name.isupper())]
 

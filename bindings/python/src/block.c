@@ -168,7 +168,7 @@ static PyObject *array_behind(PyObject *value, const Py_buffer *view) {
     return NULL;
 }
 
-/* Makes a block of a buffer. Of an array's memory the array is kept: an export would keep the runtime open. */
+/* Makes a block of a buffer. If the memory is an array's, the array is kept: an export would keep the runtime open. */
 static int take_buffer(PyObject *value, block *out) {
     out->address = (uintptr_t)out->view.buf;
     out->bytes = (uint64_t)out->view.len;

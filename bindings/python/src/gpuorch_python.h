@@ -222,7 +222,7 @@ int add_functions(PyObject *module);
 int read_struct(const struct_entry *entry, PyObject *value, void *out, const char *parameter, PyObject *kept);
 /* A struct as a read-only record (a struct sequence) with the names of its fields; enumerations stay numbers. */
 PyObject *struct_record(const struct_entry *entry, const void *in);
-/* value.c: clears an exception of this kind. -1: another one is set, which stays: no memory, say. */
+/* value.c: clears an exception of the kind. -1: an exception of another kind is set, and stays. */
 int forget_error(PyObject *kind);
 /* value.c: an attribute that an object may lack: 1: *found is a new reference; 0: there is none; -1: an exception. */
 int find_attribute(PyObject *object, const char *name, PyObject **found);
@@ -236,7 +236,7 @@ int read_timeout(PyObject *value, int64_t *timeout_ns);
  * (executor_run, a wait, a shutdown), the caller looks at PyErr_Occurred(), also if the call succeeded. A second
  * exception goes to sys.unraisablehook. */
 
-/* Whether this thread runs a callback; whether the callback belongs to this runtime, or may belong to it. */
+/* True on a thread that runs a callback. The second function: a callback that belongs, or may belong, to the runtime. */
 int in_callback(void);
 int in_callback_of(const void *runtime);
 /* The callbacks that an executor has to call: for its tp_traverse, and before the executor is deallocated. */

@@ -11,7 +11,8 @@ from comments import indented
 ROOT = c_headers.ROOT
 LANGUAGES = {".c": "c", ".cpp": "cpp", ".cu": "cuda", ".lua": "lua", ".py": "python", ".rs": "rust", ".toml": "toml",
              "": "sh"}
-NAMES = {"c": "C", "cpp": "C++", "lua": "Lua", "python/package": "Python", "python": "Python, with the module of ctypes", "rust": "Rust",
+NAMES = {"c": "C", "cpp": "C++", "lua": "Lua", "python/package": "Python",
+         "python": "Python, with the module of ctypes", "rust": "Rust",
          "rust/serve": "An HTTP service, in Rust", "": "All languages"}
 ORDER = ("c", "cpp", "rust", "lua", "python/package", "python", "rust/serve", "")
 

@@ -1047,7 +1047,8 @@ def a_runtime_is_closed_behind_calls_that_use_its_memory():
         raises(gpuorch.Timeout, "other threads still use", w.runtime.shutdown, 0)
         assert copying.is_alive() and w.stream.query() is False
         closing.start()
-        time.sleep(0.2)
+        while not flag.freed:  # so it is as soon as the close has begun
+            time.sleep(0.001)
         raises(ValueError, "runtime is being closed", w.stream.copy_to_host, bytearray(4), address)
         raises(ValueError, "runtime is being closed", w.stream.fill, out, 0)
         raises(ValueError, "runtime is being closed", launch, address, 1)
