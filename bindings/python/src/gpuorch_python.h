@@ -236,7 +236,7 @@ int read_timeout(PyObject *value, int64_t *timeout_ns);
  * (executor_run, a wait, a shutdown), the caller looks at PyErr_Occurred(), also if the call succeeded. A second
  * exception goes to sys.unraisablehook. */
 
-/* True on a thread that runs a callback. The second function: a callback that belongs, or may belong, to the runtime. */
+/* True on a thread that runs a callback. The second: a callback that belongs, or may belong, to the runtime. */
 int in_callback(void);
 int in_callback_of(const void *runtime);
 /* The callbacks that an executor has to call: for its tp_traverse, and before the executor is deallocated. */

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 
-from harness import FULL, case, report, run, skip
+from harness import FULL, case, outcome, raises, report, run, skip
 
 import gpuorch
 from gpuorch import _gpuorch
@@ -28,23 +28,6 @@ SPIN = """
 extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned *out) { while (!*flag) {} *out = *flag; }
 extern "C" __global__ void add(unsigned *y, unsigned n) { for (unsigned i = 0; i < n; ++i) ++y[i]; }
 """
-
-
-def raises(kind, words, call, /, *arguments, **named):
-    try:
-        call(*arguments, **named)
-    except kind as error:
-        assert type(error) is kind or kind is gpuorch.Error, error
-        assert words in str(error), error
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
-
-
-def outcome(call, *arguments):
-    try:
-        return call(*arguments)
-    except Exception as error:
-        return error
 
 
 def needs_numpy(test):

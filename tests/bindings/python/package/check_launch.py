@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 
-from harness import case, run, skip
+from harness import case, outcome, raises, run, skip
 
 import gpuorch
 from gpuorch import _kernel
@@ -48,23 +48,6 @@ extern "C" __global__ void many(MANY, unsigned *out) { *out = SUM; }
 extern "C" __global__ void wait_for(volatile unsigned *flag) { while (!*flag) {} }
 """.replace("MANY", ", ".join(f"unsigned a{i}" for i in range(100))).replace("SUM", " + ".join(f"a{i}" for i in range(100)))
 ELEMENTS = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool".split()
-
-
-def raises(kind, words, call, /, *arguments, **named):
-    try:
-        call(*arguments, **named)
-    except kind as error:
-        assert type(error) is kind or kind is gpuorch.Error, error
-        assert words in str(error), error
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
-
-
-def outcome(call, *arguments):
-    try:
-        return call(*arguments)
-    except Exception as error:
-        return error
 
 
 def needs_numpy(test):

@@ -31,6 +31,23 @@ def case(function):
     return function
 
 
+def raises(kind, words, call, /, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        assert type(error) is kind or kind.__name__ == "Error", error
+        assert words in str(error), error
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def outcome(call, *arguments):
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return error
+
+
 def run(*words, folder=None, seconds=120, without=(), **settings):
     """A program's outcome: returncode, stdout, stderr. Words that have a line break are Python. `settings` and `without`
     change the environment."""
