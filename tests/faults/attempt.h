@@ -106,8 +106,8 @@ bool full();
 /// Chooses the cases of one scenario after the other. GPUORCH_TEST_FAULT=k selects case k alone.
 class Choice {
 public:
-    /// Sanitizer builds try about `sample` cases of a scenario, spread from the first to the last, unless `every` is
-    /// set.
+    /// AddressSanitizer's build tries about `sample` cases of a scenario, spread from the first to the last, and
+    /// ThreadSanitizer's a third of them, unless `every` is set.
     explicit Choice(uint64_t sample, bool every = full()) : sample_(sample), every_(every) {}
     /// The numbers of the cases to try: all under --full, otherwise those that aren't repeats (places.h); no more than
     /// the scenario's limit (printed under --full).
