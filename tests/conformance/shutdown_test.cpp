@@ -1,9 +1,12 @@
 // Shutdown, as seen by waiters: every accepted entry is in its queue, every callback has been called, and the queue's
 // handle can be used to read the entries until the queue is destroyed.
 #include <poll.h>
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <map>
 #include <string>
 #include <thread>
@@ -53,6 +56,76 @@ struct Told {
         CHECK(times == std::map<uint64_t, int>{{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}});
         CHECK(others == 0);
     }
+};
+
+/// A thread in a copy to pageable memory, which doesn't return while the gate in front of the copy is closed. The gate
+/// opens after a while in any case, so that a call that waits for the copy is a failure and not a hang.
+class BlockedCopy {
+public:
+    static constexpr uint64_t kBytes = 1 << 20;
+    BlockedCopy(Gpu& gpu, gpo_stream_t stream, uint64_t source)
+        : gate_(std::make_unique<Gate>(gpu)), pageable_(kBytes) {
+        gate_->put_on(stream);
+        copier_ = std::thread([this, stream, source] {
+            thread_ = gettid();
+            status_ = gpo_copy_to_host(stream, pageable_.data(), source, kBytes);
+            returned_ = true;
+        });
+        REQUIRE(comes_true([this] { return thread_ != 0 && waits(); }));
+        REQUIRE_FALSE(returned_);
+    }
+    ~BlockedCopy() { end(); }
+    /// Opens the gate, and returns the copy's status.
+    gpo_status end() {
+        if (copier_.joinable()) {
+            gate_->open();
+            copier_.join();
+            gate_.reset();
+        }
+        return status_;
+    }
+    /// Whether `call` returns while the copy is blocked.
+    template <class Call>
+    bool outlasts(Call call) {
+        std::atomic<bool> done{false};
+        std::thread opener([&] {
+            const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+            while (!done && std::chrono::steady_clock::now() < deadline)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (!done) gate_->open();
+        });
+        call();
+        const bool in_time = !returned_;
+        done = true;
+        opener.join();
+        return in_time;
+    }
+
+private:
+    /// Whether the thread waits in the driver: it slept at five looks, or it has used more time than a call needs.
+    bool waits() {
+        sleeps_ = state_of(thread_) == 'S' ? sleeps_ + 1 : 0;
+        clockid_t clock{};
+        timespec used{};
+        if (pthread_getcpuclockid(copier_.native_handle(), &clock) == 0) clock_gettime(clock, &used);
+        return sleeps_ == 5 || used.tv_sec > 0 || used.tv_nsec > 50'000'000;
+    }
+    /// The state of a thread of this process: 'S' if the thread sleeps.
+    static char state_of(pid_t thread) {
+        std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+        std::string text;
+        std::getline(file, text);
+        const size_t end = text.rfind(')');
+        return end == std::string::npos || end + 2 >= text.size() ? '?' : text[end + 2];
+    }
+
+    int sleeps_ = 0;
+    std::unique_ptr<Gate> gate_;
+    std::vector<char> pageable_;
+    std::atomic<pid_t> thread_{0};
+    std::atomic<bool> returned_{false};
+    gpo_status status_ = GPO_INTERNAL;
+    std::thread copier_;
 };
 
 bool readable(int descriptor) {
@@ -234,6 +307,45 @@ TEST_CASE("a shutdown that times out lets go who waits: there may be more, unles
     CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
     CHECK(take(owed, 1)[0].user_data == 11);
     CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(owed, -1));
+}
+
+TEST_CASE("timeouts hold while another thread is blocked in a copy to pageable memory" * gated) {
+    constexpr int64_t kTimeout = 100'000'000;
+    Gpu gpu;
+    Stream stream = gpu.stream(), held = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Memory source = gpu.memory(BlockedCopy::kBytes);
+    // CUDA makes no events while such a copy waits: a stream takes some at its first notify, and keeps them.
+    for (const gpo_stream_t first : {stream.get(), held.get()}) REQUIRE_OK(gpo_stream_notify(first, queue, 1));
+    take(queue, 2);
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(gpo_stream_notify(held, queue, 7));
+    auto copy = std::make_unique<BlockedCopy>(gpu, stream, source);
+    gpo_status status = GPO_INTERNAL;
+    SUBCASE("a wait for the stream") {
+        CHECK_OK(gpo_timeline_signal(timeline, 1));
+        CHECK(copy->outlasts([&] { status = gpo_stream_wait(stream, kTimeout); }));
+        CHECK_STATUS(GPO_TIMEOUT, status);
+        CHECK_OK(copy->end());
+        CHECK_OK(gpo_stream_wait(stream, kPatience));
+    }
+    SUBCASE("a wait for the device") {
+        CHECK_OK(gpo_timeline_signal(timeline, 1));
+        CHECK(copy->outlasts([&] { status = gpo_device_wait(gpu.device, kTimeout); }));
+        CHECK_STATUS(GPO_TIMEOUT, status);
+        CHECK_OK(copy->end());
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    }
+    SUBCASE("a shutdown, which cancels what is held on other streams") {
+        CHECK(copy->outlasts([&] { status = gpo_runtime_shutdown(gpu.runtime, kTimeout); }));
+        CHECK_STATUS(GPO_TIMEOUT, status);
+        const auto entries = take(queue, 1);
+        CHECK(entries[0].user_data == 7);
+        CHECK(entries[0].status == GPO_CANCELLED);
+        CHECK_OK(copy->end());
+        CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+    }
 }
 
 TEST_CASE("queues of runtimes that have gone keep their entries apart, whatever runtimes come after") {

@@ -189,7 +189,10 @@ GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistic
  *   unchanged.
  * - Pageable host memory that is the source may be reused when the call returns. If it is the destination, it must stay
  *   valid until the stream has done the copy.
- * - A copy with pageable memory may block while the driver stages it.
+ * - A copy with pageable memory may block while the driver stages it, until the GPU has done the stream's earlier work
+ *   and the copy. Meanwhile other threads' calls that put work on the stream block too. With CUDA, calls block that
+ *   allocate memory, create a stream or an event, or wait or notify for the first time on a stream. All other waits
+ *   return when their timeouts have passed.
  *
  * GPO_INVALID_ARGUMENT: source and destination overlap, or a range is longer than the memory that the library or the
  *     driver knows there

@@ -59,11 +59,13 @@ void Contexts::add_stream_counters(gpo_statistics& statistics) const noexcept {
     });
 }
 
-void Contexts::cancel_held() const noexcept {
-    each([](Context& context) {
-        context.users().cancel_held();
+bool Contexts::cancel_held(uint64_t deadline) const noexcept {
+    bool all = true;
+    each([&](Context& context) {
+        all &= context.users().cancel_held(deadline);
         return true;
     });
+    return all;
 }
 
 bool Contexts::drain_marks(uint64_t deadline) const noexcept {

@@ -36,8 +36,8 @@ public:
     void add_stream_counters(gpo_statistics& statistics) const noexcept;
 
     // --- for shutdown ---
-    /// Cancels held work on all streams.
-    void cancel_held() const noexcept;
+    /// Cancels held work on all streams. False if the deadline passes first.
+    bool cancel_held(uint64_t deadline) const noexcept;
     /// Waits for the marks of all streams. False if the deadline passes first.
     bool drain_marks(uint64_t deadline) const noexcept;
     /// Moves all contexts to the caller, which ends them. Destroy them in the map's order, foreign contexts first: a

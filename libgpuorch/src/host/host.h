@@ -108,7 +108,14 @@ public:
         if (detail::scheduled()) [[unlikely]]
             detail::scheduled_step();
         uint32_t free = 0;
-        if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) lock_slow();
+        if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed))
+            lock_slow(kForever);
+    }
+    /// Like lock(), but false if the mutex isn't free by the deadline. A deadline that has passed is a try.
+    bool lock_until(uint64_t deadline) noexcept {
+        if (detail::scheduled()) [[unlikely]]
+            detail::scheduled_step();
+        return try_lock() || lock_slow(deadline);
     }
     bool try_lock() noexcept {
         uint32_t free = 0;
@@ -121,7 +128,7 @@ public:
     }
 
 private:
-    void lock_slow() noexcept;
+    bool lock_slow(uint64_t deadline) noexcept;
     std::atomic<uint32_t> word_{0};  // 0 free, 1 held, 2 held and waited for
 };
 

@@ -8,13 +8,27 @@ constexpr unsigned kSpins = 64;  // as a rule the owner leaves soon
 
 }  // namespace
 
-void OwnedMutex::wait_for_owner() noexcept {
+// True: the owner has left. False: the deadline passed first.
+bool OwnedMutex::wait_for_owner(uint64_t deadline) noexcept {
     for (unsigned spins = 0; inside_.load(std::memory_order_acquire); ++spins) {
         if (spins < kSpins)
             step(spins);
-        else
-            wait(inside_, 1);
+        else if (!wait(inside_, 1, deadline))
+            return inside_.load(std::memory_order_acquire) == 0;
     }
+    return true;
+}
+
+// A visitor that gives up takes its announcement back. The owner is inside without the mutex, and only a visitor that
+// announces itself looks for the owner.
+bool OwnedMutex::lock_until(uint64_t deadline) noexcept {
+    if (!mutex_.lock_until(deadline)) return false;
+    if (!count_visit()) return true;
+    heavy_fence();
+    if (wait_for_owner(deadline)) return true;
+    visited_.store(0, std::memory_order_release);
+    mutex_.unlock();
+    return false;
 }
 
 }  // namespace gpo::host

@@ -28,9 +28,11 @@ public:
     void lock() noexcept {
         if (announce()) [[unlikely]] {
             heavy_fence();
-            wait_for_owner();
+            wait_for_owner(kForever);
         }
     }
+    /// Like lock(), but false if the lock isn't free by the deadline. A deadline that has passed is a try.
+    bool lock_until(uint64_t deadline) noexcept;
     void unlock() noexcept { mutex_.unlock(); }
     /// Locks every `mutex_of(item)`, with one fence for all.
     template <class Items, class MutexOf>
@@ -39,7 +41,7 @@ public:
         for (auto& item : items) owned |= mutex_of(item).announce();
         if (!owned) return;
         heavy_fence();
-        for (auto& item : items) mutex_of(item).wait_for_owner();
+        for (auto& item : items) mutex_of(item).wait_for_owner(kForever);
     }
 
     // --- the owner ---
@@ -59,7 +61,13 @@ public:
     void lock_as_owner() noexcept {
         if (try_lock_as_owner()) [[likely]] return;
         mutex_.lock();
-        if (++turns_ >= patience_ && light_fences()) visited_.store(0, std::memory_order_release);
+        count_turn();
+    }
+    bool lock_as_owner_until(uint64_t deadline) noexcept {
+        if (try_lock_as_owner()) [[likely]] return true;
+        if (!mutex_.lock_until(deadline)) return false;
+        count_turn();
+        return true;
     }
     /// Reads the lock after others may have taken it: the caller keeps it alive until the call returns.
     void unlock_as_owner() noexcept {
@@ -82,13 +90,21 @@ private:
     /// Takes the mutex. True if the owner may be inside without it: a heavy fence is needed to find out.
     bool announce() noexcept {
         mutex_.lock();
+        return count_visit();
+    }
+    /// The rest of announce(), under the mutex.
+    bool count_visit() noexcept {
         turns_ = 0;
         if (visited_.load(std::memory_order_relaxed)) [[likely]] return false;
         visited_.store(1, std::memory_order_relaxed);
         patience_ = patience_ < kMostPatience ? 2 * patience_ : kMostPatience;
         return true;
     }
-    void wait_for_owner() noexcept;
+    /// Under the mutex: the owner may stop using the mutex.
+    void count_turn() noexcept {
+        if (++turns_ >= patience_ && light_fences()) visited_.store(0, std::memory_order_release);
+    }
+    bool wait_for_owner(uint64_t deadline) noexcept;
 
     std::atomic<uint32_t> inside_{0};    // the owner is inside without the mutex; the visitor waits on this word
     std::atomic<uint32_t> visited_{1};   // the owner takes the mutex too
@@ -135,6 +151,28 @@ public:
 private:
     OwnedMutex& mutex_;
     const bool owner_;
+};
+
+/// Holds the lock while the object lives, if the lock was free by the deadline.
+class OwnedLockUntil {
+public:
+    OwnedLockUntil(OwnedMutex& mutex, bool owner, uint64_t deadline) noexcept
+        : mutex_(mutex), owner_(owner),
+          held_(owner ? mutex.lock_as_owner_until(deadline) : mutex.lock_until(deadline)) {}
+    ~OwnedLockUntil() {
+        if (!held_) return;
+        if (owner_)
+            mutex_.unlock_as_owner();
+        else
+            mutex_.unlock();
+    }
+    OwnedLockUntil(const OwnedLockUntil&) = delete;
+    OwnedLockUntil& operator=(const OwnedLockUntil&) = delete;
+    bool held() const noexcept { return held_; }
+
+private:
+    OwnedMutex& mutex_;
+    const bool owner_, held_;
 };
 
 }  // namespace gpo::host

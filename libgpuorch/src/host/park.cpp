@@ -52,21 +52,24 @@ void step(unsigned spins) noexcept {
     machine::relax(spins);
 }
 
-void Mutex::lock_slow() noexcept {
+bool Mutex::lock_slow(uint64_t deadline) noexcept {
     // A short critical section on another core ends sooner than a sleep would.
     for (int spin = 0; spin < 64 && !detail::scheduled(); ++spin) {
-        if (word_.load(std::memory_order_relaxed) == 0 && try_lock()) return;
+        if (word_.load(std::memory_order_relaxed) == 0 && try_lock()) return true;
         machine::relax(0);
     }
-    // From here on the lock is taken with the value 2: other threads may sleep, and unlock() must wake one of them.
-    while (word_.exchange(2, std::memory_order_acquire) != 0) {
+    // From here on the lock is taken with the value 2: other threads may sleep, and unlock() must wake one of them. A
+    // thread that was woken tries once more, even if its time is over: no other thread was woken in its place.
+    for (bool in_time = true; word_.exchange(2, std::memory_order_acquire) != 0;) {
+        if (!in_time) return false;
         if (detail::scheduled()) [[unlikely]] {
-            detail::scheduled_wait(word_, 2, kForever, "a mutex");
-            if (detail::given_up()) return;
+            in_time = detail::scheduled_wait(word_, 2, deadline, "a mutex");
+            if (detail::given_up()) return true;
         } else {
-            machine::wait(word_, 2, kForever);
+            in_time = machine::wait(word_, 2, deadline);
         }
     }
+    return true;
 }
 
 // A waiter counts itself and reads the sequence while it holds the mutex. The condition changes under the same mutex,

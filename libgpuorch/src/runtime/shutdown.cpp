@@ -41,8 +41,9 @@ gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
     runtime.stop_objects();
     // Streams whose handles were destroyed aren't objects that stop_objects() reaches. Such a stream may wait for a
     // signal that is held behind the wait: only the cancellation ends that wait.
-    if (const Contexts* contexts = made<Contexts>(runtime)) contexts->cancel_held();
-    if (!runtime.drain_objects(deadline) || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
+    const Contexts* const contexts = made<Contexts>(runtime);
+    const bool cancelled = !contexts || contexts->cancel_held(deadline);
+    if (!runtime.drain_objects(deadline) || !cancelled || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
     runtime.report_leaks();
     runtime.set_log_route(nullptr);
     if (!runtime.close_objects(deadline)) return GPO_TIMEOUT;

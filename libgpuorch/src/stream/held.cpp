@@ -281,17 +281,36 @@ uint64_t Held::drop_from(Spent::iterator first, const ErrorPtr& error, Spent& sp
 }
 
 uint64_t Held::cancel() noexcept {
+    uint64_t count = 0;
+    cancel_until(host::kForever, &count);
+    return count;
+}
+
+bool Held::cancel_until(uint64_t deadline, uint64_t* count) noexcept {
     const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", stream_.describe(), " was cancelled");
     const Releasing releasing(stream_.runtime());
-    if (withheld()) flush();
+    const auto too_late = [this] {
+        uncancelled_.store(true, std::memory_order_release);
+        return false;
+    };
+    if (withheld()) {
+        {
+            const Submission::LockUntil lock(stream_.submission(), deadline);
+            if (!lock.held()) return too_late();
+        }
+        flush();
+    }
     Spent spent;
-    uint64_t count = 0;
     {
-        const Submission::Lock lock(stream_.submission());
-        count = drop_from(std::next(operations_.begin(), static_cast<std::ptrdiff_t>(withheld())), cancelled, spent);
+        const Submission::LockUntil lock(stream_.submission(), deadline);
+        if (!lock.held()) return too_late();
+        const auto first = std::next(operations_.begin(), static_cast<std::ptrdiff_t>(withheld()));
+        const uint64_t dropped = drop_from(first, cancelled, spent);
+        if (count) *count = dropped;
+        uncancelled_.store(false, std::memory_order_release);
     }
     conclude(spent);
-    return count;
+    return true;
 }
 
 void Held::fail(const ErrorPtr& error) noexcept {

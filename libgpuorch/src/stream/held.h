@@ -59,6 +59,10 @@ public:
     void settle_withheld() noexcept;
     /// Drops the held operations, and returns the number of the program's. With no lock held.
     uint64_t cancel() noexcept;
+    /// Like cancel(), but false, and nothing is dropped, if the submit lock isn't free by the deadline. Then
+    /// uncancelled() is true until a cancellation succeeds. With no lock held.
+    bool cancel_until(uint64_t deadline, uint64_t* count = nullptr) noexcept;
+    bool uncancelled() const noexcept { return uncancelled_.load(std::memory_order_acquire); }
     /// Fails the stream and drops all operations. Does nothing if there are none. With no lock held.
     void fail(const ErrorPtr& error) noexcept;
     /// After the stream has failed: has the errands drop all operations.
@@ -124,6 +128,7 @@ private:
     std::atomic<uint64_t> users_{0};          // the program's operations, without withheld operations
     std::atomic<uint64_t> withheld_{0};       // number of withheld operations, which are the first of operations_
     std::atomic<uint64_t> drops_{0};
+    std::atomic<bool> uncancelled_{false};    // written by threads that cancel
     class Again final : public Errand {
     public:
         explicit Again(Held& held) noexcept : held_(held) {}

@@ -160,7 +160,8 @@ void Stream::leave_mark() noexcept {
         // business, unless a wait for all work expects a mark.
         const bool ours = load() != 0 || (wrapped() ? marks_.expects_mark() : given_out());
         const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask(marks_.any());
-        const bool known = answer == CUDA_SUCCESS || (answer == CUDA_ERROR_NOT_READY && mark_behind_work(nullptr));
+        const bool known = answer == CUDA_SUCCESS || (answer == CUDA_ERROR_NOT_READY &&
+                                                      mark_behind_work(nullptr) == Marked::behind_work);
         if (!known) stay_unmarked();
     } catch (const std::exception& error) {
         if (is_passing(error)) {
@@ -210,8 +211,8 @@ void Stream::issue_or_record(Operation& operation) {
 void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down"); }
 
 // Issues or holds an operation, without releasing the lock in between. Called after put() has found that the operation
-// can't be issued, and for the library's own marks.
-gpo_status Stream::hold(Operation& operation, bool internal) {
+// can't be issued, and for the library's own marks. GPO_TIMEOUT: the submit lock wasn't free by the deadline.
+gpo_status Stream::hold(Operation& operation, bool internal, uint64_t deadline) {
     refuse_lost();
     host::crossing();   // a shutdown may begin, and cancel held operations
     Hooks* const hooks = operation.hooks();
@@ -220,7 +221,8 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     std::optional<Releasing> releasing;
     {
         DriverScope scope(context(), operation.plain() ? Calls::plain : Calls::any);
-        const Submission::Lock lock(submission());
+        const Submission::LockUntil lock(submission(), deadline);
+        if (!lock.held()) return GPO_TIMEOUT;
         if (failed()) [[unlikely]] throw Failure(failure());
         if (!internal) refuse_other_thread();
         if (nothing_held() && (!hooks || hooks->ready(*this))) {
@@ -301,20 +303,23 @@ void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Reco
 
 void Stream::mark(Ref<CompletionHandler> target) { static_cast<void>(mark_behind_work(std::move(target))); }
 
-// False if the stream has failed and the driver has recorded no event: the mark may complete before the work.
-bool Stream::mark_behind_work(Ref<CompletionHandler> target) {
+bool Stream::mark_until(Ref<CompletionHandler> target, uint64_t deadline) {
+    return mark_behind_work(std::move(target), deadline) != Marked::not_in_time;
+}
+
+// `anywhere` if the stream has failed and the driver has recorded no event: the mark may complete before the work.
+Stream::Marked Stream::mark_behind_work(Ref<CompletionHandler> target, uint64_t deadline) {
     Mark mark;
     mark.target = std::move(target);
     mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
     try {
-        hold(operation, true);
+        return hold(operation, true, deadline) == GPO_TIMEOUT ? Marked::not_in_time : Marked::behind_work;
     } catch (const Failure& failed) {
         // On a failed stream or a lost device the mark still completes, in order.
         if (!context().lost() && !failure()) throw;
-        return push_failed(operation.take(), failed.error());
+        return push_failed(operation.take(), failed.error()) ? Marked::behind_work : Marked::anywhere;
     }
-    return true;
 }
 
 gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, const Since* since, uint32_t origin) {
@@ -550,10 +555,11 @@ gpo_status Stream::wait(uint64_t deadline) {
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
     const uint64_t behind = submission().accepted(), drops = held_.drops();
-    Ref<CompletionHandler> target = newest_waiter(behind);
+    Ref<CompletionHandler> target;
+    if (!newest_waiter(behind, deadline, target)) return GPO_TIMEOUT;
     if (!target) {
         target = make<Waiter>();
-        mark(target);
+        if (!mark_until(target, deadline)) return GPO_TIMEOUT;
     }
     auto& waiter = static_cast<Waiter&>(*target);
     if (runtime().latency_mode()) waiter.spin();
@@ -568,17 +574,20 @@ gpo_status Stream::wait(uint64_t deadline) {
 }
 
 // The waiter of the previous wait, if this wait timed out and no operation was put on or dropped since. Repeated waits
-// then leave a single mark.
-Ref<CompletionHandler> Stream::newest_waiter(uint64_t behind) noexcept {
-    if (given_out()) return nullptr;   // the program's own work on the stream isn't known
-    const Submission::Lock lock(submission());
+// then leave a single mark. False if the submit lock isn't free by the deadline.
+bool Stream::newest_waiter(uint64_t behind, uint64_t deadline, Ref<CompletionHandler>& found) noexcept {
+    if (given_out()) return true;   // the program's own work on the stream isn't known
+    const Submission::LockUntil lock(submission(), deadline);
+    if (!lock.held()) return false;
     const bool same = waiter_ && waiter_behind_ == behind && waiter_drops_ == held_.drops();
-    return same && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
+    if (same && !static_cast<Waiter&>(*waiter_).done()) found = waiter_;
+    return true;
 }
 
 void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept {
     if (blocking()) return;   // the program's work on the legacy stream isn't known, either
-    const Submission::Lock lock(submission());
+    const Submission::LockUntil lock(submission(), 0);
+    if (!lock.held()) return;
     waiter_.swap(waiter);
     waiter_behind_ = behind;
     waiter_drops_ = drops;   // from before the wait: a drop since then may include the waiter

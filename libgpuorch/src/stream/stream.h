@@ -51,6 +51,8 @@ public:
     /// Puts a mark behind all work of the stream: `target->on_completed` is called exactly once, even if the stream has
     /// failed, is held or is being captured. Throws only if no mark was made (no memory, no thread).
     void mark(Ref<CompletionHandler> target);
+    /// Like mark(), but false, without a mark, if the submit lock isn't free by the deadline.
+    bool mark_until(Ref<CompletionHandler> target, uint64_t deadline);
     /// The recording of an event where a notify's GPU time begins (Event::beginning_on).
     struct Since {
         Ref<Beginning> event;
@@ -149,7 +151,8 @@ private:
     /// A stream with running or held work gets a last mark, and the scanner keeps the stream until the mark completes.
     /// A stream that only the scanner keeps is destroyed at the scanner's next look: the scanner is woken to look now.
     void release_handle() noexcept override;
-    void stop() noexcept override { held_.cancel(); }
+    /// If another thread is inside the driver with the submit lock, Streams::cancel_held cancels later.
+    void stop() noexcept override { held_.cancel_until(0); }
     bool drain(uint64_t deadline) noexcept override;
     bool claim_unused() noexcept override;
     bool is_part() const noexcept override { return whole() != nullptr; }
@@ -164,7 +167,7 @@ private:
     void hand_over_watched(Operation& operation, uint64_t number);
     void hand_over_traced(Operation& operation, uint64_t number, trace::Recorder& recorder);
     void issue_or_record(Operation& operation);
-    gpo_status hold(Operation& operation, bool internal);
+    gpo_status hold(Operation& operation, bool internal, uint64_t deadline = host::kForever);
     void issue_withheld_now() noexcept;
     bool issue_only_withheld();
 
@@ -175,11 +178,12 @@ private:
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
     bool push_failed(Mark mark, ErrorPtr error);
-    bool mark_behind_work(Ref<CompletionHandler> target);
+    enum class Marked : uint8_t { behind_work, anywhere, not_in_time };
+    Marked mark_behind_work(Ref<CompletionHandler> target, uint64_t deadline = host::kForever);
 
     bool see_idle();
     bool running() { return ask(marks_.any()) == CUDA_ERROR_NOT_READY; }   // true if the GPU has work of the stream
-    Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
+    bool newest_waiter(uint64_t behind, uint64_t deadline, Ref<CompletionHandler>& found) noexcept;
     template <class Waiter>
     bool look_for(Waiter& waiter, uint64_t deadline) noexcept;
     void keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept;

@@ -210,12 +210,14 @@ bool Streams::each(Wanted wanted, Visit visit) noexcept {
     }
 }
 
-void Streams::cancel_held() noexcept {
-    each([](Stream& stream) { return stream.held().any(); },
-         [](Stream& stream) {
-             stream.held().cancel();
+bool Streams::cancel_held(uint64_t deadline) noexcept {
+    bool all = true;
+    each([](Stream& stream) { return stream.held().any() || stream.held().uncancelled(); },
+         [&](Stream& stream) {
+             all &= stream.held().cancel_until(deadline);
              return true;
          });
+    return all;
 }
 
 void Streams::settle_withheld() noexcept {

@@ -49,7 +49,7 @@ public:
     // --- for the context ---
     void context_lost(bool crashed) noexcept override;
     void add_counters(gpo_statistics& statistics) const override;
-    void cancel_held() noexcept override;
+    bool cancel_held(uint64_t deadline) noexcept override;
     bool drain_marks(uint64_t deadline) noexcept override;
     void finish() noexcept override;
 

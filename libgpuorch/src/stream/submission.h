@@ -31,6 +31,18 @@ public:
         const host::OwnedLock lock_;
     };
 
+    /// Holds the submit lock, if the lock was free by the deadline: the holder may be inside a driver call that waits
+    /// for the GPU (a copy from or to pageable memory, an operation on a full stream).
+    class LockUntil {
+    public:
+        LockUntil(Submission& submission, uint64_t deadline) noexcept
+            : lock_(submission.lock_, submission.owned_by(handle::thread_number()), deadline) {}
+        bool held() const noexcept { return lock_.held(); }
+
+    private:
+        const host::OwnedLockUntil lock_;
+    };
+
     /// Whether the context was current for the last submitting thread (DriverScope).
     std::atomic<bool>& was_current() noexcept { return was_current_; }
 

@@ -126,3 +126,62 @@ TEST_CASE("a count under a mutex with an owner is exact, on real threads") {
     for (auto& visitor : visitors) visitor.join();
     CHECK(count == kOwners + 2 * kVisits);
 }
+
+TEST_CASE("a visitor whose time is over leaves the mutex to its owner, and the next visitor waits for the owner") {
+    constexpr int kLong = 300;  // steps: more than a visitor spins before it looks at the clock
+    gpo::test::explore(100, [] {
+        Room room;
+        settle_in(room);
+        bool in_time = true, inside = false;
+        room.mutex.lock_as_owner();
+        {
+            Thread visitor("visitor", [&] {
+                in_time = room.mutex.lock_until(now());
+                if (in_time) room.mutex.unlock();
+            });
+        }
+        REQUIRE_FALSE(in_time);
+        {
+            Thread visitor("visitor", [&] {
+                std::lock_guard lock(room.mutex);
+                inside = true;
+            });
+            for (int i = 0; i < kLong; ++i) crossing();
+            REQUIRE_FALSE(inside);
+            room.mutex.unlock_as_owner();
+        }
+        REQUIRE(inside);
+    });
+}
+
+TEST_CASE("an owner and visitors with deadlines are never inside a mutex together, and a free mutex lets all in") {
+    gpo::test::explore(400, [] {
+        Room room;
+        settle_in(room);
+        int came = 0;
+        {
+            const auto visit = [&](uint64_t patience) {
+                for (int i = 0; i < 3; ++i) {
+                    if (!room.mutex.lock_until(now() + patience)) continue;
+                    room.stay();
+                    ++came;
+                    room.mutex.unlock();
+                }
+            };
+            Thread first("first", [&] { visit(0); });
+            Thread second("second", [&] { visit(1'000'000); });
+            for (int i = 0; i < 5; ++i) {
+                const OwnedLockUntil lock(room.mutex, true, now());
+                if (!lock.held()) continue;
+                room.stay();
+                ++came;
+            }
+        }
+        REQUIRE(room.visits == came);
+        REQUIRE_FALSE(room.shared);
+        REQUIRE(room.mutex.lock_until(0));
+        room.mutex.unlock();
+        REQUIRE(room.mutex.lock_as_owner_until(0));
+        room.mutex.unlock_as_owner();
+    });
+}
