@@ -244,8 +244,9 @@ void strands() {
             for (int i = 0; i < kEach; ++i)
                 net::post(strand, [&] {
                     LOOP_REQUIRE(inside++ == 0 && strand.running_in_this_thread());
-                    if (++count == 4 * kEach) done.set_value();
+                    const bool last = ++count == 4 * kEach;
                     --inside;
+                    if (last) done.set_value();
                 });
         });
     for (auto& thread : threads) thread.join();

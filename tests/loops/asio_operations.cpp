@@ -2,16 +2,23 @@
 // from several threads, and without an allocation.
 #include "gpuorch/asio.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <memory>
 #include <new>
 #include <numeric>
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "asio_program.hpp"
@@ -22,6 +29,7 @@
 #include NET_HEADER(io_context.hpp)
 #include NET_HEADER(local/connect_pair.hpp)
 #include NET_HEADER(local/stream_protocol.hpp)
+#include NET_HEADER(posix/stream_descriptor.hpp)
 #include NET_HEADER(redirect_error.hpp)
 #include NET_HEADER(strand.hpp)
 #include NET_HEADER(steady_timer.hpp)
@@ -35,6 +43,7 @@
 #if GPUORCH_ASIO_VERSION >= 102400
 #include NET_HEADER(any_completion_handler.hpp)
 #include NET_HEADER(as_tuple.hpp)
+#include NET_HEADER(bind_allocator.hpp)
 #include NET_HEADER(deferred.hpp)
 #include NET_HEADER(experimental/channel.hpp)
 #include NET_HEADER(experimental/parallel_group.hpp)
@@ -224,9 +233,7 @@ void requests() {
     LOOP_REQUIRE(unknown);
 }
 
-/// A resident kernel answers tasks of a host ring.
-void tasks_of_a_ring() {
-    static const char* const kServe = R"(
+const char* const kServe = R"(
 #include <gpuorch/device/queue.cuh>
 struct request { unsigned status, rest[3]; };
 extern "C" __global__ void serve(gpo::host_ring requests) {
@@ -242,9 +249,12 @@ extern "C" __global__ void serve(gpo::host_ring requests) {
     }
 }
 )";
-    struct request {
-        std::uint32_t status, rest[3];
-    };
+struct RingTask {
+    std::uint32_t status, rest[3];
+};
+
+/// A resident kernel answers tasks of a host ring.
+void tasks_of_a_ring() {
     Fixture f;
     gpuorch::stream_options resident;
     resident.flags = GPO_STREAM_RESIDENT;
@@ -253,7 +263,7 @@ extern "C" __global__ void serve(gpo::host_ring requests) {
     gpuorch::queue_options options;
     options.kind = GPO_QUEUE_HOST_RING;
     options.capacity = 64;
-    options.task_size = sizeof(request);
+    options.task_size = sizeof(RingTask);
     options.stream = stream;
     const auto ring = f.device.create_queue(options);
     gpuorch::tenant_options tenant;
@@ -268,13 +278,13 @@ extern "C" __global__ void serve(gpo::host_ring requests) {
     };
     // The kernel doesn't run yet: the tenant's eight places are taken.
     for (std::uint32_t i = 0; i < 9; ++i)
-        f.port.async_post(ring, 0, request{i == 3 ? static_cast<std::uint32_t>(GPO_FAILED) : 0u, {}}, count);
+        f.port.async_post(ring, 0, RingTask{i == 3 ? static_cast<std::uint32_t>(GPO_FAILED) : 0u, {}}, count);
     server.launch(stream, {2}, {64}, ring.host_ring());
     f.run();
     LOOP_REQUIRE(good == 7 && failed == 1 && full == 1);
     ring.close();
     stream.wait();
-    f.port.async_post(ring, 0, request{}, [&](error_code error, const completion&) {
+    f.port.async_post(ring, 0, RingTask{}, [&](error_code error, const completion&) {
         good += error == gpuorch::make_status(GPO_INVALID_STATE);
     });
     f.run();
@@ -335,6 +345,52 @@ void modules_and_groups() {
         });
     f.run();
     LOOP_REQUIRE(came == 6);
+}
+
+// Memory runs out at each allocation of a collective's submission in turn: the handler hears of it, or the call throws.
+// Nothing is lost: the next submission takes the memory of earlier ones, and its handler is called.
+void collectives_without_memory() {
+    Fixture f;
+    const auto group = gpuorch::peers::create({f.device});
+    gpuorch::collective sum;
+    sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+    sum.type = GPO_TYPE_UINT32;
+    sum.reduction = GPO_REDUCE_SUM;
+    sum.count = kWords;
+    auto part = gpuorch::sized<gpo_rank_part>();
+    part.stream = f.stream;
+    part.send = f.words[0].get().address();
+    part.receive = f.words[1].get().address();
+    // Returns how often the thread allocated, and counts the handler's calls.
+    int succeeded = 0, failed = 0;
+    const auto submit = [&](std::int64_t failing_after) {
+        const auto token = std::make_shared<int>();
+        std::vector<gpo_rank_part> parts{part};
+        bool threw = false;
+        const std::uint64_t before = own_allocations;
+        const int heard = succeeded + failed;
+        try {
+            auto handler = [&, token](error_code error, const completion&) { ++(error ? failed : succeeded); };
+            until_failure = failing_after;
+            f.port.async_submit(group, sum, std::move(parts), std::move(handler));
+        } catch (const std::bad_alloc&) {
+            threw = true;
+        }
+        until_failure = -1;
+        const std::uint64_t made = own_allocations - before;
+        f.run();
+        LOOP_REQUIRE(succeeded + failed == heard + (threw ? 0 : 1));
+        LOOP_REQUIRE(token.use_count() == 1);
+        return made;
+    };
+    for (int i = 0; i < 4; ++i) submit(-1);
+    const std::uint64_t usual = submit(-1);
+    LOOP_REQUIRE(usual > 0 && succeeded == 5);
+    for (std::uint64_t i = 0; i <= usual; ++i) {
+        submit(static_cast<std::int64_t>(i));
+        LOOP_REQUIRE(submit(-1) <= usual);
+    }
+    std::printf("%llu allocations of a collective failed in turn\n", static_cast<unsigned long long>(usual));
 }
 
 // --- pipelines, with streams of Asio ---
@@ -423,7 +479,44 @@ void streams_through_a_pipeline() {
     LOOP_REQUIRE(came == 3);
 }
 
-/// A peer that goes away in the middle of a chunk.
+void pipes_through_a_pipeline() {
+    Fixture f;
+    Streamed s(f);
+    gpuorch::completion_port port(s.context.get_executor(), f.runtime);
+    int in[2], out[2];
+    LOOP_REQUIRE(::pipe(in) == 0 && ::pipe(out) == 0);
+    net::posix::stream_descriptor source(s.context, in[0]), sink(s.context, out[1]);
+    net::posix::stream_descriptor feeds(s.others, in[1]), takes(s.others, out[0]);
+    net::write(feeds, net::buffer("HAL", 3));
+    feeds.close();
+    int came = 0;
+    port.async_run(s.pipeline, source, sink, [&](error_code error, const completion& done) {
+        LOOP_REQUIRE(!error && done.bytes == 3);
+        ++came;
+    });
+    s.context.run();
+    std::array<char, 8> got{};
+    LOOP_REQUIRE(came == 1 && takes.read_some(net::buffer(got)) == 3 && std::string(got.data()) == "IBM");
+}
+
+/// A source that resets in the middle of a chunk.
+void a_source_that_resets() {
+    Fixture f;
+    Streamed s(f);
+    gpuorch::completion_port port(s.context.get_executor(), f.runtime);
+    net::write(s.source, net::buffer("unread", 6));  // a socket that is closed with unread bytes resets its peer
+    net::write(s.feeds, net::buffer("half of a chunk", 15));
+    s.feeds.close();
+    int came = 0;
+    port.async_run(s.pipeline, s.source, s.sink, [&](error_code error, const completion& done) {
+        LOOP_REQUIRE(error == net::error::connection_reset && done.status == GPO_CALLBACK_FAILED && done.gpu_done);
+        ++came;
+    });
+    s.context.run();
+    LOOP_REQUIRE(came == 1);
+}
+
+/// A sink's peer that goes away in the middle of a chunk.
 void a_stream_that_breaks() {
     Fixture f;
     Streamed s(f);
@@ -527,6 +620,19 @@ void failures() {
     });
     f.run();
     LOOP_REQUIRE(outside);
+}
+
+/// Errors compare with the portable conditions.
+void conditions() {
+    for (const auto& [status, portable] :
+         {std::pair<gpo_status, int>(GPO_CANCELLED, ECANCELED), std::pair<gpo_status, int>(GPO_TIMEOUT, ETIMEDOUT),
+          std::pair<gpo_status, int>(GPO_OUT_OF_MEMORY, ENOMEM)}) {
+        const error_code error = gpuorch::make_status(status);
+        const gpuorch::error_condition condition = error.default_error_condition();
+        LOOP_REQUIRE(condition.value() == portable && condition.category() != gpuorch::status_category());
+        LOOP_REQUIRE(error == condition && error != gpuorch::make_status(GPO_FAILED).default_error_condition());
+    }
+    LOOP_REQUIRE(gpuorch::make_status(GPO_FAILED).default_error_condition().category() == gpuorch::status_category());
 }
 
 /// A port has no room: the operation says so, and its work isn't submitted. Abandoned operations hold their places
@@ -674,20 +780,150 @@ void a_stream_that_ends_first() {
     LOOP_REQUIRE(came == 1);
 }
 
+/// A wait for a future on the loop's only thread would never end: the value comes when the handler has returned.
+void a_future_on_the_loops_thread() {
+    Fixture f;
+    std::future<completion> done;
+    bool waited = false;
+    net::post(f.context, [&] {
+        done = f.port.async_wait(f.stream, net::use_future);
+        f.stream.wait();
+        waited = done.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout;
+    });
+    f.run();
+    LOOP_REQUIRE(waited && done.wait_for(std::chrono::seconds(0)) == std::future_status::ready && done.get().gpu_done);
+}
+
+/// The parent's operations go on. In the child new operations are refused, and the port's end completes the others.
+void a_process_that_forks() {
+    Fixture f;
+    auto port = std::make_unique<gpuorch::completion_port>(f.context.get_executor(), f.runtime);
+    auto gate = f.runtime.create_timeline();
+    gpuorch::admission_options one;
+    one.count = 1;
+    const auto admission = f.runtime.create_admission(one);
+    int came = 0, aborted = 0, refused = 0;
+    const auto count = [&](error_code error, const completion&) {
+        came += !error;
+        aborted += error == net::error::operation_aborted;
+        refused += error == gpuorch::make_status(GPO_FORKED);
+    };
+    port->async_wait(gate, 1, count);
+    for (int i = 0; i < 2; ++i) port->async_enter(admission, gpuorch::admission_request(), count);
+    f.context.notify_fork(net::execution_context::fork_prepare);
+    const pid_t child = ::fork();
+    LOOP_REQUIRE(child >= 0);
+    if (child == 0) {
+        ::alarm(60);
+        f.context.notify_fork(net::execution_context::fork_child);
+        port->async_wait(f.stream, count);
+        port.reset();
+        f.run();
+        ::_exit(came == 0 && aborted == 3 && refused == 1 ? 0 : 1);
+    }
+    f.context.notify_fork(net::execution_context::fork_parent);
+    int status = -1;
+    LOOP_REQUIRE(::waitpid(child, &status, 0) == child && status == 0);
+    gate.signal(1);
+    admission.set_budget(2, UINT64_MAX);
+    f.run();
+    LOOP_REQUIRE(came == 3 && aborted == 0 && refused == 0);
+}
+
 // --- tokens ---
+
+/// What the operations need beside the fixture.
+struct Objects {
+    explicit Objects(Fixture& f)
+        : admission(f.runtime.create_admission()), batcher(gpuorch::batcher::create({f.device})),
+          recorded(f.device.create_graph_template()), timeline(f.runtime.create_timeline()),
+          group(gpuorch::peers::create({f.device})), server(f.device.create_stream(resident())) {
+        gpuorch::batcher_key_options rows;
+        rows.layout = GPO_BATCH_ROWS;
+        rows.input_bytes = rows.output_bytes = 16;
+        batcher.add_key(rows, [](gpuorch::stream_ref, const gpo_batch&) {});
+        recorded.record(f.stream, [&](gpuorch::recording into) {
+            f.add.launch(f.stream, {1}, {64}, f.words[1], f.words[0], static_cast<unsigned long long>(kWords), 1u);
+            into.argument("what", 3);
+        });
+        graph = recorded.create_graph();
+        buckets = f.device.create_buckets({kWords}, [&f](gpuorch::stream_ref on, const gpuorch::bucket_work& work) {
+            f.add.launch(on, {1}, {64}, f.words[2], f.words[1], static_cast<unsigned long long>(work.shape()), 1u);
+        });
+        timeline.signal(1);
+        since = f.device.create_event(timed());
+        since.record(f.stream);
+        const auto add_bytes = f.device.compile(Streamed::kAddBytes).kernel("add_bytes");
+        pipeline = f.device.create_pipeline({gpuorch::kernel_stage(
+            add_bytes, gpuorch::chunk::input, gpuorch::chunk::output, gpuorch::chunk::input_bytes)});
+        source.kind = GPO_SOURCE_MEMORY;
+        source.memory = from.data();
+        sink.kind = GPO_SINK_MEMORY;
+        sink.memory = to.data();
+        source.bytes = sink.bytes = sizeof from;
+        sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+        sum.type = GPO_TYPE_UINT32;
+        sum.reduction = GPO_REDUCE_SUM;
+        sum.count = kWords;
+        part.stream = f.stream;
+        part.send = f.words[0].get().address();
+        part.receive = f.words[1].get().address();
+        gpuorch::queue_options options;
+        options.kind = GPO_QUEUE_HOST_RING;
+        options.capacity = 64;
+        options.task_size = sizeof(RingTask);
+        options.stream = server;
+        ring = f.device.create_queue(options);
+        gpuorch::tenant_options tenant;
+        tenant.completions = f.port.native_handle();
+        ring.set_tenant(0, tenant);
+        f.device.compile(kServe).kernel("serve").launch(server, {2}, {64}, ring.host_ring());
+    }
+    static gpuorch::event_options timed() {
+        gpuorch::event_options options;
+        options.flags = GPO_EVENT_TIMING;
+        return options;
+    }
+    ~Objects() {
+        ring.close();
+        server.wait();
+    }
+    static gpuorch::stream_options resident() {
+        gpuorch::stream_options options;
+        options.flags = GPO_STREAM_RESIDENT;
+        return options;
+    }
+
+    std::array<std::uint32_t, 4> from{1, 2, 3, 4}, to{};
+    gpuorch::admission admission;
+    gpuorch::batcher batcher;
+    gpuorch::graph_template recorded;
+    gpuorch::graph graph;
+    gpuorch::buckets buckets;
+    gpuorch::timeline timeline;
+    gpuorch::pipeline pipeline;
+    gpo_source source = gpuorch::sized<gpo_source>();
+    gpo_sink sink = gpuorch::sized<gpo_sink>();
+    gpuorch::peers group;
+    gpuorch::collective sum;
+    gpo_rank_part part = gpuorch::sized<gpo_rank_part>();
+    gpuorch::event since;
+    gpuorch::stream server;
+    gpuorch::queue ring;
+};
 
 /// Starts every operation with the token: `use` gets a callable for each.
 template <class Token, class Use>
-void every_operation(Fixture& f, const gpuorch::admission& admission, const gpuorch::batcher& batcher, Token token,
-                     Use use) {
+void every_operation(Fixture& f, Objects& o, Token token, Use use) {
     static Words in = counted(3), out(kWords);
-    static std::array<std::uint32_t, 4> from{1, 2, 3, 4}, to{};
     f.event.record(f.stream);
     gpuorch::batcher_request request;
-    request.input = from.data();
-    request.output = to.data();
+    request.input = o.from.data();
+    request.output = o.to.data();
     use([&] { return f.port.async_wait(f.stream, token); });
     use([&] { return f.port.async_wait(f.event, token); });
+    use([&] { return f.port.async_wait(f.stream, o.since, token); });
+    use([&] { return f.port.async_wait(o.timeline, 1, token); });
     use([&] { return f.port.async_copy(f.stream, f.words[0], net::buffer(in), token); });
     use([&] { return f.port.async_copy(f.stream, net::buffer(out), f.words[0], token); });
     use([&] { return f.port.async_copy(f.stream, f.words[1], f.words[0], kBytes, token); });
@@ -696,37 +932,38 @@ void every_operation(Fixture& f, const gpuorch::admission& admission, const gpuo
         return f.port.async_launch(
             f.stream, [](gpuorch::stream_ref) {}, token);
     });
-    use([&] { return f.port.async_enter(admission, gpuorch::admission_request(), token); });
-    use([&] { return f.port.async_submit(batcher, request, token); });
+    use([&] { return f.port.async_launch(f.stream, o.graph, token); });
+    use([&] { return f.port.async_launch(f.stream, o.recorded, token); });
+    const auto what = std::make_tuple(gpuorch::setting("what", 10u));
+    use([&] { return f.port.async_launch(f.stream, o.recorded, what, token); });
+    use([&] { return f.port.async_launch(f.stream, o.buckets, kWords, std::tuple<>(), token); });
+    use([&] { return f.port.async_run(o.pipeline, o.source, o.sink, token); });
+    use([&] { return f.port.async_wait(o.pipeline, token); });
+    use([&] { return f.port.async_submit(o.group, o.sum, std::vector<gpo_rank_part>{o.part}, token); });
+    use([&] { return f.port.async_post(o.ring, 0, RingTask{}, token); });
+    use([&] { return f.port.async_enter(o.admission, gpuorch::admission_request(), token); });
+    use([&] { return f.port.async_submit(o.batcher, request, token); });
 }
-constexpr int kOperations = 9;
-
-struct Serving {
-    explicit Serving(Fixture& f)
-        : admission(f.runtime.create_admission()), batcher(gpuorch::batcher::create({f.device})) {
-        gpuorch::batcher_key_options rows;
-        rows.layout = GPO_BATCH_ROWS;
-        rows.input_bytes = rows.output_bytes = 16;
-        batcher.add_key(rows, [](gpuorch::stream_ref, const gpo_batch&) {});
-    }
-    gpuorch::admission admission;
-    gpuorch::batcher batcher;
-};
+constexpr int kOperations = 19;
 
 void tokens() {
     Fixture f;
-    Serving serving(f);
+    // Before the ring's kernel runs: nothing is compiled beside resident work.
+    auto compiled = f.port.async_compile(f.device, kAdd, gpuorch::compile_options(), net::use_future);
+    f.run();
+    const auto made = compiled.get();
+    LOOP_REQUIRE(made.object && made.message.empty());
+    Objects objects(f);
     {
         std::vector<std::future<completion>> all;
-        every_operation(f, serving.admission, serving.batcher, net::use_future,
-                        [&](auto start) { all.push_back(start()); });
+        every_operation(f, objects, net::use_future, [&](auto start) { all.push_back(start()); });
         f.run();
         for (auto& one : all) LOOP_REQUIRE(one.get().status == GPO_SUCCESS);
     }
     {
         error_code error = net::error::eof;
         std::vector<std::future<completion>> all;
-        every_operation(f, serving.admission, serving.batcher, net::redirect_error(net::use_future, error),
+        every_operation(f, objects, net::redirect_error(net::use_future, error),
                         [&](auto start) { all.push_back(start()); });
         f.run();
         for (auto& one : all) LOOP_REQUIRE(one.get().status == GPO_SUCCESS);
@@ -735,7 +972,7 @@ void tokens() {
     {
         auto strand = net::make_strand(f.context);
         int came = 0;
-        every_operation(f, serving.admission, serving.batcher,
+        every_operation(f, objects,
                         net::bind_executor(strand,
                                            [&](error_code error, completion) {
                                                LOOP_REQUIRE(!error && strand.running_in_this_thread());
@@ -749,18 +986,24 @@ void tokens() {
     {
         int came = 0;
         const auto count = [&](error_code error, completion) { came += !error; };
-        every_operation(f, serving.admission, serving.batcher, net::deferred, [&](auto start) { start()(count); });
+        every_operation(f, objects, net::deferred, [&](auto start) { start()(count); });
         f.run();
         LOOP_REQUIRE(came == kOperations);
+        using any_handler = net::any_completion_handler<void(error_code, completion)>;
+        every_operation(f, objects, net::deferred, [&](auto start) { start()(any_handler(count)); });
+        f.run();
+        LOOP_REQUIRE(came == 2 * kOperations);
+        every_operation(f, objects, net::bind_allocator(std::allocator<char>(), count), [](auto start) { start(); });
+        f.run();
+        LOOP_REQUIRE(came == 3 * kOperations);
     }
     {
         int came = 0;
-        const auto start = [&](net::any_completion_handler<void(error_code, completion)> handler) {
-            f.port.async_launch(f.stream, f.add, one_block(), f.arguments(0, 1, 1), std::move(handler));
-        };
-        start([&](error_code error, completion) { came += !error; });
+        every_operation(f, objects, net::as_tuple(net::deferred), [&](auto start) {
+            start()([&](const std::tuple<error_code, completion>& got) { came += !std::get<0>(got); });
+        });
         f.run();
-        LOOP_REQUIRE(came == 1);
+        LOOP_REQUIRE(came == kOperations);
     }
 #endif
 }
@@ -798,10 +1041,9 @@ void groups_and_channels() {
 #endif
 
 #if defined(HAS_CO_AWAIT)
-net::awaitable<void> all_in_turn(Fixture& f, Serving& serving, int& came) {
+net::awaitable<void> all_in_turn(Fixture& f, Objects& objects, int& came) {
     std::vector<net::awaitable<completion>> all;
-    every_operation(f, serving.admission, serving.batcher, net::use_awaitable,
-                    [&](auto start) { all.push_back(start()); });
+    every_operation(f, objects, net::use_awaitable, [&](auto start) { all.push_back(start()); });
     for (auto& one : all) came += (co_await std::move(one)).status == GPO_SUCCESS;
     using namespace net::experimental::awaitable_operators;
     const auto both =
@@ -820,11 +1062,20 @@ net::awaitable<void> all_in_turn(Fixture& f, Serving& serving, int& came) {
     came += !error && done.gpu_done;
 }
 
+net::awaitable<void> compiled(Fixture& f, bool& came) {
+    const auto made = co_await f.port.async_compile(f.device, kAdd, gpuorch::compile_options(), net::use_awaitable);
+    came = static_cast<bool>(made.object);
+}
+
 void coroutines() {
     Fixture f;
-    Serving serving(f);
+    bool made = false;
+    net::co_spawn(f.context, compiled(f, made), net::detached);
+    f.run();
+    LOOP_REQUIRE(made);
+    Objects objects(f);
     int came = 0;
-    net::co_spawn(f.context, all_in_turn(f, serving, came), [](std::exception_ptr failure) {
+    net::co_spawn(f.context, all_in_turn(f, objects, came), [](std::exception_ptr failure) {
         if (failure) std::rethrow_exception(failure);
     });
     f.run();
@@ -898,7 +1149,7 @@ void cancelled() {
 /// Operations of four threads, some of which are cancelled: each handler comes once.
 void many(std::uint64_t count) {
     Fixture f;
-    Serving serving(f);
+    Objects objects(f);
     gpuorch::admission_options few;
     few.count = 3;
     few.capacity = 64;
@@ -906,7 +1157,7 @@ void many(std::uint64_t count) {
     std::atomic<std::uint64_t> begun{0}, ended{0};
     struct Lane {
         Fixture& f;
-        Serving& serving;
+        Objects& objects;
         const gpuorch::admission& admission;
         std::atomic<std::uint64_t>&begun, &ended;
         const std::uint64_t count;
@@ -938,14 +1189,14 @@ void many(std::uint64_t count) {
             if (kind == 0) f.port.async_wait(stream, handler());
             if (kind == 1) f.port.async_enter(admission, gpuorch::admission_request(), handler());
             if (kind == 2) f.port.async_launch(stream, f.add, one_block(), f.arguments(0, 1, 1), handler());
-            if (kind == 3) f.port.async_submit(serving.batcher, request, handler());
+            if (kind == 3) f.port.async_submit(objects.batcher, request, handler());
             if (random() % 3 == 0) signal.emit(net::cancellation_type::terminal);
         }
     };
     std::vector<std::unique_ptr<Lane>> lanes;
     for (unsigned i = 0; i < 8; ++i) {
         lanes.push_back(std::unique_ptr<Lane>(new Lane{f,
-                                                       serving,
+                                                       objects,
                                                        admission,
                                                        begun,
                                                        ended,
@@ -1004,15 +1255,21 @@ int main(int count, char** words) {
     requests();
     tasks_of_a_ring();
     modules_and_groups();
+    collectives_without_memory();
     streams_through_a_pipeline();
+    pipes_through_a_pipeline();
+    a_source_that_resets();
     a_stream_that_breaks();
     failures();
+    conditions();
     full();
     requests_of_a_port_that_ends();
     a_handler_that_throws();
     a_port_that_ends_in_its_handler();
     an_io_context_that_ends_first();
     a_stream_that_ends_first();
+    a_future_on_the_loops_thread();
+    a_process_that_forks();
     tokens();
 #if GPUORCH_ASIO_VERSION >= 102400
     groups_and_channels();

@@ -3,7 +3,7 @@
 completions from four streams through a loop and checks that each comes once and in order (epoll:
 process/epoll_loop.cpp, Asio as it is here: process/asio_loop.cpp, asio_operations.cpp and asio_executor.cpp). asyncio's
 always; with --full those of other loops, and gpuorch/asio.hpp and gpuorch/asio/executor.hpp with each Asio that they are
-for, as C++17 and as C++20, by GCC and by Clang."""
+for, as C++17 and as C++20, by GCC and by Clang, and with the first of them as C++23 and header by header."""
 import json
 import os
 import pathlib
@@ -21,7 +21,8 @@ import machine
 BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests"))
 DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
 LIBRARY = pathlib.Path(os.environ.get("GPUORCH_LIBRARY", BUILD / "libgpuorch" / "libgpuorch.so"))
-COMMON = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", ROOT / "libgpuorch" / "include"]
+INCLUDE = ROOT / "libgpuorch" / "include"
+COMMON = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", INCLUDE]
 LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,$ORIGIN/../lib:{LIBRARY.parent}"]
 BESIDE = DEPS / "boost" / "usr" / "include"           # where .ci/setup unpacked what the library is built with, beside another
 OLDER = DEPS / "boost-older" / "usr" / "include"      # and an older one's headers
@@ -72,7 +73,37 @@ def versions(*flags):
     return f"Boost {boost // 100000}.{boost // 100 % 1000}", f"Asio {asio // 100000}.{asio // 100 % 1000}"
 
 
+def programs_of_asio(folder, name, file, compiler, also):
+    build(name, file, "asio.cpp", folder, compiler, also=also)
+    build(f"the operations of {name}", f"{file}_operations", "asio_operations.cpp", folder, compiler, last="all operations")
+    build(f"the executor of {name}", f"{file}_executor", "asio_executor.cpp", folder, compiler, last="one of Asio's executors")
+
+
+def compiles(name, *command):
+    """That there is no warning. Nothing is built."""
+    result = run([*command, *COMMON, "-fsyntax-only"])
+    if result.returncode == 0:
+        print(f"PASS {name}")
+    else:
+        print(f"FAIL {name}: it does not compile")
+        print(result.stderr[:4000])
+
+
+def as_it_is_read(kind, flags, sources):
+    """What need not run: the programs as C++23, and each header alone."""
+    for by, compiler in (("", "c++"), (" with Clang", machine.clang())):
+        if not compiler:
+            print(f"SKIP C++23 and asio's headers one by one with {kind}{by}: there is no Clang from 14 here")
+            continue
+        for source in sources:
+            compiles(f"{source.name} with {kind} as C++23{by}", compiler, "-std=c++2b", *flags, source)
+        for header in sorted((INCLUDE / "gpuorch/asio").glob("*.hpp")):
+            compiles(f"asio/{header.name} alone with {kind}{by}", compiler, "-std=c++17", *flags, "-Wpedantic",
+                     "-include", header, "-x", "c++", os.devnull)
+
+
 def asio(folder):
+    full = "--full" in sys.argv
     beside, older = (["-isystem", place] if place.is_dir() else [] for place in (BESIDE, OLDER))
     (boost, its_asio), (old_boost, old_asio) = versions(*beside), versions(*older)
     kinds = [(boost or "Boost", beside, its_asio, boost),
@@ -86,21 +117,16 @@ def asio(folder):
                 continue
             also = [line for line in (version, "with co_await" if standard == "20" else None) if line]
             file = f"asio_{kind.split()[-1]}_{standard}"
-            build(name, file, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
-            build(f"the operations of {name}", f"{file}_operations", "asio_operations.cpp", folder,
-                  ["c++", f"-std=c++{standard}", *flags], last="all operations")
-            build(f"the executor of {name}", f"{file}_executor", "asio_executor.cpp", folder,
-                  ["c++", f"-std=c++{standard}", *flags], last="one of Asio's executors")
-            if "--full" in sys.argv and not machine.clang():
+            programs_of_asio(folder, name, file, ["c++", f"-std=c++{standard}", *flags], also)
+            if full and not machine.clang():
                 print(f"SKIP {name} with Clang: there is no Clang from 14 here")
-            elif "--full" in sys.argv:
+            elif full:
                 # Asio 1.18 and 1.22 take no coroutines of Clang 14's: all but those is there.
                 lines = [line for line in also if kind == boost or line == version]
-                build(f"{name} with Clang", f"{file}_clang", "asio.cpp", folder, [machine.clang(), f"-std=c++{standard}", *flags], also=lines)
-                build(f"the operations of {name} with Clang", f"{file}_operations_clang", "asio_operations.cpp", folder,
-                      [machine.clang(), f"-std=c++{standard}", *flags], last="all operations")
-                build(f"the executor of {name} with Clang", f"{file}_executor_clang", "asio_executor.cpp", folder,
-                      [machine.clang(), f"-std=c++{standard}", *flags], last="one of Asio's executors")
+                programs_of_asio(folder, f"{name} with Clang", f"{file}_clang", [machine.clang(), f"-std=c++{standard}", *flags], lines)
+    if full and boost:
+        sources = [*sorted(HERE.glob("asio*.cpp")), ROOT / "samples/cpp/asio_server.cpp"]
+        as_it_is_read(boost, beside, sources)
 
 
 def go(folder):

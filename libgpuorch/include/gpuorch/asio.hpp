@@ -36,7 +36,10 @@
 //   more, or for the stream.
 // - A port may be used by several threads at once. Its end cancels what is pending. Like every object of Asio it must
 //   go before its io_context. A handler may destroy it. If a handler throws, the exception leaves io_context::run, and
-//   no other handler is lost. After fork() the child must not use the port, as it must not use the library.
+//   no other handler is lost. A future of use_future must not be waited for on the only thread that runs the
+//   io_context: the value comes on that thread.
+// - fork(): with io_context::notify_fork before and after, the parent's operations go on. In the child the library
+//   refuses new operations (GPO_FORKED), and the port's end completes the others with error::operation_aborted.
 #ifndef GPUORCH_ASIO_HPP
 #define GPUORCH_ASIO_HPP
 

@@ -19,17 +19,20 @@ struct gathered {
 
 class gathered_part final : public operation {
 public:
-    static operation* make(const std::shared_ptr<gathered>& of, operation_home& home) {
+    static gathered_part* make(const std::shared_ptr<gathered>& of, operation_home& home) {
         recycling_allocator<gathered_part> allocator(home.memory);
         return new (allocator.allocate(1)) gathered_part(of, home);
+    }
+    void destroy() noexcept {
+        recycling_allocator<gathered_part> allocator(home_.memory);
+        this->~gathered_part();
+        allocator.deallocate(this, 1);
     }
     void complete(how way) override {
         const std::shared_ptr<gathered> of = std::move(of_);
         const error_code failed = error;
         const completion ended = result;
-        recycling_allocator<gathered_part> allocator(home_.memory);
-        this->~gathered_part();
-        allocator.deallocate(this, 1);
+        destroy();
         {
             std::lock_guard<std::mutex> lock(of->mutex);
             if (!of->error) {
@@ -47,6 +50,27 @@ private:
     gathered_part(std::shared_ptr<gathered> of, operation_home& home) : of_(std::move(of)), home_(home) {}
     std::shared_ptr<gathered> of_;
     operation_home& home_;
+};
+
+/// Parts that aren't under way yet. If memory runs out before all are made, they are destroyed.
+struct new_parts {
+    std::vector<gathered_part*> all;
+    new_parts(std::size_t count, const std::shared_ptr<gathered>& of, operation_home& home) {
+        all.reserve(count);
+        try {
+            while (all.size() < count) all.push_back(gathered_part::make(of, home));
+        } catch (...) {
+            destroy();
+            throw;
+        }
+    }
+    new_parts(const new_parts&) = delete;
+    new_parts& operator=(const new_parts&) = delete;
+    ~new_parts() { destroy(); }
+    void destroy() noexcept {
+        for (gathered_part* const one : all) one->destroy();
+        all.clear();
+    }
 };
 
 struct collective_initiation {
@@ -68,23 +92,27 @@ struct collective_initiation {
         const auto all = std::make_shared<gathered>();
         const auto numbers = std::make_shared<std::vector<std::uint64_t>>(parts.size());
         all->left = parts.size() + 1;  // this function's, too
-        operation* const mine = gathered_part::make(all, state->home());
-        std::vector<operation*> each;
-        for (std::size_t i = 0; i < parts.size(); ++i) each.push_back(gathered_part::make(all, state->home()));
+        new_parts made(parts.size() + 1, all, state->home());
         all->whole = handled_operation<plain>::make(std::move(own), state->home());
+        const std::vector<gathered_part*> each = std::exchange(made.all, {});
+        gathered_part* const mine = each.back();
         bool there = !parts.empty();
-        for (std::size_t i = 0; i < each.size(); ++i)
+        for (std::size_t i = 0; i < parts.size(); ++i)
             there = ((*numbers)[i] = state->add(*each[i], true, nullptr, nullptr)) != 0 && there;
-#if defined(GPUORCH_ASIO_HAS_CANCELLATION_SLOTS)
-        if (slot.is_connected())
-            slot.assign([weak = std::weak_ptr<port_state>(state), numbers](net::cancellation_type type) {
-                const auto alive = type == net::cancellation_type::none ? nullptr : weak.lock();
-                for (std::size_t i = 0; alive && i < numbers->size(); ++i)
-                    if ((*numbers)[i] != 0) alive->cancel((*numbers)[i]);
-            });
-#endif
         gpo_status status = GPO_WOULD_BLOCK;
-        if (there || parts.empty())
+#if defined(GPUORCH_ASIO_HAS_CANCELLATION_SLOTS)
+        try {
+            if (slot.is_connected())
+                slot.assign([weak = std::weak_ptr<port_state>(state), numbers](net::cancellation_type type) {
+                    const auto alive = type == net::cancellation_type::none ? nullptr : weak.lock();
+                    for (std::size_t i = 0; alive && i < numbers->size(); ++i)
+                        if ((*numbers)[i] != 0) alive->cancel((*numbers)[i]);
+                });
+        } catch (const std::bad_alloc&) {
+            status = GPO_OUT_OF_MEMORY;
+        }
+#endif
+        if ((there || parts.empty()) && status != GPO_OUT_OF_MEMORY)
             status = gpo_peers_submit(peers, &what, parts.data(), sizeof(gpo_rank_part),
                                       static_cast<std::uint32_t>(parts.size()));
         for (std::size_t i = 0; i < parts.size(); ++i) {
