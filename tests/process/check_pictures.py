@@ -105,7 +105,7 @@ def points_of(path):
 
 class Gpu:
     def __init__(self):
-        self.gpo = gpo = gpuorch.Library(str(built.LIBRARIES / "libgpuorch.so.0.1"), built.ABI)
+        self.gpo = gpo = gpuorch.Library(str(built.LIBRARIES / "libgpuorch.so.0.1"))
         self.runtime = gpo.runtime_create()
         self.device = gpo.device_open(self.runtime)
         self.kernel = gpo.module_get_kernel(gpo.module_load_builtin(self.device), "gpo_fill_u32")

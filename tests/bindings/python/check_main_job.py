@@ -11,8 +11,6 @@ from main_job import built
 
 def prepare(folder):
     """The sample and the module, at their places in the tree."""
-    (folder / "libgpuorch").mkdir()
-    shutil.copy(built.ABI, folder / "libgpuorch")
     for name in ("samples/python", "bindings/python/ctypes"):
         shutil.copytree(built.ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")

@@ -25,6 +25,7 @@ BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", "/none"))  # a bundle has n
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0.1" if BUILD.exists() else pathlib.Path(os.environ["GPUORCH_LIBRARY"])
 DEVICE = os.environ.get("GPUORCH_DEVICE", "soft")
 DRIVER = DEVICE.partition(":")[0]
+ABI = next(path for path in (ROOT / "libgpuorch/abi.json", ROOT / "share/gpuorch/abi.json") if path.exists())  # there in a bundle
 sys.path.insert(0, str(ROOT / "bindings/python/ctypes"))
 import gpuorch
 
@@ -685,7 +686,7 @@ def batcher_of(w, work, **options):
 
 def every_callback_stays_as_long_as_abi_json_says():
     """For each: `given` takes the callback and gives what it has been given to, `end` what ends the calls."""
-    abi = json.loads(pathlib.Path(gpuorch.Library.find_abi(LIBRARY)).read_text())
+    abi = json.loads(ABI.read_text())
     types = {one["name"] for one in abi["callbacks"]}
     said = {(one["name"], each["name"]): each for one in abi["functions"] + abi["structs"]
             for each in one.get("parameters", one.get("fields")) if each["type"] in types}
@@ -1042,9 +1043,9 @@ def every_public_name_has_documentation():
             wrong += missing(name, vars(one))
     wrong += missing("gpo", vars(gpo))
     assert not wrong, wrong
-    abi = json.loads(pathlib.Path(gpuorch.Library.find_abi(LIBRARY)).read_text())
-    kinds = [getattr(gpo, gpuorch.camel(name)) for name in
-             [*abi["handles"], *(one["name"] for one in abi["structs"] + abi["callbacks"])]]
+    abi = json.loads(ABI.read_text())
+    kinds = [one for one in vars(gpo).values() if isinstance(one, type)]
+    assert len(kinds) == len(abi["handles"] + abi["structs"] + abi["callbacks"])
     texts = [shown(kind) for kind in kinds]
     for one in abi["functions"]:
         function = getattr(gpo, one["name"].removeprefix("gpo_"))
@@ -1056,6 +1057,24 @@ def every_public_name_has_documentation():
     found = [re.search(r"\b(GPO_[A-Z]\w*|NULL)\b.*", text) for text in texts]
     left = [one[0] for one in found if one]
     assert not left, left  # names of C's
+
+
+def structs_constants_and_functions_are_those_of_abi_json():
+    abi = json.loads(ABI.read_text())
+    for one in abi["statuses"] + abi["constants"]:
+        assert getattr(gpo, one["name"].removeprefix("GPO_")) == one["value"], one
+    structs = {name.lower(): kind for name, kind in vars(gpo).items() if isinstance(kind, type) and issubclass(kind, ctypes.Structure)}
+    assert len(structs) == len(abi["structs"])
+    for one in abi["structs"]:
+        struct = structs[one["name"].removeprefix("gpo_").replace("_", "")]
+        fields = {name: (getattr(struct, name).offset, getattr(struct, name).size) for name, _ in struct._fields_}
+        assert fields == {each["name"]: (each["offset"], each["size"]) for each in one["fields"]}, one["name"]
+        assert ctypes.sizeof(struct) == one["size"], one["name"]
+    sizes = {"uint32_t": 4, "int32_t": 4, "gpo_status": 4}
+    for one in abi["functions"]:
+        call = getattr(gpo, one["name"].removeprefix("gpo_")).call
+        assert [ctypes.sizeof(kind) for kind in call.argtypes] == [sizes.get(each["type"], 8) for each in one["parameters"]], one
+        assert ctypes.sizeof(call.restype) == sizes.get(one["returns"], 8), one
 
 
 def help_shows_parameters_with_units_and_what_is_raised():

@@ -193,8 +193,7 @@ def two_copies():
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(LIBRARY, pathlib.Path(folder) / "copy.so")
         code, out, errors = end(begin(f"""
-abi = gpuorch.Library.find_abi({str(LIBRARY)!r})
-other = gpuorch.Library({str(copy)!r}, abi)
+other = gpuorch.Library({str(copy)!r})
 second = other.runtime_create(other.RuntimeOptions(device="soft"))
 with second, other.device_open(second) as its, other.stream_create(its) as work:
     for library, one, where in ((gpo, stream, device), (other, work, its)):
