@@ -59,8 +59,8 @@
  *
  * Threads. Any thread may make any call. The functions here don't block. In a host node (template.h) they fail.
  *   The executor forms batches, calls `work`, and gives the requests of ended batches their output and their entries. A
- *   lane does one thing at a time. If a batch ends while the lane gathers another batch or calls `work`, the entries come
- *   afterwards. An executor with GPO_EXECUTOR_CALLER gives entries only while a thread runs it.
+ *   lane does one thing at a time. If a batch ends while the lane gathers another batch or calls `work`, the entries
+ *   come afterwards. An executor with GPO_EXECUTOR_CALLER gives entries only while a thread runs it.
  */
 #ifndef GPUORCH_BATCHER_H
 #define GPUORCH_BATCHER_H

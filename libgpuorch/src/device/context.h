@@ -38,8 +38,8 @@ public:
     /// contexts of other devices lost too.
     virtual void context_lost(bool crashed) noexcept = 0;
     virtual void add_counters(gpo_statistics& statistics) const = 0;
-    /// Cancels held work on all streams, including hidden streams and streams whose handles were destroyed. False if the
-    /// deadline passes first: a thread may put work on a stream, and the driver doesn't return before the GPU has run.
+    /// Cancels held work on all streams, including hidden streams and streams whose handles were destroyed. False if
+    /// the deadline passes first: a thread may put work on a stream, and the driver returns only when the GPU has run.
     virtual bool cancel_held(uint64_t deadline) noexcept = 0;
     /// Waits for the marks of the same streams. False if the deadline passes first.
     virtual bool drain_marks(uint64_t deadline) noexcept = 0;
