@@ -169,13 +169,21 @@ macro_rules! task {
     };
 }
 
+/// NVRTC has no offsetof, but what its front end makes offsetof of. The software GPU's compiler has the builtin function.
+const OFFSET: &str = "#if defined(__CUDACC_RTC__) && !defined(__GPUORCH_SOFT__)
+#define GPUORCH_OFFSET(type, field) __INTADDR__(&static_cast<type *>(0)->field)
+#else
+#define GPUORCH_OFFSET(type, field) __builtin_offsetof(type, field)
+#endif
+";
+
 /// The declaration of a struct of `bytes` bytes, with fields (name, declaration, offset).
 #[doc(hidden)]
 pub fn declared(name: &str, bytes: usize, fields: &[(&str, String, usize)]) -> String {
     let members: String = fields.iter().map(|(_, declaration, _)| format!("    {declaration};\n")).collect();
-    let places = fields.iter().map(|(field, _, offset)| format!(" && __builtin_offsetof({name}, {field}) == {offset}"));
+    let places = fields.iter().map(|(field, _, offset)| format!(" && GPUORCH_OFFSET({name}, {field}) == {offset}"));
     let places: String = places.collect();
     format!(
-        "struct {name} {{\n{members}}};\nstatic_assert(sizeof({name}) == {bytes}{places}, \"{name} is as in Rust\");\n"
+        "{OFFSET}struct {name} {{\n{members}}};\nstatic_assert(sizeof({name}) == {bytes}{places}, \"{name} is as in Rust\");\n"
     )
 }
