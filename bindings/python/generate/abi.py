@@ -52,6 +52,26 @@ class Abi:
         self.structs = [Struct(self, struct) for struct in self.data["structs"]]
         self.struct_of = {struct.type: struct for struct in self.structs}
         self.functions = [Function(self, function) for function in self.data["functions"]]
+        self.records = self.structs_of_results()
+        self.names = self.python_names()
+
+    def structs_of_results(self):
+        """The ids of structs that methods return, or that callbacks get."""
+        found = {entry.id for function in self.functions for entry in function.parameters
+                 if entry.kind.startswith("OUT_STRUCT")}
+        found |= {self.struct_id(bare(one["type"])) for callback in self.data["callbacks"] for one in callback["parameters"]
+                  if self.is_struct(bare(one["type"]))}
+        found |= {self.struct_id(name) for name in ("gpo_batch_request", "gpo_setting")}  # elements of these
+        return found - {"STRUCT_ERROR"}  # a failure is an exception
+
+    def python_names(self):
+        """What texts call the functions, classes and structs: Stream.wait, Stream, options.StreamOptions."""
+        classes = {one.name: one.type_name for one in self.classes}
+        names = {one.full: f"{classes[one.owner]}.{one.method}" if one.owner else one.method for one in self.functions}
+        names |= {one.destroy: f"{one.type_name}.close" for one in self.classes}
+        names |= {one.handle: one.type_name for one in self.classes}
+        names |= {one.type: ("records." if one.id in self.records else "options.") + one.type_name for one in self.structs}
+        return {**names, **exceptions.NAMES}
 
     def is_struct(self, type_):
         return any(struct["name"] == type_ for struct in self.data["structs"])
@@ -66,7 +86,8 @@ class Abi:
 class Struct:
     def __init__(self, abi, struct):
         self.abi, self.type, self.name, self.size = abi, struct["name"], snake(struct["name"]), struct["size"]
-        self.id = abi.struct_id(self.type)
+        self.id, self.says = abi.struct_id(self.type), struct.get("says", [])
+        self.header = struct["header"]
         self.type_name = "".join(word.capitalize() for word in self.name.split("_"))
         self.fields = [self.field(struct, field) for field in struct["fields"]]
         named = {field.name_in_c: field for field in self.fields}
@@ -161,6 +182,20 @@ class Function:
         for entry in self.parameters:
             entry.name_in_c = getattr(entry, "name_in_c", entry.name)
         self.hide()
+        first = self.parameters[0] if self.parameters else None
+        self.owner = exceptions.OWNERS.get(self.full)
+        self.has_self = self.owner is None and first is not None and first.kind == "HANDLE" and first.id != "CLASS_ANY"
+        if self.has_self:
+            self.owner = first.id.removeprefix("CLASS_").lower()
+        self.method = self.method_name()
+
+    def method_name(self):
+        """gpo_event_get_elapsed is event.elapsed(), gpo_trace_get_info runtime.trace_info(), as in Lua."""
+        if self.owner and self.name.startswith(f"{self.owner}_"):
+            rest = self.name.removeprefix(f"{self.owner}_")
+        else:
+            rest = self.name.replace("_get_", "_", 1)
+        return exceptions.METHODS.get(self.full) or rest.removeprefix("get_")
 
     def named(self, name):
         return next((entry for entry in self.parameters if entry.name_in_c == name), None)

@@ -13,12 +13,7 @@ class Method:
 
     def __init__(self, abi, function):
         self.abi, self.function = abi, function
-        first = function.parameters[0] if function.parameters else None
-        self.owner = exceptions.OWNERS.get(function.full)
-        self.has_self = self.owner is None and first is not None and first.kind == "HANDLE" and first.id != "CLASS_ANY"
-        if self.has_self:
-            self.owner = first.id.removeprefix("CLASS_").lower()
-        self.name = self.method_name()
+        self.owner, self.has_self, self.name = function.owner, function.has_self, function.method
         visible = function.visible()
         self.rest = visible[1:] if self.has_self else visible
         structs = [entry for entry in self.rest if entry.kind == "STRUCT"]
@@ -30,15 +25,6 @@ class Method:
         clash = names & {field.name for field in self.options.visible()} if self.options else set()
         if clash:
             raise ValueError(f"{function.full}: both a parameter and an option are named {clash}")
-
-    def method_name(self):
-        """gpo_event_get_elapsed is event.elapsed(), gpo_trace_get_info runtime.trace_info(), as in Lua."""
-        name = self.function.name
-        if self.owner and name.startswith(f"{self.owner}_"):
-            rest = name.removeprefix(f"{self.owner}_")
-        else:
-            rest = name.replace("_get_", "_", 1)
-        return exceptions.METHODS.get(self.function.full) or rest.removeprefix("get_")
 
     def default(self, entry):
         return f"_constants.{entry.default}" if entry.default.isupper() else entry.default
@@ -56,8 +42,18 @@ class Method:
         call = f"{indent}    return _gpuorch.{self.function.name}("
         head = f"{indent}def {self.name}("
         return [*joined(head, self.signature(), "):"),
-                *texts.docstring(self.abi, self.function, self.options, indent + "    "),
+                *texts.docstring(self.abi, self.function, self.given, self.options, self.returned(), indent + "    "),
                 *joined(call, arguments, ")")]
+
+    def returned(self):
+        """A line about the result, or None."""
+        found = self.function.results()
+        if not found or "QUERY" in self.function.flags:
+            return None
+        if len(found) > 1:
+            return f"Returns: ({', '.join(f'{one.name}: {self.one_result(one)}' for one in found)})"
+        name = f" ({found[0].name})" if self.result_type() == "int" else ""
+        return f"Returns: {self.result_type()}{name}"
 
     # --- types ---
 
@@ -123,11 +119,12 @@ def parameter_type(abi, entry):
     elif kind in ("HOST_ADDRESS", "POINTER"):
         base = "int"
     elif kind == "CALLBACK":
-        base = "_Callback"
+        base = callback_type(entry.id)
     elif kind == "STRUCTS" and entry.id == "STRUCT_SETTING":
         base = "_Settings"
     elif kind in ("STRUCT", "STRUCTS"):
-        base = "_Fields" if kind == "STRUCT" else "Sequence[_Fields]"
+        base = struct_type(abi, entry.id)
+        base = base if kind == "STRUCT" else f"Sequence[{base}]"
     elif kind == "ARGUMENTS":
         base = "Sequence[Any]"
     elif kind == "OUT_HANDLE":
@@ -137,9 +134,25 @@ def parameter_type(abi, entry):
     return base + (" | None" if entry.default == "None" and base != "Any" else "")
 
 
+def struct_type(abi, identity):
+    """What is taken for a struct: its fields, or a record of another method's. Arguments of stages may be values alone."""
+    name = record_name(abi, identity)
+    other = " | Any" if identity == "STRUCT_STAGE_ARGUMENT" else f" | records.{name}" if identity in abi.records else ""
+    return f"options.{name}{other}"
+
+
+def callback_type(identity):
+    """A function of Python's, or the address of a function of C's."""
+    parameters, result, _ = exceptions.CALLBACKS.get(identity.removeprefix("CALLBACK_"), (None, None, None))
+    if not parameters:
+        return "_CFunction"
+    types = [one.partition(": ")[2] for one in parameters.split(", ")]
+    return f"Callable[[{', '.join(types)}], {result}] | _CFunction"
+
+
 def field_type(abi, field):
     type_ = parameter_type(abi, field)
-    return type_ if type_ == "Any" or "None" in type_ else type_ + " | None"
+    return type_ if type_ == "Any" or type_.endswith(" | None") else type_ + " | None"
 
 
 def class_name(abi, identity):
@@ -194,19 +207,19 @@ def constants(abi):
     """gpuorch/_constants.py."""
     lines = [HEAD.format(says="The library's constants, as in C without GPO_; the statuses come first.")]
     for status in abi.data["statuses"]:
-        lines.append(commented(f"{status['name'].removeprefix('GPO_')} = {status['value']}", status.get("meaning")))
+        lines.append(commented(abi, f"{status['name'].removeprefix('GPO_')} = {status['value']}", status.get("meaning")))
     lines.append("")
     for constant in abi.data["constants"]:
         value = constant["value"]
         if isinstance(value, int):
-            lines.append(commented(f"{constant['name'].removeprefix('GPO_')} = {value}", constant.get("says")))
+            lines.append(commented(abi, f"{constant['name'].removeprefix('GPO_')} = {value}", constant.get("says")))
     return "\n".join(lines) + "\n"
 
 
-def commented(line, says):
+def commented(abi, line, says):
     if not says:
         return line
-    text = texts.plain(says)
+    text = texts.plain(abi, says)
     if len(line) + len(text) + 4 <= 120:
         return f"{line}  # {text}"
     return "\n".join([*textwrap.wrap(text, 116, initial_indent="# ", subsequent_indent="# "), line])

@@ -10,6 +10,24 @@ METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "
 # Methods of another object than the first parameter's: their devices are in a list.
 OWNERS = {"gpo_batcher_create": "runtime", "gpo_peers_create": "runtime"}
 
+# What texts call other things of C's.
+NAMES = {"gpo_runtime_create": "Runtime", "gpo_object_get_label": "label", "gpo_object_set_label": "label",
+         "gpo_object_get_error": "error", "gpo_error": "Error", "gpo_bucket_fn": "the function `record`"}
+
+# Fields whose name says it all in C.
+FIELD_SAYS = {"label": "a name for errors, logs and traces", "destination_pitch": "bytes", "source_pitch": "bytes",
+              "width": "bytes of a row", "height": "rows"}
+# Parts of descriptions that C alone knows, and what they are in Python.
+BETTER = {" (host pointers converted to uint64_t)": "",
+          " or host pointers converted to uint64_t": " or addresses of the host",
+          ", up to `capacity`,": "", " to `error`; `error->status` is 0 if there was none": ", or None",
+          "The memory and the descriptors of source and sink must exist":
+              "The module keeps the memory of source and sink. Their descriptors must stay open",
+          "; it must not be destroyed": ", or close it", " The bytes may be freed when the call returns.": "",
+          " The structs and paths may be freed when the call returns.": "",
+          "`bytes` bytes at `value`, as many as the parameter has":
+              "a number, or a value of as many bytes as the parameter has"}
+
 # Functions that are no methods in _calls.py.
 MEMORY = "gives or takes memory, which is an Array: gpuorch's memory module has the method"
 EVERY = "every object has it: error() and label"
@@ -84,6 +102,20 @@ CAPACITIES = {"gpo_cq_drain": 256, "gpo_queue_take": 256, "gpo_advise": 32, "gpo
 # Functions of CAPACITIES that take elements away: the call is made once, and `capacity` is a parameter. Other functions are
 # asked again with more room as long as all room was used.
 TAKING = {"gpo_cq_drain", "gpo_queue_take"}
+# Callbacks as functions of Python's: their parameters, the type of the result, and what the result means. Callbacks that
+# don't stand here are called on the driver's threads, which never enter Python.
+STATUS = "None or True: success; False or a status: a failure"
+CALLBACKS = {
+    "COMPLETION": ("completion: records.Completion, error: Error | None", "object", ""),
+    "HOST": ("call: records.HostCall", "int | None",
+             "None or True: done; False: not finished yet; a status: a failure"),
+    "BATCH": ("stream: Stream, batch: records.Batch", "int | None", STATUS),
+    "BUCKET": ("stream: Stream, work: records.BucketWork", "int | None", STATUS),
+    "SOURCE": ("memory: memoryview", "int | None", "how many bytes were written; None or 0: there is no more data"),
+    "STAGE": ("stream: Stream, chunk: records.Chunk", "int | None", STATUS),
+    "SINK": ("chunk: records.Chunk", "int | None", "None or True: go on; False: enough, the run ends; a status: a failure"),
+    "PROGRESS": ("progress: records.PipelineProgress", "object", ""),
+    "LOG": ("level: int, text: str", "object", "")}
 # Functions that keep the GIL: none of them blocks, runs a callback or enters the driver, and giving the GIL away costs more
 # than they do. All `_get_` functions but those below are such, and:
 KEEPS_GIL = {

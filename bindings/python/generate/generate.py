@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes from libgpuorch/abi.json what the Python package doesn't need by hand: tables of C (src/tables.*), a base class with
-the plain methods of each handle (gpuorch/_calls.py), the constants (gpuorch/_constants.py), and the stubs (gpuorch/*.pyi).
+the plain methods of each handle (gpuorch/_calls.py), the constants (gpuorch/_constants.py), the structs that methods
+take (gpuorch/options.py), and the stubs (gpuorch/*.pyi); and the tables at the end of ctypes/gpuorch.py.
 
     generate.py [--check] [--abi FILE] [--out DIR]     with --check nothing is written, and a difference is an error
 """
@@ -13,6 +14,8 @@ sys.path.insert(0, str(HERE))
 import abi as abi_module
 import c_tables
 import calls
+import ctypes_tables
+import options
 import stubs
 
 PYTHON = HERE.parent
@@ -23,7 +26,9 @@ def files(abi):
     return {"src/tables.h": c_tables.header(abi), "src/tables.c": c_tables.source(abi),
             "gpuorch/_calls.py": calls.source(abi), "gpuorch/_constants.py": calls.constants(abi),
             "gpuorch/records.py": stubs.records(abi), "gpuorch/records.pyi": stubs.records_stub(abi),
-            "gpuorch/__init__.pyi": stubs.package(abi), "gpuorch/_gpuorch.pyi": stubs.extension(abi), "gpuorch/py.typed": ""}
+            "gpuorch/options.py": options.source(abi), "gpuorch/__init__.pyi": stubs.package(abi),
+            "gpuorch/_gpuorch.pyi": stubs.extension(abi), "gpuorch/py.typed": "",
+            "ctypes/gpuorch.py": ctypes_tables.module(abi, (PYTHON / "ctypes/gpuorch.py").read_text())}
 
 
 def main():

@@ -14,7 +14,7 @@ def hand_written(abi):
     """(what stands before the classes of objects, {class: its lines}), with the fields of options filled in: {options} as
     keyword arguments, {options,} behind others that are keyword arguments already."""
     options = {struct.name: struct for struct in abi.structs}
-    text = BY_HAND.read_text()
+    text = re.sub(r"\A(#.*\n)+", "", BY_HAND.read_text())
 
     def keywords(match):
         struct = options[match[1]]
@@ -25,7 +25,7 @@ def hand_written(abi):
     text = re.sub(r"\{(\w+)(,?)\}", keywords, text)
     head, classes, now = [], {}, None
     names = {one.type_name for one in abi.classes}
-    for line in text.splitlines()[2:]:
+    for line in text.splitlines():
         match = re.match(r"class (\w+):", line)
         if match and match[1] in names:
             now = classes[match[1]] = []
@@ -66,14 +66,10 @@ def shorter(line):
 
 
 def records_stub(abi):
-    written = {entry.id for function in abi.functions for entry in function.parameters
-               if entry.kind.startswith("OUT_STRUCT")}
-    written |= {abi.struct_id(name) for name in ("gpo_batch", "gpo_batch_request", "gpo_bucket_work", "gpo_chunk",
-                                                 "gpo_setting", "gpo_host_call", "gpo_pipeline_progress")}
     lines = [f"# The structs that methods return, as named tuples. {MADE}", "from typing import Any", "",
              "from . import Error, Template", ""]
     for struct in abi.structs:
-        if struct.id not in written or struct.name == "error":   # a failure is an exception
+        if struct.id not in abi.records:
             continue
         lines.append(f"class {struct.type_name}(tuple[Any, ...]):")
         for field in struct.visible():

@@ -8,8 +8,9 @@ class Array(_gpuorch.Memory):
     An array on the host (arena.allocate) is pinned: kernels reach it at the same address. An array on the host has elements,
     slices and the buffer protocol: array.numpy() and numpy.asarray(array) share its memory. An array of device memory
     (device.memory_allocate, pool.allocate) has an address and slices; its elements are copied to the host first. A slice
-    shares the memory of its array. Other libraries take arrays on CUDA devices by __dlpack__ and __cuda_array_interface__;
-    torch takes arrays on the host by torch.frombuffer().
+    shares the memory of its array. Other libraries take arrays on CUDA devices by __dlpack__, __cuda_array_interface__ or
+    DLPack's C functions (__dlpack_c_exchange_api__). The C functions make the legacy default stream wait for the work of
+    this package's that uses the array. torch takes arrays on the host by torch.frombuffer().
 
     free(), `with` and collection free the memory behind all work of this package's that uses it; work of other libraries has
     to be done. Memory is never freed while numpy arrays, memoryviews or tensors share it: free() raises BufferError, and

@@ -13,6 +13,8 @@ class RuntimeCalls:
     def driver(self):
         """Says which driver the runtime uses, and loads the driver if that has not happened yet.
 
+        Returns: records.DriverInfo
+
         Raises:
           NoDevice: the requested driver can't be used, or an NVIDIA GPU is there and can't be used (above); the
             message says why
@@ -22,11 +24,15 @@ class RuntimeCalls:
     def statistics(self):
         """Reads the counters. Blocks on nothing. The counters are read one after the other while work goes on, so
         they may be from slightly different moments.
+
+        Returns: records.Statistics
         """
         return _gpuorch.runtime_get_statistics(self)
 
     def device_count(self):
         """Says how many devices the runtime shows. The first call loads the driver.
+
+        Returns: int (count)
 
         Raises:
           NoDevice: the driver that was asked for can't be used; the message says why
@@ -36,6 +42,8 @@ class RuntimeCalls:
     def describe_device(self, ordinal=0):
         """Describes device `ordinal` (from 0), which need not be open. Makes no context.
 
+        Returns: records.DeviceProperties
+
         Raises:
           NoDevice: there is no device with this ordinal
         """
@@ -44,6 +52,8 @@ class RuntimeCalls:
     def describe_peer(self, from_, to):
         """Describes how device `from` reaches device `to`. Both are ordinals; neither device need be open. Makes no
         context.
+
+        Returns: records.PeerProperties
 
         Raises:
           NoDevice: `from` or `to` is not the ordinal of a device
@@ -61,7 +71,9 @@ class RuntimeCalls:
           native_context: None: the device's primary context, which is retained; its flags stay as they are. Not
             None: the caller's CUcontext on that device, which must exist until all objects that were made from the
             device are destroyed and their work is done
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Device
 
         Raises:
           NoDevice: there is no device with this ordinal; or the driver can't be used (runtime.h, "Which driver"),
@@ -76,7 +88,9 @@ class RuntimeCalls:
         Keywords:
           flags: 0: there are none yet
           value: the initial value
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Timeline
         """
         return _gpuorch.timeline_create(self, options)
 
@@ -86,7 +100,9 @@ class RuntimeCalls:
         Keywords:
           flags: 0: there are none yet
           capacity: entries in the queue and accepted notifies together; AUTO: 4096; at most 2^24
-          label
+          label: a name for errors, logs and traces
+
+        Returns: CompletionQueue
 
         Raises:
           InvalidArgument: `capacity` is above 2^24
@@ -94,22 +110,27 @@ class RuntimeCalls:
         return _gpuorch.cq_create(self, options)
 
     def metrics(self):
-        """Reads the metrics of a runtime. Blocks on nothing."""
+        """Reads the metrics of a runtime. Blocks on nothing.
+
+        Returns: records.Metrics
+        """
         return _gpuorch.runtime_get_metrics(self)
 
     def metrics_text(self):
-        """Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was
+        """Returns the statistics and metrics of the runtime, and the metrics of every device on which an object was
         opened, in Prometheus' text format 0.0.4. Names begin with gpuorch_. Units are seconds and bytes; ratios go
         from 0 to 1.
 
         Each sample has a label "runtime", to distinguish the runtimes of a process. The value is the runtime's own
-        label (runtime_options.label), or without a label the runtime's number in this process, "1" for the first
-        created.
+        label (options.RuntimeOptions.label), or without a label the runtime's number in this process, "1" for the
+        first created.
 
         The text is a complete page. To show several runtimes on one page, group the samples of each metric
         together.
 
-        Blocks as device_get_metrics does.
+        Blocks as Device.metrics does.
+
+        Returns: str
         """
         return _gpuorch.runtime_get_metrics_text(self)
 
@@ -121,7 +142,9 @@ class RuntimeCalls:
           threads: the executor's own threads; AUTO: 2; at most 256. 0 with EXECUTOR_CALLER
           capacity: how many callbacks may be accepted and not run; AUTO: 65536; at most 2^24. Beyond that functions
             return WOULD_BLOCK
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Executor
 
         Raises:
           LimitExceeded: the system has no thread left
@@ -132,7 +155,7 @@ class RuntimeCalls:
         """Lets the runtime's log function be called on `executor` from now on, in the order of the lines. With
         None, the initial state, the function is called on the thread on which a line arises. Destroying the
         executor restores this state. If the executor is full, lines are dropped and counted in
-        executor_statistics.refused.
+        records.ExecutorStatistics.refused.
         """
         return _gpuorch.runtime_set_log_executor(self, executor)
 
@@ -159,7 +182,7 @@ class RuntimeCalls:
         return _gpuorch.trace_start(self, options)
 
     def trace_stop(self):
-        """Stops the trace: writes what was recorded, and closes the files. runtime_shutdown does so too. The call
+        """Stops the trace: writes what was recorded, and closes the files. Runtime.close does so too. The call
         doesn't wait for the GPU: operations that still run are in the trace without their GPU times.
 
         Blocks until the files are written.
@@ -174,14 +197,19 @@ class RuntimeCalls:
         return _gpuorch.trace_stop(self)
 
     def trace_info(self):
-        """Describes the running trace, or the last one if none is running. Blocks on nothing."""
+        """Describes the running trace, or the last one if none is running. Blocks on nothing.
+
+        Returns: records.TraceInfo
+        """
         return _gpuorch.trace_get_info(self)
 
     def trace_summary(self):
-        """Writes a few lines of text about the running trace, as far as it has come, or about the last one. The
+        """Returns a few lines of text about the running trace, as far as it has come, or about the last one. The
         text says how long each engine was busy, the bytes and speed of copies, and how much of the copying was
         hidden behind other work. Then come the longest gaps in which no engine worked, with the work before each,
         and serialising calls.
+
+        Returns: str
 
         Raises:
           InvalidState: the runtime was never traced
@@ -190,14 +218,16 @@ class RuntimeCalls:
 
     def peers(self, devices, **options):
         """Creates a group of `count` devices (1 to PEERS_MOST_RANKS) of one runtime. Devices that can reach each
-        other get permanent access to each other's memory (device_enable_peer).
+        other get permanent access to each other's memory (Device.enable_peer).
 
         Serialises the devices (runtime.h).
 
         Keywords:
           flags: 0: there are none yet
           engine: ENGINE_* for all collectives of the group; AUTO: one for each collective
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Peers
 
         Raises:
           InvalidArgument: a device is in the list twice
@@ -231,7 +261,9 @@ class RuntimeCalls:
           high_bytes: bytes in use of the pool, above which admissions pause
           low_bytes: bytes in use of the pool, at or below which they go on; at most high_bytes; AUTO: nine tenths
             of high_bytes
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Admission
 
         Raises:
           InvalidArgument: an option is out of range, or there are watermarks without a pool, or a pool without
@@ -250,9 +282,11 @@ class RuntimeCalls:
           lanes: lanes of each device; AUTO: 1; at most 16
           capacity: how many requests may wait at a time, of all keys; AUTO: 65536; at most 2^20
           executor: forms batches and calls `work`; None: the batcher has one of its own, with a thread for each
-            lane. It has to have as many threads as lanes are to work at a time. While requests wait, executor_run
+            lane. It has to have as many threads as lanes are to work at a time. While requests wait, Executor.run
             doesn't return
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Batcher
 
         Raises:
           InvalidArgument: an option is out of range, or a device comes twice
@@ -265,15 +299,24 @@ class DeviceCalls:
     __slots__ = ()
 
     def properties(self):
-        """Describes an open device, as runtime_describe_device does."""
+        """Describes an open device, as Runtime.describe_device does.
+
+        Returns: records.DeviceProperties
+        """
         return _gpuorch.device_get_properties(self)
 
     def native(self):
-        """Writes the CUcontext and the CUdevice behind a handle, for use with other libraries."""
+        """Returns the CUcontext and the CUdevice behind a handle, for use with other libraries.
+
+        Returns: (context: int, ordinal: int)
+        """
         return _gpuorch.device_get_native(self)
 
     def memory(self):
-        """Writes the free and the total bytes of device memory, as the driver sees them now."""
+        """Returns the free and the total bytes of device memory, as the driver sees them now.
+
+        Returns: (free_bytes: int, total_bytes: int)
+        """
         return _gpuorch.device_get_memory(self)
 
     def enable_peer(self, peer):
@@ -301,6 +344,8 @@ class DeviceCalls:
     def limit(self, limit):
         """Reads the value of `limit` (LIMIT_*) that is in force now.
 
+        Returns: int (value)
+
         Raises:
           InvalidArgument: `limit` is none of these numbers
           NotSupported: the device doesn't have this limit
@@ -308,7 +353,7 @@ class DeviceCalls:
         return _gpuorch.device_get_limit(self, limit)
 
     def set_limit(self, limit, value):
-        """Sets a limit. The driver may round the value: read it back with device_get_limit. Same statuses as there.
+        """Sets a limit. The driver may round the value: read it back with Device.limit. Raises the same as there.
         INVALID_ARGUMENT, too: on a CUDA device the limits of printf and of the heap can't be set, not even to the
         same value, once a kernel that uses printf, or malloc, has been launched in the context (cuCtxSetLimit)
 
@@ -325,7 +370,9 @@ class DeviceCalls:
 
         Keywords:
           flags: EVENT_*
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Event
 
         Raises:
           InvalidArgument: EVENT_INTERPROCESS is set, and EVENT_TIMING or EVENT_EXTERNAL too
@@ -340,9 +387,11 @@ class DeviceCalls:
 
         Keywords:
           flags: STREAM_*
-          priority: 0 is the default; lower numbers run first; clamped to device_get_priority_range
+          priority: 0 is the default; lower numbers run first; clamped to Device.priority_range
           max_held: how many operations may be held; AUTO: 65536. Beyond that calls give WOULD_BLOCK
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Stream
 
         Raises:
           NotSupported: two of the flags STREAM_BLOCKING, STREAM_LEARNS and STREAM_RESIDENT together
@@ -362,9 +411,11 @@ class DeviceCalls:
 
         Keywords:
           flags: STREAM_*
-          priority: 0 is the default; lower numbers run first; clamped to device_get_priority_range
+          priority: 0 is the default; lower numbers run first; clamped to Device.priority_range
           max_held: how many operations may be held; AUTO: 65536. Beyond that calls give WOULD_BLOCK
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Stream
 
         Raises:
           InvalidArgument: the stream is of another context
@@ -374,8 +425,10 @@ class DeviceCalls:
         return _gpuorch.stream_wrap(self, native, options)
 
     def priority_range(self):
-        """Writes the least and the greatest priority that streams of the device can have. Lower numbers are greater
-        priorities, so greatest <= least. Both are 0 if the device has no priorities.
+        """Returns the least and the greatest priority that streams of the device can have. Lower numbers are
+        greater priorities, so greatest <= least. Both are 0 if the device has no priorities.
+
+        Returns: (least: int, greatest: int)
         """
         return _gpuorch.device_get_priority_range(self)
 
@@ -387,7 +440,9 @@ class DeviceCalls:
           streams: streams for each priority; AUTO: 4
           priorities: how many priorities, from 0 upwards to greater ones; AUTO: 1; at most as many as the device
             has
-          label
+          label: a name for errors, logs and traces
+
+        Returns: StreamPool
 
         Raises:
           InvalidArgument: that would be more than 1024 streams
@@ -403,9 +458,11 @@ class DeviceCalls:
           flags: ARENA_*
           max_bytes: most bytes that the arena takes from the driver; 0: no limit
           slab_bytes: least size of a slab; AUTO: 64 MiB, or max_bytes if that is less
-          initial_bytes: bytes that arena_create takes; 0: none, the first allocation takes a slab
+          initial_bytes: bytes that Device.arena_create takes; 0: none, the first allocation takes a slab
           numa_node: with ARENA_NUMA: 0 to 1023; otherwise 0
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Arena
 
         Raises:
           InvalidArgument: `slab_bytes` or `initial_bytes` is above `max_bytes`
@@ -416,6 +473,8 @@ class DeviceCalls:
         """Says what kind of memory `address` (not 0) points to. The address may be of host or device memory,
         allocated by the library or by other code. The memory must not be freed meanwhile: drivers may crash then
         (580 has).
+
+        Returns: records.MemoryInfo
         """
         return _gpuorch.memory_describe(self, address)
 
@@ -427,18 +486,22 @@ class DeviceCalls:
           flags: POOL_KEEP_NOTHING
           max_bytes: most bytes in use; 0: no limit
           keep_bytes: how much unused memory the pool keeps instead of giving it back to the system; AUTO: all,
-            until pool_trim. To keep none, set POOL_KEEP_NOTHING
-          initial_bytes: bytes that pool_create takes, to make the first allocations fast; at most max_bytes
-          label
+            until Pool.trim. To keep none, set POOL_KEEP_NOTHING
+          initial_bytes: bytes that Device.pool_create takes, to make the first allocations fast; at most max_bytes
+          label: a name for errors, logs and traces
+
+        Returns: Pool
 
         Raises:
-          NotSupported: the device has no memory pools (device_properties.memory_pools)
+          NotSupported: the device has no memory pools (records.DeviceProperties.memory_pools)
         """
         return _gpuorch.pool_create(self, options)
 
     def module_load(self, image, label=None):
         """Loads a module from an image: for a CUDA device a cubin, fatbin or PTX; for the software GPU a shared
-        object that the library made for it (module_get_image). The bytes may be freed when the call returns.
+        object that the library made for it (Module.image).
+
+        Returns: Module
 
         Raises:
           InvalidImage: the driver refuses the image; the message has the driver's text. Images of the software GPU
@@ -448,11 +511,14 @@ class DeviceCalls:
 
     def module_load_builtin(self):
         """Loads the module of built-in kernels, which need no compiler. All loop over n, so any grid and block will
-        do: fill_u32(uint32_t *y, uint32_t value, uint64_t n)                         y = value copy_u32(uint32_t
-        *y, const uint32_t *x, uint64_t n)                      y = x scale_add_f32(float *y, const float *x, float
-        a, uint64_t n)              y = a * x + y add_f32(float *z, const float *x, const float *y, uint64_t n)
-        z = x + y histogram_u8(uint64_t *bins, const uint8_t *x, uint64_t n)                adds to bins[256]
-        reduce_add_f32(float *sum, const float *x, uint64_t n)                    adds to *sum
+        do: gpo_fill_u32(uint32_t *y, uint32_t value, uint64_t n)                         y = value
+        gpo_copy_u32(uint32_t *y, const uint32_t *x, uint64_t n)                      y = x gpo_scale_add_f32(float
+        *y, const float *x, float a, uint64_t n)              y = a * x + y gpo_add_f32(float *z, const float *x,
+        const float *y, uint64_t n)             z = x + y gpo_histogram_u8(uint64_t *bins, const uint8_t *x,
+        uint64_t n)                adds to bins[256] gpo_reduce_add_f32(float *sum, const float *x, uint64_t n)
+        adds to *sum
+
+        Returns: Module
         """
         return _gpuorch.module_load_builtin(self)
 
@@ -469,20 +535,22 @@ class DeviceCalls:
           output_numerator: output bytes = input bytes * numerator / denominator, rounded up; at most 4096 times the
             input. Numerator 0 with a denominator: no output. Both 0: as many output bytes as input bytes
           output_denominator
-          stages: an array of `stage_count` structs, `stage_stride` bytes apart
+          stages: a list of options.Stage
           scratch_bytes: device memory for each chunk, not cleared; at most 1 TiB
           result_bytes: result of a chunk: a block that is zeroed before the stages run, and that the sink gets; at
             most 1 MiB
           max_pinned_bytes: most pinned memory for staging, for all devices together; AUTO: 1 GiB for each device
-          progress: may be None
+          progress: a function (progress: records.PipelineProgress). May be None
           progress_ns: least time between two calls of `progress`; 0: 100 ms
-          label
+          label: a name for errors, logs and traces
           executor: runs the callbacks of sources, stages and sinks and `progress` (executor.h): one of each kind at
             a time, while a thread of the pipeline waits. None: threads of the pipeline run them. If the executor is
             destroyed during a run, the run ends with CANCELLED. A thread that runs the executor must not wait for
-            the pipeline, except by pipeline_then
+            the pipeline, except by Pipeline.then
           devices: several devices that share the work: `device_count` of them, all different and of one runtime;
-            the first is the `device` that pipeline_create gets. None: that device alone
+            the first is the `device` that Device.pipeline_create gets. None: that device alone
+
+        Returns: Pipeline
 
         Raises:
           InvalidArgument: a value is out of range, a device is in the list twice, or a kernel is of another device
@@ -494,6 +562,8 @@ class DeviceCalls:
     def metrics(self):
         """Reads the metrics of a device. Blocks on the driver for less than a millisecond; the first call blocks
         until NVML is loaded. May be called during stream captures.
+
+        Returns: records.DeviceMetrics
         """
         return _gpuorch.device_get_metrics(self)
 
@@ -502,8 +572,10 @@ class DeviceCalls:
 
         Keywords:
           flags: 0: there are none yet
-          max_instances: most graphs that template_launch makes; AUTO: 64
-          label
+          max_instances: most graphs that Template.launch makes; AUTO: 64
+          label: a name for errors, logs and traces
+
+        Returns: Template
         """
         return _gpuorch.template_create(self, options)
 
@@ -519,15 +591,19 @@ class DeviceCalls:
           max_buckets: most buckets that are recorded at a time; the least recently used bucket makes room for
             another; 0: all
           streams: graphs of each bucket from the start, one for each launching stream; AUTO: 1; at most 64
-          record
-          pad: writes the elements from `size` to `shape`. None: `pad_address`
+          record: a function (stream: Stream, work: records.BucketWork). It returns None or True: success; False or
+            a status: a failure
+          pad: a function (stream: Stream, work: records.BucketWork). It returns None or True: success; False or a
+            status: a failure. Writes the elements from `size` to `shape`. None: `pad_address`
           pad_address: element 0 in device memory: zeros are written instead of a call of `pad`. 0: no padding is
             needed. 0 with `pad`
           pad_element_bytes: size of an element there; 0 without `pad_address`
-          label
-          restored: `restored_count` structs, `restored_stride` bytes apart: memory, of the device or pinned, that a
-            warm-up leaves unchanged. The memory is read and written in the order of the caller's stream, and not at
-            the same time by other work. Copies take as much device memory again while a bucket is recorded
+          label: a name for errors, logs and traces
+          restored: a list of options.MemoryRange. The memory is read and written in the order of the caller's
+            stream, and not at the same time by other work. Copies take as much device memory again while a bucket
+            is recorded
+
+        Returns: Buckets
 
         Raises:
           InvalidArgument: `record` is None, there are no shapes, a shape is 0 or comes twice, `pad_address` doesn't
@@ -545,8 +621,10 @@ class DeviceCalls:
 
         Keywords:
           flags: 0: there are none yet
-          max_instances: most graphs that template_launch makes; AUTO: 64
-          label
+          max_instances: most graphs that Template.launch makes; AUTO: 64
+          label: a name for errors, logs and traces
+
+        Returns: Template
 
         Raises:
           InvalidArgument: `native` is None, or the driver doesn't know it
@@ -559,7 +637,7 @@ class DeviceCalls:
         """Creates a queue. Any stream may use it when the call returns.
 
         Blocks on the GPU for some microseconds, while the memory is initialised; not on work of other streams.
-        Allocating is serialising (runtime.h). A device's first ring also loads the kernel of queue_push, unless an
+        Allocating is serialising (runtime.h). A device's first ring also loads the kernel of Queue.push, unless an
         earlier resident stream has loaded the kernel. Loading is serialising too. The kernel stays loaded until the
         runtime shuts down, and later rings load nothing.
 
@@ -576,7 +654,9 @@ class DeviceCalls:
           tenants: host ring: 1 to 64; AUTO: 1; with QUEUE_NO_ANSWERS there is 1
           stream: the resident stream (stream.h) of a kernel that uses the queue: see "Memory". None: there is none;
             a host ring needs one
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Queue
 
         Raises:
           InvalidArgument: an option is out of range, or is one of another kind, which has to be 0: the message
@@ -587,7 +667,7 @@ class DeviceCalls:
         return _gpuorch.queue_create(self, options)
 
     def costs(self, flags=0):
-        """Writes what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory
+        """Returns what things cost on a device: an H200's costs, with the multiprocessors and the rates of memory
         and arithmetic of this device.
 
         With COSTS_PROBE launches, graphs and copies are measured, on streams of the library's own. The probe loads
@@ -595,6 +675,8 @@ class DeviceCalls:
         the device (runtime.h). Other work on the device and on the host makes the costs greater.
 
         May be called during stream captures. Blocks on the GPU with COSTS_PROBE, otherwise on nothing.
+
+        Returns: records.Costs
 
         Raises:
           InvalidState: with COSTS_PROBE, there is resident work (stream.h)
@@ -605,14 +687,14 @@ class DeviceCalls:
         """Says which forms fit a workload, the best first. FORM_LEAVE is always in the list; forms behind it are
         expected to gain too little.
 
-        Writes at most `capacity` elements to `advice`, `stride` bytes apart, and their number to `*count`. Set the
-        struct_size of each element before the call.
-
         Takes up to some microseconds for each task cost. Blocks on nothing.
+
+        A workload, described by one *round*: the work that the program repeats. 0 stands for "not known" in every
+        field but for flags. Copies and kernels of the round that aren't described are left out of account.
 
         Keywords:
           flags: WORKLOAD_*
-          costs: a cost of 0 stands for the device's. None: all costs are the device's
+          costs: options.Costs. A cost of 0 stands for the device's. None: all costs are the device's
           launches: kernels that are launched in a round
           round_ns: time of a round, from its begin to the next one's
           kernel_ns: GPU time of all kernels of a round together
@@ -634,6 +716,8 @@ class DeviceCalls:
           cost_deviation: standard deviation of the costs, in thousandths of their mean
           cost_max: cost of the longest task, in thousandths of the mean
 
+        Returns: (diagnosis: records.Diagnosis, advice: list[records.Advice])
+
         Raises:
           InvalidArgument: also if a figure is impossible (a cost is negative or no number, a block has more workers
             than there are in all, ...); the message names it
@@ -644,14 +728,17 @@ class DeviceCalls:
         """Creates a scheduler, compiles its handlers, and loads and allocates everything for its runs. A task whose
         first four bytes are i is for handlers[i].
 
-        Blocks on the compiler, and as queue_create. Loading and allocating are serialising (runtime.h).
+        Blocks on the compiler, and as Device.queue. Loading and allocating are serialising (runtime.h).
+
+        Parameters:
+          handlers: a list of options.Handler
 
         Keywords:
           form: SCHEDULER_RESIDENT, …
           queue: a ring without QUEUE_TICKETS, or a host ring, of the same device
           source: CUDA C++ with the handlers' functions; SCHEDULER_GRAPHS: None
           file_name: name of the source in the compiler's messages; None: "handlers.cu"
-          compile_options: as compile_options.options
+          compile_options: as options.CompileOptions.options
           workers: WORKER_THREAD, …; AUTO: WORKER_WARP
           threads: threads of a block, a multiple of 32 up to 1024; AUTO: 128
           blocks_per_multiprocessor: blocks on each multiprocessor; AUTO: 1
@@ -666,7 +753,9 @@ class DeviceCalls:
           dynamic_shared_bytes: shared memory of each block, for handlers
           idle_timeout_ns: the run ends after this time with nothing to do; 0: never
           sample_interval_ns: how often the queue's depth is noted; AUTO: a millisecond
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Scheduler
 
         Raises:
           InvalidArgument: an option is out of range, or is one of another form, which has to be 0: the message
@@ -679,7 +768,7 @@ class DeviceCalls:
           NotSupported: the queue is a range, or has tickets, or the form isn't for host rings
           CompileFailed: the source has errors; or a handler isn't there, isn't of the form int (gpo::task_context
             &, const task &), or its task is larger than the queue's: last_compile_log has the whole text
-          NoCompiler: as module_compile
+          NoCompiler: as Device.module_compile
           LimitExceeded: other schedulers have the multiprocessors, or blocks_per_multiprocessor blocks with these
             handlers don't fit on a multiprocessor at a time: the message has the numbers
         """
@@ -709,7 +798,9 @@ class DeviceCalls:
             processes of one user
           id: JOIN_ID: PEERS_ID_BYTES bytes
           communicator: JOIN_MPI: the program's MPI_Comm, cast to void *; None: MPI_COMM_WORLD
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Peers
 
         Raises:
           InvalidArgument: a field is wrong, or differs from what rank 0 has; `path` is a file of another kind, of
@@ -728,8 +819,10 @@ class DeviceCalls:
         return _gpuorch.peers_join(self, options)
 
     def memory_export(self, address):
-        """Writes the bytes by which another process imports memory of memory_allocate. `address` is the start of an
-        allocation. May be called repeatedly; the memory stays this process's.
+        """Returns the bytes by which another process imports memory of Device.memory_allocate. `address` is the
+        start of an allocation. May be called repeatedly; the memory stays this process's.
+
+        Returns: bytes
 
         Raises:
           InvalidArgument: `address` is not the start of an allocation of this device (but inside an allocation, or
@@ -742,8 +835,10 @@ class DeviceCalls:
 
     def event_import(self, exported, label=None):
         """Makes a handle for an event that another process has exported. This process records the event on streams
-        of `device`; streams of all devices can wait for it. Destroy the handle like any event's. Statuses as
-        memory_import. Serialises the device (runtime.h).
+        of `device`; streams of all devices can wait for it. Destroy the handle like any event's. Exceptions as
+        Device.memory_import. Serialises the device (runtime.h).
+
+        Returns: Event
         """
         return _gpuorch.event_import(self, exported, label)
 
@@ -752,13 +847,18 @@ class StreamCalls:
     __slots__ = ()
 
     def info(self):
-        """Writes what the library knows of a stream. Doesn't ask the driver."""
+        """Returns what the library knows of a stream. Doesn't ask the driver.
+
+        Returns: records.StreamInfo
+        """
         return _gpuorch.stream_get_info(self)
 
     def native(self):
-        """Writes the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the stream
-        was wrapped. Work that is put on the CUstream directly is not held back while the stream is held (see "Held
-        streams").
+        """Returns the CUstream behind the handle. Don't destroy the CUstream: the library owns it, unless the
+        stream was wrapped. Work that is put on the CUstream directly is not held back while the stream is held (see
+        "Held streams").
+
+        Returns: int (native)
         """
         return _gpuorch.stream_get_native(self)
 
@@ -776,6 +876,8 @@ class StreamCalls:
     def cancel_held(self):
         """Cancels all operations that are held on the stream: they complete with CANCELLED. The stream can be used
         again.
+
+        Returns: int (count)
         """
         return _gpuorch.stream_cancel_held(self)
 
@@ -819,7 +921,7 @@ class StreamCalls:
         with the same failure.
 
         Raises:
-          InvalidArgument, Failed: as timeline_signal
+          InvalidArgument, Failed: as Timeline.signal
           CaptureRefused: the stream is in capture
         """
         return _gpuorch.stream_signal_timeline(self, timeline, value)
@@ -853,6 +955,9 @@ class StreamCalls:
         All copies are checked before the first is submitted. Ranges of different copies must not overlap; the
         library doesn't check that.
 
+        Parameters:
+          copies: a list of options.Copy
+
         Raises:
           InvalidArgument: source and destination of a copy overlap, or a range is too long (as above)
         """
@@ -862,14 +967,17 @@ class StreamCalls:
         """Copies rows. Source and destination must not overlap; the library doesn't check that. Pageable memory as
         above.
 
+        A copy of `height` rows of `width` bytes. A pitch is the distance from one row to the next in bytes, at
+        least `width`.
+
         Keywords:
           flags: 0: there are none yet
           destination
-          destination_pitch
+          destination_pitch: bytes
           source
-          source_pitch
-          width
-          height
+          source_pitch: bytes
+          width: bytes of a row
+          height: rows
         """
         return _gpuorch.copy_rows(self, copy)
 
@@ -898,12 +1006,12 @@ class StreamCalls:
         return _gpuorch.stream_notify(self, cq, user_data)
 
     def notify_timed(self, cq, since, user_data=0):
-        """Like stream_notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the
+        """Like Stream.notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the
         mark. `gpu_ns` is -1 if that recording is not complete before the mark, or if the event is recorded again
         before the library sees the mark: use several events for several measurements at a time. Costs the GPU two
         time stamps, about 1 us.
 
-        Statuses as stream_notify, and:
+        Exceptions as Stream.notify, and:
 
         Raises:
           InvalidArgument: `since` was made without EVENT_TIMING, or was not recorded on the same device
@@ -912,7 +1020,10 @@ class StreamCalls:
         return _gpuorch.stream_notify_timed(self, cq, user_data, since)
 
     def then(self, executor, callback):
-        """Calls `callback` when all work that is on the stream now is done: as stream_notify.
+        """Calls `callback` when all work that is on the stream now is done: as Stream.notify.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
 
         Raises:
           WouldBlock: the executor has no room; the callback is never called
@@ -925,12 +1036,16 @@ class StreamCalls:
         waits for it. The function may call CUDA. If the function fails, all work behind the host call completes
         with this failure and never runs.
 
-        The function is called exactly once, even if it must not do its work (host_call.status). In both cases the
-        call comes after the work that the GPU was given before has ended, so memory that the work used can be
-        reused. Only when the executor is destroyed does the call come at once.
+        The function is called exactly once, even if it must not do its work (records.HostCall.status). In both
+        cases the call comes after the work that the GPU was given before has ended, so memory that the work used
+        can be reused. Only when the executor is destroyed does the call come at once.
 
-        stream_cancel_held cancels a host call that has not begun. For a running host call, it ends the stream's
+        Stream.cancel_held cancels a host call that has not begun. For a running host call, it ends the stream's
         wait.
+
+        Parameters:
+          function: a function (call: records.HostCall). It returns None or True: done; False: not finished yet; a
+            status: a failure
 
         Raises:
           NotSupported: the stream is wrapped and so can't be held
@@ -946,7 +1061,9 @@ class StreamPoolCalls:
     def acquire(self, priority=0):
         """Acquires a stream of the priority nearest to `priority`: a stream with the fewest users and, among
         several, with the least pending work. Several users may share a stream, so a call never blocks and never
-        fails for lack of streams. Give the stream back with stream_pool_release; it must not be destroyed.
+        fails for lack of streams. Give the stream back with StreamPool.release, or close it.
+
+        Returns: Stream
         """
         return _gpuorch.stream_pool_acquire(self, priority)
 
@@ -977,8 +1094,10 @@ class EventCalls:
         return _gpuorch.event_query(self)
 
     def elapsed(self, end):
-        """Writes the GPU time from the newest recording of `start` to that of `end`, in nanoseconds, with the
+        """Returns the GPU time from the newest recording of `start` to that of `end`, in nanoseconds, with the
         driver's resolution (about 0.5 us). Negative if `end` was complete first.
+
+        Returns: int (nanoseconds)
 
         Raises:
           InvalidArgument: an event was made without EVENT_TIMING, or the events are of different devices
@@ -1000,7 +1119,9 @@ class EventCalls:
         return _gpuorch.event_notify(self, cq, user_data)
 
     def native(self):
-        """Writes the CUevent behind the handle. The library owns it: don't destroy it.
+        """Returns the CUevent behind the handle. The library owns it: don't destroy it.
+
+        Returns: int (native)
 
         Raises:
           NotSupported: the event was made with EVENT_INTERPROCESS, or is imported
@@ -1008,12 +1129,18 @@ class EventCalls:
         return _gpuorch.event_get_native(self)
 
     def then(self, executor, callback):
-        """Calls `callback` when the event's newest recording is complete or has failed: as event_notify."""
+        """Calls `callback` when the event's newest recording is complete or has failed: as Event.notify.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
+        """
         return _gpuorch.event_then(self, executor, callback)
 
     def export(self):
-        """Writes the bytes by which another process imports an event that was made with EVENT_INTERPROCESS. The
-        rest as for memory_export. The process destroys the event when the others have destroyed theirs.
+        """Returns the bytes by which another process imports an event that was made with EVENT_INTERPROCESS. The
+        rest as for Device.memory_export. The process destroys the event when the others have destroyed theirs.
+
+        Returns: bytes
 
         Raises:
           InvalidArgument: the event was made without EVENT_INTERPROCESS, or is imported itself
@@ -1031,7 +1158,7 @@ class TimelineCalls:
         Raises:
           InvalidArgument: `value` is not above the value reached; or not above every signal that the GPU has been
             given; or a stream is on the way to signal exactly this value
-          Failed: the timeline has failed; timeline_get_value returns the status it has failed with
+          Failed: the timeline has failed; Timeline.value returns the status it has failed with
         """
         return _gpuorch.timeline_signal(self, value)
 
@@ -1046,8 +1173,10 @@ class TimelineCalls:
         return _gpuorch.timeline_fail(self, status, message)
 
     def value(self):
-        """Writes the value that has been reached. If the timeline has failed, returns the status of that failure
+        """Returns the value that has been reached. If the timeline has failed, returns the status of that failure
         instead.
+
+        Returns: int (value)
         """
         return _gpuorch.timeline_get_value(self)
 
@@ -1062,7 +1191,11 @@ class TimelineCalls:
         return _gpuorch.timeline_notify(self, value, cq, user_data)
 
     def then(self, value, executor, callback):
-        """Calls `callback` when the timeline reaches `value` or can't reach it any more: as timeline_notify."""
+        """Calls `callback` when the timeline reaches `value` or can't reach it any more: as Timeline.notify.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
+        """
         return _gpuorch.timeline_then(self, value, executor, callback)
 
 
@@ -1070,23 +1203,28 @@ class CompletionQueueCalls:
     __slots__ = ()
 
     def wake(self):
-        """Makes one cq_wait, in progress or the next, return SUCCESS, and makes the descriptor readable. Any thread
-        may call it. Several wakes before a wait count as one.
+        """Makes one CompletionQueue.wait, in progress or the next, return SUCCESS, and makes the descriptor
+        readable. Any thread may call it. Several wakes before a wait count as one.
         """
         return _gpuorch.cq_wake(self)
 
     def statistics(self):
-        """Reads the counts since the queue was created. Blocks on nothing."""
+        """Reads the counts since the queue was created. Blocks on nothing.
+
+        Returns: records.CqStatistics
+        """
         return _gpuorch.cq_get_statistics(self)
 
     def fd(self):
-        """Writes a file descriptor that is readable when there may be something to drain, for epoll, poll,
+        """Returns a file descriptor that is readable when there may be something to drain, for epoll, poll,
         kqueue-like loops, libuv, asyncio, Go's poller and others. Each call makes a duplicate, which the caller
         closes; closing it does the queue no harm. The descriptor is non-blocking and is closed on exec.
 
-        - Watch the descriptor for reading. Never read or write the descriptor: cq_drain does all that is needed.
+        - Watch the descriptor for reading. Never read or write the descriptor: CompletionQueue.drain does all that
+        is needed.
 
-        - Readability is a hint: a wake may stand for many entries, or for none. Only the result of cq_drain counts.
+        - Readability is a hint: a wake may stand for many entries, or for none. Only the result of
+        CompletionQueue.drain counts.
 
         - A single drain per wake is enough, with any capacity: if the drain leaves entries in the queue, the
         descriptor becomes readable again. Level-triggered and edge-triggered pollers both work. More drains do no
@@ -1095,14 +1233,16 @@ class CompletionQueueCalls:
         - Any number of threads may poll duplicates and drain. Each entry goes to one of them, so `user_data` should
         identify the waiter.
 
-        - cq_wake, from any thread, makes the descriptor readable until the next drain.
+        - CompletionQueue.wake, from any thread, makes the descriptor readable until the next drain.
 
         - At the end of the queue the descriptor stays readable: drains return the entries that are left, then
-        SHUT_DOWN. After cq_destroy the descriptor stays readable too: the next drain returns STALE_HANDLE, or
-        INVALID_HANDLE if the runtime was shut down before.
+        SHUT_DOWN. After CompletionQueue.close the descriptor stays readable too: the next drain returns
+        STALE_HANDLE, or INVALID_HANDLE if the runtime was shut down before.
 
         Delivering entries costs a system call only for the first entry after a drain, and none before the first
         call of this function.
+
+        Returns: int (descriptor)
 
         Raises:
           LimitExceeded: the process has no descriptor left
@@ -1121,7 +1261,10 @@ class ArenaCalls:
         return _gpuorch.arena_trim(self, keep_bytes)
 
     def statistics(self):
-        """Reads the arena's figures."""
+        """Reads the arena's figures.
+
+        Returns: records.MemoryStatistics
+        """
         return _gpuorch.arena_get_statistics(self)
 
 
@@ -1136,7 +1279,10 @@ class PoolCalls:
         return _gpuorch.pool_trim(self, keep_bytes)
 
     def statistics(self):
-        """Reads the pool's figures."""
+        """Reads the pool's figures.
+
+        Returns: records.MemoryStatistics
+        """
         return _gpuorch.pool_get_statistics(self)
 
 
@@ -1144,12 +1290,17 @@ class ModuleCalls:
     __slots__ = ()
 
     def image(self):
-        """The image is not a string and has no terminator."""
+        """The image is not a string and has no terminator.
+
+        Returns: bytes
+        """
         return _gpuorch.module_get_image(self)
 
     def symbol(self, name):
-        """Writes the device address and the size in bytes of a __device__ or __constant__ variable. The variable
+        """Returns the device address and the size in bytes of a __device__ or __constant__ variable. The variable
         can be copied to and from like any device memory.
+
+        Returns: (address: int, bytes: int)
 
         Raises:
           NotFound: there is no such variable
@@ -1161,15 +1312,24 @@ class KernelCalls:
     __slots__ = ()
 
     def attributes(self):
-        """Writes what the driver says of a kernel."""
+        """Returns what the driver says of a kernel.
+
+        Returns: records.KernelAttributes
+        """
         return _gpuorch.kernel_get_attributes(self)
 
     def name(self):
-        """Writes the function's name in the image."""
+        """Returns the function's name in the image.
+
+        Returns: str
+        """
         return _gpuorch.kernel_get_name(self)
 
     def native(self):
-        """Writes the CUfunction behind the handle. The library owns it."""
+        """Returns the CUfunction behind the handle. The library owns it.
+
+        Returns: int (function)
+        """
         return _gpuorch.kernel_get_native(self)
 
     def set_max_dynamic_shared(self, bytes):
@@ -1183,8 +1343,10 @@ class KernelCalls:
         return _gpuorch.kernel_set_max_dynamic_shared(self, bytes)
 
     def occupancy(self, threads, dynamic_shared_bytes=0):
-        """Writes how many blocks of `threads` threads, each with `dynamic_shared_bytes`, fit on a multiprocessor at
-        once.
+        """Returns how many blocks of `threads` threads, each with `dynamic_shared_bytes`, fit on a multiprocessor
+        at once.
+
+        Returns: int (blocks)
 
         Raises:
           InvalidArgument: `threads` is 0, or more than a block can have on this device
@@ -1195,14 +1357,18 @@ class KernelCalls:
         """Suggests a launch shape: `threads` gets the block size with the best occupancy, at most `max_threads` (0:
         no bound), and `blocks` the fewest blocks that fill the device.
 
+        Returns: (threads: int, blocks: int)
+
         Raises:
           InvalidArgument: no block fits with that much dynamic shared memory
         """
         return _gpuorch.kernel_suggest_shape(self, dynamic_shared_bytes, max_threads)
 
     def parameter(self, index):
-        """Writes the offset and the size, both in bytes, of parameter `index` (from 0) in the kernel's parameters.
+        """Returns the offset and the size, both in bytes, of parameter `index` (from 0) in the kernel's parameters.
         The library knows both already, so the call doesn't block.
+
+        Returns: (offset: int, bytes: int)
 
         Raises:
           InvalidArgument: the kernel has no such parameter; the message says how many it has
@@ -1215,8 +1381,12 @@ class PipelineCalls:
     __slots__ = ()
 
     def start(self, source, sink):
-        """Starts a run. The memory and the descriptors of source and sink must exist until the run has ended. The
-        structs and paths may be freed when the call returns.
+        """Starts a run. The module keeps the memory of source and sink. Their descriptors must stay open until the
+        run has ended.
+
+        Parameters:
+          source: options.Source
+          sink: options.Sink
 
         Raises:
           InvalidState: another run of this pipeline is under way
@@ -1244,17 +1414,25 @@ class PipelineCalls:
     def progress(self):
         """Says how far the run is, or how far the last run came. Any thread may call it, also in a callback. Blocks
         on nothing.
+
+        Returns: records.PipelineProgress
         """
         return _gpuorch.pipeline_get_progress(self)
 
     def then(self, executor, callback):
-        """Calls `callback` when the pipeline's run has ended: as pipeline_notify."""
+        """Calls `callback` when the pipeline's run has ended: as Pipeline.notify.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
+        """
         return _gpuorch.pipeline_then(self, executor, callback)
 
     def share(self, device=0):
         """Reads a device's share of the work in the run that ended last. `device` is its place in
-        pipeline_options.devices; 0 for a pipeline of one device. Any thread may call it, also in a callback. Blocks
-        on nothing.
+        options.PipelineOptions.devices; 0 for a pipeline of one device. Any thread may call it, also in a callback.
+        Blocks on nothing.
+
+        Returns: records.PipelineShare
 
         Raises:
           InvalidArgument: the pipeline hasn't so many devices
@@ -1267,7 +1445,10 @@ class ExecutorCalls:
     __slots__ = ()
 
     def statistics(self):
-        """Reads the counts since the executor was created. Blocks on nothing."""
+        """Reads the counts since the executor was created. Blocks on nothing.
+
+        Returns: records.ExecutorStatistics
+        """
         return _gpuorch.executor_get_statistics(self)
 
     def host_call_finish(self, call, status=0, message=None):
@@ -1283,8 +1464,11 @@ class ExecutorCalls:
     def post(self, callback):
         """Calls `callback` as soon as a thread runs the executor and is free, with SUCCESS and the origin
         ORIGIN_EXECUTOR. Never calls it inside this function, unless the executor is destroyed meanwhile and has no
-        threads (executor_destroy). Callbacks begin in the order in which they were posted; several may run at the
+        threads (Executor.close). Callbacks begin in the order in which they were posted; several may run at the
         same time on different threads. Any thread may call this, also a callback, and a host node of a graph.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
 
         Raises:
           WouldBlock: the executor has no room; the callback is never called
@@ -1293,15 +1477,19 @@ class ExecutorCalls:
         return _gpuorch.executor_post(self, callback)
 
     def post_at(self, time_ns, callback):
-        """Calls `callback` when it is `time_ns` of CLOCK_MONOTONIC (executor_get_time), at once if that has passed.
-        UINT64_MAX: never; such a callback keeps executor_run inside until it is cancelled. `*ticket`, for
-        executor_cancel, is written before the callback can run, and is never 0; `ticket` may be None. A callback
-        may be late, because no thread is free or a thread wakes up late, but never early. With EXECUTOR_CALLER,
-        times come inside the functions that run the executor. executor_destroy and runtime_shutdown don't wait for
-        times: callbacks that still wait for one then get CANCELLED.
+        """Calls `callback` when it is `time_ns` of CLOCK_MONOTONIC (Executor.time), at once if that has passed.
+        UINT64_MAX: never; such a callback keeps Executor.run inside until it is cancelled. A callback may be late,
+        because no thread is free or a thread wakes up late, but never early. With EXECUTOR_CALLER, times come
+        inside the functions that run the executor. Executor.close and Runtime.close don't wait for times: callbacks
+        that still wait for one then get CANCELLED.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
+
+        Returns: int (ticket)
 
         Raises:
-          WouldBlock, ShutDown: as in executor_post
+          WouldBlock, ShutDown: as in Executor.post
         """
         return _gpuorch.executor_post_at(self, time_ns, callback)
 
@@ -1315,8 +1503,10 @@ class ExecutorCalls:
         return _gpuorch.executor_cancel(self, ticket)
 
     def time(self):
-        """The time now, by the clock of executor_post_at: CLOCK_MONOTONIC, and in deterministic mode
-        (runtime_options.schedule_seed) the virtual clock.
+        """The time now, by the clock of Executor.post_at: CLOCK_MONOTONIC, and in deterministic mode
+        (options.RuntimeOptions.schedule_seed) the virtual clock.
+
+        Returns: int (time_ns)
         """
         return _gpuorch.executor_get_time(self)
 
@@ -1325,8 +1515,8 @@ class TemplateCalls:
     __slots__ = ()
 
     def begin(self, stream):
-        """Begins a recording: until template_end, work that is put on `stream` is recorded and doesn't run. If the
-        template has nodes already, the recording replaces them when it ends (see graph_update).
+        """Begins a recording: until Template.end, work that is put on `stream` is recorded and doesn't run. If the
+        template has nodes already, the recording replaces them when it ends (see Graph.update).
 
         Raises:
           InvalidState: the template is being recorded already; or the stream is held (stream.h); or the template is
@@ -1357,6 +1547,8 @@ class TemplateCalls:
         """During a recording: writes the node that was recorded last on `stream`; 0 if there is none, or if the
         stream waits for several nodes.
 
+        Returns: int (node)
+
         Raises:
           InvalidState: the stream isn't in the template's recording
         """
@@ -1370,7 +1562,7 @@ class TemplateCalls:
         return _gpuorch.template_set_last_node(self, stream, node)
 
     def add_kernel(self, kernel, arguments, after=None, **launch):
-        """A kernel: as stream_launch_kernel.
+        """A kernel: as Stream.launch_kernel.
 
         Keywords:
           flags: LAUNCH_*
@@ -1380,11 +1572,15 @@ class TemplateCalls:
           priority: with LAUNCH_PRIORITY
           dynamic_shared_bytes: dynamic shared memory of a block
           label: the operation's label; None: the kernel's
+
+        Returns: int (node)
         """
         return _gpuorch.template_add_kernel(self, after, kernel, launch, arguments)
 
     def add_copy(self, after=None, **copy):
-        """A copy. Addresses may be of device memory or of pinned host memory (host pointers converted to uint64_t).
+        """A copy. Addresses may be of device memory or of pinned host memory.
+
+        A copy of a batch. `destination` and `source` may be device addresses or addresses of the host.
 
         Keywords:
           flags: 0: there are none yet
@@ -1392,26 +1588,36 @@ class TemplateCalls:
           source
           bytes
 
+        Returns: int (node)
+
         Raises:
-          InvalidArgument: an address is of pageable memory; or as copy_batch
+          InvalidArgument: an address is of pageable memory; or as Stream.copy_batch
         """
         return _gpuorch.template_add_copy(self, after, copy)
 
     def add_fill(self, destination, value, after=None, element_bytes=4, count=None):
-        """A fill: as fill."""
+        """A fill: as Stream.fill.
+
+        Returns: int (node)
+        """
         return _gpuorch.template_add_fill(self, after, destination, value, element_bytes, count)
 
     def add_empty(self, after=None):
-        """A node that does nothing, to join others."""
+        """A node that does nothing, to join others.
+
+        Returns: int (node)
+        """
         return _gpuorch.template_add_empty(self, after)
 
     def add_event_record(self, event, after=None):
         """Each launch of the graph records `event` (event.h) when it reaches this node. Streams, the host and other
         graphs can wait for the recording, be notified of it and time it. A stream in the recording of a template
-        adds such a node by event_record of an event with EVENT_EXTERNAL. If the event is recorded while such a
+        adds such a node by Event.record of an event with EVENT_EXTERNAL. If the event is recorded while such a
         launch is held (stream.h), the recording made meanwhile stays the newest, also once the launch has been
         given to the GPU. If the graph is updated while a launch of it is held, and has no such node any more, the
         recording is complete when the launch is.
+
+        Returns: int (node)
 
         Raises:
           NotSupported: the event was made with EVENT_INTERPROCESS, or is imported; or the template is a body
@@ -1421,18 +1627,25 @@ class TemplateCalls:
     def add_event_wait(self, event, after=None):
         """Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched.
         If the recording or the launch is held (stream.h), the whole launch waits for the recording. The launch
-        fails as stream_wait_event would: CAPTURE_REFUSED if the newest recording was made in a capture, or with the
-        failure of a held recording. A stream in the recording of a template adds such a node by stream_wait_event
+        fails as Stream.wait_event would: CAPTURE_REFUSED if the newest recording was made in a capture, or with the
+        failure of a held recording. A stream in the recording of a template adds such a node by Stream.wait_event
         of an event with EVENT_EXTERNAL.
 
+        Returns: int (node)
+
         Raises:
-          NotSupported: as template_add_event_record
+          NotSupported: as Template.add_event_record
         """
         return _gpuorch.template_add_event_wait(self, after, event)
 
     def add_host_call(self, function, after=None):
         """Calls `function` on the host. The launch of a graph with host nodes may block until the graph's earlier
         launch is done.
+
+        Parameters:
+          function: the address of a function of C's, alone or in a tuple with its `user`
+
+        Returns: int (node)
         """
         return _gpuorch.template_add_host_call(self, after, function)
 
@@ -1440,8 +1653,10 @@ class TemplateCalls:
         """Adds copies of all nodes of `child`, with conditional nodes and their bodies, after `after`. `node` gets
         an empty node behind all copies. Parameters of `child` become parameters of this template, named `prefix`
         followed by the name in the child. Parameters of several children with one name are set together. Nothing
-        can be added to `child` any more. graph_get_loop finds loops of a child by the child's handle, and those of
-        its bodies by theirs.
+        can be added to `child` any more. Graph.loop finds loops of a child by the child's handle, and those of its
+        bodies by theirs.
+
+        Returns: int (node)
 
         Raises:
           NotSupported: `child` has a node that can't be copied: an allocation or free of memory, or a node of
@@ -1465,8 +1680,10 @@ class TemplateCalls:
         return _gpuorch.template_add_parameter(self, name, node, what, index)
 
     def parameter(self, name):
-        """Writes a number by which graph_set_parameter finds the parameter faster than by its name. Numbers stay
+        """Returns a number by which Graph.set_parameter finds the parameter faster than by its name. Numbers stay
         the same when the template is recorded anew.
+
+        Returns: (parameter: int, bytes: int)
 
         Raises:
           NotFound: there is no such parameter; the message lists the template's parameters
@@ -1474,7 +1691,9 @@ class TemplateCalls:
         return _gpuorch.template_get_parameter(self, name)
 
     def find_node(self, label):
-        """Finds a node by its label: that of launch, or the kernel's.
+        """Finds a node by its label: that of options.Launch, or the kernel's.
+
+        Returns: int (node)
 
         Raises:
           NotFound: no node has this label; INVALID_ARGUMENT: several have it
@@ -1482,9 +1701,11 @@ class TemplateCalls:
         return _gpuorch.template_find_node(self, label)
 
     def native(self):
-        """Writes the CUgraph behind the template. The library owns the CUgraph: read, copy or instantiate it, but
+        """Returns the CUgraph behind the template. The library owns the CUgraph: read, copy or instantiate it, but
         don't change it. The CUgraph is valid until the template is recorded anew, cleared or destroyed. Nothing can
         be added to the template any more.
+
+        Returns: int (native)
 
         Raises:
           InvalidState: the template is being recorded, or is a body
@@ -1493,7 +1714,7 @@ class TemplateCalls:
 
     def clear(self):
         """Removes all nodes and parameters, so that the template can be built anew. Its graphs keep what they have
-        until graph_update.
+        until Graph.update.
 
         Raises:
           InvalidState: the template is being recorded
@@ -1501,7 +1722,10 @@ class TemplateCalls:
         return _gpuorch.template_clear(self)
 
     def statistics(self):
-        """Reads the size of a template, and the counters of its graphs."""
+        """Reads the size of a template, and the counters of its graphs.
+
+        Returns: records.TemplateStatistics
+        """
         return _gpuorch.template_get_statistics(self)
 
     def graph(self, **options):
@@ -1511,11 +1735,13 @@ class TemplateCalls:
 
         Keywords:
           flags: GRAPH_*
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Graph
 
         Raises:
           InvalidState: the template or a body of it is being recorded; or the template is a body; or no node frees
-            an allocation of the template (template_add_allocation): the message names the node
+            an allocation of the template (Template.add_allocation): the message names the node
           NotSupported: with GRAPH_DEVICE_LAUNCH, the template has a node that such a graph can't have (only
             kernels, copies of device and pinned memory, and fills): the message names the node. Or it has
             conditional nodes or memory nodes and a graph already, and a node that can't be copied
@@ -1524,18 +1750,21 @@ class TemplateCalls:
         return _gpuorch.graph_create(self, options)
 
     def launch(self, stream, settings=None):
-        """Launches the template on `stream`, with the values of `settings` (as for graph_set_all), and what was
+        """Launches the template on `stream`, with the values of `settings` (as for Graph.set_all), and what was
         recorded for all other parameters. Each stream gets a graph of its own, made at the first launch there.
         Launches on different streams therefore run beside each other, and any number of them can be in flight.
         Beyond `max_instances` streams, streams share graphs, and launches of one graph run one after the other. The
         library updates all these graphs to the newest recording. A launch that is held meanwhile is of the newest
-        recording too: see graph_launch. Statuses as graph_create, graph_set_all, graph_launch. Doesn't wait for the
-        GPU.
+        recording too: see Graph.launch. Exceptions as Template.graph, Graph.set_all, Graph.launch. Doesn't wait for
+        the GPU.
+
+        Parameters:
+          settings: a list of options.Setting
         """
         return _gpuorch.template_launch(self, stream, settings)
 
     def prepare(self, count, stream):
-        """Makes graphs for template_launch in advance, until there are `count`, and uploads them on `stream`."""
+        """Makes graphs for Template.launch in advance, until there are `count`, and uploads them on `stream`."""
         return _gpuorch.template_prepare(self, count, stream)
 
     def add_if(self, after=None, otherwise=False, **condition):
@@ -1549,6 +1778,8 @@ class TemplateCalls:
           initial: with COMPARE_KERNEL: the condition when the graph starts
           max_iterations: of a while: after that many the loop ends; AUTO: 2^32 - 1; at most that
 
+        Returns: (body: Template, otherwise: Template | None, node: int)
+
         Raises:
           NotSupported: the driver has no conditional nodes (before CUDA 12.3), or no else (before 12.8)
         """
@@ -1556,9 +1787,9 @@ class TemplateCalls:
 
     def add_while(self, after=None, **condition):
         """Runs `body` again and again as long as the condition isn't 0. The condition is evaluated when the graph
-        gets to the node, and at the end of each run of the body. graph_get_loop says how often it ran. A looping
-        graph can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. A graph
-        that is launched on a resident stream (stream.h) is freed when the loop has ended, and destroying it doesn't
+        gets to the node, and at the end of each run of the body. Graph.loop says how often it ran. A looping graph
+        can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. A graph that
+        is launched on a resident stream (stream.h) is freed when the loop has ended, and destroying it doesn't
         block.
 
         Keywords:
@@ -1567,6 +1798,8 @@ class TemplateCalls:
           constant
           initial: with COMPARE_KERNEL: the condition when the graph starts
           max_iterations: of a while: after that many the loop ends; AUTO: 2^32 - 1; at most that
+
+        Returns: (body: Template, node: int)
         """
         return _gpuorch.template_add_while(self, after, condition)
 
@@ -1580,6 +1813,8 @@ class TemplateCalls:
           constant
           initial: with COMPARE_KERNEL: the condition when the graph starts
           max_iterations: of a while: after that many the loop ends; AUTO: 2^32 - 1; at most that
+
+        Returns: (bodies: list[Template], node: int)
 
         Raises:
           NotSupported: the driver has no switch nodes (before CUDA 12.8)
@@ -1607,6 +1842,8 @@ class TemplateCalls:
         the numbers of the template or body that they were added to. A string (types.h). Values are shown as they
         were recorded.
 
+        Returns: str
+
         Raises:
           InvalidState: the template is being recorded, or a body of it, or another body of the template that it
             belongs to
@@ -1615,16 +1852,18 @@ class TemplateCalls:
         return _gpuorch.template_get_picture(self, format)
 
     def add_allocation(self, bytes, after=None):
-        """Device memory that exists while the graph runs, from this node to a node of template_add_free. Its
+        """Device memory that exists while the graph runs, from this node to a node of Template.add_free. Its
         address is the same in every launch. Graphs that don't run at once may share the physical memory. Each
         allocation needs a free: without one no graph of the template can be made. A template with such nodes has
-        one graph at a time, which all streams of template_launch share; a new recording always rebuilds the graph.
+        one graph at a time, which all streams of Template.launch share; a new recording always rebuilds the graph.
         The template can't be a child. Kernels can't launch its graph.
 
         Allocations in stream order that other libraries make in a recording (cuMemAllocAsync) become such nodes,
         too. A recording may allocate memory and not free it: then the memory is still allocated when a launch is
         done. The next launch of the same graph begins by freeing the memory. After the last launch the program has
         to free the memory (cuMemFreeAsync).
+
+        Returns: (address: int, node: int)
 
         Raises:
           NotSupported: the device has no memory pools, or the template is a body
@@ -1633,6 +1872,8 @@ class TemplateCalls:
 
     def add_free(self, address, after=None):
         """Frees such memory. All nodes that use the memory have to be in `after`, or before nodes in `after`.
+
+        Returns: int (node)
 
         Raises:
           InvalidArgument: no node of the template allocates memory at `address`, a node frees it already, or the
@@ -1646,7 +1887,7 @@ class GraphCalls:
     __slots__ = ()
 
     def set(self, name, value):
-        """Sets a parameter for later launches: `bytes` bytes at `value`, as many as the parameter has. Costs no
+        """Sets a parameter for later launches: a number, or a value of as many bytes as the parameter has. Costs no
         call of the driver, except for the source or destination of a copy or fill in memory that isn't the
         library's: then the driver is asked what the memory is.
 
@@ -1659,26 +1900,33 @@ class GraphCalls:
         return _gpuorch.graph_set(self, name, value)
 
     def set_parameter(self, parameter, value):
-        """Sets the parameter with this number of template_get_parameter, otherwise as graph_set."""
+        """Sets the parameter with this number of Template.parameter, otherwise as Graph.set."""
         return _gpuorch.graph_set_parameter(self, parameter, value)
 
     def set_all(self, settings=None):
-        """Sets several parameters, all or none."""
+        """Sets several parameters, all or none.
+
+        Parameters:
+          settings: a list of options.Setting
+        """
         return _gpuorch.graph_set_all(self, settings)
 
     def get(self, name, bytes=None):
-        """Writes the value that the next launch will use."""
+        """Returns the value that the next launch will use.
+
+        Returns: bytes
+        """
         return _gpuorch.graph_get(self, name, bytes)
 
     def launch(self, stream):
         """Puts all of the graph's work on a stream, as one operation. On a held stream (stream.h) the launch is
         held with the values of this moment. If the graph is updated before a held launch is given to the GPU, the
-        launch is of the new recording, and of these values those that were set stay as in graph_update.
+        launch is of the new recording, and of these values those that were set stay as in Graph.update.
 
         May block in the driver if the graph has host nodes or copies.
 
         Raises:
-          CaptureRefused: the stream is in capture, where the driver launches no graphs; template_add_child adds the
+          CaptureRefused: the stream is in capture, where the driver launches no graphs; Template.add_child adds the
             nodes of a template to a recording
           InvalidArgument: graph and stream are of different devices; or the driver refuses a value that was set:
             then nothing was launched, the message names the node, and the graph can be launched with other values;
@@ -1700,13 +1948,17 @@ class GraphCalls:
         """Brings the graph to the template's newest recording: in place if its shape is the same, else by
         instantiating it anew. Values that were set stay for parameters that mean the same (see Parameters), and
         others are dropped. If it fails, the graph can be launched as before, and no value is dropped. Graphs of
-        template_launch are updated by themselves.
+        Template.launch are updated by themselves.
+
+        Returns: records.GraphUpdateReport
         """
         return _gpuorch.graph_update(self)
 
     def native(self):
-        """Writes the CUgraphExec behind the graph, with all values that were set in it. The library owns the
+        """Returns the CUgraphExec behind the graph, with all values that were set in it. The library owns the
         CUgraphExec, which is valid until the graph is updated or destroyed.
+
+        Returns: int (native)
         """
         return _gpuorch.graph_get_native(self)
 
@@ -1718,6 +1970,8 @@ class GraphCalls:
 
         Blocks for a copy from the device.
 
+        Returns: (iterations: int, limited: bool)
+
         Raises:
           InvalidArgument: `node` is no while; or `conditional_in` wasn't in the graph's template when the graph was
             made or updated; or the template has the child more than once, and the call can't distinguish the copies
@@ -1726,11 +1980,13 @@ class GraphCalls:
         return _gpuorch.graph_get_loop(self, conditional_in, node)
 
     def device_handle(self):
-        """Writes the handle by which kernels launch the graph: `native` names the graph, and `status` is the
+        """Returns the handle by which kernels launch the graph: `native` names the graph, and `status` is the
         address of a word that gets the last failure of such a launch. A kernel takes both as one argument of 16
         bytes, a gpo::device_graph (gpuorch/device/graph.cuh). Both are valid until the graph is rebuilt or
-        destroyed. Set values and updates reach launches by kernels with the next graph_upload or launch by the
+        destroyed. Set values and updates reach launches by kernels with the next Graph.upload or launch by the
         host.
+
+        Returns: (native: int, status: int)
 
         Raises:
           InvalidState: the graph was made without GRAPH_DEVICE_LAUNCH
@@ -1741,6 +1997,8 @@ class GraphCalls:
         """Reads that word: the last failure of a device launch by this handle since the last call; SUCCESS if there
         was none. LIMIT_EXCEEDED: one launch too many: one run of a graph may make 120 fire-and-forget and 255 tail
         launches, and this graph can be launched once at a time. INVALID_ARGUMENT: anything else
+
+        Returns: int (device_status)
         """
         return _gpuorch.graph_get_device_status(self)
 
@@ -1756,8 +2014,9 @@ class BucketsCalls:
         before are tried again.
 
         Raises:
-          CallbackFailed: see bucket_fn; the message names the bucket, and what was refused in a recording
-          CaptureRefused: a recording has failed (see template_end); or `stream` is in capture
+          CallbackFailed: see the function `record`; the message names the bucket, and what was refused in a
+            recording
+          CaptureRefused: a recording has failed (see Template.end); or `stream` is in capture
           OutOfMemory: for the copies of `restored`, with which nothing has run yet; or for a graph
           InvalidArgument: a range of `restored` is in pageable memory, or runs past the end of its allocation
           InvalidState: a bucket is being recorded, by another thread or around this call; or `stream` is held
@@ -1766,7 +2025,7 @@ class BucketsCalls:
 
     def launch(self, stream, size, settings=None):
         """Runs a request of `size` elements on `stream`: pads, and launches the graph of the smallest bucket that
-        it fits into with `settings` (as template_launch). If the bucket isn't recorded it is recorded now, and
+        it fits into with `settings` (as Template.launch). If the bucket isn't recorded it is recorded now, and
         `settings` are read after that. If `max_bytes` or `max_buckets` are exceeded then, the buckets that were not
         used for the longest time are evicted: their templates are destroyed, and their launches that were accepted
         still run.
@@ -1775,17 +2034,25 @@ class BucketsCalls:
         warm-up after any failure, unless the message says that the memory couldn't be restored: if the device is
         lost, or `record` has made the library's stream fail. Doesn't wait for the GPU.
 
+        Parameters:
+          settings: a list of options.Setting
+
+        Returns: int (shape)
+
         Raises:
           NotFound: the bucket has no parameter of that name; the message names both
-          InvalidArgument: `size` is 0; or as template_launch
-          CallbackFailed, CaptureRefused: as buckets_prepare: the bucket isn't recorded, and the next request for it
+          InvalidArgument: `size` is 0; or as Template.launch
+          CallbackFailed, CaptureRefused: as Buckets.prepare: the bucket isn't recorded, and the next request for it
             tries again
-          OutOfMemory, InvalidArgument: as buckets_prepare, too
+          OutOfMemory, InvalidArgument: as Buckets.prepare, too
         """
         return _gpuorch.buckets_launch(self, stream, size, settings)
 
     def statistics(self):
-        """Reads the counters of the buckets and their requests."""
+        """Reads the counters of the buckets and their requests.
+
+        Returns: records.BucketsStatistics
+        """
         return _gpuorch.buckets_get_statistics(self)
 
 
@@ -1793,8 +2060,10 @@ class QueueCalls:
     __slots__ = ()
 
     def device_handle(self):
-        """Writes the value that kernels take as an argument: a gpo::range (64 bytes), gpo::ring (96 bytes) or
+        """Returns the value that kernels take as an argument: a gpo::range (64 bytes), gpo::ring (96 bytes) or
         gpo::host_ring (192 bytes) of device/queue.cuh.
+
+        Returns: bytes
         """
         return _gpuorch.queue_get_device_handle(self)
 
@@ -1838,20 +2107,22 @@ class QueueCalls:
         return _gpuorch.queue_close(self)
 
     def abort(self):
-        """Aborts a ring or host ring, also a closed one. Otherwise as queue_close, but blocks on nothing."""
+        """Aborts a ring or host ring, also a closed one. Otherwise as Queue.close_ring, but blocks on nothing."""
         return _gpuorch.queue_abort(self)
 
     def info(self):
         """Describes a queue. The numbers are those of one moment only if no kernel uses the queue. Blocks on the
         GPU for some microseconds, while the numbers are copied; not on work of other streams.
+
+        Returns: records.QueueInfo
         """
         return _gpuorch.queue_get_info(self)
 
     def push(self, stream, tasks, count=None, priority=0):
         """Pushes tasks into a ring, as work of the stream, in their order. Tasks that find no room when the GPU
-        executes the push, or find the ring closed or aborted, are left out and counted (queue_info.refused): the
-        last of the tasks. Kernels that pop may run before, behind or beside the push. `tasks` are count * task_size
-        bytes, which may be reused when the call returns. `priority` is below the ring's priorities.
+        executes the push, or find the ring closed or aborted, are left out and counted (records.QueueInfo.refused):
+        the last of the tasks. Kernels that pop may run before, behind or beside the push. `tasks` are count *
+        task_size bytes, which may be reused when the call returns. `priority` is below the ring's priorities.
 
         Raises:
           InvalidArgument: there is no such priority; the stream is of another device
@@ -1864,7 +2135,7 @@ class QueueCalls:
 
     def set_tenant(self, tenant, **options):
         """Sets up a tenant. Before, each tenant may take all places and has no completion queue. Answers with bytes
-        (answer_size) wait for queue_take even with a completion queue. An answer without bytes is taken with its
+        (answer_size) wait for Queue.take even with a completion queue. An answer without bytes is taken with its
         entry.
 
         Keywords:
@@ -1883,10 +2154,11 @@ class QueueCalls:
 
     def post(self, tasks, tenant=0, count=None, user_data=0):
         """Posts tasks to the kernel, from any thread. `tasks` are count * task_size bytes, which may be reused when
-        the call returns. `*posted` gets how many were posted, from the first on: fewer than `count` if the ring,
-        the tenant's share or its completion queue is full. Task i comes back with user_data + i.
+        the call returns. Task i comes back with user_data + i.
 
         Blocks on nothing. Several threads may post at once: the tasks of a call stay in their order.
+
+        Returns: int (posted)
 
         Raises:
           WouldBlock: no task was posted: there is no room
@@ -1900,6 +2172,8 @@ class QueueCalls:
     def take(self, tenant=0, capacity=256):
         """Never blocks.
 
+        Returns: (entries: list[records.Answer], answers: bytes)
+
         Raises:
           InvalidArgument: there is no such tenant
           NotSupported: the queue is no host ring
@@ -1911,7 +2185,7 @@ class SchedulerCalls:
     __slots__ = ()
 
     def start(self):
-        """Begins a run. Figures (scheduler_info and the others below) count on from earlier runs.
+        """Begins a run. Figures (records.SchedulerInfo and the others below) count on from earlier runs.
 
         Any other status: the scheduler's stream has failed with it
 
@@ -1926,11 +2200,15 @@ class SchedulerCalls:
     def info(self):
         """Describes a scheduler. During a run the numbers are not from a single moment. Blocks on the GPU for some
         microseconds, while the numbers are copied; not on work of other streams. The functions below block alike.
+
+        Returns: records.SchedulerInfo
         """
         return _gpuorch.scheduler_get_info(self)
 
     def handler(self, handler):
-        """Writes what was done by the handler of a number.
+        """Returns what was done by the handler of a number.
+
+        Returns: records.HandlerInfo
 
         Raises:
           InvalidArgument: there is no such handler
@@ -1938,17 +2216,23 @@ class SchedulerCalls:
         return _gpuorch.scheduler_get_handler(self, handler)
 
     def blocks(self):
-        """Writes the figures of the blocks in their order."""
+        """Returns the figures of the blocks in their order.
+
+        Returns: list[records.SchedulerBlock]
+        """
         return _gpuorch.scheduler_get_blocks(self)
 
     def samples(self):
-        """Writes the newest samples of the queue's depth, oldest first; at most 1024 are stored."""
+        """Returns the newest samples of the queue's depth, oldest first; at most 1024 are stored.
+
+        Returns: list[records.DepthSample]
+        """
         return _gpuorch.scheduler_get_samples(self)
 
     def errors(self):
-        """Writes the first errors since the scheduler was created, up to `capacity`, in the order in which they
-        were found. `errors` is an array with `stride` bytes from one element to the next, and may be None if
-        `capacity` is 0. `*count` gets how many were written.
+        """Returns the first errors since the scheduler was created in the order in which they were found.
+
+        Returns: list[records.TaskError]
         """
         return _gpuorch.scheduler_get_errors(self)
 
@@ -1958,15 +2242,17 @@ class PeersCalls:
 
     def split(self, ranks, **options):
         """Creates a group of some ranks of another: rank i of the new group is rank `ranks[i]` of `peers`. The two
-        groups don't depend on each other. Statuses as peers_create. For a group of several processes: the processes
-        whose ranks are in the list call the function, with the same list. The call blocks until all of them have
-        called, and has the statuses of peers_join too. A broken group can be split as well, so that the remaining
-        processes go on without the lost one.
+        groups don't depend on each other. Exceptions as Runtime.peers. For a group of several processes: the
+        processes whose ranks are in the list call the function, with the same list. The call blocks until all of
+        them have called, and has the statuses of Device.join too. A broken group can be split as well, so that the
+        remaining processes go on without the lost one.
 
         Keywords:
           flags: 0: there are none yet
           engine: ENGINE_* for all collectives of the group; AUTO: one for each collective
-          label
+          label: a name for errors, logs and traces
+
+        Returns: Peers
 
         Raises:
           InvalidArgument: the list has a number that is no rank, or a rank twice; or this process has no rank in it
@@ -1974,11 +2260,16 @@ class PeersCalls:
         return _gpuorch.peers_split(self, ranks, options)
 
     def info(self):
-        """Describes a group."""
+        """Describes a group.
+
+        Returns: records.PeersInfo
+        """
         return _gpuorch.peers_get_info(self)
 
     def link(self, from_, to):
         """Says how rank `from` reaches the memory of rank `to`.
+
+        Returns: records.PeerProperties
 
         Raises:
           InvalidArgument: there is no such rank
@@ -1997,6 +2288,9 @@ class PeersCalls:
 
         A failure has no effect, except where the driver or NCCL refuses the collective when some of its work is on
         its way already: then all of its streams have failed.
+
+        Parameters:
+          parts: a list of options.RankPart
 
         Keywords:
           kind: COLLECTIVE_*
@@ -2032,8 +2326,10 @@ class PeersCalls:
         Keywords:
           flags: SYMMETRIC_REMOTE, or 0
           alignment: of the memory's address on each device: a power of two, 256 to 2097152; AUTO: 256
-          label
+          label: a name for errors, logs and traces
           engine: ENGINE_DIRECT, or for a group of several processes ENGINE_NVSHMEM; AUTO: direct
+
+        Returns: Symmetric
 
         Raises:
           InvalidArgument: `bytes`, the alignment or another option is out of range, or not the same in all
@@ -2070,15 +2366,18 @@ class PeersCalls:
         A failure has no effect, with one exception: if the driver refuses a kernel when a part of the launch is
         submitted already, all streams of the launch have failed.
 
+        Parameters:
+          launches: a list of options.RankLaunch
+
         Raises:
           InvalidArgument: an element is wrong; the message names its rank
           InvalidHandle: a stream or a kernel is of another runtime
           LimitExceeded: not all blocks of a kernel fit on its device at the same time; the message names the rank,
             how many blocks fit, and how many were asked for
           NotSupported: a device has no cooperative launches, or a stream is resident; or a kernel launches graphs
-            (module.h, stream_launch_kernel); or the launch would have to be held on a wrapped stream; or neither
+            (module.h, Stream.launch_kernel); or the launch would have to be held on a wrapped stream; or neither
             the driver nor `sizes` gives the sizes of the parameters
-          WouldBlock, CaptureRefused: as peers_submit
+          WouldBlock, CaptureRefused: as Peers.submit
         """
         return _gpuorch.peers_launch(self, launches)
 
@@ -2087,7 +2386,7 @@ class PeersCalls:
         of a second with PEER_LOST in the other processes.
 
         Raises:
-          NotSupported: the group is of one process: stream_cancel_held cancels its held collectives
+          NotSupported: the group is of one process: Stream.cancel_held cancels its held collectives
         """
         return _gpuorch.peers_abort(self)
 
@@ -2096,9 +2395,11 @@ class SymmetricCalls:
     __slots__ = ()
 
     def address(self, rank):
-        """Writes the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can
+        """Returns the address of a rank's memory, for copies, fills and kernels' arguments. Memory of one rank can
         be used on the streams of all. The address is valid in this process. Memory of another process's rank has
         another address there, and the requested alignment holds for the address in the rank's own process.
+
+        Returns: int (address)
 
         Raises:
           InvalidArgument: there is no such rank
@@ -2107,8 +2408,10 @@ class SymmetricCalls:
         return _gpuorch.symmetric_get_address(self, rank)
 
     def device_handle(self, rank):
-        """Writes the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. The
+        """Returns the value that kernels of this rank take as an argument, a gpo::symmetric of device/peer.cuh. The
         value stays the same for as long as the memory lives, so it can be recorded in templates.
+
+        Returns: bytes
 
         Raises:
           InvalidArgument: there is no such rank, or the rank is another process's
@@ -2131,7 +2434,10 @@ class SymmetricCalls:
         return _gpuorch.symmetric_reset(self, rank, stream)
 
     def info(self):
-        """Describes the memory."""
+        """Describes the memory.
+
+        Returns: records.SymmetricInfo
+        """
         return _gpuorch.symmetric_get_info(self)
 
 
@@ -2139,10 +2445,12 @@ class AdmissionCalls:
     __slots__ = ()
 
     def enter_then(self, executor, callback, **request):
-        """Like admission_enter, but calls `callback` on `executor` (executor.h) in place of an entry. If the
+        """Like Admission.enter, but calls `callback` on `executor` (executor.h) in place of an entry. If the
         executor is destroyed while the request waits, the callback gets CANCELLED and the request has left the
-        line. `*ticket` is written before the callback can run. If the executor is destroyed during this call,
-        `*ticket` may stay as it was.
+        line.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
 
         Keywords:
           priority: 0 goes first; below the admission's number of priorities
@@ -2151,6 +2459,8 @@ class AdmissionCalls:
           flow: any number
           deadline_ns: CLOCK_MONOTONIC; 0 and UINT64_MAX: none. A request that still waits then ends with TIMEOUT,
             soon after that time
+
+        Returns: int (ticket)
 
         Raises:
           WouldBlock: the line or the executor has no room; the callback is never called
@@ -2179,7 +2489,7 @@ class AdmissionCalls:
         """Gives a place back in stream order: when all work that is on the stream now has ended, also by a failure.
         The stream must be of the admission's runtime. A failed call has no effect: the place is still held.
 
-        Statuses as admission_leave, and:
+        Exceptions as Admission.leave, and:
 
         Raises:
           CaptureRefused: the stream is in capture
@@ -2204,7 +2514,10 @@ class AdmissionCalls:
         return _gpuorch.admission_set_flow(self, flow, weight)
 
     def info(self):
-        """Describes an admission at one moment."""
+        """Describes an admission at one moment.
+
+        Returns: records.AdmissionInfo
+        """
         return _gpuorch.admission_get_info(self)
 
 
@@ -2213,15 +2526,15 @@ class BatcherCalls:
 
     def add_key(self, **options):
         """Adds a key, and writes its number. Keys stay as long as the batcher. At most 256. `work` may be called
-        until the last batch has ended: also after batcher_destroy, but not after runtime_shutdown. If this call
-        fails, `release` isn't called.
+        until the last batch has ended: also after Batcher.close, but not after Runtime.close. If this call fails,
+        `release` isn't called.
 
         Buckets (buckets.h) get the batch's size, requests of rows or elements of ragged batches, and these
         settings: `input` and `output` (device addresses, 8 bytes), which their templates must have as parameters if
         the key has such bytes; and, if their templates have them, `offsets`, `made` (device addresses), `count` and
         `elements` (uint64_t: members of the batch and their elements). Callbacks that run a batch eagerly get all
         of them. The buckets must stay until the batcher is destroyed: without them, batches fail with STALE_HANDLE.
-        Keys may share buckets. The batcher's streams don't wait for the warm-ups of buckets_prepare: wait for its
+        Keys may share buckets. The batcher's streams don't wait for the warm-ups of Buckets.prepare: wait for its
         stream before the first request, if buckets share memory. Between a batch's last element and the shape,
         input and output are what earlier batches have left there. `pad` of the buckets may write them. No request
         gets them.
@@ -2243,8 +2556,11 @@ class BatcherCalls:
             largest shape. Rows: 0
           max_delay_ns: how long a request may wait for others; AUTO: learnt, see below; 1: never
           buckets: the work: one for each device, in the order of the devices. None: `work`
-          work: None: `buckets`
+          work: a function (stream: Stream, batch: records.Batch). It returns None or True: success; False or a
+            status: a failure. None: `buckets`
           label: names the key in failures and figures; None: "key 0", by its number
+
+        Returns: int (key)
 
         Raises:
           InvalidArgument: an option is out of range; neither or both of `buckets` and `work`
@@ -2254,10 +2570,13 @@ class BatcherCalls:
         return _gpuorch.batcher_add_key(self, options)
 
     def submit_then(self, executor, callback, **request):
-        """Like batcher_submit, but calls `callback` on `executor` (executor.h) in place of an entry. `*ticket` is
-        written before the callback can run. If the executor is destroyed, the callback gets CANCELLED at once. A
-        request whose batch is not formed then leaves the line. A batch that was formed may still read the input and
-        write the output, until batcher_get_info says that none runs.
+        """Like Batcher.submit, but calls `callback` on `executor` (executor.h) in place of an entry. If the
+        executor is destroyed, the callback gets CANCELLED at once. A request whose batch is not formed then leaves
+        the line. A batch that was formed may still read the input and write the output, until Batcher.info says
+        that none runs.
+
+        Parameters:
+          callback: a function (completion: records.Completion, error: Error | None)
 
         Keywords:
           key
@@ -2271,6 +2590,8 @@ class BatcherCalls:
           output_made: None, or gets the number of bytes of output before the entry comes. Device memory is always
             written as far as the room reaches
           deadline_ns: CLOCK_MONOTONIC; 0 and UINT64_MAX: none
+
+        Returns: (ticket: int, wait_ns: int)
 
         Raises:
           WouldBlock: as many requests wait as may, or the executor is full; the callback is never called
@@ -2297,11 +2618,16 @@ class BatcherCalls:
         return _gpuorch.batcher_set_flow(self, flow, weight)
 
     def info(self):
-        """Describes a batcher, all of its keys together."""
+        """Describes a batcher, all of its keys together.
+
+        Returns: records.BatcherInfo
+        """
         return _gpuorch.batcher_get_info(self)
 
     def key_info(self, key):
         """Describes a key.
+
+        Returns: records.BatcherInfo
 
         Raises:
           NotFound: there is no such key
@@ -2311,6 +2637,8 @@ class BatcherCalls:
     def flow_info(self, flow):
         """Describes a flow. The figures of 4096 flows are kept: those that were seen least recently are forgotten.
 
+        Returns: records.BatcherFlowInfo
+
         Raises:
           NotFound: no figures of such a flow are kept, or there was no memory for them
         """
@@ -2319,31 +2647,43 @@ class BatcherCalls:
 
 def status_name(status):
     """The name of a status ("OUT_OF_MEMORY"), or "UNKNOWN" for a number that is no status. Static text, never None.
+
+    Returns: str
     """
     return _gpuorch.status_name(status)
 
 
 def status_text(status):
-    """A sentence that says what a status means. Static text, never None."""
+    """A sentence that says what a status means. Static text, never None.
+
+    Returns: str
+    """
     return _gpuorch.status_text(status)
 
 
 def last_error():
-    """Writes the last failure of a call that the calling thread made to `error`; `error->status` is 0 if there was
-    none. A call that succeeds leaves the last failure as it is. A call that returns an answer (1 to 9) does too,
-    unless the function's comment says otherwise (device_wait).
+    """Returns the last failure of a call that the calling thread made, or None. A call that succeeds leaves the
+    last failure as it is. A call that returns an answer (1 to 9) does too, unless the function's comment says
+    otherwise (Device.wait).
+
+    Returns: Error | None
     """
     return _gpuorch.last_error()
 
 
 def version():
-    """The version of the loaded library: the VERSION of its own headers."""
+    """The version of the loaded library: the VERSION of its own headers.
+
+    Returns: int (number)
+    """
     return _gpuorch.version()
 
 
 def last_compile_log():
-    """Writes the compiler's text, with warnings, from the last module_compile or module_load of the calling thread;
-    "" if the compiler had nothing to say.
+    """Returns the compiler's text, with warnings, from the last Device.module_compile or Device.module_load of the
+    calling thread; "" if the compiler had nothing to say.
+
+    Returns: str
     """
     return _gpuorch.last_compile_log()
 
@@ -2358,6 +2698,8 @@ def advise_trace(path):
 
     Blocks on the file.
 
+    Returns: (workload: records.Workload, buffer: str)
+
     Raises:
       NotFound: the file doesn't exist
       IoError: the file can't be read
@@ -2370,5 +2712,7 @@ def advise_trace(path):
 def peers_make_id():
     """PEERS_ID_BYTES bytes, which one process passes to the others by any means of its own. They are no secret of
     the others' user: files that are made by the id are readable to that user alone.
+
+    Returns: bytes
     """
     return _gpuorch.peers_make_id()

@@ -90,11 +90,11 @@ BUCKET_EAGER = 3  # record: the work of a request runs
 BUCKET_PADDING = 4  # pad: the elements from `size` to `shape` are to be written
 BUCKETS_NO_WARM_UP = 1  # `record` isn't called for a warm-up. Not with `restored`.
 # If a bucket can't be recorded, its requests run eagerly instead of failing: this request, and all later ones,
-# without another attempt. Only buckets_prepare tries again. A bucket can't be recorded if a call can't be recorded,
+# without another attempt. Only Buckets.prepare tries again. A bucket can't be recorded if a call can't be recorded,
 # `record` fails in the recording, the driver refuses the graph, or device memory for a graph or for the copies of
-# `restored` is missing. The failure is counted and logged as a warning; buckets_get_statistics has its text. A
-# request still fails if `record` fails in the warm-up, if `restored` can't be restored after the warm-up, if the
-# host has no memory, if the stream has failed, or if the device is lost.
+# `restored` is missing. The failure is counted and logged as a warning; Buckets.statistics has its text. A request
+# still fails if `record` fails in the warm-up, if `restored` can't be restored after the warm-up, if the host has
+# no memory, if the stream has failed, or if the device is lost.
 BUCKETS_EAGER_FALLBACK = 2
 ORIGIN_STREAM = 1
 ORIGIN_EVENT = 2
@@ -114,7 +114,7 @@ EVENT_TIMING = 1  # records GPU times; an event without them costs the GPU less
 EVENT_BLOCKING_SYNC = 2  # a thread that waits for the event sleeps at once and doesn't spin first
 EVENT_INTERPROCESS = 4  # other processes can import it (interprocess.h); with none but EVENT_BLOCKING_SYNC
 EVENT_EXTERNAL = 8  # on a stream in capture it becomes a node of the graph (see above)
-EXECUTOR_CALLER = 1  # no threads: callbacks run in executor_run, executor_run_for and executor_poll
+EXECUTOR_CALLER = 1  # no threads: callbacks run in Executor.run, Executor.run_for and Executor.poll
 EXECUTOR_SPIN = 2  # while callbacks are pending, one idle thread spins: faster, but uses a core
 # idle threads sleep. EXECUTOR_SPIN and this exclude each other; without both it is EXECUTOR_SPIN in a runtime with
 # COMPLETION_LATENCY, else this
@@ -128,7 +128,7 @@ MEMORY_PINNED = 2  # pinned host memory, which GPUs can access
 MEMORY_DEVICE = 3  # device memory
 MEMORY_MANAGED = 4  # CUDA's managed memory
 # Unused memory goes back to the system when any code next has the driver wait for a stream, an event or the context
-# (cuStreamSynchronize and its like). The library's own waits don't count; pool_trim gives the memory back at once.
+# (cuStreamSynchronize and its like). The library's own waits don't count; Pool.trim gives the memory back at once.
 # `keep_bytes` must be 0.
 POOL_KEEP_NOTHING = 1
 METRICS_LATENCIES = 32
@@ -215,8 +215,8 @@ SINK_FILE = 2
 SINK_CALLBACK = 3
 # Flag of a FILE sink: the bytes go to `descriptor` and not to `path`. See SOURCE_USE_DESCRIPTOR for the reason.
 SINK_USE_DESCRIPTOR = 1
-# measure GPU times for pipeline_result. Costs some 6 us a chunk, since an event with a time delays a copy engine
-# (with 16 MiB chunks 2 % of an H200's bandwidth, both ways)
+# measure GPU times for records.PipelineResult. Costs some 6 us a chunk, since an event with a time delays a copy
+# engine (with 16 MiB chunks 2 % of an H200's bandwidth, both ways)
 PIPELINE_TIMES = 1
 QUEUE_RANGE = 1
 QUEUE_RING = 2
@@ -263,7 +263,7 @@ SYMMETRIC_REMOTE = 1
 SYMMETRIC_HANDLE_BYTES = 320  # Bytes of a device handle.
 # Bytes that a range of numbers shared by the kernels of a group takes of each rank's memory (device/steal.cuh).
 STEAL_BYTES = 384
-COMPARE_KERNEL = 0  # no comparison: a kernel sets the condition (template_bind_condition)
+COMPARE_KERNEL = 0  # no comparison: a kernel sets the condition (Template.bind_condition)
 COMPARE_EQUAL = 1  # the word == constant
 COMPARE_NOT_EQUAL = 2  # the word != constant
 COMPARE_LESS = 3  # the word < constant, both unsigned
@@ -281,7 +281,7 @@ PARAMETER_ENABLED = 9  # of a kernel, copy or fill: uint32_t, 0: the node does n
 PICTURE_DOT = 1  # text for Graphviz
 PICTURE_SVG = 2  # a picture that needs no other file, and follows the viewer's preference for dark or light
 GRAPH_UPLOAD = 1  # upload to the device when created, so that the first launch is as fast as others
-GRAPH_DEVICE_LAUNCH = 2  # kernels may launch it (graph_get_device_handle); uploads it too
+GRAPH_DEVICE_LAUNCH = 2  # kernels may launch it (Graph.device_handle); uploads it too
 TRACE_NO_GPU_TIMES = 1  # no GPU times: shows only the submission of GPU work, which costs the GPU nothing
 VERSION_MAJOR = 0
 VERSION_MINOR = 1

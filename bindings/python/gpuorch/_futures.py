@@ -55,13 +55,24 @@ def _mailbox_of(source):
     return service.mailbox
 
 
-def concurrent(source, value):
-    """The future of a stream, an event, a pipeline, a timeline's value."""
+def concurrent(source, value, convert=None):
+    """The future of a stream, an event, a pipeline, a timeline's value. convert(number, operation, status) makes the
+    result."""
     future = Future()
-    if not _mailbox_of(source).begin(source, value, future):
+    if not _mailbox_of(source).begin(source, value, future, convert):
         future.set_running_or_notify_cancel()
-        future.set_result(None)
+        future.set_result(convert(0, 0, 0) if convert else None)
     return future
+
+
+def figures(pipeline):
+    """What makes the result of a pipeline's future: the run's figures."""
+    def convert(number, operation, status):
+        try:
+            return None if status else _gpuorch.wait(pipeline, 0)
+        except (TimeoutError, ValueError):  # another run has begun, or the pipeline is closed
+            return None
+    return convert
 
 
 def _wake(future):

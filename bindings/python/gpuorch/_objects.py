@@ -1,6 +1,6 @@
 """The classes of gpuorch's objects. Each is made of the plain methods of its handle (_calls), of those that are written by
 hand (_array, _kernel, _waits), and of Handle: close(), `with`, closed, label, error()."""
-from . import _array, _calls, _gpuorch, _kernel, _waits
+from . import _array, _calls, _gpuorch, _kernel, _tasks, _waits
 from ._gpuorch import Handle
 
 _set_exposed, _set_recording = _gpuorch.set_exposed, _gpuorch.set_recording
@@ -52,8 +52,8 @@ class Runtime(_calls.RuntimeCalls, Handle):
         _gpuorch.shut_down(self, timeout)
 
 
-class Device(_array.DeviceArrays, _array.DeviceStreams, _kernel.DeviceModules, _waits.DeviceWaits, _calls.DeviceCalls,
-             Handle):
+class Device(_array.DeviceArrays, _array.DeviceStreams, _kernel.DeviceModules, _tasks.DeviceSchedulers, _waits.DeviceWaits,
+             _calls.DeviceCalls, Handle):
     """A GPU: runtime.device_open(ordinal=0). Streams, memory, modules and pipelines are made from it."""
     __slots__ = ()
 

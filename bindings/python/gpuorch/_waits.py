@@ -2,7 +2,10 @@
 
 `wait()` blocks, without the GIL, and ends at signals. `await` suspends the task in asyncio and uvloop. `future()` is for
 threads: a concurrent.futures.Future. All three raise the failure of the work."""
+from _thread import RLock
+
 from . import _gpuorch
+from ._constants import ORIGIN_BATCHER
 
 _take, _wait, _await = _gpuorch.take, _gpuorch.wait, _gpuorch.await_
 
@@ -99,8 +102,9 @@ class PipelineWaits:
             return None
 
     def future(self):
-        """A concurrent.futures.Future of the end of the run; its result is None."""
-        return _concurrent(self)
+        """A concurrent.futures.Future of the end of the run; its result is the run's figures, as of wait()."""
+        from . import _futures
+        return _futures.concurrent(self, 0, _futures.figures(self))
 
 
 class DeviceWaits:
@@ -148,6 +152,59 @@ class QueueWaits:
         return _futures.Task(self, task, tenant, limit)
 
 
+_requests_lock = RLock()
+
+
+class Requests:
+    """The requests of batchers whose entries come into one queue. What the batchers read and write is kept until an entry
+    has been drained, and if none is, until the runtime is closed."""
+    __slots__ = ("lock", "begun", "tickets", "__weakref__")
+
+    def __init__(self):
+        self.lock = RLock()  # a finalizer may drain the queue
+        self.begun = 0  # submissions under way: their entries may be drained before their tickets are known
+        self.tickets = {}  # ticket → [what requests use, how many of their entries were drained]
+
+    def _take_ended(self):
+        """Under the lock. Batchers may give the same ticket. The caller releases the objects without the lock."""
+        return [self.tickets.pop(ticket) for ticket, (kept, drained) in list(self.tickets.items())
+                if drained == len(kept) or (drained > len(kept) and not self.begun)]
+
+    def submit(self, batcher, request, cq, user_data):
+        uses = list(request.values()) if isinstance(request, dict) else request
+        with self.lock:
+            self.begun += 1
+        try:
+            answer = _gpuorch.batcher_submit(batcher, request, cq, user_data)
+        except BaseException:
+            with self.lock:
+                self.begun -= 1
+            raise
+        with self.lock:
+            self.begun -= 1
+            self.tickets.setdefault(answer[0] if isinstance(answer, tuple) else answer, [[], 0])[0].append(uses)
+            ended = self._take_ended() if self.tickets else None
+        del ended
+        return answer
+
+    def drained(self, entries):
+        with self.lock:
+            for entry in entries:
+                if entry.origin == ORIGIN_BATCHER and (self.begun or entry.operation in self.tickets):
+                    self.tickets.setdefault(entry.operation, [[], 0])[1] += 1
+            ended = self._take_ended()
+        del ended
+
+
+def _drain(queue, most):
+    """Like take(); what the requests of the entries have used is not kept any more."""
+    entries = _take(queue, most)
+    requests = getattr(queue, "_requests", None)
+    if entries and requests is not None:
+        requests.drained(entries)
+    return entries
+
+
 class CompletionQueueWaits:
     __slots__ = ()
 
@@ -159,7 +216,7 @@ class CompletionQueueWaits:
     def drain(self, most=256):
         """Takes entries out of the queue: a list of at most `most`, 256 at a time. Never blocks. ShutDown: the queue is
         empty, and no entry will come any more."""
-        entries = _take(self, most)
+        entries = _drain(self, most)
         if entries is None:
             _wait(self, 0)  # which says so
         return entries
@@ -187,7 +244,7 @@ class Entries:
         from . import _futures
         queue = self.queue
         while not queue.closed:
-            entries = _take(queue, 1)  # one: the others stay in the queue if the loop is left
+            entries = _drain(queue, 1)  # one: the others stay in the queue if the loop is left
             if entries:
                 return entries[0]
             if entries is None:
@@ -218,6 +275,21 @@ class AdmissionWaits:
         return _futures.Place(self, request)
 
 
+def _requests_of(batcher, queue):
+    """What keeps the memory of requests whose entries come into the queue: with the queue and with the batcher."""
+    with _requests_lock:
+        requests = getattr(queue, "_requests", None)
+        if requests is None:
+            requests = queue._requests = Requests()
+        known = getattr(batcher, "_requests", None)
+        if known is None:
+            known = batcher._requests = []
+        if requests not in known:
+            _gpuorch.keep(batcher, requests)  # batches go on when the batcher is closed
+            known.append(requests)
+    return requests
+
+
 class BatcherWaits:
     __slots__ = ()
 
@@ -229,11 +301,13 @@ class BatcherWaits:
 
         The memory is kept until the request has ended, also if the task is cancelled, which takes a request that still
         waits out of the line. WouldBlock, Timeout: the request is refused. With a completion queue `cq`, the request
-        begins at once, and what C's function writes is returned."""
+        begins at once, what C's function writes is returned, and the memory is kept until the entry is drained."""
         if request is None and fields:
             request = fields
         elif fields:
             raise TypeError("submit() takes a request or keywords, not both")
+        if isinstance(cq, CompletionQueueWaits):
+            return _requests_of(self, cq).submit(self, request, cq, user_data)
         if cq is not None:
             return _gpuorch.batcher_submit(self, request, cq, user_data)
         from . import _futures

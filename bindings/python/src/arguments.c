@@ -1,7 +1,7 @@
 /* arguments.c: Python's arguments as words for C. */
-#include <string.h>
-
 #include "call.h"
+
+#include <string.h>
 
 int has_flag(PyObject *object, const char *name) {
     PyObject *value = NULL;

@@ -11,18 +11,18 @@
  * Unpinned memory of the host, given to a kernel, makes a CUDA device fault. Therefore buffers are device memory only
  * if they are registered (host_register), or if the process has no CUDA driver, so that all devices are software
  * GPUs. */
+#include "dlpack.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dlpack.h"
-
 /* --- registered memory --- */
 
 /* Memory that a device has pinned. The buffer is kept until the memory is unpinned. */
 typedef struct registration {
-    PyObject_HEAD Py_buffer view;
+    OBJECT_HEAD Py_buffer view;
     handle_object *device; /* atomic; NULL: unpinned, or another thread is at it */
     struct registration *next, *previous;
 } registration;
@@ -127,10 +127,44 @@ static PyType_Slot registration_slots[] = {{Py_tp_doc, "Memory of the program's 
 static PyType_Spec registration_spec = {"_gpuorch.Registration", sizeof(registration), 0,
                                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, registration_slots};
 
-/* Takes a buffer as one block of memory. */
+/* 1, 0, or -1 with an exception. */
+static int has_attribute(PyObject *value, const char *name) {
+    PyObject *found;
+    const int result = find_attribute(value, name, &found);
+    Py_XDECREF(found);
+    return result;
+}
+
+/* 1: the tensor is the host's; 0: it is a device's; -1: an exception. */
+static int is_of_host(PyObject *value, const char *parameter) {
+    int kind, number;
+    PyObject *device = PyObject_CallMethod(value, "__dlpack_device__", NULL);
+    if (!device) return -1;
+    const int known = PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &kind, &number);
+    Py_DECREF(device);
+    if (known) return kind == TENSOR_CPU || kind == TENSOR_CUDA_HOST;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: __dlpack_device__() has to give a tuple of two ints", parameter);
+    return -1;
+}
+
+/* Takes a buffer as one block of memory. 1, without an exception: the object gives no buffer, but has __dlpack__. (The
+ * buffer protocol can't say bfloat16, and other types of JAX.) */
 static int get_buffer(PyObject *value, int writes, const char *parameter, Py_buffer *view) {
     if (PyObject_GetBuffer(value, view, PyBUF_FULL_RO) < 0) {
+        PyObject *type, *error, *trace;
         view->obj = NULL;
+        if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+        PyErr_Fetch(&type, &error, &trace);
+        const int lends = has_attribute(value, "__dlpack__") > 0 && is_of_host(value, parameter) >= 0;
+        PyErr_Clear();
+        if (lends) {
+            Py_XDECREF(type);
+            Py_XDECREF(error);
+            Py_XDECREF(trace);
+            return 1;
+        }
+        PyErr_Restore(type, error, trace);
         return -1;
     }
     const int contiguous = PyBuffer_IsContiguous(view, 'C');
@@ -193,7 +227,9 @@ static PyObject *host_register(PyObject *module, PyObject *arguments) {
     handle_object *device = check_handle(object, CLASS_DEVICE, "self");
     registration *r = device ? (registration *)PyType_GenericAlloc(registration_type, 0) : NULL;
     if (!r) return NULL;
-    if (get_buffer(buffer, !(flags & GPO_REGISTER_READ_ONLY), "buffer", &r->view) < 0) {
+    const int problem_of_buffer = get_buffer(buffer, !(flags & GPO_REGISTER_READ_ONLY), "buffer", &r->view);
+    if (problem_of_buffer) {
+        if (problem_of_buffer > 0) PyErr_SetString(PyExc_TypeError, "buffer: the object gives no buffer of its memory");
         Py_DECREF((PyObject *)r);
         return NULL;
     }
@@ -220,28 +256,12 @@ static int refuse(PyObject *kind, const char *parameter, const char *words, PyOb
     return -1;
 }
 
-/* 1, 0, or -1 with an exception. */
-static int has_attribute(PyObject *value, const char *name) {
-    PyObject *found;
-    const int result = find_attribute(value, name, &found);
-    Py_XDECREF(found);
-    return result;
-}
-
 /* A tensor of the host, lent by DLPack. 1: the tensor isn't the host's. */
 static int read_host_tensor(PyObject *value, int writes, const char *parameter, block *out) {
     const tensor *t;
-    int kind, number, read_only;
-    PyObject *device = PyObject_CallMethod(value, "__dlpack_device__", NULL);
-    if (!device) return -1;
-    const int known = PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &kind, &number);
-    Py_DECREF(device);
-    if (!known) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError, "%s: __dlpack_device__() has to give a tuple of two ints", parameter);
-        return -1;
-    }
-    if (kind != TENSOR_CPU && kind != TENSOR_CUDA_HOST) return 1;
+    int read_only;
+    const int of_host = is_of_host(value, parameter);
+    if (of_host <= 0) return of_host < 0 ? -1 : 1;
     PyObject *keeper = borrow_tensor(value, 0, &t, &read_only);
     if (!keeper) return -1;
     const int64_t bytes = tensor_bytes(t, parameter);
@@ -266,7 +286,8 @@ int read_host_block(PyObject *value, int writes, const char *parameter, block *o
         return 0;
     }
     if (PyObject_CheckBuffer(value)) {
-        return get_buffer(value, writes, parameter, &out->view) < 0 ? -1 : take_buffer(value, out);
+        const int result = get_buffer(value, writes, parameter, &out->view);
+        if (result <= 0) return result < 0 ? -1 : take_buffer(value, out);
     }
     const int lends = has_attribute(value, "__dlpack_device__");
     if (lends < 0) return -1;
@@ -303,11 +324,13 @@ static int read_integer(PyObject *value, const char *parameter, uint64_t *addres
     return -1;
 }
 
+/* 1, without an exception: there is no buffer, but __dlpack__. */
 static int read_buffer_as_device(PyObject *value, int software, const char *parameter, block *out) {
     static const char words[] =
         "takes device memory: an array, an address, or an object with __cuda_array_interface__ or "
         "__dlpack__";
-    if (get_buffer(value, 0, parameter, &out->view) < 0) return -1;
+    const int result = get_buffer(value, 0, parameter, &out->view);
+    if (result) return result;
     out->address = (uintptr_t)out->view.buf;
     out->bytes = (uint64_t)out->view.len;
     /* A number of numpy's is no memory, though it has a buffer. */
@@ -382,13 +405,33 @@ static int check_tensor(const tensor *t, int software, const char *parameter, ui
     return all < 0 ? -1 : 0;
 }
 
+/* JAX lends no array without an order, and computes its arrays in the background: waits for this one instead. NULL with
+ * the exception if the object isn't of that kind. */
+static PyObject *borrow_when_ready(PyObject *value, const tensor **t, int *read_only) {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyObject *wait = PyObject_GetAttrString(value, "block_until_ready");
+    if (!wait) {
+        PyErr_Restore(type, error, trace); /* in place of the AttributeError */
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    PyObject *ready = PyObject_CallObject(wait, NULL);
+    Py_DECREF(wait);
+    Py_XDECREF(ready);
+    return ready ? borrow_tensor(value, 0, t, read_only) : NULL;
+}
+
 static int read_device_tensor(PyObject *value, int software, const char *parameter, block *out) {
     const tensor *t;
     int read_only;
     uint64_t bytes;
-    /* Memory of the host has no streams, and numpy refuses any. */
-    const int plain = PyObject_CheckBuffer(value);
-    PyObject *keeper = borrow_tensor(value, plain ? 0 : -1, &t, &read_only);
+    /* Memory of the host has no streams, and JAX refuses any. */
+    const int plain = PyObject_CheckBuffer(value) ? is_of_host(value, parameter) : 0;
+    PyObject *keeper = plain < 0 ? NULL : borrow_tensor(value, plain ? 0 : -1, &t, &read_only);
+    if (!keeper && !plain) keeper = borrow_when_ready(value, &t, &read_only);
     if (!keeper) return -1;
     if (check_tensor(t, software, parameter, &bytes) < 0) {
         Py_DECREF(keeper);
@@ -427,7 +470,10 @@ static int read_device_block_on(PyObject *value, int software, const char *param
         Py_DECREF(interface);
         return result;
     }
-    if (PyObject_CheckBuffer(value)) return read_buffer_as_device(value, software, parameter, out);
+    if (PyObject_CheckBuffer(value)) {
+        const int result = read_buffer_as_device(value, software, parameter, out);
+        if (result <= 0) return result;
+    }
     const int lends = has_attribute(value, "__dlpack__");
     if (lends < 0) return -1;
     if (lends) return read_device_tensor(value, software, parameter, out);
@@ -449,7 +495,7 @@ void release_block(block *given) {
 /* --- keepers --- */
 
 typedef struct keeper_object {
-    PyObject_HEAD block block;
+    OBJECT_HEAD block block;
 } keeper_object;
 
 static PyTypeObject *keeper_type;

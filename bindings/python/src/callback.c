@@ -116,6 +116,12 @@ int in_callback_of(const void *runtime) {
     return 0;
 }
 
+int in_work_of(const void *runtime) {
+    for (const struct frame *one = innermost; one; one = one->outer)
+        if (runtime && one->runtime == runtime) return 1;
+    return 0;
+}
+
 static int is_python_thread(void) { return !is_over() && PyGILState_GetThisThreadState() != NULL; }
 
 static void free_callback(struct callback *callback) {
@@ -171,7 +177,7 @@ struct callback *callback_once(PyObject *callable, PyObject *kept, handle_object
 
 /* Keeps a callback, and shows its functions to the garbage collector. */
 typedef struct holder {
-    PyObject_HEAD struct callback *callback;
+    OBJECT_HEAD struct callback *callback;
 } holder;
 
 static int holder_traverse(PyObject *self, visitproc visit_one, void *arg) {
@@ -255,21 +261,20 @@ static PyObject *failure_of(gpo_status status, const gpo_error *error) {
 /* --- memory that is lent during a call: of a source or a sink --- */
 
 typedef struct loan {
-    PyObject_HEAD void *memory;
+    OBJECT_HEAD void *memory;
     Py_ssize_t bytes;
     int writable;
-    Py_ssize_t exports; /* changed with the GIL, or on the thread of the callback */
+    Py_ssize_t exports; /* atomic, as `memory` */
 } loan;
 
 static int loan_export(PyObject *self, Py_buffer *view, int flags) {
     loan *given = (loan *)self;
-    if (!given->memory) {
-        PyErr_SetString(PyExc_BufferError, "the memory was lent for the callback only");
-        return -1;
-    }
-    const int failed = PyBuffer_FillInfo(view, self, given->memory, given->bytes, !given->writable, flags);
-    if (!failed) __atomic_add_fetch(&given->exports, 1, __ATOMIC_RELAXED);
-    return failed;
+    __atomic_add_fetch(&given->exports, 1, __ATOMIC_SEQ_CST); /* before `memory` is read: end_view() sees one of both */
+    void *memory = __atomic_load_n(&given->memory, __ATOMIC_SEQ_CST);
+    if (!memory) PyErr_SetString(PyExc_BufferError, "the memory was lent for the callback only");
+    const int failed = !memory || PyBuffer_FillInfo(view, self, memory, given->bytes, !given->writable, flags);
+    if (failed) __atomic_sub_fetch(&given->exports, 1, __ATOMIC_RELAXED);
+    return failed ? -1 : 0;
 }
 
 static void loan_return(PyObject *self, Py_buffer *view) {
@@ -320,8 +325,8 @@ static int end_view(PyObject *view, loan *lent) {
     PyObject *done = view ? PyObject_CallMethod(view, "release", NULL) : NULL;
     if (!done) PyErr_Clear(); /* a view of it is left, which counts as an export, too */
     Py_XDECREF(done);
-    lent->memory = NULL;
-    const int used = __atomic_load_n(&lent->exports, __ATOMIC_RELAXED) > 0;
+    __atomic_store_n(&lent->memory, NULL, __ATOMIC_SEQ_CST);
+    const int used = __atomic_load_n(&lent->exports, __ATOMIC_SEQ_CST) > 0;
     Py_DECREF(lent);
     PyErr_Restore(type, value, traceback);
     if (used && !type)

@@ -5,12 +5,12 @@
  * - A pipeline that is collected during a run stays until the run has ended, and so does an executor whose threads
  *   still have callbacks to call. reap_closed() looks.
  * - A pipeline that is closed during a run is cancelled, and is destroyed when the run has ended. */
+#include "objects.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include "objects.h"
 
 #define TRY_NS (10 * 1000 * 1000)        /* one try at a runtime's shutdown */
 #define PAUSE_NS_MAX (100 * 1000 * 1000) /* between two tries */
@@ -239,15 +239,23 @@ int end_pipeline(void *handle, void *runtime, PyObject *kept) {
     return 0;
 }
 
-void destroy_ending(const void *runtime) {
-    const gpo_api *api = open_library();
+/* A pipeline of the runtime that isn't destroyed yet, marked as destroyed; NULL: none is left. */
+static void *take_undestroyed(const void *runtime) {
+    void *handle = NULL;
     pthread_mutex_lock(&lock);
-    for (struct ending *one = endings; one; one = one->next)
+    for (struct ending *one = endings; one && !handle; one = one->next)
         if (one->runtime == runtime && !one->destroyed) {
-            api->pipeline_destroy(one->handle); /* blocks on nothing */
             one->destroyed = 1;
+            handle = one->handle;
         }
     pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+void destroy_ending(const void *runtime) {
+    const gpo_api *api = open_library();
+    for (void *handle = take_undestroyed(runtime); handle; handle = take_undestroyed(runtime))
+        api->pipeline_destroy(handle); /* blocks on nothing */
 }
 
 /* A pipeline that was destroyed ends with its runtime. The library doesn't know the handle of an ended runtime. */

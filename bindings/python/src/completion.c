@@ -8,13 +8,14 @@
  *
  * The queues belong to the main thread, one for each runtime. A wait that ends early leaves an entry to come, which a
  * later wait drops. */
+#include "mailbox.h"
+
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "mailbox.h"
 
 #define SLICE_NS INT64_C(50000000) /* how late a signal may be seen where there is no descriptor */
 #define FIRST_NS INT64_C(1000000)  /* the first wait, in the library */
@@ -349,6 +350,13 @@ static int wait_for_queue(const gpo_api *api, const source *what, void *handle, 
     return *status == GPO_TIMEOUT ? wait_in_slices(api, what, handle, 0, deadline_ns, status) : 0;
 }
 
+/* Whether a notify may block: another thread is in a call that puts work on a stream, and a copy from or to memory that
+ * isn't pinned holds the stream until the GPU has done it. */
+static int may_block(enum class_id kind, handle_object *object) {
+    const handle_object *runtime = ancestor(object, CLASS_RUNTIME);
+    return (kind == CLASS_STREAM || kind == CLASS_EVENT) && runtime && has_calls(runtime);
+}
+
 /* Waits as wait() below. 0: the wait has ended with this status, which isn't raised yet; -1. */
 static int wait_until(const gpo_api *api, const source *what, handle_object *object, uint64_t value, int64_t timeout_ns,
                       gpo_status *status) {
@@ -364,7 +372,8 @@ static int wait_until(const gpo_api *api, const source *what, handle_object *obj
     if (!on_main) *status = call_wait(api, what, handle, value, left == INT64_MAX ? -1 : left);
     if (!on_main) return 0;
     if (what->kind == CLASS_CQ) return wait_for_queue(api, what, handle, deadline, status);
-    if (!what->notify) return wait_in_slices(api, what, handle, value, deadline, status);
+    if (!what->notify || may_block(what->kind, object))
+        return wait_in_slices(api, what, handle, value, deadline, status);
     return wait_by_entry(api, what, object, value, deadline, status);
 }
 
@@ -375,6 +384,15 @@ static PyObject *pipeline_result(const gpo_api *api, void *handle) {
     if (status == GPO_TIMEOUT) Py_RETURN_NONE;
     if (status != GPO_SUCCESS) return raise_status(status);
     return struct_record(&struct_entries[STRUCT_PIPELINE_RESULT], &result);
+}
+
+static PyObject *raise_wait(enum class_id kind, uint64_t value, gpo_status status) {
+    const int is_scheduler = kind == CLASS_SCHEDULER;
+    const int drains = is_scheduler && value == SCHEDULER_DRAIN, stops = is_scheduler && value == SCHEDULER_STOP;
+    const char *verb = drains ? "drain" : stops ? "stop" : "wait";
+    char function[64];
+    snprintf(function, sizeof function, "gpo_%s_%s", class_entries[kind].name, verb);
+    return raise_status_of(status, function);
 }
 
 /* wait(object[, timeout[, value]]): returns None, or a pipeline's figures. For a host ring, returns True if an answer
@@ -397,7 +415,7 @@ static PyObject *wait_object(PyObject *module, PyObject *const *given, Py_ssize_
     if (what->kind == CLASS_QUEUE && (status == GPO_SUCCESS || status == GPO_END))
         return PyBool_FromLong(status == GPO_SUCCESS);
     if (what->kind == CLASS_PIPELINE && status != GPO_TIMEOUT) return pipeline_result(api, handle);
-    if (status != GPO_SUCCESS) return raise_status(status);
+    if (status != GPO_SUCCESS) return raise_wait(what->kind, value, status);
     Py_RETURN_NONE;
 }
 

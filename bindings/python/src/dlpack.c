@@ -6,11 +6,19 @@
  *
  * On the software GPU, device memory is memory of the host. Another library would take its address for an address of
  * CUDA's; so arrays of device memory have these attributes on CUDA devices only. */
+#include "dlpack.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dlpack.h"
+/* Keeps a tensor that another library has lent. */
+typedef struct keeper_object {
+    OBJECT_HEAD lent_tensor *old;
+    versioned_tensor *versioned;
+} keeper_object;
+
+static PyTypeObject *keeper_type;
 
 /* --- lending --- */
 
@@ -62,10 +70,9 @@ static void drop_capsule(PyObject *capsule) {
     }
 }
 
-static void describe(const memory_object *array, int32_t kind, int32_t device, loan *l, tensor *t) {
+static void describe(const memory_object *array, int32_t kind, int32_t device, int64_t *shape, int64_t *stride,
+                     tensor *t) {
     const char letter = array->format[0];
-    l->shape = array->count;
-    l->stride = 1;
     *t = (tensor){.data = array->count ? (void *)(uintptr_t)array->address : NULL,
                   .device_kind = kind,
                   .device = device,
@@ -76,54 +83,67 @@ static void describe(const memory_object *array, int32_t kind, int32_t device, l
                                                            : TENSOR_INT,
                   .element_bits = (uint8_t)(array->element_bytes * 8),
                   .lanes = 1,
-                  .shape = &l->shape,
-                  .strides = &l->stride};
+                  .shape = shape,
+                  .strides = stride};
 }
 
 /* The kind and the number of the device for others; -1 with an exception. */
 static int device_for_others(memory_object *array, int32_t *kind, int32_t *number) {
-    const gpo_api *api = library();
-    handle_object *device = api && check_alive(array) ? device_of((PyObject *)array) : NULL;
-    if (PyErr_Occurred()) return -1;
+    if (!check_alive(array)) return -1;
+    handle_object *device = device_of((PyObject *)array);
     *kind = TENSOR_CPU;
     *number = 0;
-    if (!device) { /* an array of another library's memory */
-        *kind = array->on_device ? TENSOR_CUDA : TENSOR_CPU;
+    PyObject *owner = root_of(array)->owner;
+    if (!device && owner && Py_TYPE(owner) == keeper_type) { /* an array of another library's memory */
+        const keeper_object *keeper = (keeper_object *)owner;
+        const tensor *t = keeper->versioned ? &keeper->versioned->tensor : &keeper->old->tensor;
+        *kind = t->device_kind;
+        *number = t->device;
         return 0;
     }
-    gpo_device_properties properties = {.struct_size = sizeof properties};
-    const gpo_status status = api->device_get_properties(device->handle, &properties);
-    if (status != GPO_SUCCESS) {
-        raise_status(status);
+    if (!device) {
+        PyErr_SetString(PyExc_ValueError, "the array is freed");
         return -1;
     }
-    if (properties.software) return 0;
+    if (describe_device(device) < 0) return -1;
+    if (device->software) return 0;
     *kind = array->on_device ? TENSOR_CUDA : TENSOR_CUDA_HOST;
-    if (array->on_device) *number = properties.native_ordinal;
+    if (array->on_device) *number = device->ordinal;
     return 0;
 }
 
-/* How many streams the array's list has now: a thread may shorten the list during a wait of another one. */
-static Py_ssize_t other_streams(const memory_object *root) { return root->streams ? PyList_Size(root->streams) : 0; }
+/* Makes the borrower's stream wait for one of ours. `theirs` is wrapped at the first call. */
+static gpo_status order_behind(const gpo_api *api, handle_object *stream, handle_object *device, int64_t native,
+                               gpo_stream_t *theirs) {
+    void *ours = stream->handle;
+    gpo_status status = GPO_SUCCESS;
+    if (!ours || query_stream(api, stream) == GPO_SUCCESS) return status;
+    if (is_recording(api, stream)) return status; /* what is recorded runs later, if ever */
+    if (!device) device = ancestor(stream, CLASS_DEVICE); /* of another library's memory */
+    void *handle = device ? device->handle : NULL;
+    if (native == 2 || !handle) {
+        Py_BEGIN_ALLOW_THREADS
+        status = api->stream_wait(ours, -1);
+        Py_END_ALLOW_THREADS
+        return status;
+    }
+    if (!*theirs) status = api->stream_wrap(handle, (void *)(intptr_t)native, NULL, theirs);
+    if (status == GPO_SUCCESS) status = api->stream_wait_stream(*theirs, ours);
+    return status == GPO_CAPTURE_REFUSED ? GPO_SUCCESS : status; /* nothing is added to a capture unasked */
+}
 
 /* Makes the borrower's stream wait for the work of ours that uses the array. `native` as the protocol says: 0 or 1 is
- * the legacy default stream, 2 the default stream of the thread. */
-static int order(const gpo_api *api, handle_object *device, memory_object *root, int64_t native) {
-    if (!device || (!root->stream && !other_streams(root))) return 0;
+ * the legacy default stream, 2 the default stream of the thread. The host waits where the library can't wrap the
+ * stream: the thread's default stream, or a stream of a closed device. */
+static int order(const gpo_api *api, memory_object *array, int64_t native) {
+    memory_object *root = root_of(array);
+    handle_object *device = device_of((PyObject *)array);
     gpo_stream_t theirs = NULL;
     gpo_status status = GPO_SUCCESS;
-    if (native != 2) status = api->stream_wrap(device->handle, (void *)(intptr_t)native, NULL, &theirs);
-    for (Py_ssize_t i = -1; i < other_streams(root) && status == GPO_SUCCESS; ++i) {
-        const handle_object *stream = i < 0 ? root->stream : (handle_object *)PyList_GetItem(root->streams, i);
-        if (!stream || !stream->handle) continue;
-        if (theirs) {
-            status = api->stream_wait_stream(theirs, stream->handle);
-            if (status == GPO_CAPTURE_REFUSED) status = GPO_SUCCESS; /* nothing is added to a capture unasked */
-            continue;
-        }
-        gpo_stream_t ours = stream->handle;
-        Py_BEGIN_ALLOW_THREADS status = api->stream_wait(ours, -1);
-        Py_END_ALLOW_THREADS
+    Py_ssize_t place = -1;
+    for (handle_object *stream; status == GPO_SUCCESS && (stream = next_user(root, &place));) {
+        status = order_behind(api, stream, device, native, &theirs);
+        Py_DECREF((PyObject *)stream);
     }
     if (status != GPO_SUCCESS) raise_status(status);
     if (theirs) api->stream_destroy(theirs);
@@ -145,28 +165,74 @@ static int order_for(memory_object *array, PyObject *stream) {
         PyErr_SetString(PyExc_ValueError, "stream: 0 is ambiguous: 1 is the legacy default stream, 2 the thread's");
         return -1;
     }
-    return order(api, device_of((PyObject *)array), root_of(array), native);
+    return order(api, array, native);
 }
 
-static PyObject *lend(memory_object *array, int32_t kind, int32_t number, int versioned) {
+/* Whether the memory ends with a callback, so that a loan could outlive it: then with an exception. */
+static int is_last(const memory_object *array) {
+    PyObject *owner = root_of((memory_object *)array)->owner;
+    if (!owner || !PyObject_TypeCheck(owner, handle_type) || !is_last_callback((handle_object *)owner)) return 0;
+    PyErr_SetString(PyExc_BufferError, "the array can't be lent: its runtime is being closed");
+    return 1;
+}
+
+static loan *new_loan(memory_object *array, int32_t kind, int32_t number, int versioned) {
     loan *l = calloc(1, sizeof *l);
-    if (!l) return PyErr_NoMemory();
-    void *lent = &l->as;
+    if (!l) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    l->shape = array->count;
+    l->stride = 1;
     if (versioned) {
         l->as.versioned = (versioned_tensor){.version = {1, 0}, .context = l, .release = release_versioned};
-        describe(array, kind, number, l, &l->as.versioned.tensor);
+        describe(array, kind, number, &l->shape, &l->stride, &l->as.versioned.tensor);
     } else {
         l->as.old = (lent_tensor){.context = l, .release = release_old};
-        describe(array, kind, number, l, &l->as.old.tensor);
-    }
-    PyObject *capsule = PyCapsule_New(lent, versioned ? "dltensor_versioned" : "dltensor", drop_capsule);
-    if (!capsule) {
-        free(l);
-        return NULL;
+        describe(array, kind, number, &l->shape, &l->stride, &l->as.old.tensor);
     }
     l->array = (memory_object *)Py_NewRef((PyObject *)array);
     add_use(root_of(array), 0);
+    /* Now a close sees the loan. One that came before has ended the memory. */
+    if (check_alive(array) && !is_last(array)) return l;
+    end_loan(l);
+    settle_loans();
+    return NULL;
+}
+
+static PyObject *lend(memory_object *array, int32_t kind, int32_t number, int versioned) {
+    loan *l = new_loan(array, kind, number, versioned);
+    if (!l) return NULL;
+    PyObject *capsule = PyCapsule_New(&l->as, versioned ? "dltensor_versioned" : "dltensor", drop_capsule);
+    if (!capsule) end_loan(l);
     return capsule;
+}
+
+/* The device of an array, for the borrower by the C table, whose work runs on the legacy default stream. */
+static int prepare_for_table(memory_object *array, int32_t *kind, int32_t *number) {
+    if (device_for_others(array, kind, number) < 0) return -1;
+    if (!array->on_device) return 0;
+    if (*kind == TENSOR_CPU) {
+        PyErr_SetString(PyExc_BufferError, "memory of the software GPU is for this library only");
+        return -1;
+    }
+    return order(library(), array, 1);
+}
+
+int look_at_array(memory_object *array, tensor *out) {
+    static int64_t stride = 1;
+    _Static_assert(sizeof array->count == sizeof stride, "the count of elements is the shape");
+    int32_t kind, number;
+    if (prepare_for_table(array, &kind, &number) < 0) return -1;
+    describe(array, kind, number, (int64_t *)&array->count, &stride, out);
+    return 0;
+}
+
+versioned_tensor *lend_array(memory_object *array) {
+    int32_t kind, number;
+    settle_memory();
+    loan *l = prepare_for_table(array, &kind, &number) < 0 ? NULL : new_loan(array, kind, number, 1);
+    return l ? &l->as.versioned : NULL;
 }
 
 /* True if the borrower knows the form with a version; -1: an exception. */
@@ -259,13 +325,20 @@ static PyObject *stream_for_others(memory_object *root) {
     const gpo_api *api = library();
     void *native = NULL;
     if (!api) return NULL;
-    if (!root->stream || !root->stream->handle) return Py_NewRef(Py_None);
-    gpo_status status = api->stream_get_native(root->stream->handle, &native);
-    for (Py_ssize_t i = 0; i < other_streams(root) && status == GPO_SUCCESS; ++i) {
-        gpo_stream_t other = ((handle_object *)PyList_GetItem(root->streams, i))->handle;
-        if (!other) continue;
-        Py_BEGIN_ALLOW_THREADS status = api->stream_wait(other, -1);
+    Py_ssize_t place = -1;
+    handle_object *newest = next_user(root, &place);
+    gpo_stream_t first = newest ? newest->handle : NULL;
+    const int is_first = first && !is_recording(api, newest);
+    Py_XDECREF((PyObject *)newest);
+    if (!is_first) return Py_NewRef(Py_None);
+    gpo_status status = api->stream_get_native(first, &native);
+    for (handle_object *stream; status == GPO_SUCCESS && (stream = next_user(root, &place));) {
+        gpo_stream_t other = stream->handle;
+        const int has_work = other && query_stream(api, stream) != GPO_SUCCESS && !is_recording(api, stream);
+        Py_BEGIN_ALLOW_THREADS
+        if (has_work) status = api->stream_wait(other, -1);
         Py_END_ALLOW_THREADS
+        Py_DECREF((PyObject *)stream);
     }
     if (status != GPO_SUCCESS) return raise_status(status);
     return PyLong_FromUnsignedLongLong(native ? (uintptr_t)native : 1); /* 0 isn't allowed: 1 is the same stream */
@@ -286,14 +359,6 @@ PyObject *get_cuda_array_interface(PyObject *self, void *unused) {
 }
 
 /* --- borrowing --- */
-
-/* Keeps a tensor that another library has lent. */
-typedef struct keeper_object {
-    PyObject_HEAD lent_tensor *old;
-    versioned_tensor *versioned;
-} keeper_object;
-
-static PyTypeObject *keeper_type;
 
 static void keeper_dealloc(PyObject *self) {
     keeper_object *keeper = (keeper_object *)self;
@@ -385,17 +450,6 @@ int64_t tensor_bytes(const tensor *t, const char *parameter) {
     return (bits + 7) / 8;
 }
 
-const exchange_table *exchange_table_of(PyTypeObject *type) {
-    PyObject *capsule;
-    const exchange_table *table = NULL;
-    if (find_attribute((PyObject *)type, "__dlpack_c_exchange_api__", &capsule) < 0) return NULL;
-    if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
-        table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    while (table && table->version.major > 1) table = table->previous;
-    Py_XDECREF(capsule);
-    return table && table->version.major == 1 && table->look ? table : NULL;
-}
-
 static char letter_of(const tensor *t) {
     static const char letters[4][4] = {"bhi", "BHI", "\0ef"};
     if (t->lanes != 1) return 0;
@@ -403,6 +457,29 @@ static char letter_of(const tensor *t) {
     const int size = t->element_bits == 8 ? 0 : t->element_bits == 16 ? 1 : t->element_bits == 32 ? 2 : 3;
     if (t->element_kind > TENSOR_FLOAT || (size == 3 && t->element_bits != 64)) return 0;
     return size == 3 ? "qQd"[t->element_kind] : letters[t->element_kind][size];
+}
+
+/* An array of a tensor's memory, which the keeper keeps. */
+static PyObject *new_array(PyObject *keeper, const tensor *t, int read_only) {
+    const char letter = letter_of(t);
+    const int64_t bytes = tensor_bytes(t, "from_dlpack");
+    if (bytes < 0) return NULL;
+    if (!letter) {
+        PyErr_SetString(PyExc_BufferError, "arrays have no elements of the tensor's type");
+    } else if (read_only) {
+        PyErr_SetString(PyExc_BufferError, "the tensor is read-only, and arrays are not");
+    } else if (t->device_kind != TENSOR_CPU && t->device_kind != TENSOR_CUDA_HOST && !tensor_is_on_device(t)) {
+        PyErr_Format(PyExc_BufferError, "the tensor is on a device of kind %d, neither the host nor CUDA",
+                     t->device_kind);
+    } else if (bytes == 0) {
+        PyErr_SetString(PyExc_BufferError, "the tensor has no elements");
+    } else {
+        PyObject *array = new_memory(keeper, tensor_is_on_device(t), tensor_address(t), letter,
+                                     (Py_ssize_t)(bytes / (t->element_bits / 8)));
+        if (array) ((memory_object *)array)->pageable = t->device_kind == TENSOR_CPU;
+        return array;
+    }
+    return NULL;
 }
 
 /* from_dlpack(object, native stream): an array that shares the memory of another library's tensor. */
@@ -414,26 +491,25 @@ static PyObject *from_dlpack(PyObject *module, PyObject *arguments) {
     int read_only = 0;
     if (!PyArg_ParseTuple(arguments, "OL", &object, &stream)) return NULL;
     settle_memory();
-    PyObject *keeper = borrow_tensor(object, stream, &t, &read_only), *array = NULL;
+    PyObject *keeper = borrow_tensor(object, stream, &t, &read_only);
     if (!keeper) return NULL;
-    const char letter = letter_of(t);
-    const int64_t bytes = tensor_bytes(t, "from_dlpack");
-    if (bytes < 0) {
-    } else if (!letter) {
-        PyErr_SetString(PyExc_BufferError, "arrays have no elements of the tensor's type");
-    } else if (read_only) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is read-only, and arrays are not");
-    } else if (t->device_kind != TENSOR_CPU && t->device_kind != TENSOR_CUDA_HOST && !tensor_is_on_device(t)) {
-        PyErr_Format(PyExc_BufferError, "the tensor is on a device of kind %d, neither the host nor CUDA",
-                     t->device_kind);
-    } else if (bytes == 0) {
-        PyErr_SetString(PyExc_BufferError, "the tensor has no elements");
-    } else {
-        array = new_memory(keeper, tensor_is_on_device(t), tensor_address(t), letter,
-                           (Py_ssize_t)(bytes / (t->element_bits / 8)));
-        if (array) ((memory_object *)array)->pageable = t->device_kind == TENSOR_CPU;
-    }
+    PyObject *array = new_array(keeper, t, read_only);
     Py_DECREF(keeper);
+    return array;
+}
+
+PyObject *take_tensor(versioned_tensor *lent) {
+    const tensor *t = &lent->tensor;
+    if (lent->version.major != 1 || t->dimensions != 1) {
+        PyErr_Format(PyExc_BufferError, "a tensor of DLPack 1 with one dimension expected, not of version %u with %d",
+                     lent->version.major, lent->version.major == 1 ? t->dimensions : 0);
+        return NULL;
+    }
+    settle_memory();
+    keeper_object *keeper = (keeper_object *)PyType_GenericAlloc(keeper_type, 0);
+    PyObject *array = keeper ? new_array((PyObject *)keeper, t, (lent->flags & TENSOR_READ_ONLY) != 0) : NULL;
+    if (array) keeper->versioned = lent; /* not before: a keeper without an array would release the tensor */
+    Py_XDECREF((PyObject *)keeper);
     return array;
 }
 
@@ -463,5 +539,5 @@ static PyMethodDef functions[] = {{"_from_dlpack", from_dlpack, METH_VARARGS, NU
 
 int add_dlpack(PyObject *module) {
     keeper_type = (PyTypeObject *)PyType_FromSpec(&keeper_spec);
-    return keeper_type ? PyModule_AddFunctions(module, functions) : -1;
+    return !keeper_type || add_exchange() < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

@@ -38,20 +38,31 @@ typedef struct versioned_tensor {
     tensor tensor;
 } versioned_tensor;
 
-/* The table that a type's capsule __dlpack_c_exchange_api__ leads to (DLPack 1.3). Functions that this module doesn't
- * call have no signature here. */
+/* The table that a type's capsule __dlpack_c_exchange_api__ leads to (DLPack 1.3). Functions return 0, or -1 with an
+ * exception; `allocate` calls `fail` in place of raising one. No function orders work. */
 typedef struct exchange_table {
     tensor_version version;
     struct exchange_table *previous;
-    void (*allocate)(void);
-    void (*lend)(void);
-    void (*take)(void);
-    int (*look)(void *object, tensor *out); /* borrows; NULL: it can't; -1 with an exception */
-    void (*current_stream)(void);
+    int (*allocate)(tensor *like, versioned_tensor **out, void *context,
+                    void (*fail)(void *context, const char *kind, const char *message));
+    int (*lend)(void *object, versioned_tensor **out);
+    int (*take)(versioned_tensor *lent, void **out); /* makes an object that releases the tensor */
+    int (*look)(void *object, tensor *out);          /* borrows for a call; NULL: the library hasn't this function */
+    int (*current_stream)(int32_t device_kind, int32_t device, void **out);
 } exchange_table;
 
 /* The table of a type. NULL, maybe with an exception: there is none. */
 const exchange_table *exchange_table_of(PyTypeObject *type);
+/* exchange.c: gives the type of arrays its table. */
+int add_exchange(void);
+
+/* For the table of arrays. Work on the legacy default stream, which is the current stream of the table, comes after the
+ * work of ours that uses the array. */
+int look_at_array(memory_object *array, tensor *out);
+versioned_tensor *lend_array(memory_object *array);
+/* An array that shares the memory of a tensor, and releases the tensor in the end. On failure the tensor is still the
+ * caller's. */
+PyObject *take_tensor(versioned_tensor *lent);
 
 /* Borrows a tensor by object.__dlpack__(). `stream`: -1: the caller orders the work; 0: none is named; else as the
  * protocol says. Returns an object that keeps the tensor; *out lives as long. */

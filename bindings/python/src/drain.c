@@ -7,12 +7,14 @@
  *
  * The mailbox refers to its loop weakly. A slot holds its future, and what the work needs, until the entry comes, also
  * if the future was cancelled. */
+#include "mailbox.h"
+
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <structmember.h>
 #include <unistd.h>
-
-#include "mailbox.h"
 
 enum { BATCH = 64, MOST_BATCHES = 16, CAPACITY = 16384, NO_SLOT = 0xffffffff };
 
@@ -26,7 +28,7 @@ typedef struct slot {
 } slot;
 
 typedef struct mailbox {
-    PyObject_HEAD
+    OBJECT_HEAD
     gpo_cq_t cq;
     void *runtime;           /* the handle's value, to be compared only */
     void *loop;              /* the loop's address, to be compared only; NULL: concurrent.futures */
@@ -38,6 +40,8 @@ typedef struct mailbox {
     slot *slots;
     uint32_t slot_count, free_slot, pending;
     struct mailbox *next;    /* of all mailboxes that have a loop */
+    PyObject *weak_references;
+    PyObject *reference;     /* to the mailbox itself, weak; NULL without a loop */
 } mailbox;
 
 static PyTypeObject *mailbox_type;
@@ -78,7 +82,7 @@ static int add_slot(mailbox *m, PyObject *future, PyObject *convert, PyObject *k
     s->convert = convert && convert != Py_None ? Py_NewRef(convert) : NULL;
     s->kept = Py_XNewRef(kept);
     s->future = Py_NewRef(future);
-    ++m->pending;
+    __atomic_add_fetch(&m->pending, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&m->lock);
     return 0;
 }
@@ -92,7 +96,7 @@ static int take_slot(mailbox *m, uint64_t number, slot *out) {
         *out = m->slots[i];
         m->slots[i] = (slot){.generation = out->generation, .next = m->free_slot};
         m->free_slot = i;
-        --m->pending;
+        __atomic_sub_fetch(&m->pending, 1, __ATOMIC_RELAXED);
         found = 1;
     }
     pthread_mutex_unlock(&m->lock);
@@ -221,10 +225,10 @@ static gpo_status notify(const gpo_api *api, mailbox *m, const source *what, voi
 
 /* Lets an entry about the source end the future. */
 static int begin(const gpo_api *api, mailbox *m, const source *what, handle_object *object, uint64_t value,
-                 PyObject *future) {
+                 PyObject *future, PyObject *convert) {
     uint64_t number;
     slot s;
-    if (add_slot(m, future, NULL, NULL, &number) < 0) return -1;
+    if (add_slot(m, future, convert, NULL, &number) < 0) return -1;
     const gpo_status status = notify(api, m, what, object->handle, value, number);
     if (status == GPO_SUCCESS) return 0;
     raise_status(status);
@@ -232,17 +236,18 @@ static int begin(const gpo_api *api, mailbox *m, const source *what, handle_obje
     return -1;
 }
 
-/* begin(source, value, future): True; or False, and the future stays as it is: the source is done. */
+/* begin(source, value, future, convert): True; or False, and the future stays as it is: the source is done. `convert`
+ * may be None: the future's result is None. */
 static PyObject *mailbox_begin(PyObject *self, PyObject *const *given, Py_ssize_t count) {
     handle_object *object;
-    if (count != 3) return PyErr_Format(PyExc_TypeError, "begin() takes 3 arguments (%zd given)", count);
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "begin() takes 4 arguments (%zd given)", count);
     const source *what = source_of(given[0], &object);
     const uint64_t value = what ? PyLong_AsUnsignedLongLong(given[1]) : 0;
     const gpo_api *api = what && !PyErr_Occurred() ? library() : NULL;
     if (!api) return NULL;
     if (!what->look) return PyErr_Format(PyExc_TypeError, "a %s has no futures", class_entries[what->kind].name);
     if (what->look(api, object->handle, value) == GPO_SUCCESS) Py_RETURN_FALSE;
-    if (begin(api, (mailbox *)self, what, object, value, given[2]) < 0) return NULL;
+    if (begin(api, (mailbox *)self, what, object, value, given[2], given[3]) < 0) return NULL;
     Py_RETURN_TRUE;
 }
 
@@ -266,18 +271,24 @@ static PyObject *mailbox_remove(PyObject *self, PyObject *number) {
 static PyObject *mailbox_queue(PyObject *self, void *unused) {
     (void)unused;
     mailbox *m = (mailbox *)self;
-    if (!m->queue) {
-        gpo_cq_t cq = m->cq;
-        m->queue = new_handle(CLASS_CQ, cq, NULL);
-        if (!m->queue) m->cq = NULL; /* new_handle has destroyed it */
-        else ((handle_object *)m->queue)->borrowed = 1;
-    }
-    return Py_XNewRef(m->queue);
+    PyObject *queue = __atomic_load_n(&m->queue, __ATOMIC_ACQUIRE);
+    if (queue) return Py_NewRef(queue);
+    queue = new_handle(CLASS_CQ, m->cq, NULL);
+    if (queue) ((handle_object *)queue)->borrowed = 1;
+    PyObject *first = NULL;
+    BEGIN_LOCKED(m)
+    if (m->queue) first = Py_NewRef(m->queue); /* another thread was faster */
+    else if (queue) __atomic_store_n(&m->queue, Py_NewRef(queue), __ATOMIC_RELEASE);
+    else m->cq = NULL; /* new_handle has destroyed it */
+    END_LOCKED()
+    if (!first) return queue;
+    Py_XDECREF(queue);
+    return first;
 }
 
 static PyObject *mailbox_pending(PyObject *self, void *unused) {
     (void)unused;
-    return PyLong_FromUnsignedLong(((mailbox *)self)->pending);
+    return PyLong_FromUnsignedLong(__atomic_load_n(&((mailbox *)self)->pending, __ATOMIC_RELAXED));
 }
 
 /* --- mailboxes --- */
@@ -311,9 +322,8 @@ static int watch(mailbox *m, PyObject *loop) {
     Py_XDECREF(callback);
     if (!added) return -1;
     Py_DECREF(added);
-#if defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000
-    PyUnstable_EnableTryIncRef((PyObject *)m);
-#endif
+    m->reference = PyWeakref_NewRef((PyObject *)m, NULL);
+    if (!m->reference) return -1;
     pthread_mutex_lock(&mailboxes_lock);
     m->next = mailboxes;
     mailboxes = m;
@@ -321,22 +331,16 @@ static int watch(mailbox *m, PyObject *loop) {
     return 0;
 }
 
-/* A new reference, or NULL if the mailbox is being deallocated by another thread. */
-static mailbox *grasp(mailbox *m) {
-#if defined(Py_GIL_DISABLED) && PY_VERSION_HEX >= 0x030e0000
-    return PyUnstable_TryIncRef((PyObject *)m) ? m : NULL;
-#else
-    return (mailbox *)Py_NewRef((PyObject *)m);
-#endif
-}
-
 /* NULL without an exception: the loop has none. */
 static mailbox *find_mailbox(void *runtime, PyObject *loop) {
-    mailbox *found = NULL;
+    PyObject *reference = NULL; /* another thread may be deallocating the mailbox */
     pthread_mutex_lock(&mailboxes_lock);
-    for (mailbox *m = mailboxes; m && !found; m = m->next)
-        if (m->loop == (void *)loop && m->runtime == runtime && !has_ended(m)) found = grasp(m);
+    for (mailbox *m = mailboxes; m && !reference; m = m->next)
+        if (m->loop == (void *)loop && m->runtime == runtime && !has_ended(m)) reference = Py_NewRef(m->reference);
     pthread_mutex_unlock(&mailboxes_lock);
+    mailbox *found = reference ? (mailbox *)PyObject_CallNoArgs(reference) : NULL;
+    Py_XDECREF(reference);
+    if ((PyObject *)found == Py_None) Py_CLEAR(found);
     if (!found) return NULL;
     /* Another loop may have had the address before. */
     PyObject *same = PyObject_CallNoArgs(found->loop_reference);
@@ -399,11 +403,13 @@ static void mailbox_dealloc(PyObject *self) {
     mailbox *m = (mailbox *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    if (m->weak_references) PyObject_ClearWeakRefs(self);
     unlink_mailbox(m);
     if (m->cq && !is_over() && open_library()) open_library()->cq_destroy(m->cq);
     if (m->descriptor >= 0) close(m->descriptor);
     mailbox_clear(self);
     Py_CLEAR(m->loop_reference);
+    Py_CLEAR(m->reference);
     Py_CLEAR(m->queue);
     free(m->slots);
     pthread_mutex_destroy(&m->lock);
@@ -426,7 +432,7 @@ static PyObject *await_source(PyObject *module, PyObject *const *given, Py_ssize
     if (what->look(api, object->handle, value) == GPO_SUCCESS) return PyObject_GetIter(no_items);
     mailbox *m = mailbox_of(object, given[2]);
     PyObject *future = m ? PyObject_CallMethodObjArgs(given[2], word_create_future, NULL) : NULL, *iterator = NULL;
-    if (future && begin(api, m, what, object, value, future) == 0)
+    if (future && begin(api, m, what, object, value, future, NULL) == 0)
         iterator = PyObject_CallMethodObjArgs(future, word_await, NULL);
     Py_XDECREF(future);
     Py_XDECREF((PyObject *)m);
@@ -462,7 +468,7 @@ static PyMethodDef mailbox_methods[] = {
     {"serve", mailbox_serve, METH_NOARGS, "Waits for entries and ends their futures. False: no more will come."},
     {"stop", mailbox_stop, METH_NOARGS, "Makes serve() return False in another thread."},
     {"begin", (PyCFunction)(void (*)(void))mailbox_begin, METH_FASTCALL,
-     "begin(source, value, future): lets the source end the future. False: the source is done already."},
+     "begin(source, value, future, convert): lets the source end the future. False: the source is done already."},
     {"add", (PyCFunction)(void (*)(void))mailbox_add, METH_FASTCALL,
      "add(future, convert, kept): the number whose entry ends the future."},
     {"remove", mailbox_remove, METH_O, "remove(number): no entry with this number will come."},
@@ -471,9 +477,12 @@ static PyGetSetDef mailbox_values[] = {
     {"cq", mailbox_queue, NULL, "The queue, for calls that put entries into it.", NULL},
     {"pending", mailbox_pending, NULL, "How many entries are to come.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
+static PyMemberDef mailbox_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(mailbox, weak_references), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
 static PyType_Slot mailbox_slots[] = {{Py_tp_doc, "A completion queue whose entries end futures."},
                                       {Py_tp_methods, mailbox_methods},
                                       {Py_tp_getset, mailbox_values},
+                                      {Py_tp_members, mailbox_members},
                                       {Py_tp_traverse, mailbox_traverse},
                                       {Py_tp_clear, mailbox_clear},
                                       {Py_tp_dealloc, mailbox_dealloc},

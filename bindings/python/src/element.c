@@ -1,11 +1,11 @@
 /* element.c: the types of arrays' elements and of kernels' parameters, and how Python's numbers become them. An element
  * is known by its name ("f32"), by numpy's ("float32"), or by the letter of the module struct ("f"); inside the letter
  * is used. A number that a type can't hold is refused; only fractions are rounded. */
+#include "gpuorch_python.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "gpuorch_python.h"
 
 typedef struct element_type {
     char letter;

@@ -1,7 +1,8 @@
 /* error.c: the library's statuses as exceptions. gpuorch/_errors.py has the classes, and registers them. */
-#include <string.h>
-
 #include "objects.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define STATUS_COUNT 128
 
@@ -36,12 +37,19 @@ PyObject *make_error(gpo_status status, const gpo_error *details) {
     return error;
 }
 
-PyObject *raise_status(gpo_status status) {
+PyObject *raise_status(gpo_status status) { return raise_status_of(status, ""); }
+
+/* An answer (a status below GPO_INVALID_ARGUMENT) as a rule leaves the thread's last failure as it was: that of another
+ * call. */
+PyObject *raise_status_of(gpo_status status, const char *function) {
     if (PyErr_Occurred()) return NULL; /* a callback left it behind: that is why the call failed */
     const gpo_api *api = open_library();
     gpo_error details = {.struct_size = sizeof details};
-    const int known = api && api->last_error(&details) == GPO_SUCCESS && details.status == status;
-    PyObject *error = make_error(status, known ? &details : NULL);
+    int known = api && api->last_error(&details) == GPO_SUCCESS && details.status == status;
+    if (status < GPO_INVALID_ARGUMENT) known = known && strcmp(details.function, function) == 0;
+    if (!known) details = (gpo_error){.struct_size = sizeof details, .status = status};
+    if (!details.function[0]) snprintf(details.function, sizeof details.function, "%s", function);
+    PyObject *error = make_error(status, &details);
     if (!error) return NULL;
     PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_DECREF(error);

@@ -1,8 +1,8 @@
 /* exit.c: the step that Python's end takes (atexit): stops running work, and shuts all runtimes down within a second.
  * After the step, the library is called no more. */
-#include <stdlib.h>
-
 #include "objects.h"
+
+#include <stdlib.h>
 
 #define END_NS NS_PER_SECOND
 

@@ -1,7 +1,12 @@
 /* gpuorch_python.h: what the files of the extension module share.
  *
- * The module keeps to the Limited API of Python 3.11, so that one file serves 3.11 and all later versions. A build for
- * a free-threaded Python (Py_GIL_DISABLED, before 3.15) is made for that version alone.
+ * There are three builds. Python's headers and the compiler's options choose:
+ * - With a GIL: the Limited API of 3.11. The file serves 3.11 and all later versions that have a GIL.
+ * - With the headers of a free-threaded Python (Py_GIL_DISABLED): the file serves that version.
+ * - With Py_TARGET_ABI3T: the file serves 3.15 and all later versions, with a GIL and without.
+ *
+ * Without a GIL, threads run this code at the same time. Data that threads share is atomic, or has a lock. The lock is
+ * a mutex, or the lock of an object, BEGIN_LOCKED(). A thread with a mutex calls no function of Python's that may wait.
  *
  * On failure, a function sets an exception and returns NULL (`PyObject *`, objects, pointers) or -1 (int), unless a
  * comment says otherwise. References are new unless a comment says "borrowed". */
@@ -9,13 +14,47 @@
 #define GPUORCH_PYTHON_H
 
 #define PY_SSIZE_T_CLEAN
-#if !defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
+#include <pyconfig.h> /* says whether Python has a GIL */
+#if !defined(Py_GIL_DISABLED) && !defined(Py_TARGET_ABI3T) && !defined(Py_LIMITED_API)
 #define Py_LIMITED_API 0x030b0000
 #endif
 #include <Python.h>
 #include <gpuorch/gpuorch.h>
 
 #include "tables.h" /* made from abi.json: enum class_id, the tables below */
+
+/* --- Pythons with a GIL and without ------------------------------------------------------------------------------ */
+
+/* The head of our objects, as PyObject_HEAD. The stable ABI without a GIL hides the size of a PyObject, which differs
+ * between the Pythons that the file serves. There our objects leave room for the largest, and module.c compares. */
+#ifdef Py_TARGET_ABI3T
+enum { HEAD_BYTES = 32 };
+#define OBJECT_HEAD _Alignas(void *) char head[HEAD_BYTES];
+#else
+#define OBJECT_HEAD PyObject_HEAD
+#endif
+
+/* A section in which this thread has the lock of an object; a nested section, or a call of Python that waits, gives the
+ * lock away meanwhile. With a GIL there is nothing to lock. The two stand in one block. */
+#ifdef Py_GIL_DISABLED
+#define BEGIN_LOCKED(object) Py_BEGIN_CRITICAL_SECTION((PyObject *)(object));
+#define END_LOCKED() Py_END_CRITICAL_SECTION();
+#else
+#define BEGIN_LOCKED(object) {
+#define END_LOCKED() }
+#endif
+
+/* The item of a list that other threads may change: a new reference. NULL, without an exception: there is none at the
+ * place. */
+static inline PyObject *list_item(PyObject *list, Py_ssize_t place) {
+#ifdef Py_GIL_DISABLED
+    PyObject *item = PyList_GetItemRef(list, place);
+#else
+    PyObject *item = Py_XNewRef(PyList_GetItem(list, place));
+#endif
+    if (!item) PyErr_Clear();
+    return item;
+}
 
 /* --- library.c: the library, opened when it is first used ------------------------------------------------------- */
 
@@ -34,14 +73,27 @@ int is_over(void);
  * function and the culprit of gpo_last_error. Returns NULL. To be called on the thread that made the call, before
  * another call. An exception that a callback left behind goes first. */
 PyObject *raise_status(gpo_status status);
+/* The same, with the function ("gpo_stream_wait") if the library doesn't say it. */
+PyObject *raise_status_of(gpo_status status, const char *function);
 /* The exception object of a status and details, which may be NULL; it isn't raised. */
 PyObject *make_error(gpo_status status, const gpo_error *details);
 
 /* --- handle.c: handles of the library as objects ----------------------------------------------------------------- */
 
+/* Counts calls under way. Without a GIL, threads have different counters, so that their calls don't wait for a cache
+ * line that they share. */
+#ifdef Py_GIL_DISABLED
+enum { CALL_COUNTERS = 16 };
+#else
+enum { CALL_COUNTERS = 1 };
+#endif
+typedef struct call_counter {
+    _Alignas(64) int calls; /* atomic */
+} call_counter;
+
 /* The base of all classes that stand for a handle. Python's classes (gpuorch.Stream) are derived from it. */
 typedef struct handle_object {
-    PyObject_HEAD
+    OBJECT_HEAD
     void *handle;         /* NULL: closed */
     enum class_id kind;
     int borrowed;         /* closing doesn't destroy it: a callback's stream */
@@ -54,9 +106,11 @@ typedef struct handle_object {
     Py_ssize_t exports;    /* add_export() counts buffers and capsules of the object's memory, and of all objects made
                               from the object; meanwhile a close() that would free the memory is refused */
     struct callback *pending; /* of an executor: functions of Python's that it has to call */
-    int ending;            /* of a runtime, atomic: a shutdown is under way, which frees the memory at its end */
-    int calls;             /* of a runtime, atomic: calls under way that use memory; see enter_runtime() */
+    int ending;            /* of what frees memory (a runtime, a template, buckets), atomic: a close is under way */
+    call_counter *calls;   /* of the same: calls under way that use the memory; see enter_runtime() */
     void *runtime;         /* the handle of its runtime, or NULL: says whether two objects belong together */
+    int described;         /* of a device, atomic: describe_device() has written the next two */
+    int32_t software, ordinal;
     struct leftovers *leftovers; /* of a runtime: what the work of closed streams uses */
     struct handle_object *previous, *next; /* in the list of open handles */
 } handle_object;
@@ -78,6 +132,14 @@ int stream_keep(handle_object *stream, PyObject *object);
 /* True if noting the stream in the arrays (note_use) is enough, because the newest work of the stream is neither
  * recorded nor put there by a callback. */
 int runs_in_order(handle_object *stream);
+/* True if a template of the runtime records: maybe the stream. A call that frees memory isn't part of the recording,
+ * and would spoil the recording by a query of the stream, or by work there. */
+int may_record(const handle_object *stream);
+/* True if a template is recording the stream. A thread that doesn't record may get 0. */
+int is_recording(const gpo_api *api, const handle_object *stream);
+/* The status of stream_query(), without a query if may_record(). Then GPO_CAPTURE_REFUSED says that the stream may have
+ * work. */
+gpo_status query_stream(const gpo_api *api, const handle_object *stream);
 /* Keeps an object in the place of what was kept under this name before: of the run before, say. */
 int keep_as(handle_object *owner, const char *name, PyObject *object);
 /* Closes an object as its close() does. The functions that destroy a handle (stream_destroy, stream_pool_release,
@@ -94,20 +156,38 @@ void add_export(PyObject *owner, Py_ssize_t by);
 /* NULL, without an exception, while memory of an arena, a device, a pool or a template is there; else what was closed,
  * and freed it: "runtime", "template", "buckets". */
 const char *memory_ended_with(const handle_object *object);
-/* True if the object's runtime is being shut down, or was at the program's end. Callbacks that the shutdown waits for
- * may use the memory. */
-int is_ending(handle_object *object);
+/* NULL, without an exception, unless an object that frees the memory is being closed: then its name. A runtime's
+ * callbacks may use its memory meanwhile, because the shutdown waits for callbacks. */
+const char *memory_is_ending_with(const handle_object *object);
+/* True in a callback of the object's runtime while the runtime is being closed: the memory is there until the callback
+ * has returned. */
+int is_last_callback(handle_object *object);
 /* Around each call of the library that uses memory. The end of the runtime frees the memory, and waits for the calls.
- * enter_runtime() returns -1, with a ValueError, while the runtime is being closed: except in callbacks, because the
- * shutdown waits for callbacks. leave_runtime() needs no GIL. */
+ * enter_runtime() returns -1, with a ValueError, while the runtime is being closed: except in the runtime's callbacks.
+ * leave_runtime() needs no GIL. */
 int refuse_entry(handle_object *runtime);
+int has_calls(const handle_object *runtime);
+unsigned new_thread_number(void);
+extern _Thread_local unsigned thread_number __attribute__((tls_model("initial-exec"))); /* 0: there is none yet */
+static inline call_counter *own_counter(const handle_object *runtime) {
+    if (CALL_COUNTERS == 1) return runtime->calls;
+    if (!thread_number) thread_number = new_thread_number();
+    return &runtime->calls[thread_number % CALL_COUNTERS];
+}
 static inline int enter_runtime(handle_object *runtime) {
-    __atomic_add_fetch(&runtime->calls, 1, __ATOMIC_SEQ_CST); /* before `ending` is read: a close sees one of both */
+    /* before `ending` is read: a close sees one of both */
+    __atomic_add_fetch(&own_counter(runtime)->calls, 1, __ATOMIC_SEQ_CST);
     const int is_open = !__atomic_load_n(&runtime->ending, __ATOMIC_SEQ_CST) &&
                         __atomic_load_n(&runtime->handle, __ATOMIC_ACQUIRE);
     return is_open ? 0 : refuse_entry(runtime);
 }
-static inline void leave_runtime(handle_object *runtime) { __atomic_sub_fetch(&runtime->calls, 1, __ATOMIC_RELEASE); }
+static inline void leave_runtime(handle_object *runtime) { /* on the same thread */
+    __atomic_sub_fetch(&own_counter(runtime)->calls, 1, __ATOMIC_RELEASE);
+}
+/* The same for memory of a template: the end of the template, or of its buckets, waits for the calls. `owner` is the
+ * template. */
+int enter_template(handle_object *owner);
+void leave_template(handle_object *owner);
 /* The handle of the object's runtime, device...: goes up the parents; borrowed. NULL without an exception: there is
  * none. */
 handle_object *ancestor(handle_object *object, enum class_id kind);
@@ -117,7 +197,7 @@ handle_object *ancestor(handle_object *object, enum class_id kind);
 /* Memory of the library's, host or device: what an arena, a device, a pool or a template has allocated, typed as a
  * one-dimensional array. gpuorch.Array is derived from it. */
 typedef struct memory_object {
-    PyObject_HEAD
+    OBJECT_HEAD
     uint64_t address;      /* 0: freed */
     uint64_t bytes;
     char format[2];        /* of struct and of the buffer protocol: B b H h I i Q q f d e ?, as one letter */
@@ -177,6 +257,13 @@ int element_of(PyObject *name, char *format, uint32_t *bytes);
 int check_alive(memory_object *array);
 /* Notes a use of the memory by work on the stream: the memory is freed behind that work. Borrows both. */
 int note_use(memory_object *array, handle_object *stream);
+/* The streams that were noted, one after another, the newest first; *place is -1 at first. A new reference; NULL: there
+ * are no more. The others come from the end of their list, so none is left out if another thread shortens the list. */
+handle_object *next_user(memory_object *root, Py_ssize_t *place);
+/* The stream that was noted last, to be compared only. */
+static inline const handle_object *newest_user(const memory_object *root) {
+    return __atomic_load_n(&root->stream, __ATOMIC_SEQ_CST);
+}
 static inline memory_object *root_of(memory_object *array) {
     return array->base ? (memory_object *)array->base : array;
 }
@@ -194,6 +281,9 @@ void settle_deferred(void);
 void settle_loans(void);
 /* Gives back what other threads, and busy devices, have left to the next call. */
 void settle_memory(void);
+/* Asks the library once for what a device is: device->software (1: the software GPU), and device->ordinal (the driver's
+ * number). */
+int describe_device(handle_object *device);
 /* Whether a device is the software GPU; -1 with an exception. */
 int is_software(handle_object *device);
 /* The device that an object of the library, or an array, belongs to; borrowed; NULL without an exception. */
@@ -236,9 +326,11 @@ int read_timeout(PyObject *value, int64_t *timeout_ns);
  * (executor_run, a wait, a shutdown), the caller looks at PyErr_Occurred(), also if the call succeeded. A second
  * exception goes to sys.unraisablehook. */
 
-/* True on a thread that runs a callback. The second: a callback that belongs, or may belong, to the runtime. */
+/* True on a thread that runs a callback. The second: a callback that belongs, or may belong, to the runtime. The third:
+ * a callback of the runtime's that isn't its log function. */
 int in_callback(void);
 int in_callback_of(const void *runtime);
+int in_work_of(const void *runtime);
 /* The callbacks that an executor has to call: for its tp_traverse, and before the executor is deallocated. */
 int callbacks_visit(handle_object *executor, visitproc visit, void *arg);
 void callbacks_leave(handle_object *executor);

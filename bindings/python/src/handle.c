@@ -5,16 +5,20 @@
  * whole. Some objects aren't collected at once (closing.c). A thread closes runtimes, and kinds that may have to wait.
  * A pipeline during a run, an executor with callbacks, and objects that the program or the GPU may use unseen
  * (`exposed`) stay open for a while. */
+#include "objects.h"
+
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-#include "objects.h"
 
 #define SLICE_NS (50 * 1000 * 1000)   /* a shutdown looks for signals this often */
 #define SETTLE_NS (100 * 1000 * 1000) /* a shutdown waits this long for jobs of the closing thread */
 #define PAUSE_NS_MIN (20 * 1000)      /* a shutdown that waits for calls looks this often, at first */
 #define PAUSE_NS_MAX (1000 * 1000)
+#define MOST_AT_END 256 /* objects of a kind that the end of the program stops */
+#define MOST_STREAMS 64 /* streams whose finished work one close looks for */
 
 static PyTypeObject *classes[CLASS_COUNT]; /* that Python has registered */
 
@@ -59,11 +63,19 @@ int has_open_objects(const void *runtime) {
 
 void each_open_handle(enum class_id kind, handle_visitor visit) {
     const gpo_api *api = open_library();
+    struct {
+        void *handle;
+        int is_exported;
+    } found[MOST_AT_END];
+    size_t count = 0;
     pthread_mutex_lock(&list_lock);
-    for (const handle_object *one = first; one; one = one->next)
-        if (one->kind == kind && one->handle && !one->borrowed)
-            visit(api, one->handle, kind == CLASS_RUNTIME && !__atomic_load_n(&one->ending, __ATOMIC_ACQUIRE));
+    for (const handle_object *one = first; one && count < MOST_AT_END; one = one->next) {
+        if (one->kind != kind || !one->handle || one->borrowed) continue;
+        found[count].handle = one->handle;
+        found[count++].is_exported = kind == CLASS_RUNTIME && !__atomic_load_n(&one->ending, __ATOMIC_ACQUIRE);
+    }
     pthread_mutex_unlock(&list_lock);
+    for (size_t i = 0; i < count; ++i) visit(api, found[i].handle, found[i].is_exported);
 }
 
 void mark_runtimes(void) {
@@ -74,14 +86,61 @@ void mark_runtimes(void) {
     pthread_mutex_unlock(&list_lock);
 }
 
+/* Whether the end of the handle frees memory that arrays stand for. Memory of a closed arena, pool or device stays
+ * until the runtime ends. */
+static int frees_memory(const handle_object *object) {
+    return !object->borrowed &&
+           (object->kind == CLASS_RUNTIME || object->kind == CLASS_TEMPLATE || object->kind == CLASS_BUCKETS);
+}
+
 /* --- calls that use memory --- */
+
+_Thread_local unsigned thread_number;
+
+unsigned new_thread_number(void) {
+    static unsigned last;
+    const unsigned number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return number ? number : 1;
+}
+
+static call_counter *new_counters(void) {
+    const size_t bytes = CALL_COUNTERS * sizeof(call_counter);
+    call_counter *made = aligned_alloc(_Alignof(call_counter), bytes);
+    return made ? memset(made, 0, bytes) : NULL;
+}
 
 int refuse_entry(handle_object *runtime) {
     const int is_open = read_handle(runtime) != NULL;
-    if (is_open && in_callback()) return 0;
+    if (is_open && runtime->kind == CLASS_RUNTIME && in_work_of(runtime->runtime)) return 0;
     leave_runtime(runtime);
-    PyErr_Format(PyExc_ValueError, "the call was refused: its runtime is %s", is_open ? "being closed" : "closed");
+    PyErr_Format(PyExc_ValueError, "the call was refused: its %s is %s", class_entries[runtime->kind].name,
+                 is_open ? "being closed" : "closed");
     return -1;
+}
+
+/* What frees a template's memory, beside the runtime: the template and its buckets. `object` and above, or NULL. */
+static handle_object *above_memory(handle_object *object) {
+    while (object && (!frees_memory(object) || object->kind == CLASS_RUNTIME))
+        object = is_handle(object->parent) ? (handle_object *)object->parent : NULL;
+    return object;
+}
+
+static handle_object *next_above(const handle_object *object) {
+    return above_memory(is_handle(object->parent) ? (handle_object *)object->parent : NULL);
+}
+
+int enter_template(handle_object *owner) {
+    for (handle_object *one = above_memory(owner); one; one = next_above(one))
+        if (enter_runtime(one) < 0) {
+            for (handle_object *before = above_memory(owner); before != one; before = next_above(before))
+                leave_runtime(before);
+            return -1;
+        }
+    return 0;
+}
+
+void leave_template(handle_object *owner) {
+    for (handle_object *one = above_memory(owner); one; one = next_above(one)) leave_runtime(one);
 }
 
 /* A pause between two looks at the calls: each is longer than the one before. */
@@ -92,28 +151,38 @@ static void pause_for(int64_t *pause_ns, int64_t most_ns) {
     if (*pause_ns < PAUSE_NS_MAX) *pause_ns *= 2;
 }
 
-static int has_calls(const handle_object *runtime) {
-    return __atomic_load_n(&runtime->calls, __ATOMIC_SEQ_CST) > 0;
+int has_calls(const handle_object *runtime) {
+    int found = 0;
+    for (int i = 0; i < CALL_COUNTERS && !found; ++i)
+        found = __atomic_load_n(&runtime->calls[i].calls, __ATOMIC_SEQ_CST) > 0;
+    return found;
 }
 
-/* Waits until the runtime has no calls under way that use memory. The runtime is marked, so new calls are refused. A
- * callback of the runtime doesn't wait: it may run inside such a call, and the library refuses the shutdown. */
-static int wait_for_calls(handle_object *runtime, const void *handle, int64_t timeout_ns) {
-    if (!has_calls(runtime) || in_callback_of(handle)) return 0;
+static int refuse_close(const handle_object *object, gpo_status status, const char *words) {
+    const char *name = class_entries[object->kind].name, *verb = object->kind == CLASS_RUNTIME ? "shutdown" : "destroy";
+    gpo_error details = {.struct_size = sizeof details, .status = status};
+    snprintf(details.function, sizeof details.function, "gpo_%s_%s", name, verb);
+    snprintf(details.object, sizeof details.object, "%s", name);
+    snprintf(details.message, sizeof details.message, "calls %s the memory of the %s", words, name);
+    PyObject *error = make_error(status, &details);
+    if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    return -1;
+}
+
+/* Waits until no calls are under way that use memory of the runtime, the template or the buckets. The object is marked,
+ * so new calls are refused. A callback doesn't wait, because it may run inside such a call. The library refuses a
+ * runtime's shutdown in the runtime's callbacks. */
+static int wait_for_calls(handle_object *object, int64_t timeout_ns) {
+    const int is_runtime = object->kind == CLASS_RUNTIME;
+    if (!has_calls(object) || (is_runtime && in_callback_of(object->runtime))) return 0;
+    if (!is_runtime && in_callback())
+        return refuse_close(object, GPO_WOULD_DEADLOCK, "that a callback may be part of use");
     const int64_t start = now_ns();
     int64_t pause = PAUSE_NS_MIN;
-    while (has_calls(runtime)) {
+    while (has_calls(object)) {
         const int64_t left = timeout_ns < 0 ? PAUSE_NS_MAX : timeout_ns - (now_ns() - start);
-        if (left <= 0) {
-            gpo_error details = {.struct_size = sizeof details, .status = GPO_TIMEOUT};
-            snprintf(details.function, sizeof details.function, "gpo_runtime_shutdown");
-            snprintf(details.object, sizeof details.object, "runtime");
-            snprintf(details.message, sizeof details.message, "calls of other threads still use the runtime's memory");
-            PyObject *error = make_error(GPO_TIMEOUT, &details);
-            if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-            Py_XDECREF(error);
-            return -1;
-        }
+        if (left <= 0) return refuse_close(object, GPO_TIMEOUT, "of other threads still use");
         Py_BEGIN_ALLOW_THREADS
         pause_for(&pause, left);
         Py_END_ALLOW_THREADS
@@ -136,9 +205,18 @@ void wait_for_calls_at_end(int64_t deadline_ns) {
     while (has_ending_calls() && now_ns() < deadline_ns) pause_for(&pause, PAUSE_NS_MAX);
 }
 
-int is_ending(handle_object *object) {
+static int is_ending(const handle_object *object) { return __atomic_load_n(&object->ending, __ATOMIC_SEQ_CST) > 0; }
+
+const char *memory_is_ending_with(const handle_object *object) {
+    for (; object; object = is_handle(object->parent) ? (handle_object *)object->parent : NULL)
+        if (is_ending(object) && !(object->kind == CLASS_RUNTIME && in_work_of(object->runtime)))
+            return class_entries[object->kind].name;
+    return NULL;
+}
+
+int is_last_callback(handle_object *object) {
     const handle_object *runtime = ancestor(object, CLASS_RUNTIME);
-    return runtime && __atomic_load_n(&runtime->ending, __ATOMIC_ACQUIRE) && !in_callback();
+    return runtime && is_ending(runtime) && in_work_of(runtime->runtime);
 }
 
 size_t list_open_handles(open_handle *open, size_t room) {
@@ -209,13 +287,21 @@ PyObject *new_handle(enum class_id kind, void *handle, PyObject *parent) {
     PyTypeObject *type = classes[kind];
     if (!type)
         PyErr_Format(PyExc_RuntimeError, "no class is registered for %s: import gpuorch", class_entries[kind].name);
+    const int has_counters = kind == CLASS_RUNTIME || kind == CLASS_TEMPLATE || kind == CLASS_BUCKETS;
+    call_counter *counters = type && has_counters ? new_counters() : NULL;
+    if (type && has_counters && !counters) {
+        type = NULL;
+        PyErr_NoMemory();
+    }
     handle_object *object = type ? (handle_object *)PyType_GenericAlloc(type, 0) : NULL;
     if (!object) {
+        free(counters);
         handle_object lost = {.kind = kind, .parent = parent};
         destroy(open_library(), &lost, handle);
         return NULL;
     }
     object->kind = kind;
+    object->calls = counters;
     object->parent = Py_XNewRef(parent);
     const handle_object *above = is_handle(parent) ? (handle_object *)parent : NULL;
     object->runtime = kind == CLASS_RUNTIME ? handle : above ? above->runtime : NULL;
@@ -225,26 +311,35 @@ PyObject *new_handle(enum class_id kind, void *handle, PyObject *parent) {
     return (PyObject *)object;
 }
 
-#ifndef Py_BEGIN_CRITICAL_SECTION /* with the GIL every section is one */
-#define Py_BEGIN_CRITICAL_SECTION(object) {
-#define Py_END_CRITICAL_SECTION() }
-#endif
-
 int keep(handle_object *owner, PyObject *object) {
     int result = -1;
-    Py_BEGIN_CRITICAL_SECTION(owner);
+    BEGIN_LOCKED(owner)
     if (!owner->kept) owner->kept = PyList_New(0);
-    if (owner->kept) result = PyList_Append(owner->kept, object);
-    Py_END_CRITICAL_SECTION();
+    PyObject *list = Py_XNewRef(owner->kept); /* the append may give the lock away */
+    if (list) result = PyList_Append(list, object);
+    Py_XDECREF(list);
+    END_LOCKED()
     return result;
+}
+
+/* Takes the list out of the object; the reference is the caller's. */
+static PyObject *take_kept(handle_object *owner) {
+    PyObject *list;
+    BEGIN_LOCKED(owner)
+    list = owner->kept;
+    owner->kept = NULL;
+    END_LOCKED()
+    return list;
 }
 
 /* The place of what is kept under a name; -1: there is none. */
 static Py_ssize_t place_of(PyObject *kept, const char *name) {
     for (Py_ssize_t i = kept ? PyList_Size(kept) : 0; i-- > 0;) {
-        PyObject *one = PyList_GetItem(kept, i);
+        PyObject *one = list_item(kept, i);
         PyObject *its = one && PyTuple_Check(one) && PyTuple_Size(one) == 2 ? PyTuple_GetItem(one, 0) : NULL;
-        if (its && PyUnicode_Check(its) && PyUnicode_CompareWithASCIIString(its, name) == 0) return i;
+        const int found = its && PyUnicode_Check(its) && PyUnicode_CompareWithASCIIString(its, name) == 0;
+        Py_XDECREF(one);
+        if (found) return i;
     }
     return -1;
 }
@@ -253,24 +348,19 @@ int keep_as(handle_object *owner, const char *name, PyObject *object) {
     PyObject *pair = Py_BuildValue("(sO)", name, object);
     if (!pair) return -1;
     int result;
-    Py_BEGIN_CRITICAL_SECTION(owner);
-    const Py_ssize_t place = place_of(owner->kept, name);
-    result = place < 0 ? keep(owner, pair) : PyList_SetItem(owner->kept, place, Py_NewRef(pair));
-    Py_END_CRITICAL_SECTION();
+    BEGIN_LOCKED(owner)
+    PyObject *list = Py_XNewRef(owner->kept);
+    const Py_ssize_t place = place_of(list, name);
+    result = place < 0 ? keep(owner, pair) : PyList_SetItem(list, place, Py_NewRef(pair));
+    Py_XDECREF(list);
+    END_LOCKED()
     Py_DECREF(pair);
     return result;
 }
 
 void add_export(PyObject *owner, Py_ssize_t by) {
     for (; is_handle(owner); owner = ((handle_object *)owner)->parent)
-        __atomic_add_fetch(&((handle_object *)owner)->exports, by, __ATOMIC_ACQ_REL);
-}
-
-/* Whether the end of the handle frees memory that arrays stand for. Memory of a closed arena, pool or device stays
- * until the runtime ends. */
-static int frees_memory(const handle_object *object) {
-    return !object->borrowed &&
-           (object->kind == CLASS_RUNTIME || object->kind == CLASS_TEMPLATE || object->kind == CLASS_BUCKETS);
+        __atomic_add_fetch(&((handle_object *)owner)->exports, by, __ATOMIC_SEQ_CST);
 }
 
 const char *memory_ended_with(const handle_object *object) {
@@ -280,17 +370,25 @@ const char *memory_ended_with(const handle_object *object) {
     return name;
 }
 
-/* Drops what finished work of the runtime's streams has used. */
+static int may_have_finished(const handle_object *one, const void *runtime) {
+    return one->kind == CLASS_STREAM && one->runtime == runtime && read_handle(one) && has_in_flight(one);
+}
+
+/* Drops what finished work of the runtime's streams has used. The library looks for finished work only when asked, and
+ * knows the handles of streams that were closed since. */
 static void drop_finished(const void *runtime) {
     const gpo_api *api = open_library();
-    struct in_flight *finished[64];
+    struct in_flight *finished[MOST_STREAMS];
+    void *handles[MOST_STREAMS];
     size_t count = 0;
     pthread_mutex_lock(&list_lock);
-    for (handle_object *one = first; one && count < 64; one = one->next) {
-        if (one->kind != CLASS_STREAM || one->runtime != runtime || !one->handle || !one->in_flight) continue;
-        api->stream_query(one->handle); /* the library looks only for whoever asks */
-        if ((finished[count] = take_finished(one))) ++count;
-    }
+    for (const handle_object *one = first; one && count < MOST_STREAMS; one = one->next)
+        if (may_have_finished(one, runtime)) handles[count++] = one->handle;
+    pthread_mutex_unlock(&list_lock);
+    while (count > 0) api->stream_query(handles[--count]);
+    pthread_mutex_lock(&list_lock);
+    for (handle_object *one = first; one && count < MOST_STREAMS; one = one->next)
+        if (may_have_finished(one, runtime) && (finished[count] = take_finished(one))) ++count;
     pthread_mutex_unlock(&list_lock);
     while (count > 0) free_in_flight(finished[--count]);
     reap();
@@ -300,10 +398,10 @@ static void drop_finished(const void *runtime) {
 static int check_exports(handle_object *object) {
     if (!frees_memory(object)) return 0;
     settle_loans();
-    if (__atomic_load_n(&object->exports, __ATOMIC_ACQUIRE) <= 0) return 0;
+    if (__atomic_load_n(&object->exports, __ATOMIC_SEQ_CST) <= 0) return 0;
     drop_finished(object->runtime);
     settle_loans();
-    if (__atomic_load_n(&object->exports, __ATOMIC_ACQUIRE) <= 0) return 0;
+    if (__atomic_load_n(&object->exports, __ATOMIC_SEQ_CST) <= 0) return 0;
     PyErr_Format(PyExc_BufferError,
                  "the %s can't be closed: buffers or arrays of others use its memory: release them first",
                  class_entries[object->kind].name);
@@ -332,8 +430,7 @@ static void close_descendants(const void *runtime) {
             next = one->next;
             if (one->runtime != runtime || one->kind == CLASS_CQ) continue;
             take_handle(one);
-            dropped[count++] = one->in_flight;
-            one->in_flight = NULL;
+            dropped[count++] = take_in_flight(one);
             unlink_locked(one);
         }
         pthread_mutex_unlock(&list_lock);
@@ -346,7 +443,7 @@ static void runtime_is_gone(handle_object *object, const void *runtime) {
     unlink_handle(object);
     close_descendants(runtime);
     drop_leftovers(object->leftovers);
-    Py_CLEAR(object->kept);
+    Py_XDECREF(take_kept(object));
     reap();
 }
 
@@ -369,7 +466,7 @@ static gpo_status shut_down_for(const gpo_api *api, void *handle, int64_t time_n
  * that other threads have begun before are waited for. */
 static int end_runtime(handle_object *object, void *handle, int64_t timeout_ns) {
     const int64_t start = now_ns();
-    if (check_exports(object) < 0 || wait_for_calls(object, handle, timeout_ns) < 0) return -1;
+    if (check_exports(object) < 0 || wait_for_calls(object, timeout_ns) < 0) return -1;
     const gpo_api *api = open_library();
     const int64_t rest = timeout_ns < 0 ? SETTLE_NS : timeout_ns - (now_ns() - start);
     Py_BEGIN_ALLOW_THREADS
@@ -383,7 +480,7 @@ static int end_runtime(handle_object *object, void *handle, int64_t timeout_ns) 
         if (status == GPO_SUCCESS || is_gone(status)) break;
         if (PyErr_Occurred()) return -1; /* of a callback that the shutdown has run */
         if (status != GPO_TIMEOUT || (timeout_ns >= 0 && left <= slice)) {
-            raise_status(status);
+            raise_status_of(status, "gpo_runtime_shutdown");
             return -1;
         }
         if (PyErr_CheckSignals() < 0) return -1;
@@ -401,20 +498,30 @@ static int close_runtime(handle_object *object, int64_t timeout_ns) {
     return result;
 }
 
+/* Gives the list of kept objects to the runtime, because they are needed until the runtime ends. */
+static void leave_kept(handle_object *object) {
+    handle_object *runtime = ancestor(object, CLASS_RUNTIME);
+    PyObject *kept = object == runtime ? NULL : take_kept(object);
+    if (!kept) return;
+    if (runtime && keep(runtime, kept) == 0) {
+        Py_DECREF(kept);
+        return;
+    }
+    PyErr_Clear(); /* never released: how long it is needed isn't known */
+}
+
 /* A pipeline during a run: cancels it. The library's status of the rest. */
 static gpo_status close_now(const gpo_api *api, handle_object *object, void *handle) {
-    if (object->kind == CLASS_PIPELINE && is_busy(api, CLASS_PIPELINE, handle) &&
-        end_pipeline(handle, object->runtime, object->kept) == 0) {
-        object->kept = NULL;
-        return GPO_SUCCESS;
-    }
-    if (object->kind == CLASS_BATCHER && object->kept) { /* batches go on */
-        handle_object *runtime = ancestor(object, CLASS_RUNTIME);
-        if (runtime && keep(runtime, object->kept) < 0) {
-            Py_INCREF(object->kept); /* never released */
+    if (object->kind == CLASS_PIPELINE && is_busy(api, CLASS_PIPELINE, handle)) {
+        PyObject *kept = take_kept(object);
+        if (end_pipeline(handle, object->runtime, kept) == 0) return GPO_SUCCESS;
+        if (kept && keep(object, kept) < 0) {
+            Py_INCREF(kept); /* never released: how long it is needed isn't known */
             PyErr_Clear();
         }
+        Py_XDECREF(kept);
     }
+    if (object->kind == CLASS_BATCHER) leave_kept(object); /* batches go on */
     gpo_status status;
     Py_BEGIN_ALLOW_THREADS
     status = destroy(api, object, handle);
@@ -422,9 +529,7 @@ static gpo_status close_now(const gpo_api *api, handle_object *object, void *han
     return status;
 }
 
-int close_handle(handle_object *object, int64_t timeout_ns) {
-    if (object->kind == CLASS_RUNTIME && !object->borrowed && !is_over()) return close_runtime(object, timeout_ns);
-    if (!is_over() && read_handle(object) && check_exports(object) < 0) return -1;
+static int close_other(handle_object *object) {
     void *handle = take_handle(object);
     if (!handle) return 0;
     if (is_over()) return 0;
@@ -442,21 +547,21 @@ int close_handle(handle_object *object, int64_t timeout_ns) {
     return 0;
 }
 
+int close_handle(handle_object *object, int64_t timeout_ns) {
+    if (is_over() || !frees_memory(object)) return close_other(object);
+    if (object->kind == CLASS_RUNTIME) return close_runtime(object, timeout_ns);
+    if (!read_handle(object)) return 0;
+    __atomic_add_fetch(&object->ending, 1, __ATOMIC_SEQ_CST);
+    const int result = check_exports(object) < 0 || wait_for_calls(object, -1) < 0 ? -1 : close_other(object);
+    __atomic_sub_fetch(&object->ending, 1, __ATOMIC_ACQ_REL);
+    return result;
+}
+
 /* --- collecting --- */
 
 static int may_wait(enum class_id kind) {
     return kind == CLASS_RUNTIME || kind == CLASS_TEMPLATE || kind == CLASS_GRAPH || kind == CLASS_BUCKETS ||
            kind == CLASS_PEERS;
-}
-
-/* Gives the list of kept objects to the runtime, because they are needed until the runtime ends. */
-static void leave_kept(handle_object *object) {
-    handle_object *runtime = ancestor(object, CLASS_RUNTIME);
-    if (!object->kept || object == runtime) return;
-    if (!runtime || keep(runtime, object->kept) < 0) {
-        Py_INCREF(object->kept); /* never released: how long it is needed isn't known */
-        PyErr_Clear();
-    }
 }
 
 /* Closes an object without references. `may_hold`: the object may stay open instead. */

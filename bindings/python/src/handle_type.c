@@ -1,24 +1,26 @@
 /* handle_type.c: the type Handle, the base of all classes that stand for a handle: collection, repr, properties, and
  * the module's functions about handles. */
+#include "objects.h"
+
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "objects.h"
 
 #include <structmember.h>
 
 PyTypeObject *handle_type;
 
 static int is_development(void) {
-    static int known = -1;
-    if (known >= 0) return known;
+    static int known = -1; /* atomic */
+    const int before = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (before >= 0) return before;
     PyObject *flags = PySys_GetObject("flags"); /* borrowed */
     PyObject *mode = flags ? PyObject_GetAttrString(flags, "dev_mode") : NULL;
     const int found = mode ? PyObject_IsTrue(mode) : -1;
     Py_XDECREF(mode);
     if (found < 0) PyErr_Clear(); /* no memory: asked again the next time */
-    known = found;
+    __atomic_store_n(&known, found, __ATOMIC_RELAXED);
     return found > 0;
 }
 
@@ -81,6 +83,7 @@ static void handle_dealloc(PyObject *self) {
     callbacks_leave(object);
     free_in_flight(object->in_flight);
     free_leftovers(object->leftovers);
+    free(object->calls);
     PyErr_Restore(kind, value, traceback);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
@@ -303,6 +306,15 @@ static PyObject *set_exposed(PyObject *module, PyObject *object) {
     Py_RETURN_NONE;
 }
 
+static PyObject *keep_with(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *owner, *object;
+    if (!PyArg_ParseTuple(arguments, "OO:keep", &owner, &object)) return NULL;
+    if (!is_handle(owner)) return PyErr_Format(PyExc_TypeError, "a gpuorch.Handle expected");
+    if (keep((handle_object *)owner, object) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *forget(PyObject *module, PyObject *stream) {
     (void)module;
     if (is_handle(stream) && ((handle_object *)stream)->kind == CLASS_STREAM) forget_done((handle_object *)stream);
@@ -315,6 +327,8 @@ static PyMethodDef functions[] = {
     {"set_recording", set_recording, METH_VARARGS,
      "set_recording(template, begins)\n--\n\nWhether a template records."},
     {"set_exposed", set_exposed, METH_O, "set_exposed(object)\n--\n\nThe object isn't destroyed when it is collected."},
+    {"keep", keep_with, METH_VARARGS,
+     "keep(owner, object)\n--\n\nThe object lives as long as the owner, and what the owner has under way."},
     {"forget_done", forget, METH_O, "forget_done(stream)\n--\n\nDrops what work has used that is done."},
     {NULL, NULL, 0, NULL}};
 

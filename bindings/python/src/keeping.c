@@ -1,7 +1,7 @@
 /* keeping.c: what has to stay behind a call: memory until work on a stream is done, objects as long as others. */
-#include <string.h>
-
 #include "call.h"
+
+#include <string.h>
 
 /* Whether an object may hold memory or a handle. */
 static int holds(PyObject *item) {
@@ -79,13 +79,16 @@ static PyObject *dict_of(PyObject *object, const char *name) {
 
 /* Keeps things as long as an object has a value under a name: a graph's parameter, registered memory. */
 static int keep_by_name(call *c, const char *attribute, PyObject *name, PyObject *things) {
+    int failed;
+    BEGIN_LOCKED(c->first)
     PyObject *dict = name ? dict_of((PyObject *)c->first, attribute) : NULL;
-    int failed = !dict;
+    failed = !dict;
     if (!failed && things)
         failed = PyDict_SetItem(dict, name, things);
     else if (!failed && (failed = PyDict_Contains(dict, name)) > 0)
         failed = PyDict_DelItem(dict, name);
     Py_XDECREF(dict);
+    END_LOCKED()
     return failed ? -1 : 0;
 }
 

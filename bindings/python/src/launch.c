@@ -7,12 +7,12 @@
  *
  * Arrays of this module note the stream. The memory of other libraries is the caller's to keep until the kernel has
  * run. */
+#include "gpuorch_python.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "gpuorch_python.h"
 
 enum {
     POINTER = 'P',
@@ -29,7 +29,7 @@ typedef struct parameter {
 } parameter;
 
 typedef struct signature_object {
-    PyObject_HEAD uint32_t count, bytes;
+    OBJECT_HEAD uint32_t count, bytes;
     parameter *parameters;
     uint32_t *sizes;
     PyObject *text; /* "u32 f32 ptr" */
@@ -38,7 +38,7 @@ typedef struct signature_object {
 } signature_object;
 
 typedef struct plan_object {
-    PyObject_HEAD handle_object *kernel, *stream;
+    OBJECT_HEAD handle_object *kernel, *stream;
     handle_object *runtime; /* the stream's, or NULL */
     signature_object *signature;
     gpo_launch launch;
@@ -299,7 +299,7 @@ static inline int store_fast(const plan_object *plan, char kind, PyObject *value
         if (!PyObject_TypeCheck(value, memory_type)) return 0;
         memory_object *array = (memory_object *)value;
         const memory_object *root = root_of(array);
-        if (!root->address || root->stream != plan->stream || root->pageable || root->in_template) return 0;
+        if (!root->address || newest_user(root) != plan->stream || root->pageable || root->in_template) return 0;
         memcpy(at, &array->address, 8);
         return 1;
     }
@@ -318,25 +318,70 @@ static inline int store_fast(const plan_object *plan, char kind, PyObject *value
 
 /* --- launches --- */
 
+/* The template whose memory an argument is, or NULL. */
+static handle_object *template_of(const parameter *p, PyObject *value) {
+    if (p->kind != POINTER || !PyObject_TypeCheck(value, memory_type)) return NULL;
+    const memory_object *root = root_of((memory_object *)value);
+    return root->in_template ? (handle_object *)root->owner : NULL;
+}
+
+static void leave_templates(const signature_object *s, PyObject *const *given, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        handle_object *owner = template_of(&s->parameters[i], given[i]);
+        if (owner) leave_template(owner);
+    }
+}
+
+static int enter_templates(const signature_object *s, PyObject *const *given, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        handle_object *owner = template_of(&s->parameters[i], given[i]);
+        if (!owner || enter_template(owner) == 0) continue;
+        leave_templates(s, given, i);
+        return -1;
+    }
+    return 0;
+}
+
+/* Another thread may have noted another stream since, and have seen this one idle. */
+static int note_again(const plan_object *plan, PyObject *const *given) {
+    const signature_object *s = plan->signature;
+    for (uint32_t i = 0; i < s->count; ++i) {
+        if (s->parameters[i].kind != POINTER || !PyObject_TypeCheck(given[i], memory_type)) continue;
+        memory_object *array = (memory_object *)given[i];
+        if (newest_user(root_of(array)) != plan->stream && note_use(array, plan->stream) < 0) return -1;
+    }
+    return 0;
+}
+
 static PyObject *launch_with(const plan_object *plan, PyObject *const *given, char *values, const void **pointers) {
     const signature_object *s = plan->signature;
     const gpo_api *api = open_library();
+    int has_templates = 0;
     for (uint32_t i = 0; i < s->count; ++i) {
         const parameter *p = &s->parameters[i];
         char *at = values + p->offset;
         pointers[i] = at;
-        if (!store_fast(plan, p->kind, given[i], at) && store_slowly(plan, i, given[i], at) < 0) return NULL;
+        if (store_fast(plan, p->kind, given[i], at)) continue;
+        if (store_slowly(plan, i, given[i], at) < 0) return NULL;
+        has_templates |= template_of(p, given[i]) != NULL;
     }
     gpo_stream_t stream = plan->stream->handle;
     gpo_kernel_t kernel = plan->kernel->handle;
     if (!stream || !kernel) return PyErr_Format(PyExc_ValueError, "%s is closed", stream ? "kernel" : "stream");
     /* A shutdown closes arenas before it waits for calls of the stream: the kernel would run with freed memory. */
-    if (plan->runtime && enter_runtime(plan->runtime) < 0) return NULL;
+    if (has_templates && enter_templates(s, given, s->count) < 0) return NULL;
+    if (plan->runtime && enter_runtime(plan->runtime) < 0) {
+        if (has_templates) leave_templates(s, given, s->count);
+        return NULL;
+    }
     gpo_status status;
     Py_BEGIN_ALLOW_THREADS /* the driver blocks when its queue is full */
         status = api->stream_launch_kernel(stream, kernel, &plan->launch, pointers, s->sizes, s->count);
     if (plan->runtime) leave_runtime(plan->runtime);
-    Py_END_ALLOW_THREADS return status == GPO_SUCCESS ? Py_NewRef(Py_None) : raise_status(status);
+    Py_END_ALLOW_THREADS
+    if (has_templates) leave_templates(s, given, s->count);
+    if (status != GPO_SUCCESS) return raise_status(status);
+    return note_again(plan, given) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *launch_large(const plan_object *plan, PyObject *const *given) {

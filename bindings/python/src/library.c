@@ -3,14 +3,14 @@
  * The first choice is the file that GPUORCH_LIBRARY names. The second is a libgpuorch of the same SONAME that the
  * process has loaded already, because the process needs a single state. The third is the file beside this module, as in
  * wheels. The last is the system's library. */
+#include "objects.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "objects.h"
 
 typedef const gpo_api *(*get_api_function)(uint32_t version);
 

@@ -5,6 +5,8 @@
  * objects need are kept. The results become objects of Python's. */
 #include "call.h"
 
+#include <stdio.h>
+
 enum { MOST_TRIES = 8 }; /* how often is asked again, while what is asked for grows */
 
 static int calls_with_memory; /* atomic: under way, without the GIL */
@@ -22,6 +24,31 @@ static handle_object *runtime_in_use(const call *c) {
     return uses && c->first ? ancestor(c->first, CLASS_RUNTIME) : NULL;
 }
 
+/* The array at a place of the kept list if a template's end frees its memory; NULL: none. */
+static memory_object *array_of_template(const call *c, Py_ssize_t place) {
+    memory_object *array = array_of_keeper(PyList_GetItem(c->reading.kept, place));
+    return array && array->in_template ? array : NULL;
+}
+
+static void leave_templates(const call *c, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const memory_object *array = array_of_template(c, i);
+        if (array) leave_template((handle_object *)array->owner);
+    }
+}
+
+/* How many places of the kept list were gone through; -1: a template is being closed. */
+static Py_ssize_t enter_templates(const call *c) {
+    const Py_ssize_t count = c->reading.kept ? PyList_Size(c->reading.kept) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const memory_object *array = array_of_template(c, i);
+        if (!array || enter_template((handle_object *)array->owner) == 0) continue;
+        leave_templates(c, i);
+        return -1;
+    }
+    return count;
+}
+
 static gpo_status call_without_gil(call *c, handle_object *runtime) {
     const int has_memory = (c->entry->flags & FUNCTION_STREAM_KEEPS) != 0;
     __atomic_add_fetch(&calls_with_memory, has_memory, __ATOMIC_ACQ_REL);
@@ -36,13 +63,19 @@ static gpo_status call_without_gil(call *c, handle_object *runtime) {
 /* -1: an exception, and nothing was called. */
 static int call_once(call *c, gpo_status *status) {
     handle_object *runtime = runtime_in_use(c);
-    if (runtime && enter_runtime(runtime) < 0) return -1;
-    if (!(c->entry->flags & FUNCTION_KEEPS_GIL)) {
-        *status = call_without_gil(c, runtime);
-        return 0;
+    const Py_ssize_t places = enter_templates(c);
+    if (places < 0) return -1;
+    if (runtime && enter_runtime(runtime) < 0) {
+        leave_templates(c, places);
+        return -1;
     }
-    *status = c->entry->call(c->api, c->words);
-    if (runtime) leave_runtime(runtime);
+    if (c->entry->flags & FUNCTION_KEEPS_GIL) {
+        *status = c->entry->call(c->api, c->words);
+        if (runtime) leave_runtime(runtime);
+    } else {
+        *status = call_without_gil(c, runtime);
+    }
+    leave_templates(c, places);
     return 0;
 }
 
@@ -101,7 +134,9 @@ static void release_functions(call *c) {
 }
 
 static PyObject *fail(call *c, gpo_status status) {
-    raise_status(status);
+    char function[80];
+    snprintf(function, sizeof function, "gpo_%s", c->entry->name);
+    raise_status_of(status, function);
     note_wait(c);
     release_functions(c);
     return NULL;

@@ -3,9 +3,10 @@
  * An array is one-dimensional and typed. An array on the host has the buffer protocol, elements and slices; numpy and
  * memoryviews share its memory. An array of device memory has an address, a length and slices. A slice is a view: an
  * array that shares the memory of its base, and keeps the base. When and how memory is freed is in piece.c. */
-#include <string.h>
-
 #include "gpuorch_python.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #include <structmember.h> /* needs Python.h */
 
@@ -27,11 +28,9 @@ int check_alive(memory_object *array) {
     const char *closed = memory_ended_with((handle_object *)root->owner);
     if (closed)
         PyErr_Format(PyExc_ValueError, "the array is freed: its %s is closed", closed);
-    else if (is_ending((handle_object *)root->owner))
-        PyErr_SetString(PyExc_ValueError, "the array can't be used: its runtime is being closed");
-    else
-        return 1;
-    return 0;
+    const char *ending = closed ? NULL : memory_is_ending_with((handle_object *)root->owner);
+    if (ending) PyErr_Format(PyExc_ValueError, "the array can't be used: its %s is being closed", ending);
+    return !closed && !ending;
 }
 
 static memory_object *make_array(Py_ssize_t count, uint64_t address, char format, int on_device) {
@@ -115,45 +114,53 @@ static int memory_clear(PyObject *self) {
 
 /* Whether a stream need not be remembered any more. */
 static int is_done(const gpo_api *api, const handle_object *stream) {
-    return stream->handle && api->stream_query(stream->handle) == GPO_SUCCESS;
+    return query_stream(api, stream) == GPO_SUCCESS;
 }
 
-/* Moves the newest stream to the list of others; of closed streams one stands for all. */
+/* Moves the newest stream to the list of others; of closed streams one stands for all. An idle stream is moved, too:
+ * another thread, which has found the stream noted, may be about to put work there. The caller has the array's lock,
+ * which the end of a stream may give away meanwhile. */
 static int remember_stream(memory_object *root) {
     const gpo_api *api = library();
     if (!api) return -1;
     if (!root->streams && !(root->streams = PyList_New(0))) return -1;
     int closed = !root->stream->handle;
     for (Py_ssize_t i = PyList_Size(root->streams); i-- > 0;) {
-        if (i >= PyList_Size(root->streams)) continue; /* the end of a stream has let another thread shorten the list */
-        const handle_object *old = (handle_object *)PyList_GetItem(root->streams, i);
-        if (old == root->stream || (!old->handle && closed) || is_done(api, old)) {
-            if (PyList_SetSlice(root->streams, i, i + 1, NULL) < 0) return -1;
-        } else if (!old->handle) {
-            closed = 1;
-        }
+        handle_object *old = (handle_object *)list_item(root->streams, i);
+        if (!old) continue; /* another thread has shortened the list */
+        const int is_needless = old == root->stream || (!old->handle && closed) || is_done(api, old);
+        if (!old->handle) closed = 1;
+        const int failed = is_needless && PyList_SetSlice(root->streams, i, i + 1, NULL) < 0;
+        Py_DECREF((PyObject *)old);
+        if (failed) return -1;
     }
-    if (is_done(api, root->stream)) return 0;
     return PyList_Append(root->streams, (PyObject *)root->stream);
 }
 
 int note_use(memory_object *array, handle_object *stream) {
     memory_object *root = root_of(array);
     int result = 0;
-    if (root->stream == stream) return 0;
-#ifdef Py_GIL_DISABLED
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)root);
-#endif
+    if (newest_user(root) == stream) return 0;
+    BEGIN_LOCKED(root)
     if (root->stream) result = remember_stream(root);
     if (result == 0) {
-        handle_object *old = root->stream;
-        root->stream = (handle_object *)Py_NewRef((PyObject *)stream);
-        Py_XDECREF((PyObject *)old);
+        Py_INCREF((PyObject *)stream);
+        Py_XDECREF((PyObject *)__atomic_exchange_n(&root->stream, stream, __ATOMIC_SEQ_CST));
     }
-#ifdef Py_GIL_DISABLED
-    Py_END_CRITICAL_SECTION();
-#endif
+    END_LOCKED()
     return result;
+}
+
+handle_object *next_user(memory_object *root, Py_ssize_t *place) {
+    PyObject *found = NULL;
+    BEGIN_LOCKED(root)
+    if (*place < 0) {
+        found = Py_XNewRef((PyObject *)root->stream);
+        *place = root->streams ? PyList_Size(root->streams) : 0;
+    }
+    while (!found && *place > 0) found = list_item(root->streams, --*place);
+    END_LOCKED()
+    return (handle_object *)found;
 }
 
 /* --- the buffer protocol --- */
@@ -165,13 +172,32 @@ static int refuse_device_memory(PyObject *kind) {
     return -1;
 }
 
+/* Whether a view would outlive the memory: made in a callback that a shutdown waits for, it may stay. */
+static int outlives_memory(const memory_object *root) {
+    return root->owner && PyObject_TypeCheck(root->owner, handle_type) &&
+           is_last_callback((handle_object *)root->owner);
+}
+
+/* A copy of the memory for a view that may outlive the memory. */
+static void *copy_memory(const memory_object *array) {
+    void *copy = malloc(array->bytes ? array->bytes : 1);
+    if (copy) memcpy(copy, (void *)(uintptr_t)array->address, array->bytes);
+    else PyErr_NoMemory();
+    return copy;
+}
+
 static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags) {
-    memory_object *array = self_of(self);
+    memory_object *array = self_of(self), *root = root_of(array);
     view->obj = NULL;
     if (array->on_device) return refuse_device_memory(PyExc_BufferError);
-    if (!check_alive(array)) return -1;
-    add_use(root_of(array), 0);
-    *view = (Py_buffer){.buf = (void *)(uintptr_t)array->address,
+    add_use(root, 0); /* before check_alive(): a close sees the use, or this thread sees the close */
+    void *copy = NULL;
+    const int is_late = check_alive(array) && outlives_memory(root);
+    if (is_late) copy = copy_memory(array);
+    if (is_late || PyErr_Occurred()) end_use(root, 0);
+    if (PyErr_Occurred()) return -1;
+    *view = (Py_buffer){.buf = copy ? copy : (void *)(uintptr_t)array->address,
+                        .internal = copy,
                         .obj = Py_NewRef(self),
                         .len = (Py_ssize_t)array->bytes,
                         .itemsize = array->element_bytes,
@@ -183,8 +209,8 @@ static int memory_get_buffer(PyObject *self, Py_buffer *view, int flags) {
 }
 
 static void memory_release_buffer(PyObject *self, Py_buffer *view) {
-    (void)view;
-    end_use(root_of(self_of(self)), 0);
+    if (view->internal) free(view->internal);
+    else end_use(root_of(self_of(self)), 0);
 }
 
 /* --- elements --- */
@@ -209,6 +235,56 @@ static Py_ssize_t read_index(const memory_object *array, PyObject *key) {
     return (index == -1 && PyErr_Occurred()) || index < -array->count ? -1 : index + array->count;
 }
 
+/* Without a GIL, another thread may close the runtime during an access: it waits for the end of the access. */
+#ifdef Py_GIL_DISABLED
+static handle_object *owner_of(memory_object *array) {
+    PyObject *owner = root_of(array)->owner;
+    return owner && PyObject_TypeCheck(owner, handle_type) ? (handle_object *)owner : NULL;
+}
+
+static void end_access(memory_object *array) {
+    handle_object *owner = owner_of(array), *runtime = owner ? ancestor(owner, CLASS_RUNTIME) : NULL;
+    if (owner && root_of(array)->in_template) leave_template(owner);
+    if (runtime) leave_runtime(runtime);
+}
+
+static int begin_access(memory_object *array) {
+    handle_object *owner = owner_of(array), *runtime = owner ? ancestor(owner, CLASS_RUNTIME) : NULL;
+    if (!check_alive(array) || (runtime && enter_runtime(runtime) < 0)) return -1;
+    if (!root_of(array)->in_template || enter_template(owner) == 0) return 0;
+    if (runtime) leave_runtime(runtime);
+    return -1;
+}
+#else
+static void end_access(memory_object *array) { (void)array; }
+static int begin_access(memory_object *array) { return (void)array, 0; }
+#endif
+
+/* Copies an element to `out`. The lock makes a free by another thread wait. */
+static int read_element(memory_object *array, Py_ssize_t index, char *out) {
+    if (begin_access(array) < 0) return -1;
+    int alive;
+    BEGIN_LOCKED(root_of(array))
+    alive = check_alive(array);
+    if (alive) memcpy(out, element_at(array, index), array->element_bytes);
+    END_LOCKED()
+    end_access(array);
+    return alive ? 0 : -1;
+}
+
+/* Writes an element to `count` places. */
+static int write_elements(memory_object *array, Py_ssize_t start, Py_ssize_t count, const char *element) {
+    if (begin_access(array) < 0) return -1;
+    int alive;
+    BEGIN_LOCKED(root_of(array))
+    alive = check_alive(array);
+    for (Py_ssize_t i = 0; alive && i < count; ++i)
+        memcpy(element_at(array, start + i), element, array->element_bytes);
+    END_LOCKED()
+    end_access(array);
+    return alive ? 0 : -1;
+}
+
 /* sq_item: PySequence_GetItem has added the length to an index from the end. */
 static PyObject *memory_item(PyObject *self, Py_ssize_t index) {
     memory_object *array = self_of(self);
@@ -216,8 +292,9 @@ static PyObject *memory_item(PyObject *self, Py_ssize_t index) {
         refuse_device_memory(PyExc_TypeError);
         return NULL;
     }
-    if (!check_alive(array) || !has_element(array, index)) return NULL;
-    return load_element(array->format[0], element_at(array, index));
+    char element[8];
+    if (!check_alive(array) || !has_element(array, index) || read_element(array, index, element) < 0) return NULL;
+    return load_element(array->format[0], element);
 }
 
 static int read_slice(memory_object *array, PyObject *key, Py_ssize_t *start, Py_ssize_t *count) {
@@ -250,9 +327,7 @@ static int store_value(memory_object *array, Py_ssize_t index, PyObject *value) 
     char element[8];
     const int problem = store_element(array->format[0], value, element);
     if (problem) return raise_element(problem, array->format[0], value, "an element of the array");
-    if (!check_alive(array)) return -1;
-    memcpy(element_at(array, index), element, array->element_bytes);
-    return 0;
+    return write_elements(array, index, 1, element);
 }
 
 /* The letter of a buffer's elements, 0: it has none that arrays have. */
@@ -312,11 +387,15 @@ static int store_slice(memory_object *array, PyObject *key, PyObject *value) {
         char element[8];
         const int problem = store_element(array->format[0], value, element);
         if (problem) return raise_element(problem, array->format[0], value, "an element of the array");
-        if (!check_alive(array)) return -1;
-        for (Py_ssize_t i = 0; i < count; ++i) memcpy(element_at(array, start + i), element, array->element_bytes);
-        return 0;
+        return write_elements(array, start, count, element);
     }
-    const int result = check_alive(array) ? store_buffer(array, start, count, &view) : -1;
+    int result = begin_access(array);
+    if (result == 0) {
+        BEGIN_LOCKED(root_of(array))
+        result = check_alive(array) ? store_buffer(array, start, count, &view) : -1;
+        END_LOCKED()
+        end_access(array);
+    }
     PyBuffer_Release(&view);
     return result;
 }

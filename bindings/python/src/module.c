@@ -16,6 +16,36 @@ static int execute(PyObject *module) {
     return 0;
 }
 
+#ifdef Py_TARGET_ABI3T
+
+/* A later Python may have larger objects than OBJECT_HEAD has room for. */
+static int execute_if_objects_fit(PyObject *module) {
+    PyObject *size = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__basicsize__");
+    const Py_ssize_t bytes = size ? PyLong_AsSsize_t(size) : -1;
+    Py_XDECREF(size);
+    if (PyErr_Occurred()) return -1;
+    if (bytes <= HEAD_BYTES) return execute(module);
+    PyErr_Format(PyExc_ImportError,
+                 "this version of gpuorch is too old for this Python, whose objects begin with %zd bytes, and %d are "
+                 "the most: install a newer version",
+                 bytes, HEAD_BYTES);
+    return -1;
+}
+
+PyABIInfo_VAR(abi);
+
+static PySlot slots[] = {PySlot_STATIC_DATA(Py_mod_abi, &abi),
+                         PySlot_STATIC_DATA(Py_mod_name, "_gpuorch"),
+                         PySlot_STATIC_DATA(Py_mod_doc, "What the package gpuorch is made from."),
+                         PySlot_FUNC(Py_mod_exec, execute_if_objects_fit),
+                         PySlot_DATA(Py_mod_gil, Py_MOD_GIL_NOT_USED),
+                         PySlot_END};
+
+PyMODEXPORT_FUNC PyModExport__gpuorch(void);
+PyMODEXPORT_FUNC PyModExport__gpuorch(void) { return slots; }
+
+#else
+
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)(uintptr_t)execute},
 #ifdef Py_GIL_DISABLED
@@ -28,3 +58,5 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__gpuorch(void);
 PyMODINIT_FUNC PyInit__gpuorch(void) { return PyModuleDef_Init(&definition); }
+
+#endif

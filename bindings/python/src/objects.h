@@ -1,7 +1,9 @@
 /* objects.h: what library.c, handle.c, closing.c and stream_keep.c share.
  *
  * Locks, where several are held, in this order: the list of open handles (handle.c), the closing thread's (closing.c),
- * what work uses (stream_keep.c). No lock is held while Python's objects are released or Python code runs. */
+ * what work uses (stream_keep.c). No lock is held while Python's objects are released or Python code runs. A function
+ * of the library may run the program's log function. Under a lock only functions are called that log nothing: those
+ * that read figures, and gpo_cq_drain. */
 #ifndef GPUORCH_OBJECTS_H
 #define GPUORCH_OBJECTS_H
 
@@ -27,7 +29,8 @@ gpo_status destroy_handle(const gpo_api *api, enum class_id kind, void *handle);
  * collected. */
 void reap(void);
 
-/* Calls `visit` with each open handle of the kind. `is_exported`: buffers or capsules use the runtime's memory. */
+/* Calls `visit` with each open handle of the kind, under no lock. `is_exported`: buffers or capsules use the runtime's
+ * memory. */
 typedef void (*handle_visitor)(const gpo_api *api, void *handle, int is_exported);
 void each_open_handle(enum class_id kind, handle_visitor visit);
 
@@ -91,6 +94,12 @@ void leave_closed_stream(handle_object *stream);
 void forget_done(handle_object *stream);
 /* The same, to be dropped by free_in_flight(), which goes through its list. NULL: nothing. */
 struct in_flight *take_finished(handle_object *stream);
+/* Whether work of the stream may use objects. */
+static inline int has_in_flight(const handle_object *stream) {
+    return __atomic_load_n(&stream->in_flight, __ATOMIC_RELAXED) != NULL;
+}
+/* Takes all objects of the stream's work, to be dropped by free_in_flight(). */
+struct in_flight *take_in_flight(handle_object *stream);
 int visit_in_flight(struct in_flight *things, visitproc visit, void *argument);
 void free_in_flight(struct in_flight *things);
 int visit_leftovers(struct leftovers *leftovers, visitproc visit, void *argument);

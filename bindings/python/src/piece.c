@@ -10,10 +10,10 @@
  *
  * A stream that was closed can't be waited for. If one used the piece and the device isn't idle, the piece is put into
  * the list `deferred`; each later allocation and free looks at that list again. */
+#include "gpuorch_python.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "gpuorch_python.h"
 
 #define LONGEST_WAIT_NS 2000000000 /* for pieces of busy devices, before an allocation fails */
 
@@ -43,7 +43,8 @@ handle_object *device_of(PyObject *object) {
     return handle->kind == CLASS_DEVICE ? handle : ancestor(handle, CLASS_DEVICE);
 }
 
-int is_software(handle_object *device) {
+int describe_device(handle_object *device) {
+    if (__atomic_load_n(&device->described, __ATOMIC_ACQUIRE)) return 0;
     const gpo_api *api = library();
     if (!api) return -1;
     gpo_device_properties properties = {.struct_size = sizeof properties};
@@ -52,17 +53,22 @@ int is_software(handle_object *device) {
         raise_status(status);
         return -1;
     }
-    return properties.software != 0;
+    __atomic_store_n(&device->software, properties.software != 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&device->ordinal, properties.native_ordinal, __ATOMIC_RELAXED);
+    __atomic_store_n(&device->described, 1, __ATOMIC_RELEASE);
+    return 0;
 }
+
+int is_software(handle_object *device) { return describe_device(device) < 0 ? -1 : device->software; }
 
 /* --- freeing --- */
 
 /* Streams that a piece has to be freed behind. */
 typedef struct uses {
     gpo_stream_t last; /* still has work, and runs behind all others; NULL: no stream has work */
-    gpo_stream_t idle; /* one without work, or NULL */
+    gpo_stream_t idle; /* one without work, which no template records; or NULL */
     gpo_stream_t made; /* made for the purpose, to be destroyed; or NULL */
-    int unknown;       /* a stream was closed or has failed, so its work may still be going on */
+    int unknown;       /* a stream is closed, has failed or may be in capture, so its work may still be going on */
 } uses;
 
 static gpo_stream_t make_stream(const gpo_api *api, handle_object *device) {
@@ -73,10 +79,10 @@ static gpo_stream_t make_stream(const gpo_api *api, handle_object *device) {
 
 static void add_stream(const gpo_api *api, handle_object *device, const handle_object *stream, uses *u) {
     gpo_stream_t handle = stream->handle;
-    const gpo_status status = handle ? api->stream_query(handle) : GPO_STALE_HANDLE;
+    const gpo_status status = query_stream(api, stream);
     if (status == GPO_SUCCESS) {
-        u->idle = handle;
-    } else if (status != GPO_NOT_READY && status != GPO_CAPTURE_REFUSED) {
+        if (!may_record(stream)) u->idle = handle;
+    } else if (status != GPO_NOT_READY) {
         u->unknown = 1;
     } else if (!u->last) {
         u->last = handle;
@@ -92,10 +98,9 @@ static void add_stream(const gpo_api *api, handle_object *device, const handle_o
 
 static uses uses_of(const gpo_api *api, handle_object *device, memory_object *root) {
     uses u = {0};
-    if (root->stream) add_stream(api, device, root->stream, &u);
-    const Py_ssize_t count = root->streams ? PyList_Size(root->streams) : 0;
-    for (Py_ssize_t i = 0; i < count; ++i)
-        add_stream(api, device, (handle_object *)PyList_GetItem(root->streams, i), &u);
+    Py_ssize_t place = -1;
+    for (handle_object *stream; (stream = next_user(root, &place)); Py_DECREF((PyObject *)stream))
+        add_stream(api, device, stream, &u);
     return u;
 }
 
@@ -140,8 +145,7 @@ static void defer(PyObject *owner, handle_object *device, uint64_t address, int 
 
 /* Keeps another library's tensor until a stream has done what it has. */
 static void keep_tensor(const gpo_api *api, handle_object *stream, PyObject *owner) {
-    const gpo_status status = stream->handle ? api->stream_query(stream->handle) : GPO_STALE_HANDLE;
-    if (status == GPO_SUCCESS) return;
+    if (query_stream(api, stream) == GPO_SUCCESS) return;
     if (stream->handle && stream_keep(stream, owner) == 0) return;
     PyErr_Clear();
     handle_object *device = ancestor(stream, CLASS_DEVICE);
@@ -149,10 +153,9 @@ static void keep_tensor(const gpo_api *api, handle_object *stream, PyObject *own
 }
 
 static void free_tensor(const gpo_api *api, memory_object *root) {
-    const Py_ssize_t count = root->streams ? PyList_Size(root->streams) : 0;
-    if (root->stream) keep_tensor(api, root->stream, root->owner);
-    for (Py_ssize_t i = 0; i < count; ++i)
-        keep_tensor(api, (handle_object *)PyList_GetItem(root->streams, i), root->owner);
+    Py_ssize_t place = -1;
+    for (handle_object *stream; (stream = next_user(root, &place)); Py_DECREF((PyObject *)stream))
+        keep_tensor(api, stream, root->owner);
     Py_CLEAR(root->owner);
 }
 
@@ -271,7 +274,10 @@ int free_memory(memory_object *root, int waits) {
             exports, exports == 1 ? "" : "s", exports == 1 ? "s" : "");
         return -1;
     }
-    const uint64_t address = __atomic_exchange_n(&root->address, 0, __ATOMIC_ACQ_REL);
+    uint64_t address;
+    BEGIN_LOCKED(root) /* behind the accesses of other threads to elements */
+    address = __atomic_exchange_n(&root->address, 0, __ATOMIC_ACQ_REL);
+    END_LOCKED()
     if (!address) return 0;
     handle_object *device = device_of(root->owner); /* never of root, which new_memory has made up */
     if (!is_used(root) || (!exports && is_idle(device))) {

@@ -1,7 +1,7 @@
 /* results.c: room for C's output, and the objects that are made of the output. */
-#include <string.h>
-
 #include "call.h"
+
+#include <string.h>
 
 enum { FIRST_TEXT = 4096 }; /* bytes of room for a text, at first */
 

@@ -8,11 +8,11 @@
  * Recorded work isn't run, and its template keeps the objects of the work. The library counts recorded operations too,
  * and doesn't say whether a stream is recording. Therefore, while any template of the runtime records, that template
  * keeps all objects. */
+#include "objects.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "objects.h"
 
 #define NEWEST 8        /* how many of the newest entries are compared: the same memory is often used again */
 #define CLEANED_AT 16   /* fewer entries are cleaned at every call */
@@ -43,8 +43,16 @@ struct leftovers {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct leftovers *all_leftovers;
-static handle_object **recordings; /* templates, not referenced: they leave the list when they are closed */
-static size_t recording_count, recording_room;
+
+/* A template that records. A close takes the template out of the list. */
+struct recording {
+    const handle_object *graph_template; /* to be compared only */
+    const void *runtime;
+    PyObject *reference; /* weak: another thread may be deallocating the template */
+};
+
+static struct recording *recordings;
+static size_t recording_count, recording_room; /* the first is atomic */
 
 /* In a forked child the lock may stay locked. */
 static void acquire(void) {
@@ -57,49 +65,97 @@ static void release(void) {
 
 /* --- recordings --- */
 
-int recording_begins(handle_object *recording) {
-    acquire();
-    if (recording_count == recording_room) {
-        const size_t room = recording_room ? 2 * recording_room : 4;
-        handle_object **more = realloc(recordings, room * sizeof *more);
-        if (!more) {
-            release();
-            PyErr_NoMemory();
-            return -1;
-        }
-        recordings = more;
-        recording_room = room;
-    }
-    recordings[recording_count++] = recording;
-    release();
+/* Room for one more. Under the lock. */
+static int more_recordings(void) {
+    if (recording_count < recording_room) return 0;
+    const size_t room = recording_room ? 2 * recording_room : 4;
+    struct recording *more = realloc(recordings, room * sizeof *more);
+    if (!more) return -1;
+    recordings = more;
+    recording_room = room;
     return 0;
+}
+
+int recording_begins(handle_object *recording) {
+    PyObject *reference = PyWeakref_NewRef((PyObject *)recording, NULL);
+    if (!reference) return -1;
+    acquire();
+    const int failed = more_recordings();
+    if (!failed) {
+        recordings[recording_count] = (struct recording){recording, recording->runtime, reference};
+        __atomic_store_n(&recording_count, recording_count + 1, __ATOMIC_RELEASE);
+    }
+    release();
+    if (!failed) return 0;
+    Py_DECREF(reference);
+    PyErr_NoMemory();
+    return -1;
 }
 
 void recording_ends(handle_object *recording) { forget_recording(recording); }
 
 void forget_recording(handle_object *recording) {
-    acquire();
-    for (size_t i = recording_count; i-- > 0;)
-        if (recordings[i] == recording) recordings[i] = recordings[--recording_count];
-    release();
+    PyObject *reference;
+    do {
+        reference = NULL;
+        acquire();
+        for (size_t i = recording_count; i-- > 0 && !reference;) {
+            if (recordings[i].graph_template != recording) continue;
+            reference = recordings[i].reference;
+            recordings[i] = recordings[recording_count - 1];
+            __atomic_store_n(&recording_count, recording_count - 1, __ATOMIC_RELEASE);
+        }
+        release();
+        Py_XDECREF(reference);
+    } while (reference);
 }
 
 /* A template of the runtime that records, the `index`-th; a new reference, or NULL without an exception. */
 static handle_object *recording_of(const void *runtime, size_t index) {
     if (__atomic_load_n(&recording_count, __ATOMIC_ACQUIRE) == 0) return NULL;
-    handle_object *found = NULL;
+    PyObject *reference = NULL;
     acquire();
-    for (size_t i = 0; i < recording_count && !found; ++i)
-        if (recordings[i]->runtime == runtime && index-- == 0) found = recordings[i];
-    Py_XINCREF((PyObject *)found);
+    for (size_t i = 0, at = index; i < recording_count && !reference; ++i)
+        if (recordings[i].runtime == runtime && at-- == 0) reference = Py_NewRef(recordings[i].reference);
+    release();
+    if (!reference) return NULL;
+    PyObject *found = PyObject_CallNoArgs(reference);
+    Py_DECREF(reference);
+    if (!found) PyErr_Clear();
+    if (found != Py_None) return (handle_object *)found;
+    Py_DECREF(found); /* it is about to leave the list */
+    return recording_of(runtime, index + 1);
+}
+
+static int is_recorded(const void *runtime) {
+    if (__atomic_load_n(&recording_count, __ATOMIC_ACQUIRE) == 0) return 0;
+    int found = 0;
+    acquire();
+    for (size_t i = 0; i < recording_count && !found; ++i) found = recordings[i].runtime == runtime;
     release();
     return found;
 }
 
-static int is_recorded(const void *runtime) {
-    handle_object *found = recording_of(runtime, 0);
-    Py_XDECREF((PyObject *)found);
-    return found != NULL;
+int may_record(const handle_object *stream) { return is_recorded(stream->runtime); }
+
+int is_recording(const gpo_api *api, const handle_object *stream) {
+    uint32_t node;
+    for (size_t i = 0;; ++i) {
+        handle_object *found = recording_of(stream->runtime, i);
+        if (!found) return 0;
+        void *recording = found->handle, *handle = stream->handle;
+        Py_DECREF((PyObject *)found);
+        if (recording && handle && api->template_get_last_node(recording, handle, &node) == GPO_SUCCESS) return 1;
+    }
+}
+
+gpo_status query_stream(const gpo_api *api, const handle_object *stream) {
+    void *handle = stream->handle;
+    gpo_stream_info info = {.struct_size = sizeof info};
+    if (!handle) return GPO_STALE_HANDLE;
+    if (!may_record(stream)) return api->stream_query(handle);
+    const gpo_status status = api->stream_get_info(handle, &info);
+    return status != GPO_SUCCESS || info.completed == info.accepted ? status : GPO_CAPTURE_REFUSED;
 }
 
 static int keep_with_recordings(const void *runtime, PyObject *object) {
@@ -164,8 +220,9 @@ static struct in_flight *take_done(struct in_flight *things, uint64_t completed)
 
 /* Adds an object, and takes out the objects of completed operations, to be freed. -1: no memory. Under the lock. */
 static int add(handle_object *stream, const gpo_stream_info *info, PyObject *object, struct in_flight **done) {
-    if (!stream->in_flight && !(stream->in_flight = calloc(1, sizeof *stream->in_flight))) return -1;
     struct in_flight *things = stream->in_flight;
+    if (!things && !(things = calloc(1, sizeof *things))) return -1;
+    __atomic_store_n(&stream->in_flight, things, __ATOMIC_RELAXED);
     if (things->count < CLEANED_AT || things->count >= things->clean_at) *done = take_done(things, info->completed);
     for (size_t i = things->count; i > 0 && i + NEWEST > things->count; --i)
         if (things->entries[i - 1].object == object) {
@@ -181,7 +238,8 @@ static int add(handle_object *stream, const gpo_stream_info *info, PyObject *obj
 
 /* The leftovers of a runtime, made at the first call. NULL, without an exception: there can be none. */
 static struct leftovers *leftovers_of(const gpo_api *api, handle_object *runtime) {
-    if (runtime->leftovers) return runtime->leftovers;
+    struct leftovers *known = __atomic_load_n(&runtime->leftovers, __ATOMIC_ACQUIRE);
+    if (known) return known;
     struct leftovers *made = calloc(1, sizeof *made);
     if (!made) return NULL;
     if (api->cq_create(runtime->handle, NULL, &made->cq) != GPO_SUCCESS) {
@@ -191,7 +249,8 @@ static struct leftovers *leftovers_of(const gpo_api *api, handle_object *runtime
     acquire();
     if (!runtime->leftovers) {
         made->next = all_leftovers;
-        all_leftovers = runtime->leftovers = made;
+        __atomic_store_n(&all_leftovers, made, __ATOMIC_RELEASE);
+        __atomic_store_n(&runtime->leftovers, made, __ATOMIC_RELEASE);
         made = NULL;
     }
     release();
@@ -235,14 +294,14 @@ static void keep_all(handle_object *owner, struct in_flight *things) {
 }
 
 void leave_stream(handle_object *stream, void *handle) {
-    if (stream->kind != CLASS_STREAM || !stream->in_flight) return;
+    if (stream->kind != CLASS_STREAM || !has_in_flight(stream)) return;
     const gpo_api *api = open_library();
     gpo_stream_info info = {.struct_size = sizeof info};
     const gpo_status status = api->stream_get_info(handle, &info);
     struct in_flight *done = NULL;
     acquire();
     struct in_flight *things = stream->in_flight;
-    stream->in_flight = NULL;
+    __atomic_store_n(&stream->in_flight, NULL, __ATOMIC_RELAXED);
     if (things && status == GPO_SUCCESS) done = take_done(things, info.completed);
     release();
     free_in_flight(done);
@@ -254,9 +313,8 @@ void leave_stream(handle_object *stream, void *handle) {
 }
 
 void leave_closed_stream(handle_object *stream) {
-    struct in_flight *things = stream->in_flight;
+    struct in_flight *things = take_in_flight(stream);
     if (!things) return;
-    stream->in_flight = NULL;
     handle_object *runtime = ancestor(stream, CLASS_RUNTIME);
     if (things->count == 0 || !runtime || !runtime->handle) free_in_flight(things);
     else keep_all(runtime, things);
@@ -365,6 +423,14 @@ int runs_in_order(handle_object *stream) {
            api->stream_get_info(stream->handle, &info) == GPO_SUCCESS && !is_captured(api, &info, stream->handle);
 }
 
+static int needs_cleaning(const handle_object *stream) {
+    acquire();
+    const struct in_flight *things = stream->in_flight;
+    const int needed = things && things->count >= CLEANED_AT && things->count >= things->clean_at;
+    release();
+    return needed;
+}
+
 int stream_keep(handle_object *stream, PyObject *object) {
     const gpo_api *api = open_library();
     void *handle = stream->handle;
@@ -376,8 +442,7 @@ int stream_keep(handle_object *stream, PyObject *object) {
     } else if (is_captured(api, &info, handle)) {
         handle_object *device = ancestor(stream, CLASS_DEVICE);
         return device ? keep(device, object) : 0;
-    } else if (stream->in_flight && stream->in_flight->count >= CLEANED_AT &&
-               stream->in_flight->count >= stream->in_flight->clean_at) {
+    } else if (needs_cleaning(stream)) {
         /* The library looks for completed work only when asked. A query would spoil a recording. */
         if (api->stream_query(handle) == GPO_SUCCESS) info.completed = info.accepted;
         else api->stream_get_info(handle, &info);
@@ -392,10 +457,18 @@ int stream_keep(handle_object *stream, PyObject *object) {
     return failed;
 }
 
+struct in_flight *take_in_flight(handle_object *stream) {
+    acquire();
+    struct in_flight *things = stream->in_flight;
+    __atomic_store_n(&stream->in_flight, NULL, __ATOMIC_RELAXED);
+    release();
+    return things;
+}
+
 struct in_flight *take_finished(handle_object *stream) {
     void *handle = stream->handle;
     gpo_stream_info info = {.struct_size = sizeof info};
-    if (!stream->in_flight || !handle || is_over()) return NULL;
+    if (!has_in_flight(stream) || !handle || is_over()) return NULL;
     if (open_library()->stream_get_info(handle, &info) != GPO_SUCCESS) return NULL;
     acquire();
     struct in_flight *done = stream->in_flight ? take_done(stream->in_flight, info.completed) : NULL;

@@ -267,8 +267,17 @@ static const field_entry *find_field(const struct_entry *entry, PyObject *key) {
     return NULL;
 }
 
+/* A dict that no other thread changes meanwhile. */
+static PyObject *private_dict(PyObject *dict) {
+#ifdef Py_GIL_DISABLED
+    return PyDict_Copy(dict);
+#else
+    return Py_NewRef(dict);
+#endif
+}
+
 /* Reads a dict in the order of the struct's fields, so that a kernel is known before its arguments. */
-static int read_dict(const struct_entry *entry, PyObject *dict, void *out, const char *parameter, reading *reading) {
+static int read_items(const struct_entry *entry, PyObject *dict, void *out, const char *parameter, reading *reading) {
     Py_ssize_t place = 0;
     PyObject *key, *value;
     while (PyDict_Next(dict, &place, &key, &value))
@@ -288,6 +297,13 @@ static int read_dict(const struct_entry *entry, PyObject *dict, void *out, const
             if (failed) return -1;
         }
     return 0;
+}
+
+static int read_dict(const struct_entry *entry, PyObject *dict, void *out, const char *parameter, reading *reading) {
+    PyObject *items = private_dict(dict);
+    const int failed = items ? read_items(entry, items, out, parameter, reading) : -1;
+    Py_XDECREF(items);
+    return failed;
 }
 
 /* The attributes of an object, or the items of a mapping, as a dict. */
@@ -337,13 +353,14 @@ int read_struct(const struct_entry *entry, PyObject *value, void *out, const cha
 
 /* The settings of a dict of names and values, as a list of dicts. */
 static PyObject *settings_of(PyObject *dict) {
-    PyObject *list = PyList_New(0), *key, *value;
+    PyObject *items = private_dict(dict), *list = items ? PyList_New(0) : NULL, *key, *value;
     Py_ssize_t place = 0;
-    while (list && PyDict_Next(dict, &place, &key, &value)) {
+    while (list && PyDict_Next(items, &place, &key, &value)) {
         PyObject *one = Py_BuildValue("{sOsO}", PyLong_Check(key) ? "parameter" : "name", key, "value", value);
         if (!one || PyList_Append(list, one)) Py_CLEAR(list);
         Py_XDECREF(one);
     }
+    Py_XDECREF(items);
     return list;
 }
 

@@ -40,8 +40,9 @@ def main():
         report("what samples/run prints names the files and has times", (str(file) in said["c"], "TIMES" in said["c"]), (True, True), said["c"])
         code, out, errors = run("--all")
         kept = [path for path in [*(ROOT / "samples").glob("*/*.*"), *(ROOT / "samples/python/package").glob("*.py")] if path.name != "command_line.lua"]
+        skipped = errors.count("torch_model: PyTorch ")  # the only sample that needs more than the library
         report("samples/run --all runs every sample", (code, out.count("== samples/"), out.splitlines()[-1:]),
-               (0, len(kept), [f"{len(kept)} samples ran, 0 failed"]), errors)
+               (0, len(kept), [f"{len(kept) - skipped} samples ran, 0 failed, {skipped} skipped"]), errors)
         code, out, errors = run("--lang", "cobol", file)
         named = "c, cpp, asio, rust, lua, python" in errors
         report("samples/run names the languages there are", (code, out, named), (2, "", True), errors)

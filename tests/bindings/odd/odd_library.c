@@ -5,6 +5,8 @@
  * truncated   Only the first 40 functions; a read behind them crashes. An older library.
  * extended    With 8 more members, which are no functions. A newer library.
  * talkative   Runtimes log lines 1 to 1500 while they are made, on a thread of their own.
+ * logging     gpo_stream_query, gpo_pipeline_cancel and gpo_pipeline_destroy log their names first, until a runtime is
+ *             shut down.
  */
 #include <dlfcn.h>
 #include <gpuorch/gpuorch.h>
@@ -48,6 +50,54 @@ static gpo_status talkative_runtime(const gpo_runtime_options *options, gpo_runt
     return status;
 }
 
+static gpo_log_fn log_function;
+static void *log_user;
+
+static gpo_status logging_runtime(const gpo_runtime_options *options, gpo_runtime_t *runtime) {
+    const gpo_status status = real->runtime_create(options, runtime);
+    if (status == GPO_SUCCESS && options && options->log) {
+        log_function = options->log;
+        log_user = options->log_user;
+    }
+    return status;
+}
+
+static gpo_status logging_shutdown(gpo_runtime_t runtime, int64_t timeout_ns) {
+    log_function = NULL;
+    return real->runtime_shutdown(runtime, timeout_ns);
+}
+
+static void say(const char *name) {
+    if (log_function) log_function(log_user, GPO_LOG_INFO, name);
+}
+
+static gpo_status logging_query(gpo_stream_t stream) {
+    say("gpo_stream_query");
+    return real->stream_query(stream);
+}
+
+static gpo_status logging_cancel(gpo_pipeline_t pipeline) {
+    say("gpo_pipeline_cancel");
+    return real->pipeline_cancel(pipeline);
+}
+
+static gpo_status logging_destroy(gpo_pipeline_t pipeline) {
+    say("gpo_pipeline_destroy");
+    return real->pipeline_destroy(pipeline);
+}
+
+static const gpo_api *logging(const gpo_api *table) {
+    static gpo_api logging;
+    real = table;
+    logging = *table;
+    logging.runtime_create = logging_runtime;
+    logging.runtime_shutdown = logging_shutdown;
+    logging.stream_query = logging_query;
+    logging.pipeline_cancel = logging_cancel;
+    logging.pipeline_destroy = logging_destroy;
+    return &logging;
+}
+
 GPO_API const gpo_api *gpo_get_api(uint32_t version) {
     const char *odd = getenv("GPUORCH_ODD"), *path = getenv("GPUORCH_COUNTED_LIBRARY");
     void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -56,6 +106,7 @@ GPO_API const gpo_api *gpo_get_api(uint32_t version) {
     const gpo_api *table = get ? get(version) : NULL;
     if (!table || !odd || !strcmp(odd, "refusing")) return NULL;
     if (!strcmp(odd, "truncated")) return copied(table, offsetof(gpo_api, status_name) + 40 * sizeof(void *), 0);
+    if (!strcmp(odd, "logging")) return logging(table);
     if (strcmp(odd, "talkative")) return copied(table, table->struct_size, 8 * sizeof(void *));
     static gpo_api talkative;
     real = table;

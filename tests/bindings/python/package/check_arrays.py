@@ -601,6 +601,67 @@ def threads_may_share_arrays():
         assert not wrong, wrong
 
 
+# --- recordings ---
+
+
+@case
+def streams_of_a_recording_share_arrays():
+    with World() as w:
+        _, add = w.kernels()
+        out, back, other = w.device.memory_allocate("u32", 4), w.arena.allocate("u32", 4), w.device.stream_create()
+        forth, done, template = w.device.event_create(), w.device.event_create(), w.device.template()
+        w.stream.fill(out, 0)
+        other.wait_stream(w.stream)
+        add[1, 1, other](out, 1)  # the array has been another stream's before
+        template.begin(w.stream)
+        add[1, 1, w.stream](out, 4)
+        forth.record(w.stream)
+        other.wait_event(forth)
+        add[1, 1, other](out, 3)
+        done.record(other)
+        w.stream.wait_event(done)
+        w.stream.copy_to_host(back, out)
+        template.end()
+        other.wait()
+        template.launch(w.stream)
+        w.stream.wait()
+        assert back.tolist() == [3, 2, 2, 1], back.tolist()
+
+
+@case
+def memory_is_freed_while_a_template_records():
+    with World() as w:
+        _, add = w.kernels()
+        flag, kept, other = w.arena.allocate("u32", 1), w.arena.allocate("u32", 1), w.device.stream_create()
+        base, kept[0] = w.in_use(), 0
+
+        def busy():
+            return occupied(w, flag)
+
+        def done(memory):
+            add[1, 1, w.stream](memory, 250)
+            w.stream.wait()
+            return w.stream, memory
+
+        for make in (lambda: done(w.arena.allocate("u32", 250)), lambda: done(w.device.memory_allocate("u32", 250)),
+                     lambda: done(w.pool.allocate(other, "u32", 250)), busy):
+            stream, left = make()
+            template = w.device.template()
+            template.begin(w.stream)
+            add[1, 1, w.stream](kept, 1)
+            del left
+            w.arena.allocate("u32", 250).free()
+            add[1, 1, w.stream](kept, 1)
+            template.end()
+            flag[0] = 1
+            stream.wait()
+            template.launch(w.stream)
+            w.stream.wait()
+        w.device.wait()
+        w.arena.allocate("u8", 1).free()
+        assert kept[0] == 8 and w.in_use() == base and w.pool.statistics().in_use == 0, (kept[0], w.in_use(), base)
+
+
 # --- memory of others ---
 
 
@@ -792,6 +853,124 @@ def dlpack_refuses_what_it_cannot_do():
         raises(BufferError, "gave no tensor", gpuorch.from_dlpack, Nothing())
 
 
+class Described(ctypes.Structure):
+    """DLPack's DLTensor."""
+    _fields_ = [("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("dimensions", ctypes.c_int32), ("element_kind", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+
+class Versioned(ctypes.Structure):
+    """DLPack's DLManagedTensorVersioned."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)), ("flags", ctypes.c_uint64), ("tensor", Described)]
+
+
+LENT, FAIL = ctypes.POINTER(Versioned), ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+class Table(ctypes.Structure):
+    """DLPack's DLPackExchangeAPI."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p),
+                ("allocate", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, FAIL)),
+                ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(LENT))),
+                ("take", ctypes.PYFUNCTYPE(ctypes.c_int, LENT, ctypes.POINTER(ctypes.py_object))),
+                ("look", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Described))),
+                ("stream", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32,
+                                             ctypes.POINTER(ctypes.c_void_p)))]
+
+
+def exchange_table():
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return Table.from_address(pointer(gpuorch.Array.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+
+
+def lent_by(table, array_):
+    lent = LENT()
+    assert table.lend(array_, ctypes.byref(lent)) == 0
+    return lent
+
+
+@case
+def arrays_are_lent_by_the_c_exchange_table():
+    with World() as w:
+        table, t, a = exchange_table(), Described(), w.arena.allocate("i16", 6)
+        part = a[2:]
+        assert (table.major, table.minor, table.previous) == (1, 3, None)
+        assert table.look(part, ctypes.byref(t)) == 0
+        assert (t.data, t.kind, t.device) == (a.address + 4, 1 if SOFT else 3, 0)
+        assert (t.dimensions, t.shape[0], t.strides[0], t.offset) == (1, 4, 1, 0)
+        assert (t.element_kind, t.bits, t.lanes) == (0, 16, 1)
+        lent = lent_by(table, a)
+        held = lent.contents
+        assert (held.major, held.flags, held.tensor.data, held.tensor.shape[0]) == (1, 0, a.address, 6)
+        raises(BufferError, "1 buffer of it still exists", a.free)  # and none by look()
+        thread = threading.Thread(target=held.release, args=(ctypes.addressof(held),))  # without the lock
+        thread.start()
+        thread.join()
+        a.free()
+        for call in (lambda: table.look(a, ctypes.byref(t)), lambda: lent_by(table, a)):
+            raises(ValueError, "freed", call)
+        raises(TypeError, "an array of gpuorch", table.look, w.stream, ctypes.byref(t))
+        stream = ctypes.c_void_p(5)
+        assert table.stream(2, 0, ctypes.byref(stream)) == 0 and stream.value is None  # the legacy default stream
+        said = []
+        assert table.allocate(None, None, 7, FAIL(lambda *what: said.append(what))) == -1
+        assert said[0][:2] == (7, b"NotImplementedError") and b"before the call" in said[0][2], said
+
+
+@case
+def device_memory_is_lent_by_the_c_exchange_table_on_cuda_only():
+    with World() as w:
+        table, t, a = exchange_table(), Described(), w.device.memory_allocate("f32", 10)
+        if SOFT:
+            for call in (lambda: table.look(a, ctypes.byref(t)), lambda: lent_by(table, a)):
+                raises(BufferError, "software GPU", call)
+            return
+        w.stream.fill(a, 1)
+        assert table.look(a, ctypes.byref(t)) == 0
+        assert (t.data, t.kind, t.device) == (a.address, 2, w.device.properties().native_ordinal)
+        w.stream.wait()
+
+
+@case
+def tensors_are_taken_by_the_c_exchange_table():
+    table, released = exchange_table(), []
+    release, shape = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(released.append), (ctypes.c_int64 * 2)(4, 1)
+    memory = array.array("f", range(4))
+
+    def tensor(**changed):
+        fields = {"data": memory.buffer_info()[0], "kind": 1, "dimensions": 1, "element_kind": 2, "bits": 32, "lanes": 1,
+                  "shape": shape, **changed}
+        return Versioned(major=1, minor=1, release=release, tensor=Described(**fields))
+
+    one, taken = tensor(), ctypes.py_object()
+    assert table.take(ctypes.byref(one), ctypes.byref(taken)) == 0
+    a = taken.value
+    ctypes.pythonapi.Py_DecRef(taken)  # the table's caller owns the reference
+    taken = None
+    assert type(a) is gpuorch.Array and a.tolist() == [0, 1, 2, 3] and a.__dlpack_device__() == (1, 0)
+    a[1] = 7
+    assert memory[1] == 7 and not released
+    del a
+    gc.collect()
+    assert released == [ctypes.addressof(one)], released
+    elsewhere, taken = tensor(kind=2, device=1), ctypes.py_object()
+    assert table.take(ctypes.byref(elsewhere), ctypes.byref(taken)) == 0
+    assert taken.value.on_device and taken.value.__dlpack_device__() == (2, 1)  # as it came
+    ctypes.pythonapi.Py_DecRef(taken)
+    taken = None
+    read_only, newer = tensor(), tensor()
+    read_only.flags, newer.major = 1, 2
+    for wrong, words in ((tensor(dimensions=2), "one dimension"), (tensor(kind=7), "of kind 7"), (read_only, "read-only"),
+                         (tensor(element_kind=4, bits=16), "type"), (newer, "version 2")):
+        raises(BufferError, words, table.take, ctypes.byref(wrong), ctypes.byref(ctypes.py_object()))
+    gc.collect()
+    assert len(released) == 2, "tensors that were refused are the caller's"
+
+
 class Interface:
     """An object of another library's."""
 
@@ -866,6 +1045,47 @@ def shapes_that_are_no_size_of_memory_are_refused():
         wide = Interface(ctypes.addressof(memory), (4,), kind="<f9223372036854775807")
         raises(ValueError, "no size of memory", w.stream.copy_on_device, a, wide)
         w.stream.wait()
+
+
+class Unbuffered(mmap.mmap):
+    """Has a buffer that can't be had, and lends its memory by DLPack: as JAX's arrays of bfloat16 do."""
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **named):
+        return self.tensor.__dlpack__(**named)
+
+
+@case
+def objects_without_a_buffer_are_asked_for_dlpack():
+    with World() as w:
+        memory, x = array.array("f", range(12)), Unbuffered(-1, 48)
+        x.tensor = Tensor(memory.buffer_info()[0], (12,))
+        x.close()
+        a, back = w.device.memory_allocate("f32", 12), array.array("f", [0] * 12)
+        w.stream.copy_to_device(a, x)
+        w.stream.copy_to_host(back, a)
+        w.stream.wait()
+        assert back == memory
+        if SOFT:
+            _, add = w.kernels()
+            add[1, 1, w.stream](x, 2)
+            w.stream.wait()
+            assert memory[2:] == back[2:] and memory[:2] != back[:2]
+        x.tensor = None
+        for call in (lambda: w.stream.copy_to_device(a, x), lambda: w.stream.copy_on_device(a, x)):
+            raises(ValueError, "mmap closed", call)
+        raises(ValueError, "mmap closed", w.device.host_register, x)
+
+
+@case
+def arrays_of_others_are_lent_as_what_they_are():
+    memory = array.array("f", range(4))
+    tensor = Tensor(memory.buffer_info()[0], (4,))
+    tensor.managed.kind, tensor.managed.device = 3, 1
+    a = gpuorch.from_dlpack(tensor)
+    assert a.tolist() == [0, 1, 2, 3] and a.__dlpack_device__() == (3, 1)
 
 
 # --- numpy ---
@@ -1041,6 +1261,156 @@ def a_runtime_is_closed_behind_calls_that_use_its_memory():
         copying.join()
     closing.join()
     assert w.runtime.closed and copied == struct.pack("I", 5), copied
+
+
+@case
+def timeouts_of_waits_hold_while_another_thread_copies():
+    with World() as w:
+        (wait_for, _), event = w.kernels(), w.device.event_create()
+        flag, out, copied = w.arena.allocate("u32", 1), w.device.memory_allocate("u32", 1), bytearray(4)
+        flag[0] = 0
+        wait_for[1, 1, w.stream](flag, out)
+        event.record(w.stream)
+        copying = threading.Thread(target=w.stream.copy_to_host, args=(copied, out))
+        opener = threading.Timer(20, flag.__setitem__, (0, 5))  # a wait that isn't over by then is a failure, and no hang
+        copying.start()
+        try:
+            time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+            opener.start()
+            for wait in w.stream.wait, event.wait, w.device.wait:
+                raises(gpuorch.Timeout, "", wait, 0.2)
+            assert copying.is_alive()
+        finally:
+            opener.cancel()
+            flag[0] = 5
+            copying.join()
+        w.stream.wait(20)
+        assert copied == struct.pack("I", 5), copied
+        event.close()
+
+
+def template_memory(w):
+    """A template, and 4 bytes of its device memory."""
+    template = w.device.template()
+    return template, template.allocate("u32", 1)
+
+
+def buckets_memory(w):
+    """Buckets, and 4 bytes of the device memory of a bucket's template."""
+    found = []
+
+    def record(stream, work):
+        if work.graph_template and not found:
+            found.append(work.graph_template.allocate("u32", 1))
+        if found:
+            stream.fill(found[0], 0)
+
+    buckets = w.device.buckets(shapes=[8], record=record)
+    buckets.launch(w.stream, 8)
+    w.stream.wait()
+    return buckets, found[0]
+
+
+@case
+def templates_and_buckets_are_closed_behind_calls_that_use_their_memory():
+    for make in template_memory, buckets_memory:
+        with World() as w:
+            (wait_for, add), (owner, out) = w.kernels(), make(w)
+            launch = add[1, 1, w.device.stream_create()]
+            flag, copied = w.arena.allocate("u32", 1), bytearray(4)
+            flag[0] = 0
+            wait_for[1, 1, w.stream](flag, out)
+            copying = threading.Thread(target=w.stream.copy_to_host, args=(copied, out))
+            closing = threading.Thread(target=owner.close)
+            executor = w.runtime.executor_create(flags=gpuorch.EXECUTOR_CALLER)
+            copying.start()
+            try:
+                time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+                executor.post(lambda *_: owner.close())
+                raises(gpuorch.WouldDeadlock, "callback", executor.run)
+                assert not out.freed and not owner.closed
+                closing.start()
+                while not out.freed:  # so it is as soon as the close has begun
+                    time.sleep(0.001)
+                assert closing.is_alive() and copying.is_alive() and not owner.closed
+                raises(ValueError, "is being closed", w.stream.fill, out, 0)
+                raises(ValueError, "is being closed", launch, out, 1)
+            finally:
+                flag[0] = 7
+                copying.join()
+            closing.join()
+            assert owner.closed and copied == struct.pack("I", 7), copied
+            raises(ValueError, "is closed", w.stream.fill, out, 0)
+
+
+@case
+def views_that_callbacks_make_while_the_runtime_is_closed_outlive_it():
+    w = World()
+    a, views, executor = w.arena.allocate("u8", 1000), [], w.runtime.executor_create(flags=gpuorch.EXECUTOR_CALLER)
+    a[:] = 5
+
+    def late(*_):
+        views.extend([memoryview(a), memoryview(a[2:4])])
+        if numpy:
+            views.append(a.numpy())
+        if SOFT:
+            views.append(outcome(a.__dlpack__))
+        views.append(a.tolist())
+
+    w.stream.then(executor, late)
+    w.runtime.close()
+    assert w.runtime.closed and a.freed and views[-1] == [5] * 1000
+    if SOFT:
+        assert isinstance(views[-2], BufferError), views[-2]
+    assert [bytes(view) for view in views[:3 if numpy else 2]] == [b"\5" * 1000, b"\5" * 2, b"\5" * 1000][:3 if numpy else 2]
+
+
+@case
+def callbacks_of_other_runtimes_may_not_use_memory_that_is_being_freed():
+    w = World()
+    (wait_for, _), other = w.kernels(), gpuorch.Runtime(device=DEVICE)
+    flag, out, seen = w.arena.allocate("u32", 1), w.device.memory_allocate("u32", 1), []
+    go = ctypes.c_uint32.from_address(flag.address)
+    go.value = 0
+    wait_for[1, 1, w.stream](flag, out)
+    copying = threading.Thread(target=w.stream.copy_to_host, args=(bytearray(4), out))
+    closing = threading.Thread(target=w.runtime.close)
+    copying.start()
+    try:
+        time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+        closing.start()
+        while not flag.freed:
+            time.sleep(0.001)
+        executor = other.executor_create(flags=gpuorch.EXECUTOR_CALLER)
+        executor.post(lambda *_: seen.extend(outcome(call) for call in (lambda: memoryview(flag), lambda: flag[0],
+                                                                        lambda: w.stream.fill(out, 0))))
+        executor.run()
+        assert [type(one) for one in seen] == [ValueError] * 3, seen
+    finally:
+        go.value = 1
+        copying.join()
+        closing.join()
+        other.close()
+
+
+@case
+def a_runtime_that_is_closed_while_an_array_is_lent_lends_nothing():
+    if not SOFT:
+        skip("a runtime that is closed while an array is lent", "needs the software GPU")
+        return
+    w = World()
+    a = w.arena.allocate("u8", 1000)
+
+    class Version:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            w.runtime.close()
+            return 1
+
+    raises(ValueError, "runtime is closed", lambda: a.__dlpack__(max_version=Version()))
+    assert w.runtime.closed
 
 
 RACE = """

@@ -5,7 +5,7 @@ import ctypes
 import struct
 
 from calls_world import CALLER, World
-from harness import case
+from harness import case, raises
 
 import gpuorch
 from gpuorch import _gpuorch as raw
@@ -127,6 +127,100 @@ def graphs_take_values_and_follow_their_template():
         native, status = device_launched.device_handle()
         assert native and status and device_launched.device_status() == 0
         g.close()
+
+
+@case
+def nodes_are_switched_off_and_on():
+    with World() as w:
+        w.compile()
+        t = w.device.template()
+        added = t.add_kernel(w.kernel, [w.array, 1], grid=1, block=32)
+        copied = t.add_copy(added, destination=w.second, source=w.array, bytes=64)
+        filled = t.add_fill(w.array, 5, copied, count=4)
+        for name, node in (("added", added), ("copied", copied), ("filled", filled)):
+            t.add_parameter(name, node, gpuorch.PARAMETER_ENABLED, 0)
+        g, other = t.graph(), t.graph()
+
+        def launched(graph):
+            w.put(1, 2)
+            w.stream.fill(w.second, 0)
+            graph.launch(w.stream)
+            return w.get()[:5], w.get(w.second)[:5]
+
+        on, without = ((5, 5, 5, 5, 1), (2, 3, 1, 1, 1)), {
+            "added": ((5, 5, 5, 5, 0), (1, 2, 0, 0, 0)), "copied": ((5, 5, 5, 5, 1), (0, 0, 0, 0, 0)),
+            "filled": ((2, 3, 1, 1, 1), (2, 3, 1, 1, 1))}
+        assert launched(g) == on
+        for name, left in without.items():
+            g.set(name, False)
+            assert struct.unpack("I", g.get(name)) == (0,) and launched(g) == left, (name, launched(g))
+            assert launched(other) == on, "each graph has switches of its own"
+            g.set(name, True)
+            assert launched(g) == on, name
+        w.put(1, 2)
+        t.launch(w.stream, dict.fromkeys(without, 0))
+        assert w.get()[:3] == (1, 2, 0)
+        rest = w.device.template()
+        for node in (rest.add_empty(), rest.add_event_record(w.device.event_create()), rest.add_child(t, None, "t.")):
+            raises(gpuorch.InvalidArgument, "no switch", rest.add_parameter, "x", node, gpuorch.PARAMETER_ENABLED, 0)
+
+
+@case
+def fields_of_nodes_change_between_launches():
+    with World() as w:
+        w.compile()
+        t, third = w.device.template(), w.device.memory_allocate("u32", 16)
+        k = t.add_kernel(w.kernel, [w.array, 1], grid=1, block=32)
+        c = t.add_copy(k, destination=w.second, source=w.array, bytes=64)
+        f = t.add_fill(w.array, 5, c, count=4)
+        for name, node, what, index in (
+                ("x", k, gpuorch.PARAMETER_ARGUMENT, 0), ("n", k, gpuorch.PARAMETER_ARGUMENT, 1),
+                ("grid", k, gpuorch.PARAMETER_GRID, 0), ("block", k, gpuorch.PARAMETER_BLOCK, 0),
+                ("shared", k, gpuorch.PARAMETER_SHARED_BYTES, 0), ("to", c, gpuorch.PARAMETER_DESTINATION, 0),
+                ("from", c, gpuorch.PARAMETER_SOURCE, 0), ("bytes", c, gpuorch.PARAMETER_BYTES, 0),
+                ("at", f, gpuorch.PARAMETER_DESTINATION, 0), ("value", f, gpuorch.PARAMETER_VALUE, 0),
+                ("size", f, gpuorch.PARAMETER_BYTES, 0)):
+            t.add_parameter(name, node, what, index)
+        g = t.graph()
+        w.put(1, 2, 3)
+        w.stream.fill(w.second, 0)
+        w.stream.fill(third, 0)
+        g.set_all({"x": third, "n": 7, "grid": struct.pack("3I", 1, 1, 1), "block": struct.pack("3I", 8, 1, 1),
+                   "shared": 128, "to": w.second[2:], "from": third, "bytes": 16, "at": third, "value": 9, "size": 8})
+        g.launch(w.stream)
+        assert w.get(third) == (9, 9, 7, 7, 7, 7, 7, 7) + 8 * (0,)
+        assert w.get(w.second)[:7] == (0, 0, 7, 7, 7, 7, 0) and w.get()[:4] == (1, 2, 3, 0)
+
+
+@case
+def graphs_take_over_other_kernels_events_host_calls_and_children():
+    with World() as w:
+        w.compile()
+        other = w.device.module_compile("""extern "C" __global__ void subtract(unsigned *x, unsigned n) {
+            if (threadIdx.x < 16) x[threadIdx.x] -= n; }""").kernel("subtract")
+        free = ctypes.cast(ctypes.CDLL(None).free, ctypes.c_void_p).value
+        events = [w.device.event_create() for _ in range(2)]
+        children = [w.device.template() for _ in range(2)]
+        for value, child in enumerate(children):
+            child.add_fill(w.second, value + 1, count=4)
+        t = w.device.template()
+
+        def build(kernel, event, child):
+            t.clear()
+            node = t.add_kernel(kernel, [w.array, 1], grid=1, block=32)
+            t.add_event_wait(event)
+            t.add_event_record(event, t.add_child(child, t.add_host_call((free, 0), node)))
+
+        build(w.kernel, events[0], children[0])
+        g = t.graph()
+        build(other, events[1], children[1])
+        w.put(5)
+        g.launch(w.stream)
+        assert w.get()[0] == 6 and w.get(w.second)[:4] == (1, 1, 1, 1), "not updated yet"
+        g.update()
+        g.launch(w.stream)
+        events[1].wait(10)
+        assert w.get()[0] == 5 and w.get(w.second)[:5] == (2, 2, 2, 2, 0), (w.get()[0], w.get(w.second)[:5])
 
 
 @case
@@ -261,6 +355,74 @@ def a_scheduler_runs_tasks_and_reports_errors():
         scheduler.wait(20)
         assert scheduler.info().runs == 2
         scheduler.close()
+
+
+class Place(ctypes.Structure):
+    _fields_ = [("row", ctypes.c_uint8), ("column", ctypes.c_int16)]
+
+
+class Visit(ctypes.Structure):
+    _fields_ = [("handler", ctypes.c_uint32), ("weights", ctypes.c_float * 2 * 2), ("places", Place * 2), ("sum", ctypes.c_void_p)]
+
+
+class Odd(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("handler", ctypes.c_uint32), ("letter", ctypes.c_char), ("sum", ctypes.c_uint64)]
+
+
+VISIT = """__device__ int visit(gpo::task_context &at, const Visit &task) {
+    if (at.thread() == 0)
+        atomicAdd((float *)task.sum, task.weights[1][0] + task.places[1].column + (float)(sizeof(Visit) == 40));
+    return 0;
+}
+__device__ int fail(gpo::task_context &, const Place &) { return 13; }"""
+
+
+@case
+def handlers_know_the_structs_of_their_tasks():
+    with World() as w:
+        ring = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=48, capacity=64)
+        total = w.device.arena_create().allocate("f32", 1)
+        total[0] = 0
+        scheduler = w.device.scheduler({"visit": Visit, "fail": Place}, queue=ring, form=gpuorch.SCHEDULER_RESIDENT, source=VISIT,
+                                       threads=32, multiprocessors=1)
+        task = Visit(handler=0, weights=((0, 0), (2.5, 0)), sum=total.address)
+        task.places[1].column = -100
+        ring.push(w.stream, bytes(task).ljust(48, b"\0") + bytes([1]).ljust(48, b"\0"))
+        w.stream.wait(10)
+        scheduler.start()
+        scheduler.drain(20)
+        assert total[0] == -96.5, total[0]
+        error, = scheduler.errors()
+        assert (error.handler, error.status) == (1, 13)
+        scheduler.close()
+        ring.reset(w.stream)
+        w.stream.wait(10)
+        with w.device.scheduler(["visit", {"name": "fail"}], queue=ring, form=gpuorch.SCHEDULER_RESIDENT,
+                                source=gpuorch.declaration(Visit) + VISIT) as other:
+            assert other.info().handlers == 2
+
+
+@case
+def a_struct_that_cuda_lays_out_otherwise_is_refused():
+    with World() as w:
+        raises(gpuorch.CompileFailed, "", w.device.module_compile, gpuorch.declaration(Odd))
+        assert "Odd is as in Python" in gpuorch.last_compile_log()
+        for wrong in (type("Bits", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_uint32, 3)]}), ctypes.c_uint32, Odd(),
+                      type("Text", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_char_p)]})):
+            raises(TypeError, " of ctypes", gpuorch.declaration, wrong)
+        same = type("Outer", (ctypes.Structure,), {"_fields_": [
+            ("a", Place), ("b", type("Place", (ctypes.Structure,), {"_fields_": [("row", ctypes.c_uint8)]}))]})
+        raises(TypeError, "two structs are named Place", gpuorch.declaration, same)
+
+
+@case
+def structs_of_the_module_options_are_dicts():
+    options = gpuorch.options
+    assert options.Handler(name="visit") == {"name": "visit"}
+    for name, one in vars(options).items():
+        if isinstance(one, type) and one.__module__ == "gpuorch.options":
+            assert one.__doc__ and one() == {}, name
 
 
 @case

@@ -626,7 +626,7 @@ async def the_end_of_a_pipeline_is_awaited(w):
             result = await pipeline
             assert (result.status, result.bytes_in, result.bytes_out) == (gpuorch.SUCCESS, 1000, 1000) and output == source
         assert (await pipeline).bytes_in == 1000 and pipeline.wait(0).bytes_in == 1000
-        assert pipeline.future().result(20) is None
+        assert pipeline.future().result(20).bytes_in == 1000
 
         def fill(buffer):
             raise KeyError("mine")
@@ -652,7 +652,37 @@ def a_pipeline_is_waited_for_while_another_thread_runs_its_callbacks():
         pipeline.start({"kind": gpuorch.SOURCE_CALLBACK, "fill": fill}, {"kind": gpuorch.SINK_MEMORY, "memory": output})
         future = pipeline.future()
         raises(gpuorch.Timeout, pipeline.wait, 0.001)
-        assert pipeline.wait().bytes_in == 900 and future.result(20) is None
+        assert pipeline.wait().bytes_in == 900 and future.result(20).bytes_in == 900
+        pipeline.start({"kind": gpuorch.SOURCE_CALLBACK, "fill": fill}, {"kind": gpuorch.SINK_MEMORY, "memory": output})
+        future = pipeline.future()
+        pipeline.cancel()
+        raises(gpuorch.Cancelled, future.result, 20)
+
+
+@case
+def a_timeout_names_the_function():
+    with World() as w, w.device.event_create() as event, w.runtime.cq_create() as queue, caller(w) as executor:
+        w.hold()
+        event.record(w.stream)
+        pipeline = pipeline_of(w, executor)
+        pipeline.start({"kind": gpuorch.SOURCE_CALLBACK, "fill": lambda buffer: 0},
+                       {"kind": gpuorch.SINK_MEMORY, "memory": bytearray(1000)})
+        for name, wait in (("stream", w.stream.wait), ("event", event.wait), ("cq", queue.wait), ("pipeline", pipeline.wait),
+                           ("timeline", functools.partial(w.timeline.wait, 1))):
+            for seconds in (0, 0.01):  # the second is longer than the first look
+                raises(gpuorch.Timeout, w.device.wait, 0)  # leaves a failure behind, with a name of its own
+                error = raises(gpuorch.Timeout, wait, timeout=seconds)
+                assert error.function == f"gpo_{name}_wait" and name in str(error), (name, seconds, vars(error))
+        error = raises(gpuorch.Timeout, w.device.wait, 0.01)
+        assert error.function == "gpo_device_wait", vars(error)
+        full = w.runtime.cq_create(capacity=1)
+        w.stream.notify(full)
+        assert raises(gpuorch.WouldBlock, w.stream.notify, full).function == "gpo_stream_notify"
+        w.release()
+        executor.run()
+        pipeline.wait(20)
+        full.close()
+        pipeline.close()
 
 
 # --- callbacks ---
@@ -866,6 +896,58 @@ async def a_request_that_is_cancelled_leaves_the_line_and_its_memory_is_kept(w):
         await asyncio.sleep(0.01)
         batcher.close()
         await fails(gpuorch.Cancelled, left)
+
+
+class Bytes(bytearray):
+    """Memory that a weak reference can lead to."""
+
+
+@case
+def memory_of_requests_is_kept_until_their_entries_are_drained():
+    with World() as w, batcher_of(w) as batcher, batcher_of(w) as other, w.runtime.cq_create() as queue:
+        def submit(batcher, number):
+            output = Bytes(16)
+            batcher.submit(key=0, input=Bytes([number] * 16), output=output, cq=queue, user_data=number)
+            return weakref.ref(output)
+
+        outputs = [submit(one, number) for number in range(1, 9) for one in (batcher, other)]  # the same tickets twice
+        while batcher.info().succeeded + other.info().succeeded < 16:
+            time.sleep(0.001)
+        gc.collect()
+        assert [output() for output in outputs] == [bytes([i // 2 + 1]) * 16 for i in range(16)]
+        drained = 0
+        while drained < 16:
+            queue.wait(20)
+            drained += len(queue.drain(5))
+        assert gone(*outputs)
+
+        async def iterate():
+            output = submit(batcher, 9)
+            async for entry in queue:
+                assert entry.user_data == 9
+                return output
+        assert gone(asyncio.run(iterate()))
+        raises(gpuorch.NotFound, batcher.submit, key=7, cq=queue)
+        assert not queue._requests.tickets and not queue._requests.begun
+
+
+@case
+def memory_of_requests_outlives_their_queue_and_their_batcher():
+    w = World()
+    with batcher_of(w, max_batch=100, max_delay_ns=3600 * 10**9) as batcher:
+        output = Bytes(16)
+        there, queue = weakref.ref(output), w.runtime.cq_create()
+        batcher.submit(key=0, input=bytes(16), output=output, cq=queue)
+        del output
+        queue.close()
+        del queue
+        gc.collect()
+        assert there() is not None
+    del batcher
+    gc.collect()
+    assert there() is not None
+    w.runtime.close()
+    assert gone(there)
 
 
 SERVE = """
