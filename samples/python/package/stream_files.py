@@ -138,7 +138,8 @@ class Job:
         sink = gpuorch.SINK_FILE if target else gpuorch.SINK_CALLBACK
         self.pipeline.start({"kind": gpuorch.SOURCE_FILE, "path": path, "flags": gpuorch.SOURCE_UNCHANGED},
                             {"kind": sink, "path": target, "take": figures.take})
-        self.pipeline.then(self.executor, lambda *_: None)  # so that the executor has something to wait for until the end
+        # So that the executor has something to wait for until the end.
+        self.pipeline.then(self.executor, lambda _, error: None)
         try:
             while self.pipeline.progress().running:
                 self.executor.run_for(0.1)

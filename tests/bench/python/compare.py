@@ -13,10 +13,12 @@ they were.
 """
 import argparse
 import asyncio
+import concurrent.futures
 import ctypes
 import functools
 import gc
 import importlib
+import itertools
 import json
 import os
 import pathlib
@@ -25,6 +27,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import timeit
 
@@ -46,6 +49,7 @@ extern "C" __global__ void store(float *x, unsigned long long n, double a)
 """
 C_LOOP = r"""
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -77,7 +81,7 @@ int open_all(const char *library, const char *source)
     return status;
 }
 
-int finish(void) { return gpo->stream_wait(stream, -1); }
+int finish(void) { return gpo->device_wait(device, -1); }
 
 int close_all(void) { return gpo->runtime_shutdown(runtime, -1); }
 
@@ -94,6 +98,72 @@ int64_t launch(uint32_t count)
         if (gpo->stream_launch_kernel(stream, kernel, &shape, arguments, NULL, 3)) return -1;
     clock_gettime(CLOCK_MONOTONIC, &end);
     return (end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+}
+
+/* --- threads --- */
+
+enum { MOST_THREADS = 64 };
+
+static struct worker {
+    gpo_stream_t stream;
+    uint64_t memory;
+    uint32_t count;
+    int failed;
+    int64_t begin, end;
+} workers[MOST_THREADS];
+static pthread_barrier_t together;
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void *work(void *at)
+{
+    struct worker *one = at;
+    const gpo_launch shape = {.struct_size = sizeof shape, .grid = {1}, .block = {32}};
+    uint64_t n = 1;
+    double a = 1.5;
+    const void *arguments[] = {&one->memory, &n, &a};
+    pthread_barrier_wait(&together);
+    one->begin = now();
+    for (uint32_t i = 0; i < one->count && !one->failed; i++)
+        one->failed = gpo->stream_launch_kernel(one->stream, kernel, &shape, arguments, NULL, 3);
+    one->end = now();
+    return NULL;
+}
+
+int open_workers(uint32_t threads)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < threads && !status; i++) {
+        status = gpo->stream_create(device, NULL, &workers[i].stream);
+        if (!status) status = gpo->memory_allocate(device, 1024, NULL, &workers[i].memory);
+    }
+    return status;
+}
+
+/* Nanoseconds from the first thread's first launch to the last thread's last one; each makes `count`. -1: one failed. */
+int64_t launch_at_once(uint32_t threads, uint32_t count)
+{
+    pthread_t started[MOST_THREADS];
+    pthread_barrier_init(&together, NULL, threads);
+    for (uint32_t i = 0; i < threads; i++) {
+        workers[i].count = count;
+        if (pthread_create(&started[i], NULL, work, &workers[i])) return -1;
+    }
+    int64_t begin = INT64_MAX, end = 0;
+    int failed = 0;
+    for (uint32_t i = 0; i < threads; i++) {
+        pthread_join(started[i], NULL);
+        if (workers[i].begin < begin) begin = workers[i].begin;
+        if (workers[i].end > end) end = workers[i].end;
+        failed |= workers[i].failed;
+    }
+    pthread_barrier_destroy(&together);
+    return failed ? -1 : end - begin;
 }
 """
 
@@ -257,12 +327,12 @@ class CLoop:
         source, built = (pathlib.Path(self.folder.name) / name for name in ("loop.c", "loop.so"))
         source.write_text(C_LOOP)
         try:
-            subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-o", built,
-                            source, f"-I{ROOT}/libgpuorch/include", "-ldl"], check=True)
+            subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-pthread", "-o",
+                            built, source, f"-I{ROOT}/libgpuorch/include", "-ldl"], check=True)
         except OSError as error:
             raise Skip(f"no C compiler: {error}") from None
         self.c = ctypes.CDLL(str(built))
-        self.c.launch.restype = ctypes.c_int64
+        self.c.launch.restype = self.c.launch_at_once.restype = ctypes.c_int64
         status = self.c.open_all(os.fsencode(gpuorch.library().path), KERNEL.encode())
         require(status == 0, f"C's loop can't be set up: {status}")
 
@@ -275,8 +345,19 @@ class CLoop:
             return elapsed / count
         return block
 
+    def block_at_once(self, threads, count):
+        require(self.c.open_workers(threads) == 0, "C's streams can't be made")
+
+        def block():
+            self.finish()
+            elapsed = self.c.launch_at_once(threads, count)
+            require(elapsed > 0, "a launch in C has failed")
+            self.finish()
+            return threads * count / elapsed * 1e3
+        return block
+
     def finish(self):
-        require(self.c.finish() == 0, "C's stream has failed")
+        require(self.c.finish() == 0, "C's device has failed")
 
     def close(self):
         self.c.close_all()
@@ -322,6 +403,43 @@ def launch_cupy(world):
                         block=(32,), x=array.data.ptr)
         yield Result("launch_cupy", "ns", "CuPy", measured(base, world.launches(), world.pairs), [("ratio", "<=", 0.6)])
     require(float(array[0]) == 1.5, "CuPy's kernel has stored something else")
+
+
+def launches_at_once(world, pool, threads, count):
+    """A block: millions of launches in a second by threads that have a plan, a stream and memory of their own."""
+    device, launch, *_ = world.ours
+    streams = [device.stream_create() for _ in range(threads)]
+    plans = [launch.__self__.kernel[1, 32, stream] for stream in streams]
+    arrays = [device.memory_allocate("f32", 256) for _ in streams]
+    together = threading.Barrier(threads)
+
+    def work(launch, x):
+        together.wait()
+        begin = time.perf_counter_ns()
+        for _ in itertools.repeat(None, count):
+            launch(x, 1, 1.5)
+        return begin, time.perf_counter_ns()
+
+    def block():
+        device.wait()
+        begins, ends = zip(*pool.map(work, plans, [array.address for array in arrays]))
+        device.wait()
+        return threads * count / (max(ends) - min(begins)) * 1e3
+    return block
+
+
+@row("8 threads of a free-threaded Python, each with a plan, a stream and memory of its own: all launches, over C's")
+def launch_threads(world):
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise Skip("needs a free-threaded Python, which lets threads run at the same time")
+    world.device.wait()  # the library is open now, and its path is known
+    loop, threads, count = CLoop(), 8, 10 * world.count
+    try:
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            blocks = measured(loop.block_at_once(threads, count), launches_at_once(world, pool, threads, count), world.pairs)
+    finally:
+        loop.close()
+    yield Result("launch_threads", "M/s", "8 threads in C", blocks, [("ratio", ">=", 0.9)], f"{os.cpu_count()} cores")
 
 
 def array_added(world, name, array):
