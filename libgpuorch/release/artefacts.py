@@ -158,12 +158,12 @@ def binary_tarball(prefix):
 
 
 def python_package(prefix):
-    """The wheel and the sdist. The module is built for a Python whose headers are here."""
+    """The wheels and the sdist: a wheel for a Python with a GIL whose headers are here, and for each free-threaded one."""
     found = subprocess.run(["sh", "-c", ". .ci/look.sh && find_python"], cwd=ROOT, capture_output=True,
                            text=True).stdout.strip()
     if not found:
         sys.exit("release: there is no Python 3.11 or newer with its headers: .ci/setup python installs them")
-    run(sys.executable, HERE / "wheels.py", "--python", found, "--sdist", prefix, DIST)
+    run(sys.executable, HERE / "wheels.py", "--python", found, "--more", "--sdist", prefix, DIST)
 
 
 def rock():
