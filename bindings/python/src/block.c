@@ -380,7 +380,21 @@ static int64_t interface_bytes(PyObject *interface, const char *parameter) {
     return PyErr_Occurred() ? -1 : bytes;
 }
 
+/* JAX computes its arrays in the background, and doesn't say on which stream: waits for one. 1: the object is of that
+ * kind, and computed; 0: it isn't; -1: an exception. */
+static int wait_until_computed(PyObject *value) {
+    PyObject *wait;
+    if (find_attribute(value, "block_until_ready", &wait) < 0) return -1;
+    if (!wait) return 0;
+    PyObject *done = PyObject_CallObject(wait, NULL);
+    Py_DECREF(wait);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
 static int read_interface(PyObject *interface, PyObject *value, const char *parameter, block *out) {
+    /* Interfaces of version 3 name the stream of the array's work. */
+    if (!PyMapping_HasKeyString(interface, "stream") && wait_until_computed(value) < 0) return -1;
     const int64_t bytes = interface_bytes(interface, parameter);
     PyObject *data = bytes >= 0 ? PyMapping_GetItemString(interface, "data") : NULL;
     PyObject *pointer = data ? PySequence_GetItem(data, 0) : NULL;
@@ -405,23 +419,20 @@ static int check_tensor(const tensor *t, int software, const char *parameter, ui
     return all < 0 ? -1 : 0;
 }
 
-/* JAX lends no array without an order, and computes its arrays in the background: waits for this one instead. NULL with
- * the exception if the object isn't of that kind. */
-static PyObject *borrow_when_ready(PyObject *value, const tensor **t, int *read_only) {
-    PyObject *type, *error, *trace;
+/* A tensor's memory for work on a stream that the caller has ordered. */
+static PyObject *borrow_ordered(PyObject *value, const tensor **t, int *read_only) {
+    PyObject *type, *error, *trace, *keeper = borrow_tensor(value, -1, t, read_only);
+    if (keeper) return keeper;
     PyErr_Fetch(&type, &error, &trace);
-    PyObject *wait = PyObject_GetAttrString(value, "block_until_ready");
-    if (!wait) {
-        PyErr_Restore(type, error, trace); /* in place of the AttributeError */
-        return NULL;
+    const int computed = wait_until_computed(value); /* JAX knows no -1 */
+    if (computed != 0) {
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return computed < 0 ? NULL : borrow_tensor(value, 0, t, read_only);
     }
-    Py_XDECREF(type);
-    Py_XDECREF(error);
-    Py_XDECREF(trace);
-    PyObject *ready = PyObject_CallObject(wait, NULL);
-    Py_DECREF(wait);
-    Py_XDECREF(ready);
-    return ready ? borrow_tensor(value, 0, t, read_only) : NULL;
+    PyErr_Restore(type, error, trace);
+    return NULL;
 }
 
 static int read_device_tensor(PyObject *value, int software, const char *parameter, block *out) {
@@ -430,8 +441,9 @@ static int read_device_tensor(PyObject *value, int software, const char *paramet
     uint64_t bytes;
     /* Memory of the host has no streams, and JAX refuses any. */
     const int plain = PyObject_CheckBuffer(value) ? is_of_host(value, parameter) : 0;
-    PyObject *keeper = plain < 0 ? NULL : borrow_tensor(value, plain ? 0 : -1, &t, &read_only);
-    if (!keeper && !plain) keeper = borrow_when_ready(value, &t, &read_only);
+    PyObject *keeper = plain < 0 ? NULL
+                       : plain   ? borrow_tensor(value, 0, &t, &read_only)
+                                 : borrow_ordered(value, &t, &read_only);
     if (!keeper) return -1;
     if (check_tensor(t, software, parameter, &bytes) < 0) {
         Py_DECREF(keeper);

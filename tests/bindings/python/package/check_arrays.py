@@ -1047,6 +1047,62 @@ def shapes_that_are_no_size_of_memory_are_refused():
         w.stream.wait()
 
 
+class Lazy(Interface):
+    """Is computed when somebody waits for it, as JAX's arrays are on a GPU."""
+
+    def __init__(self, memory, stream):
+        super().__init__(memory.address, (len(memory),))
+        self.memory, self.stream, self.waits = memory, stream, 0
+
+    def block_until_ready(self):
+        self.waits += 1
+        self.stream.copy_to_device(self.memory, array.array("f", range(len(self.memory))))
+        self.stream.wait()
+        return self
+
+
+class LazyTensor(Tensor):
+    """The same by DLPack: it lends nothing without an order, which is what the stream -1 asks for."""
+
+    def __init__(self, memory, stream):
+        super().__init__(memory.address, (len(memory),))
+        self.memory, self.stream, self.waits = memory, stream, 0
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, *, stream=None, **named):
+        if stream == -1:
+            raise RuntimeError("no such stream")
+        return super().__dlpack__(**named)
+
+    block_until_ready = Lazy.block_until_ready
+
+
+@case
+def arrays_that_are_computed_in_the_background_are_waited_for():
+    with World() as w:
+        for kind in (Lazy, LazyTensor):
+            memory, back = w.device.memory_allocate("f32", 8), array.array("f", [9] * 8)
+            w.stream.fill(memory, 0)
+            w.stream.wait()
+            lazy, a = kind(memory, w.device.stream_create()), w.device.memory_allocate("f32", 8)
+            w.stream.copy_on_device(a, lazy)
+            w.stream.copy_to_host(back, a)
+            w.stream.wait()
+            assert back.tolist() == list(range(8)) and lazy.waits == 1, (kind, back, lazy.waits)
+            lazy.block_until_ready = lambda: 1 / 0
+            raises(ZeroDivisionError, "", w.stream.copy_on_device, a, lazy)
+        lazy = LazyTensor(memory, w.stream)
+        lazy.block_until_ready = None
+        raises(TypeError, "", w.stream.copy_on_device, a, lazy)
+        named = Lazy(memory, w.stream)
+        named.__cuda_array_interface__["stream"] = 1
+        w.stream.copy_on_device(a, named)
+        w.stream.wait()
+        assert named.waits == 0, "the interface names the stream of the work"
+
+
 class Unbuffered(mmap.mmap):
     """Has a buffer that can't be had, and lends its memory by DLPack: as JAX's arrays of bfloat16 do."""
 
