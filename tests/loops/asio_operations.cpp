@@ -112,6 +112,24 @@ struct Fixture {
     gpuorch::completion_port port;
 };
 
+gpuorch::collective sum_of_words() {
+    gpuorch::collective sum;
+    sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
+    sum.type = GPO_TYPE_UINT32;
+    sum.reduction = GPO_REDUCE_SUM;
+    sum.count = kWords;
+    return sum;
+}
+
+/// From the first words into the second ones.
+gpo_rank_part own_part(Fixture& f) {
+    auto part = gpuorch::sized<gpo_rank_part>();
+    part.stream = f.stream;
+    part.send = f.words[0].get().address();
+    part.receive = f.words[1].get().address();
+    return part;
+}
+
 // --- what each operation does ---
 
 void copies_and_launches() {
@@ -319,15 +337,8 @@ void modules_and_groups() {
     LOOP_REQUIRE(came == 3);
 
     const auto group = gpuorch::peers::create({f.device});
-    gpuorch::collective sum;
-    sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
-    sum.type = GPO_TYPE_UINT32;
-    sum.reduction = GPO_REDUCE_SUM;
-    sum.count = kWords;
-    auto part = gpuorch::sized<gpo_rank_part>();
-    part.stream = f.stream;
-    part.send = f.words[0].get().address();
-    part.receive = f.words[1].get().address();
+    const gpuorch::collective sum = sum_of_words();
+    const gpo_rank_part part = own_part(f);
     const Words in = counted(11);
     Words out(kWords);
     f.port.async_copy(f.stream, f.words[0], net::buffer(in), net::detached);
@@ -352,15 +363,8 @@ void modules_and_groups() {
 void collectives_without_memory() {
     Fixture f;
     const auto group = gpuorch::peers::create({f.device});
-    gpuorch::collective sum;
-    sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
-    sum.type = GPO_TYPE_UINT32;
-    sum.reduction = GPO_REDUCE_SUM;
-    sum.count = kWords;
-    auto part = gpuorch::sized<gpo_rank_part>();
-    part.stream = f.stream;
-    part.send = f.words[0].get().address();
-    part.receive = f.words[1].get().address();
+    const gpuorch::collective sum = sum_of_words();
+    const gpo_rank_part part = own_part(f);
     // Returns how often the thread allocated, and counts the handler's calls.
     int succeeded = 0, failed = 0;
     const auto submit = [&](std::int64_t failing_after) {
@@ -861,13 +865,7 @@ struct Objects {
         sink.kind = GPO_SINK_MEMORY;
         sink.memory = to.data();
         source.bytes = sink.bytes = sizeof from;
-        sum.kind = GPO_COLLECTIVE_ALL_REDUCE;
-        sum.type = GPO_TYPE_UINT32;
-        sum.reduction = GPO_REDUCE_SUM;
-        sum.count = kWords;
-        part.stream = f.stream;
-        part.send = f.words[0].get().address();
-        part.receive = f.words[1].get().address();
+        part = own_part(f);
         gpuorch::queue_options options;
         options.kind = GPO_QUEUE_HOST_RING;
         options.capacity = 64;
@@ -905,8 +903,8 @@ struct Objects {
     gpo_source source = gpuorch::sized<gpo_source>();
     gpo_sink sink = gpuorch::sized<gpo_sink>();
     gpuorch::peers group;
-    gpuorch::collective sum;
-    gpo_rank_part part = gpuorch::sized<gpo_rank_part>();
+    gpuorch::collective sum = sum_of_words();
+    gpo_rank_part part{};
     gpuorch::event since;
     gpuorch::stream server;
     gpuorch::queue ring;

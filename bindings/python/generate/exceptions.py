@@ -10,14 +10,14 @@ METHODS = {"gpo_queue_close": "close_ring", "gpo_template_create": "template", "
 # Methods of another object than the first parameter's: their devices are in a list.
 OWNERS = {"gpo_batcher_create": "runtime", "gpo_peers_create": "runtime"}
 
-# What texts call other things of C's.
+# Python's names for things of C that texts mention.
 NAMES = {"gpo_runtime_create": "Runtime", "gpo_object_get_label": "label", "gpo_object_set_label": "label",
          "gpo_object_get_error": "error", "gpo_error": "Error", "gpo_bucket_fn": "the function `record`"}
 
 # Fields whose name says it all in C.
 FIELD_SAYS = {"label": "a name for errors, logs and traces", "destination_pitch": "bytes", "source_pitch": "bytes",
               "width": "bytes of a row", "height": "rows"}
-# Parts of descriptions that C alone knows, and what they are in Python.
+# Words of descriptions that only C's users need, and Python's words in their place.
 BETTER = {" (host pointers converted to uint64_t)": "",
           " or host pointers converted to uint64_t": " or addresses of the host",
           ", up to `capacity`,": "", " to `error`; `error->status` is 0 if there was none": ", or None",

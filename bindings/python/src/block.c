@@ -380,8 +380,8 @@ static int64_t interface_bytes(PyObject *interface, const char *parameter) {
     return PyErr_Occurred() ? -1 : bytes;
 }
 
-/* JAX computes its arrays in the background, and doesn't say on which stream: waits for one. 1: the object is of that
- * kind, and computed; 0: it isn't; -1: an exception. */
+/* Waits until an array of JAX is computed: JAX computes in the background, and doesn't name the stream. Returns 1, or 0
+ * if the object can't be waited for, or -1. */
 static int wait_until_computed(PyObject *value) {
     PyObject *wait;
     if (find_attribute(value, "block_until_ready", &wait) < 0) return -1;

@@ -168,7 +168,7 @@ static int order_for(memory_object *array, PyObject *stream) {
     return order(api, array, native);
 }
 
-/* Whether the memory ends with a callback, so that a loan could outlive it: then with an exception. */
+/* Whether the memory ends with the callback that runs now. A loan could outlive the memory: then sets an exception. */
 static int is_last(const memory_object *array) {
     PyObject *owner = root_of((memory_object *)array)->owner;
     if (!owner || !PyObject_TypeCheck(owner, handle_type) || !is_last_callback((handle_object *)owner)) return 0;
@@ -193,7 +193,7 @@ static loan *new_loan(memory_object *array, int32_t kind, int32_t number, int ve
     }
     l->array = (memory_object *)Py_NewRef((PyObject *)array);
     add_use(root_of(array), 0);
-    /* Now a close sees the loan. One that came before has ended the memory. */
+    /* A close sees the loan from now on. If a close came before, the memory has ended. */
     if (check_alive(array) && !is_last(array)) return l;
     end_loan(l);
     settle_loans();

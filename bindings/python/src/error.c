@@ -39,8 +39,8 @@ PyObject *make_error(gpo_status status, const gpo_error *details) {
 
 PyObject *raise_status(gpo_status status) { return raise_status_of(status, ""); }
 
-/* An answer (a status below GPO_INVALID_ARGUMENT) as a rule leaves the thread's last failure as it was: that of another
- * call. */
+/* A status below GPO_INVALID_ARGUMENT is an answer. Most answers don't set the thread's last failure, which is then
+ * another call's. */
 PyObject *raise_status_of(gpo_status status, const char *function) {
     if (PyErr_Occurred()) return NULL; /* a callback left it behind: that is why the call failed */
     const gpo_api *api = open_library();

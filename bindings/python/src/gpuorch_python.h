@@ -156,8 +156,8 @@ void add_export(PyObject *owner, Py_ssize_t by);
 /* NULL, without an exception, while memory of an arena, a device, a pool or a template is there; else what was closed,
  * and freed it: "runtime", "template", "buckets". */
 const char *memory_ended_with(const handle_object *object);
-/* NULL, without an exception, unless an object that frees the memory is being closed: then its name. A runtime's
- * callbacks may use its memory meanwhile, because the shutdown waits for callbacks. */
+/* If an object that frees the memory is being closed, its name; else NULL. Sets no exception. A runtime's callbacks may
+ * use its memory meanwhile, because the shutdown waits for callbacks. */
 const char *memory_is_ending_with(const handle_object *object);
 /* True in a callback of the object's runtime while the runtime is being closed: the memory is there until the callback
  * has returned. */
@@ -184,8 +184,8 @@ static inline int enter_runtime(handle_object *runtime) {
 static inline void leave_runtime(handle_object *runtime) { /* on the same thread */
     __atomic_sub_fetch(&own_counter(runtime)->calls, 1, __ATOMIC_RELEASE);
 }
-/* The same for memory of a template: the end of the template, or of its buckets, waits for the calls. `owner` is the
- * template. */
+/* Around each call that uses memory of a template. Closing the template, or its buckets, waits for the calls. `owner`
+ * is the template. */
 int enter_template(handle_object *owner);
 void leave_template(handle_object *owner);
 /* The handle of the object's runtime, device...: goes up the parents; borrowed. NULL without an exception: there is

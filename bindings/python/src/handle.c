@@ -118,7 +118,7 @@ int refuse_entry(handle_object *runtime) {
     return -1;
 }
 
-/* What frees a template's memory, beside the runtime: the template and its buckets. `object` and above, or NULL. */
+/* The nearest object, from `object` upwards, that frees a template's memory: the template or its buckets; or NULL. */
 static handle_object *above_memory(handle_object *object) {
     while (object && (!frees_memory(object) || object->kind == CLASS_RUNTIME))
         object = is_handle(object->parent) ? (handle_object *)object->parent : NULL;

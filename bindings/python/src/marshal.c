@@ -37,7 +37,7 @@ static void leave_templates(const call *c, Py_ssize_t count) {
     }
 }
 
-/* How many places of the kept list were gone through; -1: a template is being closed. */
+/* Returns how many places of the kept list it has seen, or -1 if a template is being closed. */
 static Py_ssize_t enter_templates(const call *c) {
     const Py_ssize_t count = c->reading.kept ? PyList_Size(c->reading.kept) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {

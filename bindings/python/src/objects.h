@@ -2,7 +2,7 @@
  *
  * Locks, where several are held, in this order: the list of open handles (handle.c), the closing thread's (closing.c),
  * what work uses (stream_keep.c). No lock is held while Python's objects are released or Python code runs. A function
- * of the library may run the program's log function. Under a lock only functions are called that log nothing: those
+ * of the library may run the program's log function. Under a lock, call only functions that log nothing: those
  * that read figures, and gpo_cq_drain. */
 #ifndef GPUORCH_OBJECTS_H
 #define GPUORCH_OBJECTS_H

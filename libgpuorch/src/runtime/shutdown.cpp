@@ -39,8 +39,8 @@ void end_contexts(Runtime& runtime) noexcept {
 
 gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
     runtime.stop_objects();
-    // Streams whose handles were destroyed aren't objects that stop_objects() reaches. Such a stream may wait for a
-    // signal that is held behind the wait: only the cancellation ends that wait.
+    // Streams whose handles were destroyed aren't objects that stop_objects() reaches. A stream may wait for a
+    // signal that is held behind the wait. Only the cancellation ends that wait.
     const Contexts* const contexts = made<Contexts>(runtime);
     const bool cancelled = !contexts || contexts->cancel_held(deadline);
     if (!runtime.drain_objects(deadline) || !cancelled || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;

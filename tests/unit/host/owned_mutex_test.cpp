@@ -42,6 +42,22 @@ bool settle_in(Room& room) {
     return true;
 }
 
+/// A visitor comes while the owner is inside, and is let in when the owner leaves.
+void visit_while_owned(Room& room) {
+    constexpr int kLong = 300;  // steps: several times as many as a visitor spins before it sleeps
+    bool inside = false;
+    {
+        Thread visitor("visitor", [&] {
+            std::lock_guard lock(room.mutex);
+            inside = true;
+        });
+        for (int i = 0; i < kLong; ++i) crossing();
+        REQUIRE_FALSE(inside);
+        room.mutex.unlock_as_owner();
+    }
+    REQUIRE(inside);
+}
+
 }  // namespace
 
 TEST_CASE("an owner and two visitors are never inside a mutex together, and all get in") {
@@ -73,9 +89,7 @@ TEST_CASE("an owner comes to do without the mutex beneath again after a visit") 
     Room room;
     if (!settle_in(room)) return gpo::test::skip("there is no membarrier here");
     for (int visit = 0; visit < 3; ++visit) {
-        {
-            std::lock_guard lock(room.mutex);
-        }
+        { std::lock_guard lock(room.mutex); }
         CHECK_FALSE(room.mutex.try_lock_as_owner());
         int turns = 0;
         for (; !room.mutex.try_lock_as_owner(); ++turns) {
@@ -88,22 +102,11 @@ TEST_CASE("an owner comes to do without the mutex beneath again after a visit") 
 }
 
 TEST_CASE("an owner that stays inside for long is waited for") {
-    constexpr int kLong = 300;  // steps: several times as many as a visitor spins before it sleeps
     gpo::test::explore(100, [] {
         Room room;
         settle_in(room);
-        bool inside = false;
         room.mutex.lock_as_owner();
-        {
-            Thread visitor("visitor", [&] {
-                std::lock_guard lock(room.mutex);
-                inside = true;
-            });
-            for (int i = 0; i < kLong; ++i) crossing();
-            REQUIRE_FALSE(inside);
-            room.mutex.unlock_as_owner();
-        }
-        REQUIRE(inside);
+        visit_while_owned(room);
     });
 }
 
@@ -128,11 +131,10 @@ TEST_CASE("a count under a mutex with an owner is exact, on real threads") {
 }
 
 TEST_CASE("a visitor whose time is over leaves the mutex to its owner, and the next visitor waits for the owner") {
-    constexpr int kLong = 300;  // steps: more than a visitor spins before it looks at the clock
     gpo::test::explore(100, [] {
         Room room;
         settle_in(room);
-        bool in_time = true, inside = false;
+        bool in_time = true;
         room.mutex.lock_as_owner();
         {
             Thread visitor("visitor", [&] {
@@ -141,16 +143,7 @@ TEST_CASE("a visitor whose time is over leaves the mutex to its owner, and the n
             });
         }
         REQUIRE_FALSE(in_time);
-        {
-            Thread visitor("visitor", [&] {
-                std::lock_guard lock(room.mutex);
-                inside = true;
-            });
-            for (int i = 0; i < kLong; ++i) crossing();
-            REQUIRE_FALSE(inside);
-            room.mutex.unlock_as_owner();
-        }
-        REQUIRE(inside);
+        visit_while_owned(room);
     });
 }
 

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 
-from harness import FULL, case, outcome, raises, report, run, skip
+from harness import FULL, case, outcome, raises, report, run, skip, wait_until_blocked
 
 import gpuorch
 from gpuorch import _gpuorch
@@ -1299,7 +1299,7 @@ def a_runtime_is_closed_behind_calls_that_use_its_memory():
     closing = threading.Thread(target=w.runtime.close)
     copying.start()
     try:
-        time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+        wait_until_blocked(copying)  # by the kernel, because the memory isn't pinned
         start = time.monotonic()
         error = raises(gpuorch.Timeout, "other threads still use", w.runtime.shutdown, 0.1)
         assert error.status == gpuorch.TIMEOUT and 0.1 <= time.monotonic() - start < 10, error
@@ -1331,7 +1331,7 @@ def timeouts_of_waits_hold_while_another_thread_copies():
         opener = threading.Timer(20, flag.__setitem__, (0, 5))  # a wait that isn't over by then is a failure, and no hang
         copying.start()
         try:
-            time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+            wait_until_blocked(copying)  # by the kernel, because the memory isn't pinned
             opener.start()
             for wait in w.stream.wait, event.wait, w.device.wait:
                 raises(gpuorch.Timeout, "", wait, 0.2)
@@ -1381,7 +1381,7 @@ def templates_and_buckets_are_closed_behind_calls_that_use_their_memory():
             executor = w.runtime.executor_create(flags=gpuorch.EXECUTOR_CALLER)
             copying.start()
             try:
-                time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+                wait_until_blocked(copying)  # by the kernel, because the memory isn't pinned
                 executor.post(lambda *_: owner.close())
                 raises(gpuorch.WouldDeadlock, "callback", executor.run)
                 assert not out.freed and not owner.closed
@@ -1433,7 +1433,7 @@ def callbacks_of_other_runtimes_may_not_use_memory_that_is_being_freed():
     closing = threading.Thread(target=w.runtime.close)
     copying.start()
     try:
-        time.sleep(0.5)  # the call waits for the kernel, because the memory isn't pinned
+        wait_until_blocked(copying)  # by the kernel, because the memory isn't pinned
         closing.start()
         while not flag.freed:
             time.sleep(0.001)

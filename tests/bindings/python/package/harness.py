@@ -3,6 +3,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -46,6 +47,16 @@ def outcome(call, *arguments):
         return call(*arguments)
     except Exception as error:
         return error
+
+
+def wait_until_blocked(thread):
+    """Until a call of the thread waits: the thread slept at five looks, or it has used more time than a call needs."""
+    looks = 0
+    while looks < 5:
+        state, *rest = pathlib.Path(f"/proc/self/task/{thread.native_id}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(rest[10]) + int(rest[11])  # of 10 ms, in the program and in the kernel
+        looks = looks + 1 if state == "S" or ticks >= 10 else 0
+        time.sleep(0.001)
 
 
 def run(*words, folder=None, seconds=120, without=(), **settings):
