@@ -3,6 +3,7 @@
 `wait()` blocks, without the GIL, and ends at signals. `await` suspends the task in asyncio and uvloop. `future()` is for
 threads: a concurrent.futures.Future. All three raise the failure of the work."""
 from _thread import RLock
+from _weakref import ref
 
 from . import _gpuorch
 from ._constants import ORIGIN_BATCHER
@@ -158,9 +159,10 @@ _requests_lock = RLock()
 class Requests:
     """The requests of batchers whose entries come into one queue. What the batchers read and write is kept until an entry
     has been drained, and if none is, until the runtime is closed."""
-    __slots__ = ("lock", "begun", "tickets", "__weakref__")
+    __slots__ = ("lock", "begun", "tickets", "queue")
 
-    def __init__(self):
+    def __init__(self, queue):
+        self.queue = ref(queue)
         self.lock = RLock()  # a finalizer may drain the queue
         self.begun = 0  # submissions under way: their entries may be drained before their tickets are known
         self.tickets = {}  # ticket → [what requests use, how many of their entries were drained]
@@ -280,12 +282,13 @@ def _requests_of(batcher, queue):
     with _requests_lock:
         requests = getattr(queue, "_requests", None)
         if requests is None:
-            requests = queue._requests = Requests()
+            requests = queue._requests = Requests(queue)
         known = getattr(batcher, "_requests", None)
         if known is None:
             known = batcher._requests = []
+            _gpuorch.keep(batcher, known)  # batches go on when the batcher is closed
         if requests not in known:
-            _gpuorch.keep(batcher, requests)  # batches go on when the batcher is closed
+            known[:] = [one for one in known if one.tickets or one.queue() is not None]
             known.append(requests)
     return requests
 

@@ -423,6 +423,7 @@ static int check_tensor(const tensor *t, int software, const char *parameter, ui
 static PyObject *borrow_ordered(PyObject *value, const tensor **t, int *read_only) {
     PyObject *type, *error, *trace, *keeper = borrow_tensor(value, -1, t, read_only);
     if (keeper) return keeper;
+    if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
     PyErr_Fetch(&type, &error, &trace);
     const int computed = wait_until_computed(value); /* JAX knows no -1 */
     if (computed != 0) {

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a tensor that another library has lent. */
+/* Keeps a tensor that another library has lent, until the array is freed: see part_with_tensor(). */
 typedef struct keeper_object {
     OBJECT_HEAD lent_tensor *old;
     versioned_tensor *versioned;
+    int32_t device_kind, device; /* of the tensor */
 } keeper_object;
 
 static PyTypeObject *keeper_type;
@@ -95,10 +96,8 @@ static int device_for_others(memory_object *array, int32_t *kind, int32_t *numbe
     *number = 0;
     PyObject *owner = root_of(array)->owner;
     if (!device && owner && Py_TYPE(owner) == keeper_type) { /* an array of another library's memory */
-        const keeper_object *keeper = (keeper_object *)owner;
-        const tensor *t = keeper->versioned ? &keeper->versioned->tensor : &keeper->old->tensor;
-        *kind = t->device_kind;
-        *number = t->device;
+        *kind = ((keeper_object *)owner)->device_kind;
+        *number = ((keeper_object *)owner)->device;
         return 0;
     }
     if (!device) {
@@ -216,7 +215,8 @@ static int prepare_for_table(memory_object *array, int32_t *kind, int32_t *numbe
         PyErr_SetString(PyExc_BufferError, "memory of the software GPU is for this library only");
         return -1;
     }
-    return order(library(), array, 1);
+    const gpo_api *api = library();
+    return api ? order(api, array, 1) : -1;
 }
 
 int look_at_array(memory_object *array, tensor *out) {
@@ -326,11 +326,10 @@ static PyObject *stream_for_others(memory_object *root) {
     void *native = NULL;
     if (!api) return NULL;
     Py_ssize_t place = -1;
-    handle_object *newest = next_user(root, &place);
-    gpo_stream_t first = newest ? newest->handle : NULL;
-    const int is_first = first && !is_recording(api, newest);
-    Py_XDECREF((PyObject *)newest);
-    if (!is_first) return Py_NewRef(Py_None);
+    gpo_stream_t first = NULL;
+    for (handle_object *newest; !first && (newest = next_user(root, &place)); Py_DECREF((PyObject *)newest))
+        if (!is_recording(api, newest)) first = newest->handle; /* NULL: it is closed */
+    if (!first) return Py_NewRef(Py_None);
     gpo_status status = api->stream_get_native(first, &native);
     for (handle_object *stream; status == GPO_SUCCESS && (stream = next_user(root, &place));) {
         gpo_stream_t other = stream->handle;
@@ -370,6 +369,20 @@ static void keeper_dealloc(PyObject *self) {
     PyErr_Restore(type_of_error, error, trace);
     PyObject_Free(self);
     Py_DECREF((PyObject *)type);
+}
+
+PyObject *part_with_tensor(PyObject *owner) {
+    PyObject *type_of_error, *error, *trace;
+    keeper_object *from = (keeper_object *)owner;
+    PyErr_Fetch(&type_of_error, &error, &trace);
+    keeper_object *to = (keeper_object *)PyType_GenericAlloc(keeper_type, 0);
+    PyErr_Restore(type_of_error, error, trace);
+    if (!to) return Py_NewRef(owner);
+    to->old = from->old;
+    to->versioned = from->versioned;
+    from->old = NULL;
+    from->versioned = NULL;
+    return (PyObject *)to;
 }
 
 static PyType_Slot keeper_slots[] = {{Py_tp_dealloc, keeper_dealloc}, {0, NULL}};
@@ -423,10 +436,16 @@ static int open_capsule(PyObject *capsule, keeper_object *keeper, const tensor *
     return -1;
 }
 
+static void note_device(keeper_object *keeper, const tensor *t) {
+    keeper->device_kind = t->device_kind;
+    keeper->device = t->device;
+}
+
 PyObject *borrow_tensor(PyObject *object, int64_t stream, const tensor **out, int *read_only) {
     keeper_object *keeper = (keeper_object *)PyType_GenericAlloc(keeper_type, 0);
     PyObject *capsule = keeper ? ask_for_capsule(object, stream) : NULL;
     if (!capsule || open_capsule(capsule, keeper, out, read_only) < 0) Py_CLEAR(keeper);
+    if (keeper) note_device(keeper, *out);
     Py_XDECREF(capsule);
     return (PyObject *)keeper;
 }
@@ -507,6 +526,7 @@ PyObject *take_tensor(versioned_tensor *lent) {
     }
     settle_memory();
     keeper_object *keeper = (keeper_object *)PyType_GenericAlloc(keeper_type, 0);
+    if (keeper) note_device(keeper, t);
     PyObject *array = keeper ? new_array((PyObject *)keeper, t, (lent->flags & TENSOR_READ_ONLY) != 0) : NULL;
     if (array) keeper->versioned = lent; /* not before: a keeper without an array would release the tensor */
     Py_XDECREF((PyObject *)keeper);

@@ -288,6 +288,9 @@ int describe_device(handle_object *device);
 int is_software(handle_object *device);
 /* The device that an object of the library, or an array, belongs to; borrowed; NULL without an exception. */
 handle_object *device_of(PyObject *object);
+/* Takes the tensor out of the owner of an array of another library's memory: a new object, which releases the tensor in
+ * the end. The owner stays, because other threads may look at it. Without memory for an object: the owner itself. */
+PyObject *part_with_tensor(PyObject *owner);
 /* dlpack.c: what __dlpack__, __dlpack_device__ and __cuda_array_interface__ of arrays are. */
 PyObject *get_dlpack(PyObject *array, void *unused);
 PyObject *get_dlpack_device(PyObject *array, void *unused);

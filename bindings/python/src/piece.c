@@ -153,10 +153,11 @@ static void keep_tensor(const gpo_api *api, handle_object *stream, PyObject *own
 }
 
 static void free_tensor(const gpo_api *api, memory_object *root) {
+    PyObject *tensor = part_with_tensor(root->owner);
     Py_ssize_t place = -1;
     for (handle_object *stream; (stream = next_user(root, &place)); Py_DECREF((PyObject *)stream))
-        keep_tensor(api, stream, root->owner);
-    Py_CLEAR(root->owner);
+        keep_tensor(api, stream, tensor);
+    Py_DECREF(tensor);
 }
 
 /* Gives a piece back. Returns the status of the call, if the failure is final. */

@@ -326,9 +326,11 @@ int read_headers(PyObject *value, const char *name, PyObject *kept, void **names
     *count = 0;
     if (value == Py_None) return 0;
     if (!PyDict_Check(value)) return wrong_type(name, "a dict of names and texts", value);
-    PyObject *keys = PyDict_Keys(value), *values = PyDict_Values(value);
+    PyObject *items = PyDict_Copy(value); /* another thread may change the dict between the two */
+    PyObject *keys = items ? PyDict_Keys(items) : NULL, *values = items ? PyDict_Values(items) : NULL;
     uint64_t texts_count;
     int failed = keys && values ? 0 : -1;
+    Py_XDECREF(items);
     if (!failed)
         failed =
             read_texts(keys, name, kept, names, count) || read_texts(values, name, kept, texts, &texts_count) ? -1 : 0;

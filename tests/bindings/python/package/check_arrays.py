@@ -377,20 +377,45 @@ def memory_is_freed_behind_the_kernels_that_use_it():
 def memory_that_two_busy_streams_use_is_freed_behind_both():
     with World() as w:
         _, add = w.kernels()
-        go = w.runtime.timeline_create()
         base = w.in_use()
-        out, streams = w.arena.allocate("u32", 250), [w.device.stream_create() for _ in range(3)]
-        for value, stream in enumerate(streams, 1):
-            stream.wait_timeline(go, value)
-            add[1, 1, stream](out, 250)
-        del out
-        gc.collect()
-        for value, stream in enumerate(streams, 1):
-            assert w.in_use() > base, value
-            go.signal(value)
-            stream.wait()
+        for order in (0, 1, 2), (2, 1, 0):
+            out, streams = w.arena.allocate("u32", 250), [w.device.stream_create() for _ in range(3)]
+            gates = [w.runtime.timeline_create() for _ in streams]
+            for gate, stream in zip(gates, streams, strict=True):
+                stream.wait_timeline(gate, 1)
+                add[1, 1, stream](out, 250)
+            del out
+            gc.collect()
+            for number in order:
+                assert w.in_use() > base, (order, number)
+                gates[number].signal(1)
+                streams[number].wait()
+            w.device.wait()
+            assert w.in_use() == base, (order, w.in_use(), base)
+
+
+@case
+def a_launch_notes_its_stream_again_if_others_have_used_the_array_since():
+    with World() as w:
+        _, add = w.kernels()
+        base, go, late = w.in_use(), w.runtime.timeline_create(), w.device.stream_create()
+
+        class Number:
+            def __index__(self):
+                for stream in w.device.stream_create(), w.device.stream_create():
+                    add[1, 1, stream](out, 1)  # `late` is idle now, and is forgotten
+                    stream.wait()
+                late.wait_timeline(go, 1)
+                return 250
+
+        out = w.arena.allocate("u32", 250)
+        add[1, 1, late](out, Number())
+        out.free()
+        assert w.in_use() > base
+        go.signal(1)
+        late.wait()
         w.device.wait()
-        assert w.in_use() == base, (w.in_use(), base)
+        assert w.in_use() == base
 
 
 @case
@@ -1093,6 +1118,14 @@ def arrays_that_are_computed_in_the_background_are_waited_for():
             assert back.tolist() == list(range(8)) and lazy.waits == 1, (kind, back, lazy.waits)
             lazy.block_until_ready = lambda: 1 / 0
             raises(ZeroDivisionError, "", w.stream.copy_on_device, a, lazy)
+            there = weakref.ref(lazy)
+            if lazy in Tensor.all:
+                Tensor.all.remove(lazy)
+            del lazy
+            w.stream.copy_on_device(a, memory)  # behind which what the first copy kept isn't needed
+            w.stream.wait()
+            gc.collect()
+            assert there() is None, kind
         lazy = LazyTensor(memory, w.stream)
         lazy.block_until_ready = None
         raises(TypeError, "", w.stream.copy_on_device, a, lazy)
@@ -1101,6 +1134,12 @@ def arrays_that_are_computed_in_the_background_are_waited_for():
         w.stream.copy_on_device(a, named)
         w.stream.wait()
         assert named.waits == 0, "the interface names the stream of the work"
+        for end in KeyboardInterrupt, MemoryError:
+            def ended(*_, end=end, **named):
+                raise end
+            stopped = type("Stopped", (LazyTensor,), {"__dlpack__": ended})(memory, w.stream)
+            raises(end, "", w.stream.copy_on_device, a, stopped)
+            assert stopped.waits == 0
 
 
 class Unbuffered(mmap.mmap):
@@ -1399,6 +1438,64 @@ def templates_and_buckets_are_closed_behind_calls_that_use_their_memory():
             raises(ValueError, "is closed", w.stream.fill, out, 0)
 
 
+class During:
+    """A number that is converted after the memory beside it was read. A thread begins a close meanwhile."""
+
+    def __init__(self, close, array):
+        self.thread, self.array = threading.Thread(target=outcome, args=(close,)), array
+
+    def __index__(self):
+        self.thread.start()
+        while not self.array.freed:
+            time.sleep(0.001)
+        return 1
+
+
+@case
+def calls_that_are_refused_or_fail_do_not_keep_a_template_open():
+    with World() as w:
+        (wait_for, add), flag, other = w.kernels(), w.arena.allocate("u32", 1), w.device.stream_create()
+        launch, failing = add[1, 1, other], add[1, 1 << 20, other]
+        go = ctypes.c_uint32.from_address(flag.address)
+
+        def is_closed(template):
+            thread = threading.Thread(target=template.close, daemon=True)
+            thread.start()
+            thread.join(20)
+            return template.closed
+
+        def while_copying(source, work):
+            go.value = 0
+            wait_for[1, 1, w.stream](flag, source)
+            copying = threading.Thread(target=w.stream.copy_to_host, args=(bytearray(4), source))
+            copying.start()
+            try:
+                wait_until_blocked(copying)  # by the kernel, because the memory isn't pinned
+                return work()
+            finally:
+                go.value = 1
+                copying.join()
+
+        def refused(call, close, closing):
+            during = During(close, closing)
+            raises(ValueError, "the call was refused", call, during)
+            return during.thread
+
+        template, out = template_memory(w)
+        raises(gpuorch.Error, "", failing, out, 1)
+        assert is_closed(template), "a launch that failed"
+        for name, call in (("launch", lambda number: launch(out, number)), ("fill", lambda number: other.fill(out, number))):
+            template, out = template_memory(w)
+            while_copying(out, lambda: refused(call, lambda: w.runtime.shutdown(0.2), out).join())
+            assert is_closed(template) and not w.runtime.closed, name
+        for place in 0, 1:
+            (first, a), (second, b) = template_memory(w), template_memory(w)
+            pair = (a, b) if place else (b, a)
+            closing = while_copying(b, lambda: refused(lambda number: other.copy_on_device(*pair, number), second.close, b))
+            closing.join()
+            assert second.closed and is_closed(first), place
+
+
 @case
 def views_that_callbacks_make_while_the_runtime_is_closed_outlive_it():
     w = World()
@@ -1466,7 +1563,10 @@ def a_runtime_that_is_closed_while_an_array_is_lent_lends_nothing():
             return 1
 
     raises(ValueError, "runtime is closed", lambda: a.__dlpack__(max_version=Version()))
-    assert w.runtime.closed
+    there = weakref.ref(a)
+    del a
+    gc.collect()
+    assert w.runtime.closed and there() is None
 
 
 RACE = """

@@ -357,12 +357,50 @@ def a_scheduler_runs_tasks_and_reports_errors():
         scheduler.close()
 
 
+SPIN = """struct turn { unsigned handler, unused; volatile unsigned *flag; };
+__device__ int spin(gpo::task_context &, const turn &task) {
+    while (!*task.flag) {}
+    return 0;
+}"""
+
+
+@case
+def timeouts_of_schedulers_and_rings_name_their_function():
+    with World() as w:
+        ring, flag = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=16), w.device.arena_create().allocate("u32", 1)
+        scheduler = w.device.scheduler(["spin"], queue=ring, form=gpuorch.SCHEDULER_RESIDENT, source=SPIN, threads=32,
+                                       multiprocessors=1)
+        flag[0] = 0
+        ring.push(w.stream, struct.pack("2IQ", 0, 0, flag.address))
+        w.stream.wait(10)
+        scheduler.start()
+        try:
+            for name in "wait", "drain", "stop":
+                assert raises(gpuorch.Timeout, "", getattr(scheduler, name), 0.01).function == f"gpo_scheduler_{name}"
+        finally:
+            flag[0] = 1
+            scheduler.wait(20)
+        resident = w.device.stream_create(flags=gpuorch.STREAM_RESIDENT)
+        host = w.device.queue(kind=gpuorch.QUEUE_HOST_RING, task_size=16, answer_size=4, stream=resident, capacity=64)
+        assert raises(gpuorch.Timeout, "", host.wait, timeout=0.01).function == "gpo_queue_wait"
+
+
 class Place(ctypes.Structure):
     _fields_ = [("row", ctypes.c_uint8), ("column", ctypes.c_int16)]
 
 
 class Visit(ctypes.Structure):
-    _fields_ = [("handler", ctypes.c_uint32), ("weights", ctypes.c_float * 2 * 2), ("places", Place * 2), ("sum", ctypes.c_void_p)]
+    _fields_ = [("handler", ctypes.c_uint32), ("weights", ctypes.c_float * 2 * 2), ("places", Place * 2),
+                ("sum", ctypes.c_void_p)]
+
+
+class Head(ctypes.Structure):
+    _fields_ = [("handler", ctypes.c_uint32), ("letter", ctypes.c_char)]
+
+
+class Longer(Head):
+    """In C++ `text` follows `letter` at once, and the size is the same."""
+    _fields_ = [("text", ctypes.c_char * 8)]
 
 
 class Odd(ctypes.Structure):
@@ -384,8 +422,8 @@ def handlers_know_the_structs_of_their_tasks():
         ring = w.device.queue(kind=gpuorch.QUEUE_RING, task_size=48, capacity=64)
         total = w.device.arena_create().allocate("f32", 1)
         total[0] = 0
-        scheduler = w.device.scheduler({"visit": Visit, "fail": Place}, queue=ring, form=gpuorch.SCHEDULER_RESIDENT, source=VISIT,
-                                       threads=32, multiprocessors=1)
+        scheduler = w.device.scheduler({"visit": Visit, "fail": Place}, queue=ring, form=gpuorch.SCHEDULER_RESIDENT,
+                                       source=VISIT, threads=32, multiprocessors=1)
         task = Visit(handler=0, weights=((0, 0), (2.5, 0)), sum=total.address)
         task.places[1].column = -100
         ring.push(w.stream, bytes(task).ljust(48, b"\0") + bytes([1]).ljust(48, b"\0"))
@@ -406,8 +444,9 @@ def handlers_know_the_structs_of_their_tasks():
 @case
 def a_struct_that_cuda_lays_out_otherwise_is_refused():
     with World() as w:
-        raises(gpuorch.CompileFailed, "", w.device.module_compile, gpuorch.declaration(Odd))
-        assert "Odd is as in Python" in gpuorch.last_compile_log()
+        for struct_ in Odd, Longer:
+            raises(gpuorch.CompileFailed, "", w.device.module_compile, gpuorch.declaration(struct_))
+            assert f"{struct_.__name__} is as in Python" in gpuorch.last_compile_log()
         for wrong in (type("Bits", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_uint32, 3)]}), ctypes.c_uint32, Odd(),
                       type("Text", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_char_p)]})):
             raises(TypeError, " of ctypes", gpuorch.declaration, wrong)

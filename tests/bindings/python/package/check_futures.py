@@ -660,6 +660,22 @@ def a_pipeline_is_waited_for_while_another_thread_runs_its_callbacks():
 
 
 @case
+def figures_of_a_run_are_none_if_another_has_begun_or_the_pipeline_is_closed():
+    from gpuorch import _futures
+    with World() as w, caller(w) as executor:
+        pipeline = pipeline_of(w, executor)
+        pipeline.start({"kind": gpuorch.SOURCE_CALLBACK, "fill": lambda buffer: 0},
+                       {"kind": gpuorch.SINK_MEMORY, "memory": bytearray(1000)})
+        figures = _futures.figures(pipeline)
+        assert figures(0, 0, gpuorch.SUCCESS) is None
+        with served(executor):
+            pipeline.wait(20)
+        assert figures(0, 0, gpuorch.SUCCESS).status == gpuorch.SUCCESS
+        pipeline.close()
+        assert figures(0, 0, gpuorch.SUCCESS) is None
+
+
+@case
 def a_timeout_names_the_function():
     with World() as w, w.device.event_create() as event, w.runtime.cq_create() as queue, caller(w) as executor:
         w.hold()
@@ -915,10 +931,13 @@ def memory_of_requests_is_kept_until_their_entries_are_drained():
             time.sleep(0.001)
         gc.collect()
         assert [output() for output in outputs] == [bytes([i // 2 + 1]) * 16 for i in range(16)]
-        drained = 0
-        while drained < 16:
+        drained = []
+        while len(drained) < 16:
             queue.wait(20)
-            drained += len(queue.drain(5))
+            drained += [entry.user_data for entry in queue.drain(5)]
+            kept = [output() for i, output in enumerate(outputs) if drained.count(i // 2 + 1) < 2]
+            assert None not in kept, "memory of a request whose entry is still in the queue"
+            del kept
         assert gone(*outputs)
 
         async def iterate():
@@ -928,7 +947,27 @@ def memory_of_requests_is_kept_until_their_entries_are_drained():
                 return output
         assert gone(asyncio.run(iterate()))
         raises(gpuorch.NotFound, batcher.submit, key=7, cq=queue)
+        begin = _gpuorch.batcher_submit
+
+        def drained_first(*arguments):
+            ticket = begin(*arguments)
+            queue.wait(20)
+            assert len(queue.drain()) == 1
+            return ticket
+
+        _gpuorch.batcher_submit = drained_first
+        try:
+            assert gone(submit(batcher, 10))
+        finally:
+            _gpuorch.batcher_submit = begin
         assert not queue._requests.tickets and not queue._requests.begun
+        for _ in range(3):
+            with w.runtime.cq_create() as one:
+                batcher.submit(key=0, input=bytes(16), output=bytearray(16), cq=one)
+                one.wait(20)
+                one.drain()
+            del one
+        assert len(batcher._requests) == 2, "a queue that is gone leaves nothing with the batcher"
 
 
 @case

@@ -306,6 +306,48 @@ def a_thread_closes_the_runtime_that_others_use():
             raises(ValueError, "closed", w.device.stream_create)
 
 
+FREED = """
+import gpuorch, threading, time
+device = gpuorch.Runtime(device="soft").device_open()
+memory = device.arena_create().allocate("u8", 64)
+class Lender:
+    def __dlpack_device__(self):
+        return 1, 0
+    def __dlpack__(self, **named):
+        return memory.__dlpack__(max_version=named.get("max_version"))
+newest, ended = gpuorch.from_dlpack(Lender()), False
+def look(call):
+    while not ended:
+        array = newest
+        try:
+            for _ in range(20):
+                call(array)
+        except ValueError:
+            pass
+threads = [threading.Thread(target=look, args=(call,))
+           for call in (lambda array: array.__dlpack_device__(), lambda array: array[5], lambda array: array.freed)]
+for thread in threads:
+    thread.start()
+end, turn = time.monotonic() + 2, 0
+while time.monotonic() < end:
+    for _ in range(turn % 300):
+        pass
+    turn += 1
+    newest.free()
+    newest = gpuorch.from_dlpack(Lender())
+ended = True
+for thread in threads:
+    thread.join()
+print("whole")
+"""
+
+
+@case
+def threads_look_at_the_array_of_a_tensor_that_another_frees():
+    said = run(FREED, PYTHONMALLOC="debug")  # which shows uses of memory that was freed
+    assert (said.returncode, said.stdout) == (0, "whole\n"), (said.returncode, said.stderr[:500])
+
+
 @case
 def threads_read_one_dict_of_options_that_changes():
     with World() as w:
