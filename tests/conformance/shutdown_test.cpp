@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <map>
 #include <string>
 #include <thread>
@@ -87,16 +88,13 @@ public:
     /// Whether `call` returns while the copy is blocked.
     template <class Call>
     bool outlasts(Call call) {
-        std::atomic<bool> done{false};
+        std::promise<void> done;
         std::thread opener([&] {
-            const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-            while (!done && std::chrono::steady_clock::now() < deadline)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            if (!done) gate_->open();
+            if (done.get_future().wait_for(std::chrono::seconds(10)) != std::future_status::ready) gate_->open();
         });
         call();
         const bool in_time = !returned_;
-        done = true;
+        done.set_value();
         opener.join();
         return in_time;
     }

@@ -17,10 +17,12 @@ and buffers, whose bytes are the value. An int is passed as an integer: write 2.
 Handles close with close() or `with`, and when Python collects them: see help(gpuorch.Handle).
 
 Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called.
-What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its run has
-ended. Memory that other work still uses is the caller's to keep: the target of copy_to_host until the stream has done the copy.
+What one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its
+run has ended. Memory that other work still uses is the caller's to keep: the target of copy_to_host until the stream has
+done the copy.
 
-A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build each time.
+A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build
+each time.
 
 The library is the one that the environment variable GPUORCH_LIBRARY names, else the one beside this file, else
 libgpuorch.so.0.1.
@@ -50,8 +52,8 @@ SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no c
 CLOSING_NS = 10_000_000  # one try of the closing thread at a runtime's shutdown
 PAUSES = (0.001, 0.1)  # seconds between two tries of the closing thread: at first, and at most
 # The types of C that the tables at the end of this file name, without handles, structs and callbacks.
-INTEGERS = {"i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64, "u8": ctypes.c_uint8,
-            "size": ctypes.c_size_t, "status": ctypes.c_int32}
+INTEGERS = {"i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+            "u8": ctypes.c_uint8, "size": ctypes.c_size_t, "status": ctypes.c_int32}
 TYPES = {**INTEGERS, "f32": ctypes.c_float, "f64": ctypes.c_double, "char": ctypes.c_char, "char *": ctypes.c_char_p,
          "void": None, "void *": ctypes.c_void_p}
 INTEGER_KINDS = frozenset(INTEGERS.values())
@@ -1204,7 +1206,9 @@ class Manual:
         raised = function.declared.raises
         if function.returns_status:
             text = "Raises gpuorch.Error with a status: see help(gpuorch.Error)"
-            blocks.append(text + (". Here these mean\n" + textwrap.indent(inspect.cleandoc(raised), "    ") if raised else ""))
+            if raised:
+                text += ". Here these mean\n" + textwrap.indent(inspect.cleandoc(raised), "    ")
+            blocks.append(text)
         return "\n\n".join(blocks)
 
     def parameter(self, function, i):
@@ -3655,9 +3659,11 @@ FUNCTIONS = (
         If another thread is already shutting the runtime down, this call waits for the other call until its
         own timeout, and returns INVALID_HANDLE if the other call has finished.
 
-        Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. While
-        another thread is inside a copy with pageable memory (memory.h), CUDA may block this call beyond the
-        timeout: it makes no events.
+        Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. If
+        another thread is inside a copy with pageable memory (memory.h), the call may return only when that
+        copy is done: with CUDA, which makes no events meanwhile; after gpo.stream_cancel_held for the
+        stream; if a pipeline's callback makes the copy; or beside a gpo.template_begin that waits for the
+        stream.
         """,
         "raises": """
         TIMEOUT: something still runs. The runtime accepts no work; call again to go on waiting

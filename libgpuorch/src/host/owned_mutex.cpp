@@ -23,9 +23,11 @@ bool OwnedMutex::wait_for_owner(uint64_t deadline) noexcept {
 // announces itself looks for the owner.
 bool OwnedMutex::lock_until(uint64_t deadline) noexcept {
     if (!mutex_.lock_until(deadline)) return false;
+    const uint32_t patience = patience_;
     if (!count_visit()) return true;
     heavy_fence();
     if (wait_for_owner(deadline)) return true;
+    patience_ = patience;  // only visits make the owner more patient
     visited_.store(0, std::memory_order_release);
     mutex_.unlock();
     return false;

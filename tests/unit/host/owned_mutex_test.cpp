@@ -101,6 +101,27 @@ TEST_CASE("an owner comes to do without the mutex beneath again after a visit") 
     }
 }
 
+TEST_CASE("visitors that give up leave the owner as patient as it was") {
+    Room room;
+    if (!settle_in(room)) return gpo::test::skip("there is no membarrier here");
+    for (int i = 0; i < 5; ++i) {
+        room.mutex.lock_as_owner();
+        CHECK_FALSE(room.mutex.lock_until(now()));
+        room.mutex.unlock_as_owner();
+        REQUIRE(room.mutex.try_lock_as_owner());
+        room.mutex.unlock_as_owner();
+    }
+    room.mutex.lock();
+    room.mutex.unlock();
+    int turns = 0;
+    for (; !room.mutex.try_lock_as_owner(); ++turns) {
+        room.mutex.lock_as_owner();
+        room.mutex.unlock_as_owner();
+    }
+    room.mutex.unlock_as_owner();
+    CHECK(turns == 128);
+}
+
 TEST_CASE("an owner that stays inside for long is waited for") {
     gpo::test::explore(100, [] {
         Room room;
