@@ -518,7 +518,8 @@ gpo_status copy_batch(void*, gpo_stream_t stream, const gpo_batch* batch) {
     return gpo_copy_on_device(stream, batch->output, batch->input, batch->elements * 16);
 }
 
-// Requests of a key, by entries and by a callback; one is cancelled, if it still waits.
+// Requests of two keys, by entries and by a callback. The second key's waits for others that don't come, and is
+// cancelled.
 void batchers(Attempt& a) {
     Owed owed;
     uint8_t rows[5][2][16] = {};
@@ -538,8 +539,10 @@ void batchers(Attempt& a) {
         key_options.layout = GPO_BATCH_ROWS;
         key_options.input_bytes = key_options.output_bytes = 16;
         key_options.work = copy_batch;
-        uint32_t key = 0;
+        uint32_t key = 0, patient = 0;
         if (!STEP(a, gpo_batcher_add_key(batcher, &key_options, &key))) return;
+        key_options.max_delay_ns = kPatience;
+        if (!STEP(a, gpo_batcher_add_key(batcher, &key_options, &patient))) return;
         STEP(a, gpo_batcher_set_flow(batcher, 3, 2));
         uint64_t tickets[5] = {};
         auto request = sized<gpo_batcher_request>();
@@ -550,10 +553,12 @@ void batchers(Attempt& a) {
         };
         for (int i = 0; i < 4; ++i) {
             use(i);
+            request.key = i == 3 ? patient : key;
             const uint64_t mark = a.next_mark();
             if (STEP(a, gpo_batcher_submit(batcher, &request, a.queue, mark, &tickets[i], nullptr))) a.accepted(mark);
         }
         use(4);
+        request.key = key;
         owed.accepted += STEP(
             a, gpo_batcher_submit_then(batcher, &request, executor, Owed::completion, &owed, &tickets[4], nullptr));
         if (tickets[3])
