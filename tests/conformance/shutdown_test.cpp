@@ -64,12 +64,19 @@ struct Told {
 class BlockedCopy {
 public:
     static constexpr uint64_t kBytes = 1 << 20;
-    BlockedCopy(Gpu& gpu, gpo_stream_t stream, uint64_t source)
+    /// With a timeline, which must not have reached 1, the copy is held, and the thread is in the call that releases
+    /// it.
+    BlockedCopy(Gpu& gpu, gpo_stream_t stream, uint64_t source, gpo_timeline_t release = nullptr)
         : gate_(std::make_unique<Gate>(gpu)), pageable_(kBytes) {
         gate_->put_on(stream);
-        copier_ = std::thread([this, stream, source] {
+        const auto copy = [=, this] { return gpo_copy_to_host(stream, pageable_.data(), source, kBytes); };
+        if (release) {
+            REQUIRE_OK(gpo_stream_wait_timeline(stream, release, 1));
+            REQUIRE_OK(copy());
+        }
+        copier_ = std::thread([=, this] {
             thread_ = gettid();
-            status_ = gpo_copy_to_host(stream, pageable_.data(), source, kBytes);
+            status_ = release ? gpo_timeline_signal(release, 1) : copy();
             returned_ = true;
         });
         REQUIRE(comes_true([this] { return thread_ != 0 && waits(); }));
@@ -99,15 +106,6 @@ public:
         return in_time;
     }
 
-private:
-    /// Whether the thread waits in the driver: it slept at five looks, or it has used more time than a call needs.
-    bool waits() {
-        sleeps_ = state_of(thread_) == 'S' ? sleeps_ + 1 : 0;
-        clockid_t clock{};
-        timespec used{};
-        if (pthread_getcpuclockid(copier_.native_handle(), &clock) == 0) clock_gettime(clock, &used);
-        return sleeps_ == 5 || used.tv_sec > 0 || used.tv_nsec > 50'000'000;
-    }
     /// The state of a thread of this process: 'S' if the thread sleeps.
     static char state_of(pid_t thread) {
         std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
@@ -117,6 +115,15 @@ private:
         return end == std::string::npos || end + 2 >= text.size() ? '?' : text[end + 2];
     }
 
+private:
+    /// Whether the thread waits in the driver: it slept at five looks, or it has used more time than a call needs.
+    bool waits() {
+        sleeps_ = state_of(thread_) == 'S' ? sleeps_ + 1 : 0;
+        clockid_t clock{};
+        timespec used{};
+        if (pthread_getcpuclockid(copier_.native_handle(), &clock) == 0) clock_gettime(clock, &used);
+        return sleeps_ == 5 || used.tv_sec > 0 || used.tv_nsec > 50'000'000;
+    }
     int sleeps_ = 0;
     std::unique_ptr<Gate> gate_;
     std::vector<char> pageable_;
@@ -124,6 +131,28 @@ private:
     std::atomic<bool> returned_{false};
     gpo_status status_ = GPO_INTERNAL;
     std::thread copier_;
+};
+
+/// A thread in a call that waits for something.
+class Waiting {
+public:
+    template <class Call>
+    explicit Waiting(Call call)
+        : thread_([this, call] {
+              number_ = gettid();
+              call();
+          }) {
+        int sleeps = 0;
+        REQUIRE(comes_true([&] {
+            sleeps = number_ != 0 && BlockedCopy::state_of(number_) == 'S' ? sleeps + 1 : 0;
+            return sleeps == 5;
+        }));
+    }
+    ~Waiting() { thread_.join(); }
+
+private:
+    std::atomic<pid_t> number_{0};
+    std::thread thread_;
 };
 
 bool readable(int descriptor) {
@@ -344,6 +373,136 @@ TEST_CASE("timeouts hold while another thread is blocked in a copy to pageable m
         CHECK_OK(copy->end());
         CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
     }
+}
+
+TEST_CASE("a copy to pageable memory that another thread releases delays neither a wait nor a destruction" * gated) {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Memory source = gpu.memory(BlockedCopy::kBytes);
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));   // CUDA makes no events later, as above
+    take(queue, 1);
+    BlockedCopy copy(gpu, stream, source, timeline);
+    SUBCASE("a wait for the device, which looks for streams that hold each other up") {
+        gpo_status status = GPO_INTERNAL;
+        CHECK(copy.outlasts([&] { status = gpo_device_wait(gpu.device, 100'000'000); }));
+        CHECK_STATUS(GPO_TIMEOUT, status);
+    }
+    SUBCASE("the destruction of the stream") {
+        CHECK(copy.outlasts([&] { stream.reset(); }));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 0));
+    }
+    CHECK_OK(copy.end());
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+}
+
+TEST_CASE("calls that put no work on a stream don't wait for another thread's copy to pageable memory" * gated) {
+    constexpr int64_t kTimeout = 100'000'000;
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Memory source = gpu.memory(BlockedCopy::kBytes);
+    uint64_t other = 0;
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, 4096, nullptr, &other));
+    Template recorded;
+    REQUIRE_OK(gpo_template_create(gpu.device, nullptr, recorded.out()));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+    take(queue, 1);
+    Timeline unrelated = gpu.timeline();
+    // The timeline remembers the stream, though the wait was cancelled.
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 5));
+    REQUIRE_OK(gpo_stream_cancel_held(stream, nullptr));
+    BlockedCopy copy(gpu, stream, source);
+    gpo_status status = GPO_INTERNAL;
+    SUBCASE("the signal of a timeline for which the stream doesn't wait any more") {
+        CHECK(copy.outlasts([&] { status = gpo_timeline_signal(timeline, 5); }));
+    }
+    SUBCASE("the destruction of such a timeline") {
+        CHECK(copy.outlasts([&] { timeline.reset(); }));
+        status = GPO_SUCCESS;
+    }
+    SUBCASE("a cancellation, where nothing is held") {
+        CHECK(copy.outlasts([&] { status = gpo_stream_cancel_held(stream, nullptr); }));
+    }
+    SUBCASE("the freeing of other memory") {
+        CHECK(copy.outlasts([&] { status = gpo_memory_free(gpu.device, other); }));
+    }
+    SUBCASE("a shutdown, while a recording of the stream is to begin") {
+        gpo_status begun = GPO_INTERNAL;
+        {
+            const Waiting recorder([&] { begun = gpo_template_begin(recorded, stream); });
+            CHECK(copy.outlasts([&] { status = gpo_runtime_shutdown(gpu.runtime, kTimeout); }));
+        }
+        CHECK_STATUS(GPO_SHUT_DOWN, begun);
+        CHECK_STATUS(GPO_TIMEOUT, std::exchange(status, GPO_SUCCESS));
+    }
+    SUBCASE("the failure of a timeline during a long shutdown") {
+        constexpr int64_t kSome = 2'000'000'000;   // the gate opens later: a shutdown that ends frees the gate's memory
+        const uint64_t begun = monotonic_ns();
+        gpo_status stopped = GPO_INTERNAL;
+        CHECK(copy.outlasts([&] {
+            const Waiting stopper([&] { stopped = gpo_runtime_shutdown(gpu.runtime, kSome); });
+            status = gpo_timeline_fail(unrelated, GPO_FAILED, nullptr);
+            CHECK(monotonic_ns() - begun < kSome);
+        }));
+        CHECK_STATUS(GPO_TIMEOUT, stopped);
+    }
+    CHECK_OK(status);
+    CHECK_OK(copy.end());
+}
+
+TEST_CASE("a pipeline is cancelled while a stage is blocked in a copy to pageable memory" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    Memory source = gpu.memory(BlockedCopy::kBytes);
+    struct Copying {
+        Gate& gate;
+        uint64_t source;
+        std::vector<char> pageable = std::vector<char>(BlockedCopy::kBytes);
+        std::atomic<pid_t> thread{0};
+        std::atomic<bool> returned{false};
+    } copying{gate, source};
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.user = &copying;
+    stage.enqueue = [](void* user, gpo_stream_t stream, const gpo_chunk*) {
+        auto& own = *static_cast<Copying*>(user);
+        own.gate.put_on(stream);
+        own.thread = gettid();
+        const gpo_status status = gpo_copy_to_host(stream, own.pageable.data(), own.source, own.pageable.size());
+        own.returned = true;
+        return status;
+    };
+    auto options = sized<gpo_pipeline_options>();
+    options.stages = &stage;
+    options.stage_count = 1;
+    options.stage_stride = sizeof stage;
+    options.chunk_bytes = 4096;
+    Pipeline pipeline;
+    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    std::vector<char> in(4096), out(4096);
+    auto from = sized<gpo_source>();
+    from.kind = GPO_SOURCE_MEMORY;
+    from.memory = in.data();
+    from.bytes = in.size();
+    auto to = sized<gpo_sink>();
+    to.kind = GPO_SINK_MEMORY;
+    to.memory = out.data();
+    to.bytes = out.size();
+    REQUIRE_OK(gpo_pipeline_start(pipeline, &from, &to));
+    REQUIRE(comes_true([&] { return copying.thread != 0 && BlockedCopy::state_of(copying.thread) == 'S'; }));
+    std::atomic<bool> cancelled{false};
+    std::thread opener([&] {   // a call that waits for the copy is a failure and not a hang
+        for (int i = 0; i < 10'000 && !cancelled; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        gate.open();
+    });
+    CHECK_OK(gpo_pipeline_cancel(pipeline));
+    CHECK_FALSE(copying.returned);
+    cancelled = true;
+    opener.join();
+    CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
 }
 
 TEST_CASE("queues of runtimes that have gone keep their entries apart, whatever runtimes come after") {

@@ -3659,11 +3659,9 @@ FUNCTIONS = (
         If another thread is already shutting the runtime down, this call waits for the other call until its
         own timeout, and returns INVALID_HANDLE if the other call has finished.
 
-        Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. If
-        another thread is inside a copy with pageable memory (memory.h), the call may return only when that
-        copy is done: with CUDA, which makes no events meanwhile; after gpo.stream_cancel_held for the
-        stream; if a pipeline's callback makes the copy; or beside a gpo.template_begin that waits for the
-        stream.
+        Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. While
+        another thread is inside a copy with pageable memory (memory.h), CUDA may block this call beyond the
+        timeout: it makes no events.
         """,
         "raises": """
         TIMEOUT: something still runs. The runtime accepts no work; call again to go on waiting

@@ -190,13 +190,11 @@ GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistic
  * - Pageable host memory that is the source may be reused when the call returns. If it is the destination, it must stay
  *   valid until the stream has done the copy.
  * - A copy with pageable memory may block while the driver stages it, until the GPU has done the stream's earlier work
- *   and the copy. Meanwhile other threads' calls that put work on the stream block too, and so may
- *   gpo_stream_cancel_held, gpo_memory_free, gpo_pipeline_cancel and gpo_pipeline_destroy. If the copy was held
- *   (stream.h), the call that releases it blocks instead. Then gpo_stream_destroy and gpo_device_wait may block until
- *   the copy is done, and gpo_timeline_signal, gpo_timeline_fail, gpo_stream_signal_timeline and gpo_host_call_finish
- *   for any stream. With CUDA, calls block that allocate memory, create a stream or an event, or wait or notify for the
- *   first time on a stream. Waits for a stream, an event, a timeline or a queue return when their timeouts have passed,
- *   and so does gpo_device_wait beside a copy that wasn't held.
+ *   and the copy. Meanwhile other threads' calls that put work on the stream block too. If the copy was held
+ *   (stream.h), the call that releases it blocks instead. Then gpo_stream_cancel_held for the stream blocks too. So do
+ *   gpo_timeline_signal, gpo_timeline_fail, gpo_stream_signal_timeline and gpo_host_call_finish, for any stream. With
+ *   CUDA, calls block that allocate memory, create a stream or an event, or wait or notify for the first time on a
+ *   stream. All other waits return when their timeouts have passed.
  *
  * GPO_INVALID_ARGUMENT: source and destination overlap, or a range is longer than the memory that the library or the
  *     driver knows there

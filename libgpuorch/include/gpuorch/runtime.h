@@ -102,10 +102,8 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_ru
  * GPO_WOULD_DEADLOCK: called from inside a callback of this runtime
  * GPO_INVALID_STATE: the runtime is deterministic, and another thread created it; the call had no effect
  *
- * Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. If another thread is
- * inside a copy with pageable memory (memory.h), the call may return only when that copy is done: with CUDA, which
- * makes no events meanwhile; after gpo_stream_cancel_held for the stream; if a pipeline's callback makes the copy; or
- * beside a gpo_template_begin that waits for the stream. */
+ * Blocks until the timeout on the GPU, on running callbacks and on another thread's shutdown. While another thread is
+ * inside a copy with pageable memory (memory.h), CUDA may block this call beyond the timeout: it makes no events. */
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns);
 
 /* Which driver a runtime uses. */

@@ -11,6 +11,8 @@ using namespace gpo;
 
 namespace {
 
+constexpr uint64_t kSearch = 10'000'000;   // ns that a wait which has timed out looks for a cycle of streams
+
 int native_ordinal(Runtime& runtime, uint32_t ordinal) {
     runtime.driver();
     const auto& ordinals = runtime.ordinals();
@@ -139,7 +141,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
             return gpo_status{GPO_TIMEOUT};
         });
         if (held)
-            if (const std::string cycle = describe_cycle(pinned->runtime()); !cycle.empty())
+            if (const std::string cycle = describe_cycle(pinned->runtime(), host::now() + kSearch); !cycle.empty())
                 fail(status, "streams hold each other up: ", cycle);
         return status;
     });

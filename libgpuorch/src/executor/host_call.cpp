@@ -124,7 +124,8 @@ void HostCall::finish(const ErrorPtr& error) noexcept {
         stream = std::move(stream_);
     }
     executor().remove_call(number_);
-    stream->held().flush();
+    // If the operation was dropped, a thread may be in the driver with the stream's submit lock.
+    if (stream->held().any()) stream->held().flush();
 }
 
 }  // namespace gpo

@@ -1,12 +1,15 @@
 #include "graph/recording.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "kernel/launch.h"
 #include "stream/event.h"
 
 namespace gpo {
+
+static constexpr uint64_t kLook = 10'000'000;   // ns between two looks for a shutdown
 
 // Takes the stream out of the recording, if the driver says that it isn't captured. Under its submit lock.
 static void leave_if_ended(DriverStream& stream) noexcept {
@@ -27,7 +30,12 @@ GraphRecording::~GraphRecording() = default;   // leave() was called
 void GraphRecording::begin() {
     Context& context = stream_->context();
     DriverScope scope(context);
-    const Submission::Lock lock(stream_->submission());
+    // The caller holds the template's lock, which a shutdown takes: it must not wait for a copy in the driver.
+    std::optional<Submission::LockUntil> lock;
+    do {
+        stream_->refuse_shut_down();
+        lock.emplace(stream_->submission(), host::now() + kLook);
+    } while (!lock->held());
     if (const ErrorPtr failed = stream_->failure()) throw Failure(failed);
     if (!stream_->nothing_held())
         fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");

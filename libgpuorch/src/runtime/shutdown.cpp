@@ -42,7 +42,8 @@ gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
     // Streams whose handles were destroyed aren't objects that stop_objects() reaches. A stream may wait for a
     // signal that is held behind the wait. Only the cancellation ends that wait.
     const Contexts* const contexts = made<Contexts>(runtime);
-    const bool cancelled = !contexts || contexts->cancel_held(deadline);
+    // First all that can be cancelled at once: the program may let a stream go on when it sees that.
+    const bool cancelled = !contexts || contexts->cancel_held(0) || contexts->cancel_held(deadline);
     if (!runtime.drain_objects(deadline) || !cancelled || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
     runtime.report_leaks();
     runtime.set_log_route(nullptr);

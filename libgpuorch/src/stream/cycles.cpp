@@ -36,11 +36,12 @@ enum class Which : uint8_t { unbreakable, all };
 
 class Cycles {
 public:
-    /// Looks at all streams. Throws std::bad_alloc.
-    Cycles(Runtime& runtime, Which which) : which_(which) {
+    /// Looks at all streams. A stream whose submit lock isn't free by the deadline counts as one that goes on: a thread
+    /// may be in the driver with the lock. Throws std::bad_alloc.
+    Cycles(Runtime& runtime, Which which, uint64_t deadline) : which_(which) {
         for (const auto& context : Contexts::of(runtime).all())
             for (auto& stream : Streams::of(*context).all())
-                if (stream->held().any()) add(std::move(stream));
+                if (stream->held().any()) add(std::move(stream), deadline);
         settle();
     }
 
@@ -87,12 +88,14 @@ public:
     }
 
     Stream& stream(size_t at) const noexcept { return *nodes_[at].stream; }
+    /// Whether all streams could be looked at.
+    bool complete() const noexcept { return complete_; }
 
 private:
-    void add(Ref<Stream> stream) {
+    void add(Ref<Stream> stream, uint64_t deadline) {
         Node node;
         node.orphaned = stream->orphaned();
-        node.held = stream->held().what_for();
+        complete_ &= stream->held().what_for(deadline, node.held);
         node.stream = std::move(stream);
         if (node.held.operation == 0) return;
         places_.emplace(node.stream.get(), nodes_.size());
@@ -127,6 +130,7 @@ private:
     }
 
     Which which_;
+    bool complete_ = true;
     std::vector<Node> nodes_;                              // streams that are held
     std::unordered_map<const Stream*, size_t> places_;     // in nodes_
 };
@@ -135,9 +139,9 @@ private:
 
 bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
     try {
-        Cycles before(runtime, Which::unbreakable);
+        Cycles before(runtime, Which::unbreakable, host::now() + Submission::kBrief);
         for (unsigned looks = 0; looks < kLooks; ++looks) {
-            Cycles now(runtime, Which::unbreakable);
+            Cycles now(runtime, Which::unbreakable, host::now() + Submission::kBrief);
             if (!now.is_as(before)) {
                 std::swap(before, now);
                 continue;
@@ -148,7 +152,7 @@ bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
                     "streams hold each other up, and no handle is left that could end it: ", before.describe(cycle));
                 for (const size_t at : cycle) before.stream(at).held().fail(error);
             });
-            return true;
+            return before.complete() && now.complete();
         }
     } catch (const std::bad_alloc&) {
         // The caller tries again later.
@@ -156,10 +160,10 @@ bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
     return false;
 }
 
-std::string describe_cycle(Runtime& runtime) noexcept {
+std::string describe_cycle(Runtime& runtime, uint64_t deadline) noexcept {
     std::string out;
     try {
-        const Cycles cycles(runtime, Which::all);
+        const Cycles cycles(runtime, Which::all, deadline);
         cycles.each([&](const std::vector<size_t>& cycle) {
             if (out.empty()) out = cycles.describe(cycle);
         });

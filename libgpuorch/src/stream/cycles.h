@@ -10,11 +10,13 @@
 namespace gpo {
 
 /// Fails the streams of every unbreakable cycle, with an error that names the cycle. Under no lock, on a thread that
-/// may take submit locks. False if memory was short or streams kept changing: the caller has to call again.
+/// may take submit locks. False if memory was short, streams kept changing, or a submit lock wasn't free: the caller
+/// has to call again.
 bool fail_unbreakable_cycles(Runtime& runtime) noexcept;
 
 /// A description of one cycle, breakable or not: "stream `a` waits for timeline `t` to reach 5, whose signal is held on
-/// the same stream, behind the wait". "" if there is no cycle, or no memory for the text.
-std::string describe_cycle(Runtime& runtime) noexcept;
+/// the same stream, behind the wait". "" if there is no cycle, or no memory for the text. Streams whose submit locks
+/// aren't free by the deadline count as going on.
+std::string describe_cycle(Runtime& runtime, uint64_t deadline) noexcept;
 
 }  // namespace gpo

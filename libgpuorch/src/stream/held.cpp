@@ -118,8 +118,7 @@ void Held::watch_work() {
 
 // --- again, later ---
 
-void Held::try_again(bool leave_mark) noexcept {
-    if (leave_mark && !std::exchange(leave_mark_, true)) pending_marks_.fetch_add(1, std::memory_order_relaxed);
+void Held::try_again() noexcept {
     if (std::exchange(trying_again_, true)) return;
     stream_.retain();
     stream_.runtime().errands().post(again_, host::now() + Errands::kTryAgain);
@@ -127,17 +126,24 @@ void Held::try_again(bool leave_mark) noexcept {
 
 void Held::Again::run() noexcept {
     Stream& stream = held_.stream_;
-    bool leave_mark = false;
     {
         const Submission::Lock lock(stream.submission());
         held_.trying_again_ = false;
-        leave_mark = std::exchange(held_.leave_mark_, false);
     }
     held_.flush();
-    if (leave_mark) {
-        stream.leave_mark();
-        held_.pending_marks_.fetch_sub(1, std::memory_order_release);
-    }
+    stream.release();
+}
+
+void Held::leave_mark_later() noexcept {
+    pending_marks_.fetch_add(1, std::memory_order_release);
+    stream_.retain();
+    stream_.runtime().errands().post(last_mark_, host::now() + Errands::kTryAgain);
+}
+
+void Held::LastMark::run() noexcept {
+    Stream& stream = held_.stream_;
+    stream.leave_mark();   // may post the errand again, which counts first
+    held_.pending_marks_.fetch_sub(1, std::memory_order_release);
     stream.release();
 }
 
@@ -241,12 +247,14 @@ void Held::settle_withheld() noexcept {
     conclude(spent);
 }
 
-Held::For Held::what_for() {
-    const Submission::Lock lock(stream_.submission());
-    if (operations_.empty()) return {};
+bool Held::what_for(uint64_t deadline, For& out) {
+    const Submission::LockUntil lock(stream_.submission(), deadline);
+    if (!lock.held()) return false;
+    if (operations_.empty()) return true;
     Operation& next = *operations_.front().operation;
     const Hooks* const hooks = next.hooks();
-    return {next.number(), hooks ? hooks->awaits() : Awaits()};
+    out = {next.number(), hooks ? hooks->awaits() : Awaits()};
+    return true;
 }
 
 // --- dropping ---
@@ -280,15 +288,16 @@ uint64_t Held::drop_from(Spent::iterator first, const ErrorPtr& error, Spent& sp
     return count;
 }
 
+// If nothing is held, the holder of the submit lock isn't waited for: it may be in the driver.
 uint64_t Held::cancel() noexcept {
     uint64_t count = 0;
+    if (!any()) return count;
     cancel_until(host::kForever, &count);
     return count;
 }
 
 bool Held::cancel_until(uint64_t deadline, uint64_t* count) noexcept {
     const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", stream_.describe(), " was cancelled");
-    const Releasing releasing(stream_.runtime());
     const auto too_late = [this] {
         uncancelled_.store(true, std::memory_order_release);
         return false;
@@ -300,10 +309,12 @@ bool Held::cancel_until(uint64_t deadline, uint64_t* count) noexcept {
         }
         flush();
     }
+    std::optional<Releasing> releasing;   // begins under the lock: others wait for its end, and not for the lock
     Spent spent;
     {
         const Submission::LockUntil lock(stream_.submission(), deadline);
         if (!lock.held()) return too_late();
+        releasing.emplace(stream_.runtime());
         const auto first = std::next(operations_.begin(), static_cast<std::ptrdiff_t>(withheld()));
         const uint64_t dropped = drop_from(first, cancelled, spent);
         if (count) *count = dropped;
@@ -314,6 +325,7 @@ bool Held::cancel_until(uint64_t deadline, uint64_t* count) noexcept {
 }
 
 void Held::fail(const ErrorPtr& error) noexcept {
+    if (!any()) return;   // as in cancel()
     const Releasing releasing(stream_.runtime());
     Spent spent;
     {

@@ -67,12 +67,13 @@ public:
     void fail(const ErrorPtr& error) noexcept;
     /// After the stream has failed: has the errands drop all operations.
     void drop_later() noexcept;
-    /// The waits of the first held operation, and the operation's number; 0 if nothing is held. Throws std::bad_alloc.
+    /// The waits of the first held operation, and the operation's number; 0 if nothing is held.
     struct For {
         uint64_t operation = 0;
         Awaits awaits;
     };
-    For what_for();
+    /// False if the submit lock isn't free by the deadline. Throws std::bad_alloc.
+    bool what_for(uint64_t deadline, For& out);
 
     // --- under the submit lock ---
     bool empty() const noexcept { return operations_.empty(); }
@@ -104,9 +105,14 @@ public:
     void end_withholding() noexcept;
     /// Fails the stream and drops all operations.
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
-    /// Has the errands call flush() soon, and afterwards Stream::leave_mark if `leave_mark`.
-    void try_again(bool leave_mark = false) noexcept;
-    /// True if the stream has yet to leave its last mark, since there was no memory for the mark. Any thread.
+    /// Has the errands call flush() soon.
+    void try_again() noexcept;
+
+    // --- for Stream::leave_mark, with no lock held ---
+    /// Has the errands call Stream::leave_mark soon.
+    void leave_mark_later() noexcept;
+    /// True if the stream has yet to leave its last mark: there was no memory for the mark, or a thread was in the
+    /// driver with the submit lock. Any thread.
     bool has_pending_mark() const noexcept { return pending_marks_.load(std::memory_order_acquire) != 0; }
 
 private:
@@ -155,8 +161,15 @@ private:
     } elsewhere_{*this};  // flushes for a thread that must not
     std::atomic<bool> flushing_elsewhere_{false};   // `elsewhere_` is posted
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
-    bool leave_mark_ = false;                 // `again_` leaves the last mark, too; under the submit lock
-    std::atomic<uint32_t> pending_marks_{0};     // last marks that aren't left yet; grows under the submit lock
+    class LastMark final : public Errand {
+    public:
+        explicit LastMark(Held& held) noexcept : held_(held) {}
+        void run() noexcept override;
+
+    private:
+        Held& held_;                          // as in Again
+    } last_mark_{*this};  // posted at most once at a time: when the handle is destroyed, and by itself
+    std::atomic<uint32_t> pending_marks_{0};  // last marks that aren't left yet
     std::atomic<bool> to_flush_{false};       // the stream is on a thread's list of streams to flush
     Held* next_to_flush_ = nullptr;           // in this list
 };

@@ -160,15 +160,13 @@ void Stream::leave_mark() noexcept {
         // business, unless a wait for all work expects a mark.
         const bool ours = load() != 0 || (wrapped() ? marks_.expects_mark() : given_out());
         const CUresult answer = !ours ? CUDA_SUCCESS : held_.any() ? CUDA_ERROR_NOT_READY : ask(marks_.any());
-        const bool known = answer == CUDA_SUCCESS || (answer == CUDA_ERROR_NOT_READY &&
-                                                      mark_behind_work(nullptr) == Marked::behind_work);
-        if (!known) stay_unmarked();
+        // A thread that releases a held copy may be in the driver for long. Wrapped streams hold nothing.
+        const uint64_t deadline = wrapped() ? host::kForever : host::now() + Submission::kBrief;
+        const Marked marked = answer == CUDA_ERROR_NOT_READY ? mark_behind_work(nullptr, deadline) : Marked::anywhere;
+        if (marked == Marked::not_in_time) return held_.leave_mark_later();
+        if (answer != CUDA_SUCCESS && marked != Marked::behind_work) stay_unmarked();
     } catch (const std::exception& error) {
-        if (is_passing(error)) {
-            const Submission::Lock lock(submission());
-            held_.try_again(true);
-            return;
-        }
+        if (is_passing(error)) return held_.leave_mark_later();
         stay_unmarked();
     }
     if (wrapped()) detach();
@@ -245,8 +243,8 @@ gpo_status Stream::hold(Operation& operation, bool internal, uint64_t deadline) 
             if (!internal) runtime().counters.holds.fetch_add(1, std::memory_order_relaxed);
             // The operation's wait may have ended while the operation was being held.
             RelaxedCapture relaxed(table());
+            releasing.emplace(runtime());   // first: other threads skip a stream that holds nothing
             held_.issue_ready(spent);
-            if (!spent.empty()) releasing.emplace(runtime());
             held = true;
         }
     }

@@ -59,22 +59,23 @@ private:
     }
 
     void run() noexcept override {
-        for (; !unmarked_.empty() && !context_->ended(); unmarked_.pop_back()) {
-            Stream& stream = *unmarked_.back();
+        for (size_t at = unmarked_.size(); at-- > 0 && !context_->ended();) {
+            Stream& stream = *unmarked_[at];
             try {
-                stream.mark(Ref<CompletionHandler>(this));
+                // If a thread is in the driver with the submit lock, the mark comes later, as below.
+                if (!stream.mark_until(Ref<CompletionHandler>(this), host::now() + Submission::kBrief)) continue;
             } catch (const std::exception& error) {
                 // After a passing lack of memory the errand retries: the action never runs too early.
-                if (is_passing(error)) {
-                    context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
-                    return;
-                }
+                if (is_passing(error)) continue;
                 DriverTry scope(*context_);
                 if (scope.entered() && !stream.detached()) context_->table().cuStreamSynchronize(stream.native());
             }
             stream.marks().end_expecting_mark();
+            std::swap(unmarked_[at], unmarked_.back());
+            unmarked_.pop_back();
         }
-        release();
+        if (unmarked_.empty() || context_->ended()) return release();
+        context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
     }
 
     const Ref<Context> context_;

@@ -43,6 +43,9 @@ public:
         const host::OwnedLockUntil lock_;
     };
 
+    /// Nanoseconds until the lock is free, as a rule, unless the holder is in such a call.
+    static constexpr uint64_t kBrief = 100'000;
+
     /// Whether the context was current for the last submitting thread (DriverScope).
     std::atomic<bool>& was_current() noexcept { return was_current_; }
 

@@ -270,8 +270,11 @@ void Timeline::fail_with(ErrorPtr error) noexcept {
     flush(std::move(streams));
 }
 
+// A stream whose wait was dropped is still in the list, and a thread may be in the driver with its submit lock. Any
+// other stream was counted as held before it entered the list under lock_.
 void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
-    for (auto& stream : streams) stream->held().flush();
+    for (auto& stream : streams)
+        if (stream->held().any()) stream->held().flush();
 }
 
 void Timeline::signal(uint64_t value) {
