@@ -75,6 +75,36 @@ void Assets::take_multiprocessors(const Plan& plan) {
     multiprocessors = wanted;
 }
 
+void Run::mark() {
+    try {
+        stream_.mark(Ref<CompletionHandler>(this));
+    } catch (const std::exception& error) {
+        if (!is_passing(error)) throw;
+        retain();
+        stream_.retain();
+        stream_.marks().expect_mark();
+        try_again();
+    }
+}
+
+void Run::try_again() noexcept { stream_.runtime().errands().post(*this, host::now() + Errands::kTryAgain); }
+
+void Run::run() noexcept {
+    try {
+        if (!stream_.context().ended() && !stream_.mark_until(Ref<CompletionHandler>(this), host::now() + Submission::kBrief))
+            return try_again();   // another thread is in the driver with the submit lock
+    } catch (const std::exception& error) {
+        if (is_passing(error)) return try_again();
+        const auto* failure = dynamic_cast<const Failure*>(&error);
+        Outcome outcome;
+        outcome.error = failure ? failure->error() : bare_error(GPO_INTERNAL);
+        on_completed(outcome);
+    }
+    const auto stream = Ref<Stream>::adopt(&stream_);
+    stream->marks().end_expecting_mark();
+    release();
+}
+
 // The stream gives up the assets, which may have the only reference to the stream: if it is their queue's stream.
 void Run::on_completed(const Outcome& outcome) noexcept {
     if (stream_.residence()) stream_.residence()->release_done(outcome.operation);
@@ -217,18 +247,24 @@ void Scheduler::launch(uint32_t run) {
 
 void Scheduler::start() {
     refuse_ended_queue();
-    std::lock_guard lock(lock_);
-    if (run_ && !run_->ended()) fail(GPO_INVALID_STATE, describe(), " runs already");
+    std::lock_guard starting(starting_);   // not lock_: the launch may have to wait for a copy in the driver
+    if (const Ref<scheduler::Run> before = newest(); before && !before->ended())
+        fail(GPO_INVALID_STATE, describe(), " runs already");
     if (destroyed_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
     auto run = make<scheduler::Run>(++runs_, *stream_);
     launch(run->number);
     try {
-        stream_->mark(Ref<CompletionHandler>(run.get()));
+        run->mark();
     } catch (...) {
         ask(*run, Mode::stop);
         throw;
     }
-    run_ = std::move(run);
+    {
+        std::lock_guard lock(lock_);
+        run_ = std::move(run);
+    }
+    // A thread that stops the scheduler meanwhile has set one of the two before it looked for the newest run.
+    if (destroyed_.load(std::memory_order_seq_cst) || runtime().shutting_down()) stop_quietly();
 }
 
 void Scheduler::ask(scheduler::Run& run, Mode mode) {

@@ -8,6 +8,7 @@
 // on the device carry the number of their run: nothing has to be cleared between runs, and a stop overtakes no start.
 #pragma once
 
+#include "core/errands.h"
 #include "core/struct_array.h"
 #include "graph/instance.h"
 #include "kernel/launch.h"
@@ -50,9 +51,12 @@ void make_step(Assets& assets, const Plan& plan, const char* label);
 void check_graphs(const Plan& plan, const Context& context);
 
 /// A run, for the threads that wait for its end.
-class Run final : public CompletionHandler {
+class Run final : public CompletionHandler, private Errand {
 public:
     Run(uint32_t number, Stream& stream) noexcept : number(number), stream_(stream) {}
+    /// Puts the mark that ends the run behind its launch. If there is no memory for the mark, the errands put it there
+    /// soon. Throws Failure.
+    void mark();
     void on_completed(const Outcome& outcome) noexcept override;
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
     /// Why the run failed; NULL: it didn't. After its end.
@@ -65,7 +69,10 @@ public:
     std::atomic<uint32_t> asked{0};  // Mode: the greatest that was asked for
 
 private:
-    Stream& stream_;  // kept by the mark on it
+    void run() noexcept override;
+    void try_again() noexcept;
+
+    Stream& stream_;  // kept by the mark on it, or while the errand is posted
     std::atomic<uint32_t> signal_{0};
     std::atomic<bool> ended_{false};
     ErrorPtr error_;
@@ -117,9 +124,10 @@ private:
     Ref<Stream> stream_;
     const bool own_stream_;
     std::atomic<bool> destroyed_{false};
+    host::Mutex starting_;     // taken before lock_
+    uint32_t runs_ = 0;        // under starting_
     mutable host::Mutex lock_;
     Ref<scheduler::Run> run_;  // the newest; under lock_
-    uint32_t runs_ = 0;        // likewise
 };
 
 template <>
