@@ -117,15 +117,14 @@ CALLBACKS = {
     "PROGRESS": ("progress: records.PipelineProgress", "object", ""),
     "LOG": ("level: int, text: str", "object", "")}
 # Functions that keep the GIL: none of them blocks, runs a callback or enters the driver, and giving the GIL away costs more
-# than they do. All `_get_` functions but those below are such, and:
+# than they do. Those that put a mark on a stream or release held work aren't such: they may wait for a copy with memory
+# that isn't pinned. All `_get_` functions but those below are such, and:
 KEEPS_GIL = {
     "gpo_status_name", "gpo_status_text", "gpo_version", "gpo_last_error", "gpo_object_set_label",  # static texts, memory
     "gpo_stream_query", "gpo_event_query",  # read what the scanner has seen
-    "gpo_stream_notify", "gpo_stream_notify_timed", "gpo_event_notify", "gpo_timeline_notify", "gpo_pipeline_notify",
-    "gpo_cq_drain", "gpo_cq_wake",  # rings in memory
-    "gpo_timeline_signal", "gpo_timeline_fail",  # wake threads, which do the work
+    "gpo_timeline_notify", "gpo_pipeline_notify", "gpo_cq_drain", "gpo_cq_wake",  # rings in memory
     "gpo_queue_post", "gpo_queue_take",  # "Blocks on nothing"
-    "gpo_host_call_finish", "gpo_executor_post", "gpo_executor_post_at", "gpo_executor_cancel",
+    "gpo_executor_post", "gpo_executor_post_at", "gpo_executor_cancel",
     "gpo_graph_set", "gpo_graph_set_parameter", "gpo_graph_set_all", "gpo_graph_get",  # copies of values
     "gpo_admission_enter", "gpo_admission_cancel", "gpo_admission_leave", "gpo_admission_set_flow",
     "gpo_batcher_cancel", "gpo_batcher_set_flow", "gpo_template_find_node",

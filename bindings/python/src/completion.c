@@ -34,9 +34,14 @@ static gpo_status look_at_stream(const gpo_api *api, void *handle, uint64_t valu
     return api->stream_query(handle);
 }
 
+/* A notify on a stream waits for another thread's copy with memory that isn't pinned. Hence without the GIL. */
 static gpo_status notify_stream(const gpo_api *api, void *handle, uint64_t value, gpo_cq_t cq, uint64_t number) {
+    gpo_status status;
     (void)value;
-    return api->stream_notify(handle, cq, number);
+    Py_BEGIN_ALLOW_THREADS
+    status = api->stream_notify(handle, cq, number);
+    Py_END_ALLOW_THREADS
+    return status;
 }
 
 static gpo_status wait_event(const gpo_api *api, void *handle, uint64_t value, int64_t timeout_ns) {
@@ -50,8 +55,12 @@ static gpo_status look_at_event(const gpo_api *api, void *handle, uint64_t value
 }
 
 static gpo_status notify_event(const gpo_api *api, void *handle, uint64_t value, gpo_cq_t cq, uint64_t number) {
+    gpo_status status;
     (void)value;
-    return api->event_notify(handle, cq, number);
+    Py_BEGIN_ALLOW_THREADS
+    status = api->event_notify(handle, cq, number);
+    Py_END_ALLOW_THREADS
+    return status;
 }
 
 static gpo_status wait_timeline(const gpo_api *api, void *handle, uint64_t value, int64_t timeout_ns) {
@@ -322,12 +331,15 @@ static int wait_by_entry(const gpo_api *api, const source *what, handle_object *
     own_queue *q = queue_of(api, object);
     if (!q) return -1;
     wait_entry w = {.number = ++last_number, .outer = waits};
-    *status = what->notify(api, object->handle, value, q->cq, w.number);
-    if (*status == GPO_WOULD_BLOCK) /* entries of a thousand waits that ended early are still to come */
-        return wait_in_slices(api, what, object->handle, value, deadline_ns, status);
-    if (*status != GPO_SUCCESS) return 0;
-    waits = &w;
     ++q->users;
+    *status = what->notify(api, object->handle, value, q->cq, w.number);
+    if (*status != GPO_SUCCESS) {
+        --q->users;
+        /* If entries of a thousand waits that ended early are still to come, there is no room for another. */
+        if (*status != GPO_WOULD_BLOCK) return 0;
+        return wait_in_slices(api, what, object->handle, value, deadline_ns, status);
+    }
+    waits = &w;
     const int came = own_entry_came(api, q, &w, deadline_ns);
     --q->users;
     waits = w.outer;

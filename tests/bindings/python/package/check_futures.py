@@ -267,6 +267,52 @@ async def entries_come_as_they_are_iterated(w):
     await fails(StopAsyncIteration, unwrapped(last))
 
 
+# While a thread copies to memory that isn't pinned, another call waits for the copy. The copy waits for the kernel, and the
+# kernel for a Python thread.
+BLOCKED = """
+import asyncio, os, sys, threading
+import gpuorch
+from harness import wait_until_blocked
+
+SPIN = 'extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned *out) { while (!*flag) {} *out = *flag; }'
+
+async def wait(one):
+    await one
+
+with gpuorch.Runtime(device=os.environ.get("GPUORCH_DEVICE", "soft")) as runtime, runtime.device_open() as device:
+    stream, event, arena, queue = device.stream_create(), device.event_create(), device.arena_create(), runtime.cq_create()
+    timeline, kernel = runtime.timeline_create(), device.module_compile(SPIN).kernel("wait_for")
+    flag, out, copied = arena.allocate("u32", 1), device.memory_allocate("u32", 1), bytearray(4)
+    stream.notify(queue, 0)  # CUDA makes no events during the copy
+    queue.wait()
+    flag[0] = 0
+    kernel[1, 1, stream](flag, out)
+    event.record(stream)
+    calls = {"notify": lambda: stream.notify(queue, 1), "event": lambda: event.notify(queue, 1),
+             "await": lambda: asyncio.run(wait(stream)), "signal": lambda: timeline.signal(1)}
+    call = sys.argv[1]
+    if call == "signal":
+        stream.wait_timeline(timeline, 1)
+        stream.copy_to_host(copied, out)  # held: the signal makes the copy
+    else:
+        copying = threading.Thread(target=stream.copy_to_host, args=(copied, out), daemon=True)
+        copying.start()
+        wait_until_blocked(copying)
+    threading.Timer(0.1, flag.__setitem__, (0, 5)).start()
+    calls[call]()
+    stream.wait(20)
+    assert copied == b"\\5\\0\\0\\0", copied
+    print("done")
+"""
+
+
+@case
+def a_call_that_waits_for_a_copy_lets_other_threads_run():
+    for call in "notify", "event", "await", "signal":
+        ended = run(BLOCKED, call, seconds=60)
+        assert ended.returncode == 0 and ended.stdout == "done\n", (call, ended)
+
+
 @in_loops
 async def the_entries_of_a_queue_end_with_the_runtime(w):
     queue = w.runtime.cq_create()
