@@ -117,8 +117,8 @@ CALLBACKS = {
     "PROGRESS": ("progress: records.PipelineProgress", "object", ""),
     "LOG": ("level: int, text: str", "object", "")}
 # Functions that keep the GIL: none of them blocks, runs a callback or enters the driver, and giving the GIL away costs more
-# than they do. Those that put a mark on a stream or release held work aren't such: they may wait for a copy with memory
-# that isn't pinned. All `_get_` functions but those below are such, and:
+# than they do. A notify of a stream may block, and a call that releases held work: another thread may copy memory that
+# isn't pinned. All `_get_` functions but those below are such, and:
 KEEPS_GIL = {
     "gpo_status_name", "gpo_status_text", "gpo_version", "gpo_last_error", "gpo_object_set_label",  # static texts, memory
     "gpo_stream_query", "gpo_event_query",  # read what the scanner has seen

@@ -36,8 +36,8 @@ enum class Which : uint8_t { unbreakable, all };
 
 class Cycles {
 public:
-    /// Looks at all streams. A stream whose submit lock isn't free by the deadline counts as one that goes on: a thread
-    /// may be in the driver with the lock. Throws std::bad_alloc.
+    /// Looks at all streams. A stream counts as going on if its submit lock isn't free by the deadline: a thread may be
+    /// in the driver with the lock. Throws std::bad_alloc.
     Cycles(Runtime& runtime, Which which, uint64_t deadline) : which_(which) {
         for (const auto& context : Contexts::of(runtime).all())
             for (auto& stream : Streams::of(*context).all())

@@ -91,8 +91,10 @@ void Run::try_again() noexcept { stream_.runtime().errands().post(*this, host::n
 
 void Run::run() noexcept {
     try {
-        if (!stream_.context().ended() && !stream_.mark_until(Ref<CompletionHandler>(this), host::now() + Submission::kBrief))
-            return try_again();   // another thread is in the driver with the submit lock
+        // Another thread may be in the driver with the submit lock.
+        const uint64_t deadline = host::now() + Submission::kBrief;
+        if (!stream_.context().ended() && !stream_.mark_until(Ref<CompletionHandler>(this), deadline))
+            return try_again();
     } catch (const std::exception& error) {
         if (is_passing(error)) return try_again();
         const auto* failure = dynamic_cast<const Failure*>(&error);

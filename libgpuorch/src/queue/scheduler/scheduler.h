@@ -54,8 +54,8 @@ void check_graphs(const Plan& plan, const Context& context);
 class Run final : public CompletionHandler, private Errand {
 public:
     Run(uint32_t number, Stream& stream) noexcept : number(number), stream_(stream) {}
-    /// Puts the mark that ends the run behind its launch. If there is no memory for the mark, the errands put it there
-    /// soon. Throws Failure.
+    /// Puts the mark that ends the run behind its launch. After a lack of memory the errands make the mark. Throws
+    /// Failure.
     void mark();
     void on_completed(const Outcome& outcome) noexcept override;
     bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
