@@ -5,6 +5,8 @@
 
 using namespace gpo::test;
 
+constexpr uint64_t kSpell = 5'000'000;   // ns that the library's threads find no memory
+
 TEST_CASE("the start of a scheduler finds no memory: it has launched nothing, or the run goes on and its end is seen") {
     Gpu gpu;
     const Stream pushes = gpu.stream();
@@ -50,6 +52,7 @@ TEST_CASE("the start of a scheduler finds no memory: it has launched nothing, or
         REQUIRE_OK(gpo_scheduler_create(gpu.device, &options, &handler, sizeof handler, 1, scheduler.out()));
         REQUIRE_OK(gpo_queue_push(ring, pushes, task, 1, 0));
         const uint64_t before = info_of(resident).accepted;
+        allocations::arm_threads(1, kth % 2 ? kSpell : 0);
         allocations::arm(kth, false);
         const gpo_status status = gpo_scheduler_start(scheduler);
         failed = allocations::failed();
@@ -62,6 +65,7 @@ TEST_CASE("the start of a scheduler finds no memory: it has launched nothing, or
             REQUIRE_OK(gpo_scheduler_start(scheduler));
         }
         REQUIRE_OK(gpo_scheduler_drain(scheduler, kPatience));
+        allocations::disarm_threads();
     }
     CHECK(failed == 0);
     CHECK(late > 0);

@@ -113,6 +113,7 @@ gpo_status Executor::admit(bool awaited) {
         }
         if (pending_.compare_exchange_weak(pending, pending + 1, std::memory_order_seq_cst)) break;
     }
+    host::crossing();  // the executor may end
     try {
         refuse_ended(awaited);
     } catch (...) {
@@ -711,7 +712,8 @@ void Executor::abandon_awaited() noexcept {
 
 bool Executor::drain(uint64_t deadline) noexcept {
     watchers_.fetch_add(1, std::memory_order_seq_cst);
-    while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
+    bool none = false;
+    while (!(none = pending_.load(std::memory_order_seq_cst) == 0) && host::now() < deadline) {
         const uint32_t seen = none_waiting_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
             // No other thread runs the executor. A thread that calls run() meanwhile takes part.
@@ -722,7 +724,8 @@ bool Executor::drain(uint64_t deadline) noexcept {
         }
     }
     watchers_.fetch_sub(1, std::memory_order_seq_cst);
-    return pending_.load(std::memory_order_seq_cst) == 0;
+    host::crossing();  // a task that is refused is counted for a moment: the count isn't read again
+    return none;
 }
 
 }  // namespace gpo

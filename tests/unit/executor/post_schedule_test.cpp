@@ -161,6 +161,29 @@ TEST_CASE("a post is called though the thread that spins is leaving, under every
     });
 }
 
+TEST_CASE("posts that are refused don't make a shutdown late, under every schedule") {
+    gpo::test::each_seed(1500, [](uint64_t seed) {
+        const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
+        auto options = gpo::test::sized<gpo_executor_options>();
+        options.flags = seed % 2 ? GPO_EXECUTOR_CALLER : 0;
+        options.threads = seed % 2 ? 0 : 1;
+        gpo_executor_t executor = nullptr;
+        REQUIRE(gpo_executor_create(runtime, &options, &executor) == GPO_SUCCESS);
+        std::array<One, 8> all;
+        std::array<bool, 8> accepted{};
+        gpo::host::Thread posts("posts", [&] {
+            for (size_t i = 0; i < all.size(); ++i) {
+                all[i].posted = true;
+                accepted[i] = gpo_executor_post(executor, One::callback, &all[i]) == GPO_SUCCESS;
+            }
+        });
+        const gpo_status status = gpo_runtime_shutdown(runtime, 10 * static_cast<int64_t>(kSecond));
+        posts.join();
+        REQUIRE(status == GPO_SUCCESS);
+        for (size_t i = 0; i < all.size(); ++i) CHECK(all[i].came == accepted[i]);
+    });
+}
+
 TEST_CASE("strands and timers of Asio run on an executor in virtual time, under every schedule") {
     namespace asio = boost::asio;
     gpo::test::each_seed(600, [](uint64_t seed) {

@@ -82,7 +82,6 @@ void Run::mark() {
         if (!is_passing(error)) throw;
         retain();
         stream_.retain();
-        stream_.marks().expect_mark();
         try_again();
     }
 }
@@ -103,7 +102,6 @@ void Run::run() noexcept {
         on_completed(outcome);
     }
     const auto stream = Ref<Stream>::adopt(&stream_);
-    stream->marks().end_expecting_mark();
     release();
 }
 
