@@ -272,6 +272,7 @@ async def entries_come_as_they_are_iterated(w):
 BLOCKED = """
 import asyncio, os, sys, threading
 import gpuorch
+sys.path.append(sys.argv[2])
 from harness import wait_until_blocked
 
 SPIN = 'extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned *out) { while (!*flag) {} *out = *flag; }'
@@ -309,7 +310,7 @@ with gpuorch.Runtime(device=os.environ.get("GPUORCH_DEVICE", "soft")) as runtime
 @case
 def a_call_that_waits_for_a_copy_lets_other_threads_run():
     for call in "notify", "event", "await", "signal":
-        ended = run(BLOCKED, call, seconds=60)
+        ended = run(BLOCKED, call, os.path.dirname(os.path.abspath(__file__)), seconds=60)
         assert ended.returncode == 0 and ended.stdout == "done\n", (call, ended)
 
 
