@@ -498,14 +498,14 @@ TEST_CASE("a pipeline is cancelled while a stage is blocked in a copy to pageabl
     REQUIRE_OK(gpo_pipeline_start(pipeline, &from, &to));
     Looks looks;
     REQUIRE(comes_true([&] { return copying.thread != 0 && looks.see_waiting(copying.thread); }));
-    std::atomic<bool> cancelled{false};
-    std::thread opener([&] {   // a call that waits for the copy is a failure and not a hang
-        for (int i = 0; i < 10'000 && !cancelled; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::promise<void> cancelled;
+    std::thread opener([&, done = cancelled.get_future()] {   // a call that waits for the copy fails, and doesn't hang
+        done.wait_for(std::chrono::seconds(10));
         gate.open();
     });
     CHECK_OK(gpo_pipeline_cancel(pipeline));
     CHECK_FALSE(copying.returned);
-    cancelled = true;
+    cancelled.set_value();
     opener.join();
     CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
 }
