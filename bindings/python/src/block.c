@@ -392,9 +392,19 @@ static int wait_until_computed(PyObject *value) {
     return done ? 1 : -1;
 }
 
+/* Whether the interface names the stream of the array's work, as those of version 3 do. -1: an exception. */
+static int names_stream(PyObject *interface) {
+    PyObject *stream = PyMapping_GetItemString(interface, "stream");
+    if (!stream && !PyErr_ExceptionMatches(PyExc_KeyError)) return -1;
+    const int named = stream != NULL;
+    PyErr_Clear();
+    Py_XDECREF(stream);
+    return named;
+}
+
 static int read_interface(PyObject *interface, PyObject *value, const char *parameter, block *out) {
-    /* Interfaces of version 3 name the stream of the array's work. */
-    if (!PyMapping_HasKeyString(interface, "stream") && wait_until_computed(value) < 0) return -1;
+    const int named = names_stream(interface);
+    if (named < 0 || (!named && wait_until_computed(value) < 0)) return -1;
     const int64_t bytes = interface_bytes(interface, parameter);
     PyObject *data = bytes >= 0 ? PyMapping_GetItemString(interface, "data") : NULL;
     PyObject *pointer = data ? PySequence_GetItem(data, 0) : NULL;

@@ -16,7 +16,9 @@
 #include <structmember.h>
 #include <unistd.h>
 
-enum { BATCH = 64, MOST_BATCHES = 16, CAPACITY = 16384, NO_SLOT = 0xffffffff };
+#define NO_SLOT UINT32_C(0xffffffff)
+
+enum { BATCH = 64, MOST_BATCHES = 16, CAPACITY = 16384 };
 
 typedef struct slot {
     PyObject *future;    /* NULL: the slot is free */
