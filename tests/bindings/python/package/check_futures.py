@@ -68,6 +68,7 @@ class World:
         thread = threading.Timer(seconds, self.release, (value,))
         thread.daemon = True
         thread.start()
+        return thread
 
     def __enter__(self):
         return self
@@ -555,10 +556,11 @@ def a_loop_that_is_closed_drops_what_is_pending():
 def a_runtime_that_is_collected_isn_t_kept_by_a_loop():
     async def main():
         w = World()
-        w.later()
+        releases = w.later()
         await w.hold()
+        releases.join()  # it keeps the world until it has ended
         there = weakref.ref(w.runtime)
-        del w
+        del w, releases
         gc.collect()
         assert there() is None
 
